@@ -1,5 +1,5 @@
-# Target crossover_cuda_headers: cuda.h and friends, from a CUDA toolkit or from the packages that
-# tools/install.sh puts under CROSSOVER_CACHE. Only headers: the driver is always found at run time.
+# Defines the target crossover_cuda_headers: cuda.h and its companions, from a CUDA toolkit or from the packages that
+# tools/install.sh puts under CROSSOVER_CACHE. It has only headers: programs find the driver at run time.
 if(DEFINED ENV{CROSSOVER_CACHE})
   set(crossover_cache $ENV{CROSSOVER_CACHE})
 else()

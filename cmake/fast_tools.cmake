@@ -1,4 +1,4 @@
-# CROSSOVER_FAST_TOOLS: compile through ccache and link with mold where they are installed.
+# With CROSSOVER_FAST_TOOLS, the build compiles through ccache and links with mold where they are installed.
 option(CROSSOVER_FAST_TOOLS "Use ccache and mold where present" OFF)
 if(CROSSOVER_FAST_TOOLS)
   find_program(CROSSOVER_CCACHE ccache)

@@ -1,5 +1,5 @@
-# crossover_library_parts(): what libcrossover.so is made of, for libraries that differ from it in one thing. Sets, in the
-# caller's scope, core_sources and entry_sources (whole paths), library_options and library_link_options.
+# crossover_library_parts() returns what libcrossover.so is made of, for libraries that differ from it in one thing. It
+# sets core_sources and entry_sources (whole paths), library_options and library_link_options in the caller's scope.
 function(crossover_library_parts)
   get_target_property(directory crossover_sidecar_core SOURCE_DIR)
   get_target_property(core_sources crossover_sidecar_core SOURCES)

@@ -1,4 +1,4 @@
-# CROSSOVER_SANITIZE: a value of -fsanitize= for everything we build, e.g. "address,undefined" or "thread".
+# CROSSOVER_SANITIZE is a value of -fsanitize= for all targets of this project, e.g. "address,undefined" or "thread".
 set(CROSSOVER_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=")
 add_library(crossover_sanitizers INTERFACE)
 if(CROSSOVER_SANITIZE)

@@ -1,5 +1,6 @@
-# Warnings for our own targets, linked through crossover_tree. Errors in the dev and ci presets
-# (CMAKE_COMPILE_WARNING_AS_ERROR), not for somebody who builds with a newer compiler.
+# Sets warnings for the project's own targets, which link them through crossover_tree. They are errors in the
+# preset dev and those that inherit from it (CMAKE_COMPILE_WARNING_AS_ERROR), but not for a user who builds with a newer
+# compiler without them.
 add_library(crossover_warnings INTERFACE)
 target_compile_options(
   crossover_warnings

@@ -1,6 +1,7 @@
-# crossover-deviceplugin, with the library that it puts into containers, and the command line for whoever looks at a node.
-# It runs as root: charts/crossover/README.md says why. README.md beside this file says what the context is.
-# BASE: Debian 12, or what has its packages. PACKAGES: what is installed of them; none where BASE has them already.
+# This image has crossover-deviceplugin, the library that it puts into containers, and the command line for users who
+# look at a node. It runs as root: charts/crossover/README.md says why. README.md beside this file says what the context
+# is. BASE is Debian 12, or a system that has its packages. PACKAGES are those to install; none where BASE has them
+# already.
 ARG BASE=debian:12-slim
 FROM ${BASE}
 ARG PACKAGES="grep libabsl20220623 libcivetweb1 libcurl4 libgrpc++1.51 libprometheus-cpp-core1.0 libprotobuf32 libstdc++6 libyaml-cpp0.7 mount"

@@ -1,8 +1,8 @@
 """Writes the table of pods' annotations in docs/annotations.md from the sources:
 python3 tools/annotations_reference.py [--check].
 
-The rule of each is in common/annotations/rules.cc: its key, and in words what is allowed. Above it stands what it says,
-and behind "Default:" what holds without it. --check changes nothing and exits 1 where the page says something else.
+The rule of each is in common/annotations/rules.cc: its key, and in words what is allowed. The comment above a rule says
+what it does, and behind "Default:" what holds without it. --check changes nothing and exits 1 where the page differs.
 """
 
 import re
@@ -21,19 +21,19 @@ NAMES, RULES = ROOT / "common/base/names.h", ROOT / "common/annotations/rules.cc
 _NAME = re.compile(r'char (k\w+)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')
 _WORDS = re.compile(r'char (k\w+)\[\] = "([^"]+)"')
 _TABLE = re.compile(r"^constexpr Rule \w+\[\] = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# A comment; {base::NAME, whether a text is allowed, what is.
+# A rule is a comment, then {base::NAME, a test whether a text is allowed, the words for what is allowed}.
 _RULE = re.compile(r"((?: +// [^\n]*\n)+) +\{base::(k\w+),(.*?)\},\n(?= +// |\Z)", re.DOTALL)
 _ALLOWED = re.compile(r'(?:"([^"]*)"|\b(k\w+))$')
 _SAID = re.compile(r"(.*)\. Default: (.*)\.")
 
 
 def table_of(source):
-    """The rules of pods' annotations, as they stand there."""
+    """Returns the source of the rules of pods' annotations."""
     return _TABLE.search(source).group(1)
 
 
 def rules(source, names):
-    """[(key, what is allowed, what it says, what holds without it)]. `names`: {constant: key}."""
+    """Returns [(key, allowed values, what it says, what holds without it)]. `names` is {constant: key}."""
     words, found = dict(_WORDS.findall(source)), []
     for comment, name, rule in _RULE.findall(table_of(source)):
         literal, constant = _ALLOWED.search(rule).groups()

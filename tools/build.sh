@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures and builds one preset, quietly where nothing goes wrong: tools/build.sh PRESET [TARGET...]
+# Configures and builds one preset, with little output unless something fails: tools/build.sh PRESET [TARGET...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

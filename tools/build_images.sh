@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Builds the images of docker/ from a build, into a folder of buildah's storage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT.
-# OUT/storage has them then, OUT/stage what is in them beside their base. Files are as old as the last commit.
+# Builds the images of docker/ from a build, into a folder of buildah's storage:
+# tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT
+# OUT/storage has the images then, and OUT/stage has what they contain beside their base. Files have the time of the
+# last commit.
 #
 #   BASE   the archive of a base system that has all packages which the Dockerfiles name; by default the one that
-#          tools/install.sh --images makes of Debian's packages. Or an image, such as debian:12-slim, which buildah
-#          pulls, and into which it installs them.
+#          tools/install.sh --images makes of Debian's packages. Or an image, such as debian:12-slim: buildah pulls it
+#          and installs the packages into it.
 set -euo pipefail
 
 readonly build=${1:?usage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT}

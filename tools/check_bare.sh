@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the preset "gpu" where nothing but a C++ compiler, CMake, make and the CUDA headers is installed and no
-# network is reachable, and runs two jobs of it there (tools/bare/two_jobs.sh). Needs root.
-# The bare root is made once, by mmdebstrap, outside the checkout; `tools/check_bare.sh --root` makes it and stops.
+# Builds the preset "gpu" where only a C++ compiler, CMake, make and the CUDA headers are installed and no network is
+# reachable. Runs two jobs of it there (tools/bare/two_jobs.sh). Needs root. mmdebstrap makes the bare root once,
+# outside the checkout. `tools/check_bare.sh --root` makes it and stops.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,14 +19,14 @@ make_root() {
   touch "$root/.complete"
 }
 
-# What git knows of the tree, with changes not yet committed: an untracked file that the build needs is a fault.
+# Copies the files that git knows, with changes not yet committed: an untracked file that the build needs is a fault.
 copy_tree() {  # TO
   mkdir -p "$1"
   git ls-files -z | while IFS= read -r -d '' f; do [[ ! -e $f ]] || printf '%s\0' "$f"; done |
     tar -c --null -T - | tar -x -C "$1"
 }
 
-inside() {  # in namespaces of its own; $scratch is a copy of $root's empty places
+inside() {  # runs in namespaces of its own; $scratch has the tree in src, and root to mount on
   mount --bind "$root" "$scratch/root"
   mount -o remount,bind,ro "$scratch/root"
   mount --bind "$scratch/src" "$scratch/root/srv"

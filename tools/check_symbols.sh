@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does a shared library load everywhere? tools/check_symbols.sh LIBRARY
-# Prints its highest GLIBC version, what it NEEDs and how many symbols it exports; exits 1 where a version is above
+# Checks that a shared library loads everywhere: tools/check_symbols.sh LIBRARY
+# Prints its highest GLIBC version, what it NEEDs and how many symbols it exports. Exits 1 where a version is above
 # 2.17, where it needs anything but libc.so.6 (an image may have nothing else), or exports a name that is not a hook.
 set -euo pipefail
 

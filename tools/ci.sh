@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a change must pass. Every part runs even where an earlier one failed; the tests come last, so that the
-# output ends with ctest's own closing lines.
+# Runs all that a change must pass. Every part runs even where an earlier one failed. The tests come last, so the output
+# ends with ctest's own closing lines.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
@@ -18,8 +18,8 @@ part() {  # NAME COMMAND...
   fi
 }
 
-# What others have made, downloaded and built: had beside the first part, which leaves the network and now and then a
-# core idle.
+# Downloads and builds the programs of other projects. It runs beside the first part, which leaves the network and now
+# and then a core idle.
 prepare() { tools/install.sh --images && tools/install.sh --cluster && tools/check_bare.sh --root; }
 prepared() {
   wait "$preparing" && return

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the fuzzers of tests/fuzz: tools/fuzz.sh SECONDS [NAME...]; builds them first (preset fuzz).
-# As many at a time as there are cores. Exits 1 when one of them found something, after all have run.
+# Builds the fuzzers of tests/fuzz (preset fuzz) and runs them: tools/fuzz.sh SECONDS [NAME...]
+# As many run at a time as there are cores. Exits 1 when one of them found something, after all have run.
 #
-#   FUZZ_KNOWN_SECONDS  for a program that was fuzzed before, byte by byte the same, and found nothing: its corpus has
-#                       what it came to then. As long as the others where it is not set
+#   FUZZ_KNOWN_SECONDS  seconds for a program that was fuzzed before, byte by byte the same, and found nothing: its
+#                       corpus has what that run found. SECONDS where it is not set
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

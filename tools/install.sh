@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what the project is built and tested with, as far as it is missing:
-#   - the Debian packages of tools/install/debian-12.txt (needs root; without it, says what is missing and exits 1);
+#   - the Debian packages of tools/install/debian-12.txt (needs root; without root it says what is missing and exits 1);
 #   - the Python packages of tools/install/cuda-13.0.txt, into ${CROSSOVER_CACHE:-~/.cache/crossover}/cuda-13.0.
-# Quick when nothing is missing, safe to run twice at once, and never writes into the checkout.
+# It is quick when nothing is missing, safe to run twice at once, and never writes into the checkout.
 #
 #   tools/install.sh           install
 #   tools/install.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
-#   tools/install.sh --cluster what the tests in tests/cluster need beyond: Kubernetes and containerd, built once
+#   tools/install.sh --cluster what the tests in tests/cluster need besides: Kubernetes and containerd, built once
 #   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
@@ -45,7 +45,7 @@ install_cuda() {
   mkdir -p "$cache" || return 1
   exec 9> "$cache/.install.lock"
   flock 9
-  cmp -s "$cuda_pins" "$stamp" && return 0  # somebody else was quicker
+  cmp -s "$cuda_pins" "$stamp" && return 0  # another run has installed it meanwhile
   say "installing CUDA $cuda_version headers and tools into $cuda_root"
   if ! "$cuda_root/bin/python" -c '' 2> /dev/null; then
     python3 -m venv --clear "$cuda_root" || return 1

@@ -1,7 +1,8 @@
-"""The tests on a real Kubernetes, on the versions that `make test` leaves out: `python3 -m tools.matrix [--only 1.31]`.
+"""Runs the tests on a real Kubernetes on versions that `make test` leaves out: `python3 -m tools.matrix [--only 1.31]`.
 
-Every version that tools/install has a folder for is taken once, the other program being the default's. Ends with a line
-for each combination. Exit code 0 if every test of every combination ran and passed, 1 if one did not.
+Every version that has a folder in tools/install is tested once, with the default version of the other program. The
+output ends with a line for each combination. The exit code is 0 if every test of every combination ran and passed, 1 if
+one did not.
 """
 
 import os
@@ -16,11 +17,11 @@ from pathlib import Path
 from benchmarks.arguments import Parser
 from tests.cluster.rig import versions
 
-# Of tests/cluster: what depends on a kubelet, an API server or containerd. The others are of the rig or a part alone.
+# These tests of tests/cluster depend on a kubelet, an API server or containerd. The others test the rig or one part.
 TESTS = tuple(f"cluster.{name}" for name in (
     "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chart", "test_chain",
     "test_helm", "test_gangs", "test_recognition"))
-# It gives GPUs to containers through CDI alone.
+# These tests give GPUs to containers through CDI alone.
 _CDI = {"cluster.test_helm"}
 
 
@@ -33,7 +34,7 @@ class Combination:
         return f"Kubernetes {self.kubernetes}, containerd {self.containerd}"
 
     def has(self, version):
-        """Whether one of the two is meant by it: 1.31, or 1.31.0."""
+        """Tells whether `version` means one of the two: 1.31, or 1.31.0."""
         return any(versions.begins(own, version) for own in (self.kubernetes, self.containerd))
 
 
@@ -72,7 +73,7 @@ def main(arguments=None):
 
 
 def run_tests(build, combination, names):
-    """By name, whether each passed. One that ctest does not know has not."""
+    """Returns {name: whether the test passed}. A test that ctest does not know has not passed."""
     pattern = "|".join(name.replace(".", r"\.") for name in names)
     with tempfile.TemporaryDirectory(prefix="crossover-matrix-") as directory:
         report = Path(directory) / "report.xml"
@@ -84,12 +85,12 @@ def run_tests(build, combination, names):
 
 
 def passed(report, names=TESTS):
-    """What run_tests answers, of a report of ctest's; none has passed where there is no report."""
+    """Returns the answer of run_tests from a report of ctest's. No test has passed where there is no report."""
     states = {}
     if report.exists():
         states = {case.get("name"): case.get("status")
                   for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase")}
-    return {name: states.get(name) == "run" for name in names}  # so ctest calls one that ran and passed
+    return {name: states.get(name) == "run" for name in names}  # ctest's word for a test that ran and passed
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Writes the tables of docs/metrics.md from the sources: python3 tools/metrics_reference.py [--check].
 
-A metric's name, kind and help stand beside each other in the source that makes it; its labels are named here, and a
-test holds them against what a daemon shows. --check changes nothing and exits 1 where the file says something else.
+A metric's name, kind and help stand beside each other in the source that makes it. Its labels are named here, and a
+test compares them with what a daemon shows. --check changes nothing and exits 1 where the file differs.
 """
 
 import re
@@ -19,14 +19,14 @@ SOURCES = {"daemon": ("common/metrics/*.h", "deviceplugin/metrics/*.cc"),
            "extender": ("common/metrics/*.h", "extender/metrics/*.cc", "extender/*.cc")}
 
 _LITERALS = r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*'
-# NAME, HELP[, values], in whatever makes a family; `Register`ed ones have them as .Name(NAME) .Help(HELP).
+# Functions that make a family take NAME, HELP[, values]. Families from `Register` have .Name(NAME) .Help(HELP).
 _MADE = re.compile(rf'(\w+)\s*\(\s*"(crossover_[a-z0-9_]+)"\s*,\s*({_LITERALS})([^"]*?MetricType::(\w+))?', re.DOTALL)
 _BUILT = re.compile(rf'Build(\w+)\(\)\s*\.Name\("(crossover_[a-z0-9_]+)"\)\s*\.Help\(({_LITERALS})\)', re.DOTALL)
 _KINDS = {"gauge": "gauge", "counter": "counter", "Gauge": "gauge", "Counter": "counter", "OfGpus": "gauge"}
 
 CLIENT = ("gpu_uuid", "gang", "namespace", "pod")
 _OF_GPU = ("gpu_uuid",)
-# Labels of the daemon's and the extender's own making, in the order of the tables' other rows: none.
+# Labels are listed here for metrics of the daemon and the extender. A metric that is not listed has none.
 LABELS = {
     "crossover_build_info": ("version",),
     "crossover_step_shared_seconds": (*CLIENT, "peer_gang"),
@@ -90,13 +90,13 @@ LABELS = {
 
 
 def text_of(literals):
-    """What C++ makes of literals beside each other."""
+    """Returns the string that C++ makes of adjacent literals."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"', literals)
     return "".join(parts).replace('\\"', '"')
 
 
 def found_in(source):
-    """{name: (kind, help)} of one source."""
+    """Returns {name: (kind, help)} of one source."""
     found = {}
     for maker, name, literals, _, kind in _MADE.findall(source):
         found[name] = (kind.lower() or _KINDS[maker], text_of(literals).rstrip(".") + ".")
@@ -106,7 +106,7 @@ def found_in(source):
 
 
 def metrics(program):
-    """{name: (kind, help)} of a program, sorted by name."""
+    """Returns {name: (kind, help)} of a program's metrics, sorted by name."""
     found = {}
     for pattern in SOURCES[program]:
         for path in ROOT.glob(pattern):

@@ -1,9 +1,9 @@
-"""Packs charts/crossover as Helm takes it, with the repository and the architecture of its images set:
+"""Packs charts/crossover as a Helm archive, with the repository and the architecture of its images set:
 
     python3 -m tools.package_chart REPOSITORY MACHINE OUT
 
-MACHINE is what `uname -m` says where they are built. The same sources give the same archive. Versions of the chart, of
-what it installs, and of the project are one.
+MACHINE is what `uname -m` prints where the images are built. The same sources give the same archive. The versions of
+the chart, of what it installs, and of the project must be equal.
 """
 
 import argparse
@@ -19,16 +19,16 @@ from tools.render_manifests import CHART, TREE, template
 
 _REQUIRED = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""')
 _ARCHITECTURE = re.compile(r'^(arch: )""$', re.MULTILINE)
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine; as nodes have it in kubernetes.io/arch
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine, as in the node label kubernetes.io/arch
 _REPOSITORY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 
 
 class Refused(ValueError):
-    """What is wrong with what was asked for."""
+    """Says what is wrong with the request. The text is for the user."""
 
 
 def versions(tree=TREE):
-    """{where: version} of all places that name one."""
+    """Returns {place: version} for all places that name a version."""
     chart = (tree / "charts/crossover/Chart.yaml").read_text(encoding="utf-8")
     project = (tree / "CMakeLists.txt").read_text(encoding="utf-8")
     return {"CMakeLists.txt": re.search(r"^project\(crossover VERSION ([0-9.]+)", project, re.MULTILINE)[1],
@@ -37,7 +37,8 @@ def versions(tree=TREE):
 
 
 def values(repository, machine):
-    """values.yaml with images of that repository, built on that machine."""
+    """Returns values.yaml with images of that repository, built on that machine. Raises Refused where either is not
+    valid."""
     if not repository:
         raise Refused("no image repository is named: say which, such as registry.example/team")
     if not _REPOSITORY.fullmatch(repository):
@@ -55,7 +56,8 @@ def values(repository, machine):
 
 
 def package(repository, machine, when):
-    """The archive's bytes; `when`: of all files, in seconds since 1970."""
+    """Returns the archive's bytes. `when` is the time of all files, in seconds since 1970. Raises Refused where
+    versions differ."""
     if len(set(versions().values())) != 1:
         raise Refused(f"versions differ: {', '.join(f'{place}: {version}' for place, version in versions().items())}")
     files = {str(file.relative_to(CHART)): file.read_bytes() for file in CHART.rglob("*") if file.is_file()}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Packs the command line for whoever has no image of it, such as a user of kubectl: tools/package_cli.sh BUILD_DIR OUT NAME EPOCH
-# makes OUT/NAME.tar.gz, with bin/kubectl-crossover, bin/crossover and what these need beside the C library. They run
-# where that is at least as new as the one of the machine that built them.
+# Packs the command line for users who have no image of it, such as users of kubectl:
+# tools/package_cli.sh BUILD_DIR OUT NAME EPOCH makes OUT/NAME.tar.gz, with bin/kubectl-crossover, bin/crossover and the
+# libraries that these need beside the C library. They run where the C library is at least as new as that of the machine
+# that built them.
 set -euo pipefail
 
 readonly usage='usage: tools/package_cli.sh BUILD_DIR OUT NAME EPOCH'
@@ -17,7 +18,7 @@ readonly folder=$out/$name
 rm -rf "$folder"
 install -D -m 0755 -s "$program" "$folder/bin/crossover"
 ln -s crossover "$folder/bin/kubectl-crossover"
-# The program looks there for them: BUILD_RPATH of cli/CMakeLists.txt.
+# The program looks for its libraries there: BUILD_RPATH of cli/CMakeLists.txt.
 mkdir -p "$folder/lib/crossover"
 ldd "$program" | awk '$2 == "=>" { print $3 }' | while read -r library; do
   [[ $(basename "$library") =~ $c_library ]] || cp --dereference "$library" "$folder/lib/crossover/"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs what is read and applied without a build, for whoever has no sources: tools/package_docs.sh OUT NAME EPOCH makes
-# OUT/NAME.tar.gz, with the documentation and manifests/.
+# Packs what users read and apply without a build, for users without the sources: tools/package_docs.sh OUT NAME EPOCH
+# makes OUT/NAME.tar.gz, with the documentation and manifests/.
 set -euo pipefail
 
 readonly usage='usage: tools/package_docs.sh OUT NAME EPOCH'
@@ -8,7 +8,7 @@ readonly out=${1:?$usage} name=${2:?$usage} epoch=${3:?$usage}
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly top
 
-# With them what they link to.
+# The list has the files to which these pages link, too.
 git -C "$top" ls-files -z docs manifests charts/crossover/README.md charts/crossover/values.yaml charts/crossover/files \
     docker/README.md deviceplugin/config/standalone.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md |
   tar -C "$top" --null --files-from=- --transform="s,^,$name/," --owner=0 --group=0 --numeric-owner --mtime="@$epoch" \

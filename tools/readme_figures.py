@@ -1,9 +1,9 @@
 """Writes tables of figures from benchmarks/results: python3 tools/readme_figures.py [--check].
 
-The README gets those of KEY, in words, and the gains case by case; docs/performance.md all of them: one row per figure
-and kind of case, so that no case of a model counts as one of the software GPU. A row has the range of its values, the
-worst single run beside it, the goal, how many cases met it, with what it was taken and when; and what is older than its
-code. --check changes nothing and exits 1 where a page says something else.
+The README gets the figures of KEY, in words, and the gains case by case. docs/performance.md gets all figures: one row
+per figure and kind of case, so that no case of a model counts as one of the software GPU. A row has the range of its
+values, the worst single run beside it, the goal, how many cases met it, with what it was taken and when, and whether it
+is older than its code. --check changes nothing and exits 1 where a page differs.
 """
 
 import importlib
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figu
 _PERFORMANCE = ROOT / "docs/performance.md"
 PAGES = {"key": ROOT / "README.md", "gains": ROOT / "README.md", "all": _PERFORMANCE, "missed": _PERFORMANCE,
          "retake": _PERFORMANCE, "never": _PERFORMANCE}
-# What a user asks first, in this order.
+# These figures answer what a user asks first, in this order.
 KEY = {
     "eta": "two equal jobs that take turns, of the best rate that turns allow",
     "chain_annotation": "the same on a Kubernetes, by annotations (`share`, and a profile key that a run before has "
@@ -46,7 +46,7 @@ _OLD = "older than its code"
 
 
 def kept():
-    """{figure: its newest entries}, by name; each entry knows the module that it is of, and whether it is stale."""
+    """Returns {figure: its newest entries}, by name. Each entry has its module, and whether it is stale."""
     waiting, figures = kept_lines.to_retake(), {}
     for module, entries in kept_lines.files().items():
         for entry in entries:
@@ -60,7 +60,7 @@ def shown(value):
 
 
 def worst(entry):
-    """The worst single run of a line; None where its samples are of another kind, as counts are."""
+    """Returns the worst single run of a line, or None where its samples are of another kind, as counts are."""
     if "worst" in entry:
         return entry["worst"]
     sense, _, limit = str(entry.get("goal", "")).partition(" ")
@@ -74,7 +74,7 @@ def _span(values):
 
 
 def cells(entries):
-    """Range, worst single run, unit and goal, and how many cases met it."""
+    """Returns the range, the worst single run, the unit, the goal, and how many cases met the goal."""
     runs = [run for run in map(worst, entries) if run is not None]
     senses = {str(e.get("goal", "")).split(" ")[0] for e in entries}
     least = "" if not runs else shown(max(runs, key=abs)) if senses == {"=="} else \
@@ -95,7 +95,7 @@ def _day(entry, tree):
 
 
 def taken(entries, tree):
-    """With which revisions and when, the oldest and the newest; and whether that is too old."""
+    """Returns the oldest and the newest revision and day of the entries, and a note where they are too old."""
     found = sorted({(_day(e, tree), e["revision"]) for e in entries})
     ends = [f"{day} `{revision[:8]}{'-dirty' * revision.endswith('-dirty')}`"
             for day, revision in (found[0], found[-1])]
@@ -105,7 +105,7 @@ def taken(entries, tree):
 
 
 def by_kind(entries):
-    """{kind: its entries}: a case of a model stands in no row of the software GPU."""
+    """Returns {kind: its entries}. A case of a model stands in no row of the software GPU."""
     found = {}
     for entry in entries:
         found.setdefault(entry.get("conditions", {}).get("kind", "not said"), []).append(entry)
@@ -118,7 +118,7 @@ def table(head, rows):
 
 
 def letters(figures):
-    """{place: the letter that stands for it}."""
+    """Returns {place: the letter that stands for it}."""
     places = sorted({e["where"] for entries in figures.values() for e in entries})
     return {place: chr(ord("a") + number) for number, place in enumerate(places)}
 
@@ -131,7 +131,8 @@ def key_figures(figures, tree):
 
 
 def gains(figures, tree):
-    """Of gain_over_*, case by case, with its conditions: those that do not favour turns as well."""
+    """Returns the table of gain_over_*, case by case, with the conditions. It has the cases that do not favour turns,
+    too."""
     entries = [e for name in _GAINS for e in figures.get(name, ())]
     rows = [[f"`{e['figure']}`", _words(e), shown(e["value"]), shown(worst(e)), str(e["goal"]), taken([e], tree)]
             for e in sorted(entries, key=lambda e: (_GAINS.index(e["figure"]), e["case"]))]
@@ -139,7 +140,7 @@ def gains(figures, tree):
 
 
 def _words(entry):
-    """What matters of the conditions for a gain."""
+    """Returns the conditions that matter for a gain, in words."""
     about = entry.get("conditions", {})
     words = [f"m/c {about['m_over_c']:g}", f"{about['links']} links",
              f"{about['ranks']} rank{'s' if about['ranks'] > 1 else ''}", f"jitter {about['jitter']:.0%}"]
@@ -174,7 +175,7 @@ def figures_to_retake(_figures, _tree):
 
 
 def never_kept(figures, _tree):
-    """Cases that figures have and no line is of."""
+    """Returns the table of cases that figures have and that no kept line covers."""
     known, rows = {}, []
     for entry in (entry for entries in figures.values() for entry in entries):
         known.setdefault(entry["module"], []).append(entry)
@@ -190,7 +191,7 @@ TABLES = {"key": key_figures, "gains": gains, "all": all_figures, "missed": miss
 
 
 def rewritten(text, name, figures, tree):
-    """A page with its table of that name as `figures` have it."""
+    """Returns the page's text with its table `name` written anew from `figures`."""
     head, rest = text.split(BEGIN.format(name))
     return head + BEGIN.format(name) + TABLES[name](figures, tree) + END + rest.split(END, 1)[1]
 

@@ -1,11 +1,12 @@
-"""A page of docs/ with tables that a program writes from the sources: what that program does with its arguments."""
+"""Keeps a page of docs/ whose tables a program writes from the sources: it handles that program's arguments."""
 
 import sys
 
 
 def keep(page, rewritten, program):
-    """`rewritten`: the page's text as it is to be, by its text; `program`: its path. Its exit code, or words: with
-    --check, which changes nothing, where the page says something else."""
+    """Writes `page` anew. `rewritten` maps the page's text to the text that it must have. `program` is the path of the
+    calling program. With --check it changes nothing. Returns what sys.exit takes: 0, or a message where --check finds
+    that the page differs."""
     text = page.read_text(encoding="utf-8")
     fresh = rewritten(text)
     if "--check" in sys.argv[1:]:

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Packs a release into dist/: the library for any Linux with glibc 2.17 or newer, per architecture; the command line, for
-# this machine's and a C library as new as its own; the images, as archives that `skopeo copy` or `podman load` take to a
-# registry, of this machine's architecture; the chart, which names them; the documentation, with manifests/; the checksums.
+# Packs a release into dist/:
+# - the library for any Linux with glibc 2.17 or newer, per architecture;
+# - the command line, for this machine's architecture and a C library as new as its own;
+# - the images, for this machine's architecture, as archives that `skopeo copy` or `podman load` take to a registry;
+# - the chart, which names the images; the documentation, with manifests/; the checksums.
 # The same sources give the same archives of library, chart and documentation.
 #
 #   IMAGES   the repository that the images will be in, such as registry.example/team

@@ -1,10 +1,10 @@
-"""manifests/: what charts/crossover makes of its defaults, for those who install without Helm, and for the tests. Its
-examples/ are written by hand.
+"""Writes manifests/: what charts/crossover renders with its defaults, for users who install without Helm, and for the
+tests. Its examples/ are written by hand.
 
     python3 -m tools.render_manifests           write it anew
     python3 -m tools.render_manifests --check   change nothing: exit 1 and name the files that differ
 
-The chart is where the objects are written. Helm is the one of tools/install.sh --cluster, else one in PATH.
+The objects are written in the chart. Helm is the one of tools/install.sh --cluster, or else the one in PATH.
 """
 
 import argparse
@@ -21,11 +21,11 @@ TREE = Path(__file__).resolve().parents[1]
 CHART = TREE / "charts/crossover"
 MANIFESTS = TREE / "manifests"
 _NAMESPACE = "crossover-system"
-_REGISTRY = "registry.example"  # of no real one: kustomization.yaml says what to do about it
+_REGISTRY = "registry.example"  # no real registry: kustomization.yaml says what to do about it
 _SOURCE = re.compile(r"^# Source: crossover/templates/(.+)\n", re.MULTILINE)
 _HELMS_OWN = re.compile(r"^ *(app\.kubernetes\.io/managed-by: |helm\.sh/|annotations: \{helm\.sh/).*\n", re.MULTILINE)
 _WRITTEN = "# Rendered from charts/crossover/templates/{}\n# by python3 -m tools.render_manifests: change it there.\n"
-_EXAMPLES = "examples"  # nobody renders them
+_EXAMPLES = "examples"  # this folder is not rendered
 _FOLDERS = "namespace.yaml crds rbac webhook deviceplugin control network".split()
 _NAMESPACE_TEXT = f"""# The node daemon needs what the level privileged allows: deviceplugin/daemonset.yaml says why.
 apiVersion: v1
@@ -48,7 +48,7 @@ images:
 
 
 def helm():
-    """The program."""
+    """Returns the path of the helm program. Raises FileNotFoundError where there is none."""
     installed = versions.cache() / f"helm-{versions.default('helm')}"
     found = shutil.which("helm", path=f"{installed}:{os.environ.get('PATH', '')}")
     if not found:
@@ -57,7 +57,7 @@ def helm():
 
 
 def template(values=(), kube_version=None, chart=CHART):
-    """What Helm says and whether it liked it: a finished process. `values`: KEY=VALUE, as for --set."""
+    """Runs `helm template` and returns the finished process. `values` are KEY=VALUE, as for --set."""
     words = [helm(), "template", "crossover", str(chart), "--namespace", _NAMESPACE]
     words += ["--kube-version", kube_version or versions.default("kube")]
     for value in values:
@@ -70,7 +70,7 @@ def images(registry=_REGISTRY):
 
 
 def _documents(text):
-    """(path of its template, document), in Helm's order."""
+    """Yields (path of its template, document) for each document, in Helm's order."""
     for document in re.split(r"^---\n", text, flags=re.MULTILINE):
         source = _SOURCE.search(document)
         if source:
@@ -78,7 +78,7 @@ def _documents(text):
 
 
 def render():
-    """{path below manifests/: text}"""
+    """Returns {path below manifests/: text}. Raises RuntimeError where Helm fails."""
     done = template(images())
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
@@ -100,7 +100,7 @@ def chart_version():
 
 
 def differences(texts, folder=MANIFESTS):
-    """Files that are not as they were rendered, by path."""
+    """Returns the paths of files that differ from `texts`, or are missing, or are too many."""
     there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml")
              if file.parent != folder / _EXAMPLES}
     return sorted(path for path in there.keys() | texts.keys() if there.get(path) != texts.get(path))

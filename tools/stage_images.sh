@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts what goes into the images of docker/ into a folder for each: tools/stage_images.sh BUILD_DIR OUT. What is there of an
-# earlier run is replaced. Symbols for debuggers are left out.
+# Puts what goes into the images of docker/ into a folder for each image: tools/stage_images.sh BUILD_DIR OUT
+# It replaces what an earlier run left there, and strips symbols for debuggers.
 set -euo pipefail
 
 readonly build=${1:?usage: tools/stage_images.sh BUILD_DIR OUT}

@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 preset=${1:?usage: tools/test.sh dev|unit|asan|tsan [ctest options]}
 shift
-# More tests at once than there are cores: those that are not alone wait most of the time, but under a sanitizer, where
-# none starts a cluster.
+# More tests run at once than there are cores. Tests that are not alone wait most of the time. Under a sanitizer this
+# holds less: there no test starts a cluster.
 slots=$((3 * $(nproc)))
 [[ $preset != asan && $preset != tsan ]] || slots=$((2 * $(nproc)))
 run=(ctest -j "$slots")

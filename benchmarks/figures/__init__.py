@@ -1,1 +1,1 @@
-"""One module per figure: CASES, and measure(context, case) -> results.Measured objects."""
+"""Holds one module per figure: its CASES, and measure(context, case), which yields results.Measured objects."""

@@ -1,9 +1,10 @@
-"""added_start_ms: how much later a pod with a slot runs than a plain pod of the same image, from the request that makes
-it to the event by which the API server says that it runs: the difference of their 95th percentiles, the kinds taken in
-random order with nothing else on the node. added_start_ms_beside: the difference of the medians.
+"""added_start_ms measures how much later a pod with a slot runs than a plain pod of the same image. The time of a pod
+goes from the request that creates it to the event by which the API server says that it runs. The figure is the
+difference of the 95th percentiles. The two kinds come in random order, with nothing else on the node.
+added_start_ms_beside is the difference of the medians.
 
-Control: a daemon that is told of another node's pods, and so waits in vain, as long as it ever waits, for the pod that
-is to have the slot.
+Control: a daemon that is told of another node's pods. It waits in vain for the pod that is to have the slot, for as
+long as it ever waits.
 """
 
 import json
@@ -51,7 +52,7 @@ def measure(context, case):
 
 
 class _Starts:
-    """Starts pods one after the other, each gone before the next."""
+    """Starts pods one after the other. Each pod is gone before the next one starts."""
 
     def __init__(self, running):
         self._running, self._draw, self._number = running, random.Random(1), 0
@@ -65,7 +66,7 @@ class _Starts:
         self._watch.__exit__(*exc)
 
     def take(self, slots, plain):
-        """Lists of ms: of so many pods with a slot, and of so many without."""
+        """Starts `slots` pods with a slot and `plain` pods without one. Returns their times in ms, as two lists."""
         kinds = [True] * slots + [False] * plain
         self._draw.shuffle(kinds)
         taken = {True: [], False: []}
@@ -94,7 +95,8 @@ class _Starts:
         return pod
 
     def _await(self, what, condition):
-        """When the event came."""
+        """Waits for an event that meets `condition`, and returns the time at which it came (s, monotonic clock). Raises
+        Failed where the pod fails or the event does not come in time."""
         end = time.monotonic() + _PATIENCE_S
         while True:
             try:

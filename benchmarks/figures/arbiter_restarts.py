@@ -1,8 +1,9 @@
-"""arbiter_restarts: jobs that stopped or had wrong losses in 50 kills of the arbiter, of which half are followed by
-another at once; beside it how soon turns were back, and the daemon's books afterwards.
+"""arbiter_restarts counts the runs in which jobs stopped or had wrong losses, over 50 kills of the arbiter. Another
+kill follows half of them at once. Beside it stand how soon turns were back, and the wrong entries in the daemon's books
+afterwards.
 
-Controls: a stream that gets stuck must be seen as a job that stopped; a library that looks for its arbiter once never
-takes turns again.
+Controls: a stream that gets stuck, which must be seen as a job that stopped; a library that looks for its arbiter only
+once, which never takes turns again.
 """
 
 from benchmarks import restarts

@@ -1,14 +1,15 @@
-"""attempt_ms: what the extender adds to a kube-scheduler's scheduling algorithm for one pod, by the scheduler's own
-histogram (sum over count of scheduler_scheduling_algorithm_duration_seconds): 2,000 gangs of one pod on 5,000 nodes of
-eight GPUs, minus as many pods that ask for the same without an extender and are nominated to a node, as the extender
-nominates its own: both attempts look at one node.
+"""attempt_ms is what the extender adds to a kube-scheduler's scheduling algorithm for one pod, by the scheduler's own
+histogram (sum over count of scheduler_scheduling_algorithm_duration_seconds). The load is 2,000 gangs of one pod on
+5,000 nodes of eight GPUs. The figure subtracts the time of as many pods that ask for the same without an extender.
+Those are nominated to a node, as the extender nominates its own pods, so both attempts look at one node.
 
-`attempt_ms_beside`: minus pods that nobody nominates, for which the scheduler looks at all nodes. What is saved so.
+`attempt_ms_beside` subtracts the time of pods that are not nominated, for which the scheduler looks at all nodes. It
+shows what the nomination saves.
 
-`attempt_ms_p99`: the scheduler's time in our calls for one pod, which is its filter, since one node is left after that;
-as a relay between the two sees it, which is in none of the runs above.
+`attempt_ms_p99` is the time that the scheduler spends in our calls for one pod. That is the filter call alone, since
+one node is left after it. A relay between the two measures it; the relay takes no part in the runs above.
 
-Control: a relay that keeps every answer back for ten milliseconds.
+Control: a relay that holds every answer back for ten milliseconds.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ _METRIC = "scheduler_scheduling_algorithm_duration_seconds"
 def measure(context, case):
     with large_cluster.standing(context, _NODES, _GPUS, 0, {"lease": "off"}, pods_run=True) as large:
         taken, nominated, extended = {}, [], []
-        large.stop_extender()  # which would plan for pods without it, too, and nominate them
+        large.stop_extender()  # it would otherwise plan for the plain pods too, and nominate them
         with _scheduler(large, "plain", extended=False) as scheduler:
             taken["without"] = _mean_ms(context, large, scheduler, "plain", _PODS)
         with _scheduler(large, "nominated", extended=False) as scheduler:
@@ -67,7 +68,7 @@ def measure(context, case):
 
 @contextlib.contextmanager
 def _scheduler(large, name, address=None, extended=True):
-    """A kube-scheduler of its own, which asks the extender, at its port or at another address, or nobody."""
+    """Runs a kube-scheduler of its own. It asks the extender at its port or at `address`, or asks no extender."""
     large.control.start_scheduler(0, address=address, extended=extended, lease=f"{SCHEDULER}-{name}", qps=5000)
     try:
         yield large.control.replicas[0]
@@ -76,7 +77,8 @@ def _scheduler(large, name, address=None, extended=True):
 
 
 def _mean_ms(context, large, scheduler, name, count):
-    """Of the attempts for some pods that come at once; then they go."""
+    """Creates `count` pods at once and deletes them once they are bound. Returns the mean ms of the scheduler's
+    attempts."""
     path = large_cluster.PODS.format(large_cluster.SPACE)
     _bind(large, f"{name}-first", _WARM_UP, scheduler)
     before = _histogram(large, scheduler)
@@ -89,7 +91,7 @@ def _mean_ms(context, large, scheduler, name, count):
 
 
 def _bind(large, name, count, scheduler):
-    """Make pods, and wait until all of them have a node. Plain ones are none of ours."""
+    """Creates pods and waits until each has a node. Plain and nominated pods have no annotations of Crossover."""
     bound, changed = set(), threading.Condition()
 
     def on_pod(_when, kind, pod):
@@ -113,7 +115,7 @@ def _bind(large, name, count, scheduler):
 
 
 def _plain(name, gated=False):
-    """One that nobody but the scheduler has to do with, once its gate is lifted."""
+    """Returns a pod that only the scheduler handles, once its gate is lifted."""
     pod = large_cluster.pod(name)
     pod["spec"]["schedulingGates"] = [{"name": "crossover.test/held"}] if gated else []
     pod["metadata"] = {"name": name}
@@ -121,7 +123,7 @@ def _plain(name, gated=False):
 
 
 def _histogram(large, scheduler):
-    """(sum in seconds, count)"""
+    """Returns (sum in seconds, count) of the scheduler's histogram."""
     said = large.get(f"https://127.0.0.1:{scheduler.scheduler_port}/metrics")
     return tuple(float(re.search(rf"^{_METRIC}_{part} (\S+)$", said, re.MULTILINE).group(1))
                  for part in ("sum", "count"))

@@ -1,6 +1,6 @@
-"""budget_error: bytes by which the books of a process are wrong after a million random allocations and frees of every
-kind by many threads, at their end and once all is freed. The truth is what the software GPU has given, as another
-process sees it.
+"""budget_error is the number of bytes by which the books of a process are wrong after a million random allocations and
+frees of every kind by many threads. It adds the error at the end of the operations and the error once all memory is
+freed. The truth is what the software GPU has given, as another process sees it.
 
 Control: books that take mapped memory for freed.
 """

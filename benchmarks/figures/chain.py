@@ -1,11 +1,12 @@
-"""chain: two jobs of pods on a real Kubernetes, from kubelets' slots to turns: eta by the trainers' own step times,
-against a job that ran alone on the same nodes minutes before. The second job's image preloads a library of its own.
+"""chain runs two jobs of pods on a real Kubernetes, from the kubelets' slots to turns. Its value is eta by the
+trainers' own step times, against a job that ran alone on the same nodes minutes before. The image of the second job
+preloads a library of its own.
 
-chain_daemon_error: how far the daemon's own figure of the gain is from that of the trainers', once it has measured what
-each job takes alone.
+chain_daemon_error is the distance between the gain that the daemon reports and the gain of the trainers, once the
+daemon has measured what each job takes alone.
 
-kube_*, containerd_*: on this version of one, and the usual one of the other. What `make test` does not need is
-measured where it is installed (tools/install.sh --matrix), or when it is asked for by name.
+kube_* and containerd_* run on this version of the one and the usual version of the other. Versions that `make test`
+does not need are measured where they are installed (tools/install.sh --matrix), or when a case is asked for by name.
 
 Control: the same with a library that passes its turn on only when the collective has ended.
 """

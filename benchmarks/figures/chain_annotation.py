@@ -1,6 +1,6 @@
-"""chain_annotation: as `chain`, but nobody binds a pod. The jobs ask for GPUs and are annotated, with `share` and a
-profile key; webhook, extender and scheduler do the rest: the one that runs alone is learnt, and those after it, of the
-same key, share.
+"""chain_annotation measures as `chain` does, but the pods are bound by the scheduler alone. The jobs ask for GPUs and
+carry annotations, with `share` and a profile key. The webhook, the extender and the scheduler do the rest: they learn
+the job that runs alone, and the jobs after it with the same key share.
 
 Control: a library that passes its turn on only when the collective has ended.
 """

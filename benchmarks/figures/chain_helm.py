@@ -1,9 +1,10 @@
-"""chain_helm: as `chain_annotation`, but nothing of Crossover is started by whoever measures: `helm install` puts it
-there, and the jobs are in a namespace that enforces the level restricted of Pod Security.
+"""chain_helm measures as `chain_annotation` does, but the benchmark starts no part of Crossover: `helm install` does.
+The jobs are in a namespace that enforces the level restricted of Pod Security.
 
-chain_helm_daemon_error: how far the gain that a Prometheus says is from that of the trainers' own step times.
+chain_helm_daemon_error is the distance between the gain that a Prometheus reports and the gain by the trainers' own
+step times.
 
-Control: a library that passes its turn on only when the collective has ended, which an upgrade of the release brings.
+Control: a library that passes its turn on only when the collective has ended, which an upgrade of the release installs.
 """
 
 from benchmarks import chain, chain_courses

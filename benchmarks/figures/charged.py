@@ -1,7 +1,8 @@
-"""charged: GPU time that jobs are charged for (crossover_charged_gpu_seconds_total), summed over a GPU's jobs, over
-the time for which anybody was there: the most of all GPUs, while jobs come, are killed and come again.
+"""charged is the GPU time that jobs are charged for (crossover_charged_gpu_seconds_total), summed over a GPU's jobs,
+over the time for which at least one job was on the GPU. Its value is the most of all GPUs, while jobs come, are killed
+and come again.
 
-Control: every job is charged for all of the time for which it is there. charged_beside: the least of all GPUs.
+Control: every job is charged for all of the time for which it is there. charged_beside is the least of all GPUs.
 """
 
 import re
@@ -29,7 +30,7 @@ def measure(context, case):
             running.start_late(f"gamma-{number}")
             time.sleep(1.0)
             running.kill_job(f"gamma-{number}")
-        running.wait_for_jobs()  # what they are charged for stays for minutes
+        running.wait_for_jobs()  # the charges stay readable for minutes
         for node in range(running.machine.nodes):
             said = subprocess.run(running.nodes.on_node(node, [sys.executable, "-c", _GET]), check=True,
                                   capture_output=True, text=True).stdout
@@ -62,7 +63,7 @@ def measure(context, case):
 
 
 def _stays(events):
-    """(gang, from, until) of all clients of a GPU."""
+    """Returns (gang, from, until) in ns for each client of a GPU. Raises Failed where a client never left."""
     stays, here = [], {}
     for event in events:
         if event.event == "join":
@@ -75,7 +76,7 @@ def _stays(events):
 
 
 def _union_s(stays):
-    """For how long anybody was there."""
+    """Returns for how many seconds at least one client was there."""
     total, covered = 0, 0
     for _, begin, end in sorted(stays, key=lambda stay: stay[1]):
         total += max(0, end - max(begin, covered))

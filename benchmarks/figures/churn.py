@@ -1,5 +1,6 @@
-"""churn: memory that the extender grows by while gangs come and go, per 1,000 of them once warm, with the webhook's
-certificates, the Lease and tokens replaced meanwhile; churn_leaked: objects, reservations and GPUs that are left.
+"""churn is the memory that the extender grows by while gangs come and go, per 1,000 gangs once it is warm. The
+webhook's certificates, the Lease and the tokens are replaced meanwhile. churn_leaked counts the objects, reservations
+and GPUs that are left over.
 
 Control: gangs that wait for what is not there, and stay.
 """

@@ -1,10 +1,11 @@
-"""config_errors: every kind of mistake in a configuration is told with file, line, key, value and what is allowed.
+"""config_errors counts the mistakes in a configuration that are not told with file, line, key, value and what is
+allowed, or that pass.
 
-The keys are those that the program itself names as allowed, map by map, so that a new one is tried without being
-listed here. Each gets values of the wrong kind, texts that mean nothing and numbers just outside its bounds; each map a
-key that it does not know and one that stands twice. Counted: mistakes that are not told so, or that pass.
+The keys are those that the program itself names as allowed, map by map, so a new key is tried without being listed
+here. Each key gets values of the wrong kind, texts that mean nothing and numbers just outside its bounds. Each map gets
+a key that it does not know and a key that stands twice.
 
-Control: the same messages, held against the line above the mistake.
+Control: the same messages, compared with the line above the mistake.
 """
 
 import re
@@ -20,7 +21,7 @@ SCOPE = "component"
 CASES = ("standalone", "node")
 _UNKNOWN = "no_such_key"
 _NAMED = "configurations"  # a map whose keys are names
-# Where any text that is not empty may stand.
+# These keys take any text that is not empty.
 _FREE = ("node.name", "node.namespace", "node.cdi_kind", "node.mps_control", "node.api_server.server")
 _COMMENT = "# something above\n"
 
@@ -30,7 +31,7 @@ class _Mistake:
     text: str
     key: str
     line: int
-    value: str = ""  # as the message has it; empty: it names none
+    value: str = ""  # as the message prints it; empty where the message names no value
 
 
 def measure(context, case):
@@ -53,7 +54,7 @@ class _Checker:
         self._file = file
 
     def says(self, text):
-        """Its message, without its name and the file's; empty where it takes the file."""
+        """Returns the program's message without the program's and the file's names, or "" where it accepts the file."""
         self._file.write_text(text, encoding="utf-8")
         done = subprocess.run(self._command, capture_output=True, text=True, check=False)
         said = done.stderr.strip().partition(": ")[2]
@@ -62,14 +63,14 @@ class _Checker:
         return said.removeprefix(str(self._file)) if done.returncode == 2 else f"exit code {done.returncode}"
 
     def keys_of(self, path):
-        """Of the map at `path`; nothing where there is none."""
+        """Returns the keys of the map at `path`, or an empty list where there is no map."""
         said = self.says(_nested((*path, _UNKNOWN), "1"))
         found = re.search(r"unknown key; allowed are (.*)$", said)
         return found.group(1).split(", ") if found else []
 
 
 def _nested(path, value):
-    """A file that has `value` at `path`, one key a line, below a comment."""
+    """Returns a file that has `value` at `path`, one key a line, below a comment."""
     lines = [f"{'  ' * depth}{key}:" for depth, key in enumerate(path)]
     return _COMMENT + "\n".join(lines) + f" {value}\n"
 
@@ -108,7 +109,8 @@ def _mistakes_of_value(checker, path):
 
 
 def _told(mistake, said, line):
-    """Line, key, value and what is allowed; of a key that is no key or stands twice there is no value."""
+    """Tells whether `said` names line, key, value and what is allowed. A message about an unknown key or a key that
+    stands twice has no value."""
     head = f":{line}: {mistake.key}: "
     if not said.startswith(head):
         return False

@@ -1,18 +1,18 @@
-"""control_plane: of 50 gangs that come at random for too few GPUs, those that were half there for longer than their
-deadline, with etcd, API server, controllers, schedulers, webhook and extender as they are, on nodes with kubelets and
-node daemons and on nodes that KWOK plays. A gang runs once all its pods are bound, and then goes; that all of them get
-there is what the figure waits for.
+"""control_plane counts gangs that were half bound for longer than their deadline, out of 50 gangs that come at random
+for too few GPUs. etcd, API server, controllers, schedulers, webhook and extender are the real ones. Some nodes have
+kubelets and node daemons, and KWOK plays the others. A gang runs once all its pods are bound, and then goes. The figure
+waits until all gangs have run.
 
-`control_plane_over_allocations`: GPUs with more pods than slots or with two pods of a gang, by what pods were assigned
-and by what nodes say. `control_plane_untold`: pods that waited for longer than 10 s and were never told why by an
-event. `control_plane_pairwise`: whether two gangs of 8 pods have the same GPUs on real nodes, where others were to be
-had.
+`control_plane_over_allocations` counts GPUs with more pods than slots or with two pods of a gang, by what pods were
+assigned and by what nodes say. `control_plane_untold` counts pods that waited for longer than 10 s and were never told
+why by an event. `control_plane_pairwise` tells whether two gangs of 8 pods have the same GPUs on real nodes, where
+others were free.
 
 Controls: the same gangs of slots alone, by the default scheduler; a scheduler that binds two pods of a gang to one GPU;
 an extender that may not write events; a scheduler that puts the second gang four GPUs further.
 
-kube_*: the version of Kubernetes. Those that `make test` does not need are measured where they are installed
-(tools/install.sh --matrix), or when they are asked for by name.
+kube_* is the version of Kubernetes. Versions that `make test` does not need are measured where they are installed
+(tools/install.sh --matrix), or when a case is asked for by name.
 """
 
 import time
@@ -59,7 +59,7 @@ def _lines(context, case, world):
     untold, waited = world.lives.waited_untold(_TOLD_WITHIN_S)
     context.say(f"    {_MANY} gangs within {lasted_s:.0f} s; half: {half}; over-allocated: {over}; "
                 f"{untold} of {waited} untold; the two {'met' if met else 'did not meet'}")
-    with world.unadmitted():  # the webhook refuses slots of those who do not say that they share
+    with world.unadmitted():  # the webhook refuses slots of pods that do not say that they share
         by_default, by_hand, shifted = _half_by_default(world), _over_by_hand(world), meet_by_hand(world, 8, shift=4)
     condition = (f"{_MANY} gangs of {sum(arrivals.sizes.values())} pods on 2 real nodes of 6 GPUs and {_FAKE} of KWOK "
                  f"of {_GPUS}, two slots each; deadline {_DEADLINE_S} s")

@@ -1,8 +1,8 @@
-"""cpu_cost: the processor time that turns cost a GPU with two jobs, of one core: the daemon's, the library's own
-threads', and the launches' share at the price of `hook_ns`. cpu_cost_beside: of shorter iterations,
-which take more turns.
+"""cpu_cost is the processor time that turns cost a GPU with two jobs, as a share of one core. It adds the daemon's
+time, the time of the library's own threads, and the launches' share at the price of `hook_ns`. cpu_cost_beside is the
+same for shorter iterations, which take more turns.
 
-Control, beside what ships, both without the guard: a library whose threads look 10,000 times a second.
+Control, against the shipped library, both without the guard: a library whose threads look 10,000 times a second.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ _BY_CASE = {"plain_0.6": pairs.Shape(0.6, iterations=150, warm_up=30),
             "c5_0.6": pairs.Shape(0.6, compute_ms=5.0, ranks=2, iterations=600, warm_up=120),
             "c2_0.6": pairs.Shape(0.6, compute_ms=2.0, ranks=2, iterations=1500, warm_up=300)}
 CASES = tuple(_BY_CASE)
-_THREAD = "crossover"  # as the library names its threads
+_THREAD = "crossover"  # the name that the library gives its threads
 _WATCHED_S = 3.0
-_HOOK_NS = 8  # what `hook_ns` may be where turns are taken
+_HOOK_NS = 8  # upper bound of `hook_ns` where turns are taken
 _RESTLESS = "restless_helper"
 
 
@@ -68,7 +68,7 @@ def _one(context, shape, library):
 
 
 def _times(running):
-    """Nanoseconds on a processor so far: of the daemons, and of the library's threads in all ranks."""
+    """Returns the processor time so far in ns, of the daemons and of the library's threads in all ranks."""
     daemons = [pid for node in range(running.machine.nodes) for pid in running.processes.family(f"arbiter{node}")]
     ranks = [pid for job in running.plan.jobs for rank in range(running.machine.ranks)
              for pid in running.processes.family(running.rank_name(job, rank))]

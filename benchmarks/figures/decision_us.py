@@ -1,12 +1,13 @@
-"""decision_us: how long filter and prioritize of one pod take together inside the extender, by its own histogram, on
-5,000 nodes half of whose GPUs have a pod, while 200 pods come or go a second by the word of a real API server: a bound
-on the 99th percentile, namely of each verb the bucket below which 99.5% of its answers lie, added up.
+"""decision_us is how long filter and prioritize of one pod take together inside the extender, by its own histogram. The
+cluster has 5,000 nodes, half of whose GPUs have a pod, and a real API server reports 200 pods that come or go each
+second. The value is a bound on the 99th percentile: for each verb it takes the bucket below which 99.5% of the answers
+lie, and it adds the two.
 
-`decision_us_p99_beside`: what the scheduler waits for both at the extender's port, all of HTTP included, while the API
-server and etcd have the same two cores.
+`decision_us_p99_beside` is what the scheduler waits for both at the extender's port, all of HTTP included, while the
+API server and etcd have the same two cores.
 
-Control: an extender that stands still for five milliseconds in each six, by the same sum: in each fifty, too few of its
-answers are under way when it does.
+Control: an extender that stands still for five milliseconds in each six, by the same sum. If it stood still once in
+each fifty, too few of its answers would be under way at that moment.
 """
 
 import http.client
@@ -64,7 +65,7 @@ def measure(context, case):
 
 
 def _answers(large):
-    """Of each verb, how many answers took at most so long: {verb: {seconds: count}}."""
+    """Returns for each verb how many answers took at most so long: {verb: {seconds: count}}."""
     counts = {}
     for labels, count in re.findall(r"^crossover_extender_answer_seconds_bucket\{(.*)\} (\d+)$", _metrics(large),
                                     re.MULTILINE):
@@ -91,7 +92,7 @@ def _metrics(large):
 
 
 def _bound_us(before, after):
-    """What 99 of 100 answers to both verbs take at most, together."""
+    """Returns the time in us that 99 of 100 pairs of answers, one to each verb, take at most together."""
     total = 0.0
     for verb in ("filter", "prioritize"):
         came = {le: count - before.get(verb, {}).get(le, 0) for le, count in after[verb].items()}
@@ -100,7 +101,8 @@ def _bound_us(before, after):
 
 
 def _waits(large, name, count):
-    """Microseconds for each of some gangs of one pod, once they have a plan."""
+    """Creates `count` gangs of one pod and waits until each has a plan. Returns the microseconds that each pod
+    waits."""
     ungated, changed = {}, threading.Condition()
 
     def on_pod(_when, kind, pod):
@@ -125,7 +127,7 @@ def _waits(large, name, count):
 
 
 class _Scheduler:
-    """Asks as one does that has no reason against any node."""
+    """Asks the extender as a scheduler does that has no objection to any node."""
 
     def __init__(self, large):
         self._nodes = large.nodes
@@ -158,7 +160,7 @@ class _Scheduler:
 
 
 class _Changes:
-    """A program that ends pods that have slots and makes them anew, so many of both a second together."""
+    """Runs a program that ends pods with slots and creates them anew, at a fixed number of changes a second."""
 
     def __init__(self, large):
         self._large = large
@@ -176,18 +178,18 @@ class _Changes:
         self._process.wait()
 
     def rate(self):
-        """Changes a second, so far."""
+        """Returns the changes per second so far."""
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         return float(self._process.stdout.readline() or 0)
 
 
 class _StandingStill:
-    """The control: stops the extender, again and again."""
+    """Stops the extender again and again. This is the control."""
 
     def __init__(self, large):
         self._pid = large.extender_pid()
-        # Those that lead to it stand still with it, and would never see it end.
+        # The wrappers that started it stop when it stops. They must be continued too, or they would never see it end.
         self._family = large.cluster.processes.family(large.control.replicas[0].extender)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._stop_and_go, daemon=True)

@@ -1,5 +1,5 @@
-"""doors: what an ordinary pod, or the token of a node's daemon, opens that is not for it: conditions of
-tests/cluster/test_ports.py and test_doors.py that do not hold.
+"""doors counts the conditions of tests/cluster/test_ports.py and test_doors.py that do not hold. They state what an
+ordinary pod, or the token of a node's daemon, must not be able to open.
 
 Controls: metrics that everybody gets; a pod whose account may edit everything; GPUNodes that no policy guards.
 """
@@ -40,7 +40,7 @@ class _WithoutPolicy(test_doors.Doors):
         super().await_policy(in_force=False)
 
 
-# By case: the conditions; the control in words, and what of it is looked at.
+# Each case has its conditions, its control in words, and the conditions that are checked under the control.
 _CASES = {
     "ports_of_a_pod": ((test_ports.Ports, _PORTS), "the node daemon's metrics are for everybody",
                        (_MetricsForEverybody, ("test_metrics_are_for_those_who_may_read_them",))),

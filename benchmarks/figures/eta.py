@@ -1,9 +1,9 @@
-"""eta: how much of the bound's gain two equal jobs reach with GPU gates, from the first turns on to the end, whatever
-the guard tries meanwhile; eta_whole_beside: over all of the run, with the iterations that the library learns from,
-during which the jobs run freely. These are always as many, so that depends on how long the run is.
+"""eta is how much of the bound's gain two equal jobs reach with GPU gates, from the first turns on to the end, whatever
+the guard tries meanwhile. eta_whole_beside counts all of the run, with the iterations that the library learns from,
+during which the jobs run freely. These are always as many, so that value depends on how long the run is.
 
-Controls, each beside what ships, all without the guard: release after the collective; and turns that are given back
-0.5 ms and 1 ms late, which is little.
+Controls, each against the shipped library, all without the guard: release after the collective; turns that are given
+back 0.5 ms and 1 ms late, which is little.
 """
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ def measure(context, case):
 
 
 def _controls(context, shape, goal):
-    """Of jobs with one turn in an iteration all, of others the gross one."""
+    """Yields the controls. Jobs with one turn in an iteration get all of them, other jobs get only the coarse one."""
     alone = _alone(context, shape)
     with context.without_guard():
         def eta_of(library, **settings):
@@ -64,7 +64,8 @@ def _controls(context, shape, goal):
 
 
 def one(context, shape, library, details, environment=None, alone=None):
-    """eta of one run: a job alone, where `alone` does not say it, then all. None: a run was void, or failed."""
+    """Runs a job alone, unless `alone` gives its result, then all jobs together. Returns eta of the shared run, or None
+    where a run was void or failed."""
     if not context.has(library):
         return None
     alone = alone or _alone(context, shape)
@@ -83,8 +84,8 @@ def one(context, shape, library, details, environment=None, alone=None):
 
 
 def _turns(trace, cycle_ms):
-    """How many turns were taken; and how often a GPU saw none for two cycles and a half, as where the guard looks at
-    another way."""
+    """Returns how many turns were taken, and how often a GPU had no turn for two and a half cycles. The guard causes
+    such a pause when it looks at another way."""
     holds, pauses = {}, 0
     for event in trace:
         if event.event == "hold":
@@ -94,7 +95,7 @@ def _turns(trace, cycle_ms):
 
 
 def _alone(context, shape):
-    """(evaluate.Solo, bounds.Job) of a job alone; None if a run was void."""
+    """Returns (evaluate.Solo, bounds.Job) of a job alone, or None where a run was void."""
     alone = pairs.solo(context, shape)
     plain = alone
     if alone and shapes.has_small_collective(shape.variant):
@@ -106,5 +107,5 @@ def _alone(context, shape):
 
 
 def _plain_bound_ms(shape, job):
-    """T* if collectives held no multiprocessors."""
+    """Returns T* as it is if collectives hold no multiprocessors."""
     return evaluate.shared_bound([job] * shape.jobs, replace(shape.machine(), nccl_ctas=0))

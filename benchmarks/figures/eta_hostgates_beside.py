@@ -1,15 +1,16 @@
-"""eta_hostgates_beside: host gates on a launch-bound trainer must lose visibly against GPU gates.
+"""eta_hostgates_beside shows eta with host gates and with GPU gates: host gates must lose visibly on a launch-bound
+trainer.
 
-Shown beside eta: what the fallback costs. `eta_hostgates_loses` is that loss itself, which has a goal: a fallback that
-costs nothing would mean that nothing was measured.
+It stands beside eta and shows what the fallback costs. `eta_hostgates_loses` is that loss itself, which has a goal: a
+fallback that costs nothing would mean that nothing was measured.
 """
 
 from benchmarks import pairs
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
 
-# Some 65 launches of 400 us take longer than the GPU's 20 ms: behind a GPU gate they are made while the last iteration
-# communicates and the other job computes, behind a host gate they begin with the turn.
+# Some 65 launches of 400 us take longer than the GPU's 20 ms. Behind a GPU gate they are made while the last iteration
+# communicates and the other job computes. Behind a host gate they begin with the turn.
 _LAUNCH_BOUND = pairs.Shape(0.6, launch_us=400, iterations=120)
 _BY_CASE = {"launch_bound": _LAUNCH_BOUND, "c20": pairs.Shape(0.6, iterations=120)}
 CASES = tuple(_BY_CASE)

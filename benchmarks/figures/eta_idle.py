@@ -1,9 +1,9 @@
-"""eta_idle: eta of two equal jobs whose input stalls for 15 ms at the start of each iteration; eta_idle_one_rank: where
-only one rank of each stalls, cycle with the turn given away over the cycle without.
+"""eta_idle is eta of two equal jobs whose input stalls for 15 ms at the start of each iteration. eta_idle_one_rank has
+one rank of each job stall: it is the cycle with the turn given away over the cycle without.
 
-A stall is off the GPU as communication is: it belongs to m of the bound. From the first turns on. Control, beside what
-ships, both without the guard: release after the collective; of one rank, what ships without the guard over a library
-that keeps a turn in which nothing runs, also without.
+A stall is off the GPU as communication is: it belongs to m of the bound. Both count from the first turns on. Control of
+eta_idle, against the shipped library, both without the guard: release after the collective. eta_idle_one_rank compares
+the shipped library with a library that keeps a turn in which nothing runs, both without the guard.
 """
 
 from benchmarks import bounds, evaluate, pairs
@@ -28,7 +28,7 @@ def _all_ranks(context, shape):
     details, bound = [], None
     alone = pairs.solo(context, shape)
     if alone:
-        # The link is in use for what communicates, not for the stall.
+        # The link is in use while the job communicates, not during the stall.
         job = bounds.one_turn(alone[0].compute_ms, alone[0].exposed_ms, shape.ratio * shape.compute_ms)
         bound = evaluate.shared_bound([job] * 2, shape.machine())
 

@@ -1,8 +1,8 @@
-"""eta_many, eta_many_shared: eta of three and four equal jobs on one set of GPUs, from the first turns on
-to the end.
+"""eta_many and eta_many_shared are eta of three and four equal jobs on one set of GPUs, from the first turns on to the
+end.
 
-With a link of its own for each job, and on shared links, where the bound counts every job's bytes. Control: release
-after the collective, beside what ships, both without the guard.
+eta_many gives each job a link of its own. eta_many_shared has shared links, where the bound counts every job's bytes.
+Control, against the shipped library, both without the guard: release after the collective.
 """
 
 from benchmarks import pairs

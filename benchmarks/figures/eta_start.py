@@ -1,8 +1,8 @@
-"""eta_start: from any start, iterations 20 to 60 against a bound that no run beats, with the same draws of compute
-time: the larger of T* and each job alone (benchmarks/drawn.py).
+"""eta_start measures iterations 20 to 60 from any start, against a bound that no run beats, with the same draws of
+compute time. The bound is the larger of T* and each job alone (benchmarks/drawn.py).
 
-Every start is one of fresh processes and arbiters; the second job is let go an offset after the first. The worst start
-counts. Control, beside what ships from the same starts, both without the guard: release after the collective.
+Every start has fresh processes and arbiters. The second job starts an offset after the first. The worst start counts.
+Control, against the shipped library from the same starts, both without the guard: release after the collective.
 """
 
 from dataclasses import replace
@@ -57,14 +57,14 @@ def _etas(context, shape, library, starts, alone):
 
 @cache
 def _bound_ms(shape, compute_ms, exposed_ms):
-    """Of the iterations that count, as `compute_ms` stretches what was asked for."""
+    """Returns the bound of the iterations that count, with the drawn compute times scaled to `compute_ms`."""
     jobs = [[rank[_FIRST:_LAST] for rank in jitter.computes(compute_ms, shape.jitter, seed, shape.ranks, _LAST)]
             for seed in (1, 2)]
     return drawn.bound(jobs, exposed_ms, shape.machine().nccl_ctas / SMS * exposed_ms)
 
 
 def measured_ms(jobs):
-    """Mean cycle of both jobs over the iterations that count."""
+    """Returns the mean cycle of both jobs over the iterations that count, in ms."""
     spans = [(job.ranks[0].iterations[_LAST - 1].end_ns - job.ranks[0].iterations[_FIRST - 1].end_ns) / 1e6
              for job in jobs]
     return sum(spans) / len(spans) / (_LAST - _FIRST)

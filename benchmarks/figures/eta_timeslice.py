@@ -1,7 +1,7 @@
-"""eta_timeslice: in time-slicing mode, turns must not cost: a floor against one job after the other, so the worst run
-counts. Over all of a run.
+"""eta_timeslice checks that turns do not cost in time-slicing mode. It is a floor against one job after the other, so
+the worst run counts. All of a run counts.
 
-Control, beside what ships, both without the guard: each turn is given back 5 ms late.
+Control, against the shipped library, both without the guard: each turn is given back 5 ms late.
 """
 
 from benchmarks import pairs

@@ -1,8 +1,8 @@
-"""fair: what each of two unequal jobs gets of its fluid max-min share; fair_whole_turns: the same without a quantum,
-against what whole turns can give.
+"""fair is what each of two unequal jobs gets of its fluid max-min share. fair_whole_turns is the same without a
+quantum, against what whole turns can give.
 
-The value is that of the job that fares worse, at the median. Control, beside what ships, both without the guard:
-release after the collective.
+The value is that of the job that fares worse, at the median. Control, against the shipped library, both without the
+guard: release after the collective.
 """
 
 from benchmarks import pairs, unequal

@@ -1,7 +1,7 @@
-"""fault_matrix: rounds with wrong losses, hangs, missing turns or untold degradation, of 20 at random moments for each
-kind of fault.
+"""fault_matrix counts rounds with wrong losses, hangs, missing turns or degradation that no message tells, out of 20 at
+random moments for each kind of fault.
 
-Control: a wait of the user's that the driver leaves out, which must be seen in the losses.
+Control: the driver leaves out a wait of the user's, which must be seen in the losses.
 """
 
 from dataclasses import replace

@@ -1,14 +1,14 @@
-"""framework_time: processor time of a training on the CPU with the preloaded library over that without, by the real
-frameworks, and by plain Python where none is installed (`stand_in`). What a program imports has no part in it; both
-ways run by turns until the error is 0.007 or less (benchmarks/compared.py). A case of which the error stays larger is
-void: it could not see what it is to see.
+"""framework_time is the processor time of a training on the CPU with the preloaded library over that without. The real
+frameworks train, and plain Python (`stand_in`) trains where none is installed. The imports of a program do not count.
+The two ways run alternately until the error is 0.007 or less (benchmarks/compared.py). A case whose error stays larger
+is void: it could not see what it is to see.
 
-Control: a preload whose thread works for 2% of the program's time must miss the goal. framework_time_seen: how far what
-was measured of preloads that work for 2% and for 4% is off.
+Control: a preload whose thread works for 2% of the program's time must miss the goal. framework_time_seen is how far
+the measured values of preloads that work for 2% and for 4% are off.
 
-framework_time_instructions: the same in instructions, which do not change with what else the machine does; of the steps
-alone, as the difference of a long and a short run. Where the processor counts none for us (most virtual machines),
-valgrind does, at a fiftieth of the speed.
+framework_time_instructions is the same in instructions, which do not change with what else the machine does. It counts
+the steps alone, as the difference of a long and a short run. Where the processor counts none for us (most virtual
+machines), valgrind does, at a fiftieth of the speed.
 """
 
 import ctypes
@@ -35,12 +35,12 @@ _CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "cro
 _PYTHON = _CACHE / "frameworks-1/bin/python"
 _PROGRAMS = Path(__file__).resolve().parents[2] / "tests" / "frameworks" / "programs"
 _ADDR_NO_RANDOMIZE = 0x0040000
-# One long and one short run, in steps: enough for the difference to be the steps'.
+# Each pair is a long and a short run, in steps. The difference is long enough to be that of the steps.
 _COUNTED_STEPS = {"stand_in": (2000, 200), "torch": (120, 20), "jax": (220, 20)}
 
 
 def left_out(case):
-    """Why a case is not taken by default."""
+    """Returns why a case is not measured by default, or "" where it is."""
     if case.endswith(_INSTRUCTIONS) and not case.startswith("stand_in"):
         return "valgrind takes a quarter of an hour for it"
     return ""
@@ -66,7 +66,7 @@ def _times(context, case, command, ways):
     def run(way):
         return trained_s(_output(command, environment(ways.get(way), way)))
 
-    run(None)  # files are read for the first time
+    run(None)  # this run reads the files for the first time
     found = {}
     for way in ways:
         found[way] = compared.compare(run, way, None, ERROR)
@@ -76,7 +76,7 @@ def _times(context, case, command, ways):
 
 
 def judged(voids, case, found, condition):
-    """The lines of a case. `found`: Comparison by way, which is "library" or a planted share."""
+    """Yields the lines of a case. `found` maps a way to its Comparison. A way is "library" or a planted share."""
     said = {str(way): {"ratio": one.ratio, "error": one.error, "pairs": len(one.samples)} for way, one in found.items()}
     blind = [f"{way}: the error is {one.error:.4f} after {len(one.samples)} pairs, expected {ERROR} or less"
              for way, one in found.items() if one.error > ERROR]
@@ -92,7 +92,7 @@ def judged(voids, case, found, condition):
 
 def _instruction_lines(case, command, steps, ways):
     def count(variables, planted=0):
-        """Of the steps alone; what is planted runs in the long run."""
+        """Returns the instructions of the steps alone. The planted ones run in the long run."""
         if planted:
             variables = {**variables, "BUSY_INSTRUCTIONS": str(planted)}
         long, by = instructions.counted([*command, f"--steps={steps[0]}"], variables)
@@ -112,14 +112,14 @@ def _instruction_lines(case, command, steps, ways):
 
 
 def _seen(figure, case, ratios, condition):
-    """How far what was measured of each planted share is off."""
+    """Returns the line that tells how far the measured value of each planted share is off."""
     off = tuple(abs(ratio - 1 - share) for share, ratio in ratios.items())
     return Measured(figure, case, max(off), "of 1", SEEN_GOAL, off, None,
                     f"measured less planted, of {' and '.join(f'{share:.0%}' for share in ratios)}; {condition}")
 
 
 def environment(library, way):
-    """Of a run; `way`: "library", the share that a busy preload works for, or None."""
+    """Returns the environment of a run. `way` is "library", the share that a busy preload works for, or None."""
     base = {**os.environ, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "PYTHONHASHSEED": "0",
             "CROSSOVER_GANG": "frameworks", "CROSSOVER_SOCKET": "/nonexistent/arbiter.sock"}
     if library is None:
@@ -134,7 +134,7 @@ def _busy(build):
 
 
 def trained_s(output):
-    """Processor seconds of the steps, as a program says. Failed where it does not."""
+    """Returns the processor seconds of the steps as the program prints them. Raises Failed where it prints none."""
     found = re.search(r"^trained: (\S+) \S+$", output, re.MULTILINE)
     if not found or float(found.group(1)) <= 0:
         raise Failed(f"no line 'trained: PROCESSOR_S S' among: {output[-200:]}")
@@ -142,7 +142,8 @@ def trained_s(output):
 
 
 def _output(command, variables):
-    """What a program prints. Its memory lies at the same addresses each time: where it lies changes its speed."""
+    """Returns what a program prints. Its memory lies at the same addresses each time, because the addresses change its
+    speed. Raises Failed where the program fails."""
     libc = ctypes.CDLL(None)
     done = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                           preexec_fn=lambda: libc.personality(_ADDR_NO_RANDOMIZE))

@@ -1,13 +1,14 @@
-"""gain_error: how far the gain that the daemon reports is from the truth: the step of each job alone, with the same
-draws and without the library, over its step beside the other. gain_error_worst: the worst of the runs.
-gain_error_uncertain: the share of runs in which the daemon marks its gain as uncertain; such a run counts for neither
-of the other two. With jitter and with stragglers, each up to three times as long.
+"""gain_error is how far the gain that the daemon reports is from the truth. The truth is the step of each job alone,
+with the same draws and without the library, over its step beside the other. gain_error_worst is the worst of the runs.
+gain_error_uncertain is the share of runs in which the daemon marks its gain as uncertain. Such a run counts for neither
+of the other two. Cases have jitter, and stragglers that take up to three times as long.
 
-gain_error_model, gain_error_model_worst, gain_error_model_uncertain: the same by the job model, which drives the
+gain_error_model, gain_error_model_worst and gain_error_model_uncertain are the same by the job model, which drives the
 shipped books. The truth is what the draws say.
 
-Controls: in the model, what the daemon said before it looked at whole jobs: the turns of a single GPU, or else the few
-iterations of the last look. In processes, the steps shared in place of the steps alone: a gain of the number of jobs.
+Controls: in the model, what the daemon reported before it looked at whole jobs, from the turns of a single GPU or else
+from the few iterations of the last look. In processes, the steps shared in place of the steps alone, which gives a gain
+equal to the number of jobs.
 """
 
 from dataclasses import replace
@@ -46,8 +47,8 @@ def measure(context, case):
 
 
 def summed_up(name, case, found, condition):
-    """The three lines of a case. `found`: [{"true", "reported", "uncertain", "control"}], None where a run is missing.
-    Pure."""
+    """Yields the three lines of a case. `found` lists {"true", "reported", "uncertain", "control"}, with None where a
+    run is missing. Pure."""
     if not found or None in found:
         yield Measured(name, case, None, "of the gain", GOAL, ())
         return
@@ -55,7 +56,7 @@ def summed_up(name, case, found, condition):
     control = [abs(one["control"] / one["true"] - 1) for one in found]
     marked = sum(one["uncertain"] for one in found) / len(found)
     most = Goal("<=", 0.0 if case.endswith("jitter_0") else 0.1)
-    # Where ranks do not differ there was nothing wrong before: in the model the old estimate is right.
+    # Where ranks do not differ, the old estimate is right in the model. It is no control there.
     bad = not (name.endswith("_model") and case.endswith("jitter_0"))
     median, worst = (stats.median(errors), max(errors)) if errors else (None, None)
     yield Measured(name, case, median, "of the gain", GOAL, errors, None, condition, {"runs": found})
@@ -81,7 +82,8 @@ def _in_model(context, jitter, tail):
 
 
 def _in_processes(context, shape):
-    """The jobs alone, each with its draws, and both together."""
+    """Runs each job alone with its draws, then both together. Returns a list of findings, or None where a solo run
+    failed."""
     alone = []
     for seed, name in enumerate(("alpha", "beta"), 1):
         run = pairs.solo(context, shape, name=name, seed=seed)
@@ -105,7 +107,7 @@ def _together(context, shape, alone):
     gpus = [gpu for gpu in tops[-1]["gpus"] if "gain" in gpu]
     if not gpus:
         return None
-    gpu = max(gpus, key=lambda one: abs(one["gain"] / shared.gain - 1))  # the one that is most in error
+    gpu = max(gpus, key=lambda one: abs(one["gain"] / shared.gain - 1))  # the GPU with the largest error
     found = {"true": shared.gain, "reported": gpu["gain"], "uncertain": gpu.get("gain_uncertain", False),
              "error": gpu.get("gain_error"), "control": float(shape.jobs)}
     context.say(f"    {found}")

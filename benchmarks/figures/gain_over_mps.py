@@ -1,11 +1,11 @@
-"""gain_over_mps: work per time with turns over the same jobs running freely under MPS, from 10 random starts: all of
-the free run, and with turns from the first turns on to the end. The median is held to a goal, the least is shown beside
-it.
+"""gain_over_mps is the work per time with turns over that of the same jobs running freely under MPS, from 10 random
+starts. All of the free run counts, and the run with turns counts from the first turns on to the end. The median is held
+to a goal, the least is shown beside it.
 
-Beside the cases that favour turns stand those that do not: links of one's own, one and two ranks, m/c of 0.1, kernels
-that gain by running at once or need part of the GPU, collectives that need much of it or suffer beside compute,
-stragglers. gain_over_mps_half_beside: over the same jobs
-where MPS gives each half of the SMs (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50), a setting that users try first.
+Beside the cases that favour turns stand those that do not. They have links of their own, one and two ranks, m/c of 0.1,
+kernels that gain by running at once or need part of the GPU, collectives that need much of it or suffer beside compute,
+and stragglers. gain_over_mps_half_beside compares with the same jobs where MPS gives each half of the SMs
+(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50), a setting that users try first.
 
 Control: no library on either side.
 """
@@ -25,13 +25,13 @@ def _shape(ratio, **how):
 
 
 def _cases():
-    """Name -> (Shape, what its median is held to)."""
+    """Yields each case's name with (Shape, the goal of its median)."""
     for links, limits in (("shared", _SHARED), ("private", _PRIVATE)):
         for ratio in (0.1, 0.3, 0.6, 1.0):
             yield f"{links}_{ratio:g}", (_shape(ratio, links=links), limits.get(ratio))
     for links in ("shared", "private"):
         yield f"2ranks_{links}_0.6", (_shape(0.6, ranks=2, links=links), None)
-    # One rank sends nothing: it waits for its input as long.
+    # One rank sends nothing: it waits for its input for as long instead.
     yield "1rank_0.6", (_shape(0.6, ranks=1, extra=("--stall-ms=12",)), None)
     for ratio in (0.3, 0.6):
         yield f"co_run_1.25_{ratio:g}", (_shape(ratio, links="private", co_run=1.25), None)
@@ -50,7 +50,7 @@ def measure(context, case):
     goal = Goal(">=", limit, "median", runs=_STARTS)
     longest_s = (1 + shape.ratio) * shape.compute_ms / 1e3
     starts = pairs.offsets(_STARTS + 1, longest_s)
-    free = [cycle_ms(context, shape, None, starts[0])]  # beside which the control runs
+    free = [cycle_ms(context, shape, None, starts[0])]  # the control is compared with this run
 
     def one(offset):
         ours = cycle_ms(context, shape, context.build.library, offset)
@@ -69,7 +69,7 @@ def measure(context, case):
 
 
 def _half(context, case, shape, taken, conditions):
-    """`taken`: of some starts, the gain and the free-running cycle."""
+    """Returns the line over halves of the SMs. `taken` lists (offset, gain, free-running cycle) of some starts."""
     halves = [free and cycle_ms(context, shape, None, offset, _HALF) for offset, _, free in taken]
     gains = tuple(half and gain * half / free for (_, gain, free), half in zip(taken, halves))
     goal = Goal(">=", None, "median")
@@ -79,7 +79,7 @@ def _half(context, case, shape, taken, conditions):
 
 
 def cycle_ms(context, shape, library, offset_s, environment=None):
-    """Mean cycle of both jobs while both run; None if no run was valid."""
+    """Returns the mean cycle of both jobs while both run, in ms, or None where no run was valid."""
     both = pairs.together(context, shape, library, offset_s, environment)
     if both is None:
         return None

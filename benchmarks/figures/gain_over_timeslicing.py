@@ -1,5 +1,6 @@
-"""gain_over_timeslicing: Crossover in mps mode over free-running time-slicing. Control: ungated in
-mps mode, beside what ships, both without the guard."""
+"""gain_over_timeslicing is the gain of Crossover in mps mode over free-running time-slicing. Control: ungated in mps
+mode, against the shipped library, both without the guard.
+"""
 
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ def measure(context, case):
     draws = iter(pairs.offsets(max(context.runs, _RUNS) + 1, 2 * shape.compute_ms / 1e3))
 
     def one(offset, libraries):
-        """Gains of `libraries` over the same free run."""
+        """Returns the gains of `libraries` over the same free run."""
         free = cycle_ms(context, replace(shape, mode="timeslice"), None, offset)
         cycles = [free and cycle_ms(context, shape, library, offset) for library in libraries]
         return [free / cycle if cycle else None for cycle in cycles]

@@ -1,7 +1,9 @@
-"""gang_512: pods of one gang of 512 that are bound, on 64 nodes of 8 GPUs that KWOK plays: all of their binds are held
-until the last has come. `gang_512_threads`: threads that the extender has meanwhile and had not before.
+"""gang_512 counts the pods of one gang of 512 that are bound, on 64 nodes of 8 GPUs that KWOK plays. All of their binds
+are held until the last has come. `gang_512_threads` is the number of threads that the extender has meanwhile and did
+not have before.
 
-Controls: one GPU less, where no pod may be bound; a server that gives each request a thread, asked as often at a time.
+Controls: one GPU less, where no pod may be bound; a server that gives each request a thread, with as many requests at a
+time.
 """
 
 import http.server
@@ -44,7 +46,7 @@ def measure(context, case):
 
 
 def _threads_per_request():
-    """How many more threads a server has that makes one for each request, with as many of them held."""
+    """Returns how many more threads a server has that makes one for each request, while it holds as many requests."""
     all_here, go_on = threading.Barrier(_PODS + 1), threading.Event()
 
     class Holding(http.server.BaseHTTPRequestHandler):

@@ -1,9 +1,10 @@
-"""guard, guard_model: work done per time by two jobs whose way of sharing is left to the guard, over one after the
-other; guard_best, guard_best_model: over the best of always turns, always side by side, one after the other.
+"""guard and guard_model are the work per time of two jobs whose way of sharing is left to the guard, over one job after
+the other. guard_best and guard_best_model are the same over the best of three fixed ways: always turns, always side by
+side, one after the other.
 
-Counted from the jobs' meeting on: what the guard's looks cost is in it. The worst run counts. Cases are in processes,
-or in the job model, which then have a figure of their own. Control: the same with the guard that looks rarely
-(benchmarks/known_bad/rare_guard), where side by side gains so much more than turns that it must miss.
+They count from the moment at which both jobs run, so what the guard's looks cost is included. The worst run counts.
+Cases run in processes, or in the job model, whose figures have names of their own. Control: the same with the guard
+that looks rarely (benchmarks/known_bad/rare_guard), where side by side gains so much more than turns that it must miss.
 """
 
 import json
@@ -21,7 +22,7 @@ _WAYS = {"guard": ("guard: on",), "turns": ("guard: off",), "side_by_side": ("mo
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two jobs, (c, m) in ms each, and how their kernels get on."""
+    """Holds two jobs, (c, m) in ms each, and how their kernels run beside each other."""
 
     jobs: tuple
     co_run: float = 1.0
@@ -55,7 +56,7 @@ _PROCESSES = {
     **{f"{mode}_{c}_{ratio:g}": _Pair(((float(c), c * ratio),) * 2, jitter=0.0, mode=mode)
        for mode in ("mps", "timeslice") for c in (5, 20) for ratio in (0.02, 0.1)},
 }
-# Declared beforehand: side by side gains so much more there that the guard that looks rarely must miss guard_best.
+# Declared beforehand: side by side gains so much more in these cases that the rare guard must miss guard_best.
 _RARE_MISSES = ("model_1.25_0.1", "model_1.4_0.1", "model_1.4_0.3")
 SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}
 CASES = (*_MODEL, *_PROCESSES)
@@ -84,7 +85,7 @@ def measure(context, case):
 
 
 def _bests(rates):
-    """Of each run: the best fixed way over the same draws."""
+    """Returns for each run the rate of the best fixed way over the same draws."""
     return [max(1.0, turns, beside) for turns, beside in zip(rates["turns"], rates["side_by_side"])]
 
 
@@ -124,7 +125,7 @@ def _in_processes(context, pair):
 
 
 def _shape(pair):
-    """Of two equal jobs; all of the run counts."""
+    """Returns the shape of two equal jobs. All of the run counts."""
     compute, away = pair.jobs[0]
     iterations = int(_SECONDS * 1000 // (2 * compute))
     return pairs.Shape(away / compute, compute_ms=compute, mode=pair.mode, iterations=iterations, warm_up=1,

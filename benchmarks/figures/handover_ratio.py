@@ -1,8 +1,9 @@
-"""handover_ratio and handover_ratio_p99: the direct hand-over against half a futex round trip of the same run.
+"""handover_ratio and handover_ratio_p99 compare the direct hand-over with half a futex round trip of the same run.
 
-Like with like: who waits for a turn has slept through the other's, so both sides of the ping-pong sleep as long before
-they answer, each on a core of its own and at the priority of the streams; a processor that has slept takes longer to
-come back. Beside it, without sleep on either side: turns of no length against a tight ping-pong.
+The comparison is of like with like. A client that waits for a turn has slept through the other client's turn. So both
+sides of the ping-pong sleep as long before they answer, each on a core of its own and at the priority of the streams. A
+processor that has slept takes longer to come back. Beside it stands the case without sleep on either side: turns of no
+length against a tight ping-pong.
 
 The other granters of record 0001 are measured beside it. Control: release after a host synchronisation.
 """
@@ -18,7 +19,8 @@ from benchmarks.results import Goal, Measured, controlled
 
 GOAL, GOAL_P99 = Goal("<=", 1.5), Goal("<=", 2.0)
 _TURNS, _HOLD_US = 2000, 300
-# Case: (granter, length of a turn in us, poll interval in us, the releasing host stands still for 100 of every 400 ms).
+# Each case is (granter, length of a turn in us, poll interval in us, throttled). Where throttled is 1, the releasing
+# host stands still for 100 of every 400 ms.
 _CASES = {
     "stream": ("stream", _HOLD_US, 50, 0), "stream_tight": ("stream", 0, 50, 0), "kernel": ("kernel", _HOLD_US, 50, 0),
     "poll_50us": ("poll", _HOLD_US, 50, 0), "poll_200us": ("poll", _HOLD_US, 200, 0),

@@ -1,14 +1,14 @@
-"""hook_ns: a launch through the hook minus the direct call, on a driver whose launches do nothing, in each state that
-the library tells apart (benchmarks/hook_ns/states.h); the worst of the three kinds of launches (with arguments, with a
-configuration, of a graph).
+"""hook_ns is the time of a launch through the hook minus that of the direct call, on a driver whose launches do
+nothing. It is measured in each state that the library tells apart (benchmarks/hook_ns/states.h). The worst of the three
+kinds of launches counts (with arguments, with a configuration, of a graph).
 
-hook_ns_instructions: the same counted, one by one, of all launches of the table of hooks. It is the same on a busy
-machine.
-hook_ns_unclean: locks, allocations and system calls of these launches; a filter refuses the system calls.
+hook_ns_instructions counts instructions in the same way, one by one, of all launches of the table of hooks. The count
+is the same on a busy machine. hook_ns_unclean counts locks, allocations and system calls of these launches. A filter
+refuses the system calls.
 
 Controls: a library whose hooks take a mutex and call getpid, and one whose hooks take some 4 ns more. Both must miss
-each goal, so that the one that is nearer to it counts. They are built by this machine's compiler; what the sources as
-they are cost then is in the remarks.
+each goal, so the one that is nearer to the goal counts. This machine's compiler builds them. The remarks show what the
+shipped sources cost when the same compiler builds them.
 """
 
 import os
@@ -24,7 +24,8 @@ _INACTIVE, _ACTIVE, _GATED = Goal("<=", 3), Goal("<=", 4), Goal("<=", 4)
 _NS = {"inactive": _INACTIVE, "unheard": _ACTIVE, "no_nccl": _ACTIVE, "linked_unused": _ACTIVE, "linked": _ACTIVE,
        "loaded": _INACTIVE, "gated_linked": _GATED, "gated": _GATED}
 CASES = tuple(_NS)
-# By the state's goal in time. A copy of the arguments on the stack is twenty of them, where the compiler makes one.
+# Each goal in time has its goal in instructions. Where the compiler copies the arguments on the stack, the copy is
+# twenty of them.
 INSTRUCTIONS = {_INACTIVE: Goal("<=", 40), _ACTIVE: Goal("<=", 60), _GATED: Goal("<=", 65)}
 CLEAN = Goal("==", 0)
 CONTROLS = ("slow_hooks", "hooks_4ns")
@@ -41,7 +42,7 @@ _WORDS = {
 
 
 def instruction_goal(state):
-    """What the instructions of a launch in a state are held to."""
+    """Returns the goal for the instructions of a launch in a state."""
     return INSTRUCTIONS[_NS[state]]
 
 
@@ -85,12 +86,13 @@ def _libraries(build):
 
 
 def worst_ns(run):
-    """Of the kinds of launches."""
+    """Returns the ns of the worst kind of launch."""
     return max(entry["hook_ns"] for entry in run["entries"].values() if "hook_ns" in entry)
 
 
 def worst_instructions(run):
-    """Of all launches of the table, for the median kernel; None on a processor that cannot count them."""
+    """Returns the most instructions of all launches of the table, for the median kernel, or None on a processor that
+    cannot count them."""
     counts = [entry["instructions"] for entry in run["entries"].values()]
     return None if None in counts else max(counts)
 
@@ -112,8 +114,8 @@ def _run_noted(context, library, state):
 
 
 def run_state(build, library, state, *arguments):
-    """What the measuring program says of a state. Failed where the library is not built, or the program does not get
-    there."""
+    """Returns what the measuring program reports of a state. Raises Failed where the library is not built or the
+    program does not reach the state."""
     if not library.exists():
         raise Failed(f"{library} is not built")
     with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:

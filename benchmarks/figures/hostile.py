@@ -1,5 +1,6 @@
-"""hostile: the rate of a job beside a client that means harm, over its rate with nothing else on its GPUs and without
-the library. Beside it: whether who can be told to be at fault is named and ungated, and how much the arbiters grow.
+"""hostile is the rate of a job beside a malicious client, over its rate with nothing else on its GPUs and without the
+library. Beside it stand two values: whether the client is named and ungated, in the cases that show which client is at
+fault, and how much the arbiters grow.
 
 Control: the same under a watchdog that waits for ten seconds before it opens anything.
 """
@@ -15,8 +16,8 @@ GOAL, NAMED_GOAL, MEMORY_GOAL = Goal(">=", 0.98, "worst", runs=5), Goal(">=", 1)
 CASES = tuple(hostile.WAYS)
 _SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=1200, warm_up=30)
 _GANG = "mallory"
-_NAMED = ("scribbles", "holds")  # of a careful forger nothing shows who it is; a flood is refused and nothing more
-# Without the guard, which finds within seconds that turns beside such a client do not pay, and ends them.
+_NAMED = ("scribbles", "holds")  # nothing identifies a careful forger; a flood is only refused
+# These runs have no guard. It finds within seconds that turns beside such a client do not pay, and ends them.
 _GUARD_OFF = ("guard: off",)
 _PATIENT = ("watchdog: {floor_ms: 10000}", *_GUARD_OFF)
 
@@ -26,8 +27,8 @@ def measure(context, case):
 
 
 def measure_as(figure, context, case, command, settings=()):
-    """The lines of a way to do harm, under the name of a figure. `command`: as hostile.command; `settings`: of the
-    arbiters."""
+    """Yields the lines of a way to do harm, under the name of a figure. `command` has the signature of hostile.command.
+    `settings` are those of the arbiters."""
     alone = pairs.solo(context, _SHAPE)
     runs = []
     for _ in range(max(GOAL.runs, context.runs)):
@@ -60,7 +61,7 @@ def _one(context, case, alone, command, settings):
             gpus = [running.machine.uuid(node, gpu) for gpu in range(running.machine.gpus_per_node)]
             running.start_client(node, f"hostile{node}", command(case, running.socket(node), _GANG, gpus))
         seen["began_ns"] = time.monotonic_ns()
-        time.sleep(2.0)  # what it needs to stand
+        time.sleep(2.0)  # the client needs this time to start
         seen["before"] = _resident_mib(running)
         running.wait_for_iterations(_SHAPE.iterations // 10 * 9)
         seen["after"], seen["ended_ns"] = _resident_mib(running), time.monotonic_ns()
@@ -81,7 +82,7 @@ def _one(context, case, alone, command, settings):
 
 
 def _resident_mib(running):
-    """Of each node's arbiter."""
+    """Returns the resident memory of each node's arbiter in MiB."""
     return [max(_resident_of(pid) for pid in running.processes.family(f"arbiter{node}"))
             for node in range(running.machine.nodes)]
 

@@ -1,14 +1,13 @@
-"""hostile_node: what a node's daemon bears from clients that mean harm.
+"""hostile_node measures what malicious clients can do to a node's daemon.
 
-Of `passes`, `listens_not`, `crowds` and `babbles` (benchmarks/hostile_sockets.py): the rate of a job beside such a
+`passes`, `listens_not`, `crowds` and `babbles` (benchmarks/hostile_sockets.py) measure the rate of a job beside such a
 client, as in the figure hostile, and how much the arbiters grow.
 
-Of `identity`: attempts of a pod's process on a real Kubernetes (benchmarks/identity_theft.py), by which it, or
-anybody, was taken for another pod, or became a client of a GPU of which it has no slot. Control: a process that is the
-other pod's in earnest.
+`identity` counts attempts of a pod's process on a real Kubernetes (benchmarks/identity_theft.py) by which a process was
+taken for another pod, or became a client of a GPU of which it has no slot. Control: a real process of the other pod.
 
-Of `newcomer`: how long a pod that comes late waits until it is let in, while a process of another pod `hogs`;
-seconds, the worst. Control: with room for 16 connections in all.
+`newcomer` is how long a pod that comes late waits until it is let in, while a process of another pod `hogs`. Its value
+is the worst, in seconds. Control: with room for 16 connections in all.
 """
 
 import json
@@ -66,7 +65,7 @@ def _identity(context):
 
 
 def _newcomers(context, settings, count=_NEWCOMERS):
-    """How long each of some pods waits until it is let in."""
+    """Returns how long each of `count` pods waits until it is let in, in seconds."""
     with cluster.running(context.build, _MACHINE, settings) as running:
         node, gpus = running.cluster.nodes[0], running.gpus.uuids(0)
         running.cluster.image_of(_IMAGE, {"/bin/sleep": "/bin/sleep"})
@@ -93,12 +92,13 @@ def _newcomer(context, running, node, groups, gpu):
 
 
 def _attempts(running, uid, robbed, robber):
-    """By name: what makes it, and gives whether it gained and what came of it. `uid`: of the pod to be robbed; then
-    control groups."""
+    """Returns a function for each attempt's name. It makes the attempt and returns whether it gained and what came of
+    it. `uid` is the UID of the pod to be robbed. `robbed` and `robber` are control groups of the two pods."""
     node, (own, foreign) = running.cluster.nodes[0], running.gpus.uuids(0)
     nested = [group / "kubepods" / f"pod{uid}" for group in robber]
     slices = [group / f"kubepods-besteffort-pod{uid.replace('-', '_')}.slice" for group in robber]
-    # As somebody makes them who has a part of the tree of control groups for himself, and is in no pod.
+    # A user who has a part of the tree of control groups delegated to him, and is in no pod, makes groups such as
+    # these.
     user = [top / "user@1000.service" / "kubepods" / f"pod{uid}" for top in cgroups.find(node.cgroup)]
 
     def attempt(how, place=robber, forged=(), frozen=False, gpu=own):
@@ -117,7 +117,8 @@ def _attempts(running, uid, robbed, robber):
 
 
 def _attempt(running, command, place, frozen, welcome_is_gain):
-    """Whether it gained, and what came of it. `frozen`: the daemon stands still while the attempt is prepared."""
+    """Returns whether the attempt gained, and what came of it. `frozen`: the daemon stands still while the attempt is
+    prepared."""
     node, daemons = running.cluster.nodes[0], running.daemons
     tail, said_before = daemons.trace_tail(node), len(daemons.said(node))
     if frozen:

@@ -1,6 +1,6 @@
-"""idle_process: what the preloaded library adds to a short process that has nothing to do with GPUs.
+"""idle_process is the time that the preloaded library adds to a short process that has nothing to do with GPUs.
 
-Control: a preload that brings gRPC along.
+Control: a preload that loads gRPC.
 """
 
 import os

@@ -1,10 +1,11 @@
-"""interleavings: of 100,000 random lives of a cluster, those in which the code that ships broke a rule. `placement`:
-the engine, with arrivals, ends, nodes that are lost and come back, GPUs that fail, pods that are lost, binds that fail.
-`gangs`: the extender's gangs with that engine, between a made-up API server and schedulers, with filter, bind, watch
-events, restarts and failures of the API in any order. They are the unit tests of tests/unit/extender, where the rules
-are; seeds are in the remarks.
+"""interleavings counts the lives, out of 100,000 random lives of a cluster, in which the shipped code broke a rule.
+`placement` tests the engine, with arrivals, ends, nodes that are lost and come back, GPUs that fail, pods that are
+lost, and binds that fail. `gangs` tests the extender's gangs with that engine, between a made-up API server and
+schedulers, with filter, bind, watch events, restarts and failures of the API in any order. Both are unit tests of
+tests/unit/extender, where the rules are. The seeds are in the remarks.
 
-Control: lives in which one thing is spoilt, of many kinds: how many of them a referee saw, or none if it missed one.
+Control: lives in which one thing is spoilt, of many kinds. Its value is how many kinds a test detected, or none if it
+missed one.
 """
 
 import json
@@ -39,7 +40,8 @@ def measure(context, case):
 
 
 def _run(context, program, tests):
-    """What became of each of some tests, run by several processes."""
+    """Runs some tests in several processes, and returns the report of each test. Raises Failed where a process does not
+    end in time or in order."""
     with tempfile.TemporaryDirectory() as folder:
         reports = [Path(folder, f"{index}.json") for index in range(_PROCESSES)]
         running = [subprocess.Popen(

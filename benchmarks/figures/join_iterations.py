@@ -1,8 +1,8 @@
-"""join_iterations: how many iterations a job that comes, goes or comes back needs, from its first turn, until it and
-those that were there run at 0.95 of the bound.
+"""join_iterations is the number of iterations that a job needs which comes, goes or comes back, counted from its first
+turn, until it and the jobs already there run at 0.95 of the bound.
 
-Control, beside what ships, both without the guard: release after the collective, with which they never do. Each job
-that is there has a step time in `crossover top` throughout.
+Control, against the shipped library, both without the guard: release after the collective, with which they never reach
+it. Each job that is there has a step time in `crossover top` throughout.
 """
 
 import threading
@@ -41,10 +41,10 @@ def _one(context, case, alone, library, details):
     result = context.session(plan)
     if result is None:
         return None
-    # Those that are there after it: against the bound of so many, or against the step alone.
+    # Jobs that remain afterwards are compared with the bound of so many jobs, or with the step alone.
     stay = [job.name for job in plan.survivors if job.name in scenario.after]
     bound = evaluate.shared_bound([shape] * len(stay), _SHAPE.machine()) if len(stay) > 1 else alone.step_ms
-    # Of whoever came: its first turn. Nobody takes turns with one that has not been understood yet.
+    # A newcomer counts from its first turn. No job takes turns with a newcomer that has not been understood yet.
     begin = scenario.at_ns
     if case != "leave":
         begin = min(e.t_ns for e in result.trace if e.event == "hold" and e.t_ns > scenario.at_ns
@@ -61,7 +61,7 @@ def _shape(alone):
 
 
 def _iterations_until(job, begin_ns, cycle_ms):
-    """Iterations after `begin_ns` before the first window that runs at `cycle_ms` or better."""
+    """Returns the number of iterations after `begin_ns` before the first window that runs at `cycle_ms` or better."""
     ends = [i.end_ns for i in job.ranks[0].iterations if i.end_ns >= begin_ns]
     for first in range(len(ends) - _WINDOW):
         if (ends[first + _WINDOW] - ends[first]) / 1e6 / _WINDOW <= cycle_ms:
@@ -70,7 +70,7 @@ def _iterations_until(job, begin_ns, cycle_ms):
 
 
 class _Scenario:
-    """Who is there, and what happens to whom while they run."""
+    """Holds the jobs of a case, and plays what happens to them while they run."""
 
     def __init__(self, case):
         self._case = case
@@ -103,7 +103,7 @@ class _Scenario:
             watcher.join()
 
     def _watch(self, running, stop):
-        """The incumbent's step time is there at every look."""
+        """Counts the looks at which a client of the first job has no step time."""
         while not stop.wait(0.25):
             for job in running.top().get("jobs", []):
                 if job["gang"] == "alpha":

@@ -1,8 +1,9 @@
-"""kills: rounds in which a job hung or had wrong losses, of many in which its neighbours' ranks are killed at random
-instants and started again; every rank in a PID namespace of its own (its PID is 1 in each), and once without.
+"""kills counts rounds in which a job hung or had wrong losses, out of many in which its neighbours' ranks are killed at
+random instants and started again. Every rank is in a PID namespace of its own (its PID is 1 in each); one case has no
+such namespaces.
 
-`kills_p99`: from the kill of a holder until the next client that is ready has its turn. `kills_false_deaths`: clients
-that were given up while they lived.
+`kills_p99` is the time from the kill of a holder until the next client that is ready has its turn. `kills_false_deaths`
+counts clients that were given up while they lived.
 
 Controls: a survivor whose stream gets stuck, which must be seen as a hang; a library without its liveness word, whose
 death is known only once the kernel has torn its memory down.
@@ -14,7 +15,7 @@ from benchmarks.results import Goal, Measured, controlled
 GOAL, P99_GOAL, NONE = Goal("==", 0), Goal("<=", 5), Goal("==", 0)
 _JOBS = {"2_jobs": 2, "3_jobs": 3, "4_jobs": 4, "2_jobs_one_namespace": 2}
 CASES = tuple(_JOBS)
-_KILLS, _ROUNDS = 250, 6  # of a case, at least; of a run
+_KILLS, _ROUNDS = 250, 6  # kills of a case, at least; rounds of a run
 _SILENT = "silent_death"
 
 

@@ -1,9 +1,9 @@
-"""leader_kills: what is left of gangs once no more come, after the scheduler and the extender that lead were killed
-again and again and others took over: gangs that never ran, reservations of pods that wait, half gangs past their
-deadline, GPUs that were given twice or that nobody can have any more. `leader_kills_s`: from the end of a dead leader's
-lease until a gang that came meanwhile is bound, the slowest time.
+"""leader_kills counts what is left of gangs once no more come, after the leading scheduler and extender were killed
+again and again and others took over. It counts gangs that never ran, reservations of pods that wait, half gangs past
+their deadline, and GPUs that were given twice or that no pod can have any more. `leader_kills_s` is the time from the
+end of a dead leader's lease until a gang that came meanwhile is bound, the slowest one.
 
-Controls: both replicas end and none is started again; the one that is to take over stands still for eight seconds.
+Controls: both replicas end and none is started again; the replica that is to take over stands still for eight seconds.
 """
 
 from benchmarks import leaders

@@ -1,4 +1,5 @@
-"""losses_identical: every loss of every rank, bit for bit, with and without the library, and the user's own calls too.
+"""losses_identical tells whether every loss of every rank is the same, bit for bit, with and without the library, and
+whether the user's own calls are the same too.
 
 The jobs run on a driver that writes down each call. Controls: one bit flipped on the wire; one event wait removed; one
 call left out of the record. Each must be seen.
@@ -18,10 +19,12 @@ _VARIANTS = {
     "evaluation": {"extra": ("--eval-every=20",)},
 }
 CASES = tuple(_VARIANTS)
-# Every bucket on the compute stream: more turns per iteration than are worth a hand-over each, and no event waits.
+# Every bucket is on the compute stream: there are more turns per iteration than are worth a hand-over each, and no
+# event waits.
 _OBSERVED_ONLY = {"one_stream"}
 _SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=100)
-# Event waits of one iteration, the last of which joins the last bucket; removed in the iteration named.
+# These are the event waits of one iteration, the last of which joins the last bucket. One is removed in iteration
+# _REMOVED_IN.
 _WAITS = {"broadcast_buffers": 12, "loss_allreduce": 12}
 _WAITS_PLAIN, _REMOVED_IN = 10, 10
 
@@ -39,7 +42,7 @@ def measure(context, case):
         alone = _digests(run(jobs[:1], environment=alone_record.environment), run(jobs[1:]))
         both = run(jobs, context.build.library, both_record.environment)
         turns = sum(event.event == "hold" for event in both.trace) if both else 0
-        # Jobs that were to take turns and merely ran side by side have shown nothing.
+        # Jobs that were to take turns and only ran side by side have shown nothing.
         took_part = (turns > 0) != (case in _OBSERVED_ONLY)
         complete = both and took_part and len(alone) == 2 and all(set(digest) - {"+"} for digest in alone.values())
         same_losses = complete and _digests(both) == alone
@@ -62,7 +65,7 @@ def measure(context, case):
 
 
 class _Record:
-    """What the ranks of alpha asked of the driver."""
+    """Records what the ranks of alpha ask of the driver."""
 
     def __init__(self, build, directory):
         directory.mkdir()
@@ -75,15 +78,15 @@ class _Record:
         return [recorded.calls(file) for file in self._files]
 
     def without_one(self):
-        # A stream's call that every variant makes.
+        # Every variant makes this call on a stream.
         return recorded.without_one(self._files[0], "cuLaunchKernel")
 
 
 def _digests(*results):
-    """By job, of all runs that took place."""
+    """Returns the digest of each job, by its name, over all runs that took place."""
     return {name: log.digest for result in results if result for name, log in result.jobs.items()}
 
 
 def _seen(faulty, alone):
-    """Whether a run with a fault planted came out otherwise."""
+    """Tells whether a run with a planted fault gave other losses."""
     return bool(faulty) and _digests(faulty)["alpha"] != alone.get("alpha")

@@ -1,10 +1,10 @@
-"""max_slowdown: how many caps on slowdown are broken by seeded pairs of jobs: in the job model, and in processes.
+"""max_slowdown counts the caps on slowdown that are broken by seeded pairs of jobs: in the job model, and in processes.
 
-c from 2 to 200 ms, m/c from 0 to 1, caps from 1.1 to 2. What each job needs is known from a run alone, as a profile. Of
-a pair that cannot keep both caps the second is refused its own when it joins, and is not counted; the first keeps its
-cap all the same. max_slowdown_needless: the share of all pairs that are refused though the fluid bound lets them. The
-remarks say of how many pairs a known schedule keeps both caps (benchmarks/schedules.py): the fluid bound is not reached
-by all.
+The pairs have c from 2 to 200 ms, m/c from 0 to 1, and caps from 1.1 to 2. What each job needs is known from a run
+alone, as a profile. In a pair that cannot keep both caps, the second job is refused its own cap when it joins, and is
+not counted. The first job keeps its cap all the same. max_slowdown_needless is the share of all pairs that are refused
+although the fluid bound lets them. The remarks say of how many pairs a known schedule keeps both caps
+(benchmarks/schedules.py): no schedule is known that reaches the fluid bound in all of them.
 
 Controls: the same pairs without their caps; a rule that refuses every pair.
 """
@@ -34,7 +34,7 @@ _CONDITION = "c 2-200 ms, m/c 0-1, caps 1.1-2, seeds from 0"
 class _Outcome:
     shapes: tuple
     slowdowns: tuple
-    refused: bool  # the second
+    refused: bool  # whether the second job is refused its cap
 
     @property
     def broken(self):
@@ -87,7 +87,7 @@ def measure(context, case):
 
 
 def _conditions(case):
-    """Of pairs that are drawn."""
+    """Returns the conditions of pairs that are drawn at random."""
     drawn = {"c_ms": {"from": 2, "to": 200}, "m_over_c": {"from": 0, "to": 1}, "caps": {"from": 1.1, "to": 2}}
     if case == "harness":
         return kinds.of_job_model(2, 0, 0) | drawn
@@ -128,7 +128,7 @@ def _in_processes(context, pairs, caps):
 
 
 def _one(context, shapes, caps):
-    """Each alone, under a daemon that keeps its profile; then both."""
+    """Runs each job alone, under a daemon that keeps its profile, then both. Returns None where a run failed."""
     profiles = tempfile.mkdtemp(prefix="crossover-profiles-")
     try:
         settings = (f"profiles: {profiles}/{{node}}",)

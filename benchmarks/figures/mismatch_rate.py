@@ -1,8 +1,8 @@
-"""mismatch_rate: containers that got other GPUs than they were assigned, of all containers of 2,000 pods that a
-kubelet's real device manager admits, the real node daemon answering it; nothing is made to fail.
+"""mismatch_rate is the share of containers that got other GPUs than they were assigned, over all containers of 2,000
+pods. A kubelet's real device manager admits them, and the real node daemon answers it. No fault is injected.
 
-Cases: pods of all kinds in bursts, containers of several sizes, init containers, sidecars; pods that all ask for the
-same; pods that end while others are admitted; pods that are bound in another order than they were made in.
+Cases: pods of all kinds in bursts, with containers of several sizes, init containers and sidecars; pods that all ask
+for the same; pods that end while others are admitted; pods that are bound in another order than they were made in.
 
 Control: pods whose assignment the daemon does not see.
 """
@@ -30,7 +30,7 @@ def measure(context, case):
 
 
 def play(context, habits, count, shown=lambda pod: pod):
-    """The Tally of `count` pods."""
+    """Runs `count` pods and returns their Tally. `shown` maps each pod to what the daemon sees of it."""
     with SlotNode(context.build, shown=shown) as node:
         churn = Churn(node, _SEED, habits)
         while churn.tally.pods < count:
@@ -40,7 +40,7 @@ def play(context, habits, count, shown=lambda pod: pod):
 
 
 def unassigned(pod):
-    """The pod without its assignment."""
+    """Returns the pod without its assignment."""
     metadata = pod["metadata"]
     kept = {key: value for key, value in metadata["annotations"].items() if key != ASSIGNMENT}
     return {**pod, "metadata": {**metadata, "annotations": kept}}

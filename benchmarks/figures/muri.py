@@ -1,4 +1,4 @@
-"""muri: the simulator's Muri-S and Muri-L against the figures published for them: 400 jobs on 64 GPUs.
+"""muri compares the simulator's Muri-S and Muri-L with the figures published for them, for 400 jobs on 64 GPUs.
 
 Control: the same trace without any grouping, shortest remaining time first.
 """
@@ -17,7 +17,8 @@ _GOAL = Goal("<=", 0.10)
 
 @dataclass(frozen=True)
 class Counterpart:
-    """`policy`: placement_trace's. `published`: seconds, from the result files published with Muri (64 V100)."""
+    """Is a published scheduler. `policy` is its name in placement_trace. `published` holds seconds, from the result
+    files published with Muri (64 V100)."""
 
     name: str
     policy: str
@@ -29,12 +30,12 @@ MURI_L = Counterpart("Muri-L", "muri_l", {"completion_s": 129744.660102, "makesp
 _CASES = {"completion_s": (MURI_S, "completion_s"), "makespan_s": (MURI_S, "makespan_s"),
           "muri_l_completion_s": (MURI_L, "completion_s"), "muri_l_makespan_s": (MURI_L, "makespan_s")}
 CASES = tuple(_CASES)
-# eta of pods on a real Kubernetes, everything taking part: the figure `chain`.
+# This is eta of pods on a real Kubernetes, with every part of Crossover: the figure `chain`.
 EFFICIENCY = 0.977
 
 
 def left_out(case):
-    """Without the trace, which is kept outside the tree."""
+    """Returns why a case is left out, or "" where it is not: the trace is kept outside the tree and may be missing."""
     return trace_left_out(MURI_CLUSTER)
 
 
@@ -52,6 +53,6 @@ def measure(context, case):
 
 @cache
 def play(program, policy, *options):
-    """What a policy makes of the trace."""
+    """Returns what placement_trace reports of the trace under a policy."""
     command = [program, MURI_CLUSTER.path(), policy, f"--efficiency={EFFICIENCY}", *options]
     return json_lines(command, {})[0]

@@ -1,8 +1,9 @@
-"""muri_ratio: not the engine as it ships, but the engine with Muri's powers, over Muri-S: what its choices of partners
-are worth when all else is equal. Beside it, as it ships over exclusive first come first served.
+"""muri_ratio is the engine with Muri's powers over Muri-S. It is not the engine as it ships: it shows what the engine's
+choices of partners are worth when all else is equal. Beside it stands the engine as it ships over exclusive first come
+first served.
 
-With Muri's powers: it may stop and move jobs at each event, knows how long each has left, and puts up to four
-together. As it ships: muri_ratio_shipped.
+With Muri's powers the engine may stop and move jobs at each event, knows how long each has left, and puts up to four
+together. The figure of the engine as it ships is muri_ratio_shipped.
 
 Control: pairs of running jobs by chance, over Muri-S.
 """
@@ -13,10 +14,10 @@ from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import MURI_CLUSTER
 
 SCOPE = "component"
-# The longest jobs decide the makespan, whatever groups them: no policy is held to less than another's there.
+# The longest jobs decide the makespan, whatever groups them. There no policy is held to less than another's.
 _GOALS = {"completion_s": Goal("<=", 1.0), "makespan_s": Goal("<=", 1.02)}
 CASES = tuple(_GOALS)
-# No bound on waiting: what it costs is seen beside.
+# This removes the bound on waiting. The value beside the figure shows what the bound costs.
 _NO_BOUND = "--starvation=1e18"
 __all__ = ["CASES", "GPUS", "SCOPE", "left_out", "measure"]
 

@@ -1,11 +1,11 @@
-"""muri_ratio_shipped: the engine as it ships over Muri-L and Muri-S, on the trace of Muri's cluster experiment.
+"""muri_ratio_shipped is the engine as it ships over Muri-L and Muri-S, on the trace of Muri's cluster experiment.
 
-As it ships: as many slots as the chart's default says; it stops and moves no job and does not know how long jobs run.
-Muri-L does not know that either, Muri-S does; both stop and move jobs. Each counterpart is the better of what its
-authors published for 64 V100 and of what the simulation makes of it.
+As it ships, the engine has as many slots as the chart's default says. It stops and moves no job and does not know how
+long jobs run. Muri-L does not know that either, Muri-S does; both stop and move jobs. Each counterpart is the better of
+what its authors published for 64 V100 and of what the simulation makes of it.
 
-Beside it, without a goal: the median of traces that differ a little, each over the simulated counterpart of the same
-trace; one trace is one draw.
+Beside it, without a goal, stands the median of traces that differ a little, each over the simulated counterpart of the
+same trace. One trace is one draw.
 
 Control: pairs of running jobs by chance.
 """
@@ -18,7 +18,7 @@ from benchmarks.traces import MURI_CLUSTER
 
 SCOPE = "component"
 _SHAKEN = tuple(range(1, 13))  # seeds
-# Case: (counterpart, what is compared, goal).
+# Each case is (counterpart, what is compared, goal).
 _CASES = {"completion_over_muri_l": (MURI_L, "completion_s", Goal("<=", 1.0)),
           "makespan_over_muri_l": (MURI_L, "makespan_s", Goal("<=", 1.02)),
           "completion_over_muri_s": (MURI_S, "completion_s", Goal("<=", 1.05)),

@@ -1,8 +1,9 @@
-"""mutants: of 100 lines of the product, drawn at random with the revision as seed, one thing is changed on each: how
-many of the changes no unit test sees (tests/mutants). Each that survives is in the remarks, with what
-tests/mutants/explained.txt says of it. What does not compile is drawn anew; what a test waits for in vain is seen.
+"""mutants changes one thing on each of 100 lines of the product, drawn at random with the revision as seed. It counts
+the changes that no unit test detects (tests/mutants). Each survivor is in the remarks, with what
+tests/mutants/explained.txt says of it. A change that does not compile is drawn anew. A change that makes a test wait in
+vain counts as detected.
 
-`mutants_unexplained`: how many of the survivors that file says nothing about.
+`mutants_unexplained` counts the survivors of which that file says nothing.
 
 Control: the lines of one file, with and without the test file that is written for it.
 """
@@ -36,8 +37,8 @@ def measure(context, case):
 
 
 def _control(context, seed):
-    """Survivors of a hundred among the lines of one file, without its tests: more than the goal allows, and than with
-    them."""
+    """Returns the control. Its value is the number of survivors of a hundred among the lines of one file, without its
+    tests. It must be more than the goal allows, and more than with the tests."""
     plan = runs.Plan(_FEWER, seed, (_FILE,))
     with_it = len(_survivors(_run(context, plan)))
     without = len(_survivors(_run(context, runs.Plan(_FEWER, seed, (_FILE,), _ITS_TEST))))

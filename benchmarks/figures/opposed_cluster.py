@@ -1,5 +1,5 @@
-"""opposed_cluster: what goes wrong for a gang, and what is left of it, where a cluster changes between its plan and
-its binding, or while it runs: the gang is to run, or to wait with the true reason in its events; nobody may be bound
+"""opposed_cluster counts what goes wrong for a gang, and what is left of it, where a cluster changes between its plan
+and its binding, or while it runs. The gang must run, or wait with the true reason in its events. No gang may be bound
 in part, keep a reservation or have a GPU twice, and another gang gets all GPUs afterwards
 (tests/cluster/opposed_plays.py).
 

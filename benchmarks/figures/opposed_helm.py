@@ -1,7 +1,7 @@
-"""opposed_helm: what a release does to a cluster beside what is promised: steps of the story of
-tests/cluster/test_helm.py that do not hold (two jobs share by annotations, `share` and a profile key that a run before
-has taught, in a restricted namespace; an upgrade and a rollback beneath them lose no step; uninstalling stops while
-pods hold slots, and leaves what is stated).
+"""opposed_helm counts the steps of the story of tests/cluster/test_helm.py that do not hold. They state what a release
+must do and leave alone in a cluster. Two jobs share by annotations, `share` and a profile key that an earlier run has
+taught, in a restricted namespace. An upgrade and a rollback beneath them lose no step. Uninstalling stops while pods
+hold slots, and leaves what is stated.
 
 Control: uninstalling without the chart's hooks.
 """

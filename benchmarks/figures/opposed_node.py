@@ -1,10 +1,10 @@
-"""opposed_node: GPUs that were given to two owners on a node of a real Kubernetes that does not suit us, by what its
-kubelet has written down (benchmarks/ownership.py).
+"""opposed_node counts GPUs that were given to two owners on a node of a real Kubernetes whose conditions do not suit
+Crossover, by what its kubelet has written down (benchmarks/ownership.py).
 
-`opposed_node_unanswered`: conditions under which a pod neither ran nor was refused with a reason that one can act on.
-Conditions and what each pod has to come to are those of tests/cluster. Controls: a pod has its slot before another
-device plugin comes and gives the same GPU to another pod, which nobody can prevent; a library that needs glibc, in an
-image that has musl.
+`opposed_node_unanswered` counts conditions under which a pod neither ran nor was refused with a reason that a user can
+act on. The conditions, and the end that each pod must reach, are those of tests/cluster. Controls: a pod has its slot
+before another device plugin comes and gives the same GPU to another pod, which cannot be prevented; a library that
+needs glibc, in an image that has musl.
 """
 
 import os
@@ -44,7 +44,7 @@ CASES = tuple(_CONDITIONS)
 
 
 class _OpposedByOurs(test_opposed.Opposed):
-    """The control's: the library is one that images without glibc cannot load."""
+    """Runs the conditions of the control, with a library that images without glibc cannot load."""
 
     @classmethod
     def setUpClass(cls):
@@ -53,7 +53,7 @@ class _OpposedByOurs(test_opposed.Opposed):
         library = cls.build.test_library("needs_glibc", "tests/cluster")
         cls.daemons.start_on(0, library=str(library), injection="environment")  # musl reads no /etc/ld.so.preload
         end = time.monotonic() + _FOUND_WITHIN_S
-        # Until then the API shows the slots of the one before.
+        # Until the daemon has registered, the API shows the slots of the one before.
         while "registered crossover.dev/slot" not in cls.daemons.said(cls.node):
             if time.monotonic() > end:
                 raise Failed(f"the daemon is not there again: {cls.daemons.said(cls.node)[-500:]}")
@@ -77,11 +77,11 @@ def measure(context, case):
 
 
 def _under(context, test_class, names):
-    """(GPUs that were given out twice, conditions that came to no good end), in words."""
+    """Returns (GPUs that were given out twice, conditions without a good end), in words."""
     found = []
 
     class Watched(test_class):
-        """Nothing but who is watched."""
+        """Runs the conditions under an Ownership that watches the cluster."""
 
         @staticmethod
         def OBSERVER(cls):  # pylint: disable=invalid-name
@@ -97,7 +97,8 @@ def _under(context, test_class, names):
 
 
 def _given_twice(context):
-    """The control: what is seen of a GPU that has a pod with a slot, and is given to another pod by another plugin."""
+    """Returns what is seen of a GPU that has a pod with a slot, and that another plugin gives to another pod. This is
+    the control."""
     machine = Machine(nodes=1, gpus_per_node=2)
     with cluster.running(context.build, machine) as running:
         kubernetes, node, uuid = running.cluster, running.cluster.nodes[0], running.gpus.uuids(0)[0]

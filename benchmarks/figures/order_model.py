@@ -1,6 +1,7 @@
-"""order_model: how fast the order of turns becomes one on many GPUs, in a discrete-event model of the shipped core.
+"""order_model shows how fast many GPUs come to the same order of turns, in a discrete-event model of the shipped core.
 
-Control: the tie rule off, from the trapped start, without jitter: still trapped after 100 iterations in 9 of 10 runs.
+Control: the tie rule is off, from the trapped start, without jitter. In 9 of 10 runs the GPUs are still trapped after
+100 iterations.
 """
 
 import json
@@ -44,7 +45,7 @@ def measure(context, name):
     condition = ("iterations before the first window of 5 at the reference; discrete-event model, c = 20 ms, "
                  "hand-over 100 us")
     remarks = {"runs": found["runs"], "two clients at once": found["overlaps"]}
-    # Of the model: kernels of all SMs, one at a time; a collective takes its time and nothing of another one's.
+    # In the model, kernels take all SMs, one at a time. A collective takes its own time and none of another one's.
     conditions = {"kind": "model", "model": "order_model", "jobs": 2, "ranks": case.gpus, "c_ms": 20,
                   "m_over_c": case.ratio, "links": "not modelled", "jitter": case.jitter, "kernel_sms": SMS,
                   "co_run": 1, "mode": "mps", "start": case.start, "hand_over_us": 100, "runs": found["runs"]}

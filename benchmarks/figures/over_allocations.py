@@ -1,8 +1,9 @@
-"""over_allocations: device IDs that a kubelet's real device manager gave to two live pods and that the real node daemon
-did not name, over 2,000 pods: pods die at any moment, daemon and kubelet are killed, and the kubelet is made to forget
-what it is handing out. `over_allocations_uncounted`: containers that have other GPUs than they were assigned, and that
-the daemon's metric lacks. `over_allocations_unmended`: IDs of two pods of which neither was deleted for it, as the one
-that came last is to be. All are looked at every few bursts, when the daemon has had the time to compare.
+"""over_allocations counts device IDs that a kubelet's real device manager gave to two live pods and that the real node
+daemon did not name, over 2,000 pods. Pods die at any moment, daemon and kubelet are killed, and the kubelet is made to
+forget what it is handing out. `over_allocations_uncounted` counts containers that have other GPUs than they were
+assigned, and that the daemon's metric lacks. `over_allocations_unmended` counts IDs of two pods of which neither was
+deleted for it; the pod that came last should be. All are checked every few bursts, when the daemon has had the time to
+compare.
 
 Control: a daemon that takes pods for ended once they run.
 """
@@ -26,7 +27,7 @@ def measure(context, case):
     what = f"a daemon that takes pods for ended once they run, {_CONTROL_PODS} of them"
     condition = f"{_PODS} pods on 8 GPUs of 3 slots, up to 6 in flight at once, faults in most bursts"
     remarks = {"found": found.remarks(), "tally": tally.remarks()}
-    # Where the kubelet was not brought to do it, nothing was found out.
+    # Where the kubelet never gave out an ID twice, the run found out nothing.
     unnamed = found.unnamed_doubles if found.doubles else None
     yield Measured("over_allocations", case, unnamed, f"IDs of {found.doubles} that were given twice", GOAL, (unnamed,),
                    controlled(GOAL, what, blind.unnamed_doubles), condition, remarks)
@@ -39,12 +40,13 @@ def measure(context, case):
 
 
 def ended(pod):
-    """A pod that runs, as one that has done its work."""
+    """Returns the pod as one that has ended, where it runs. Returns other pods unchanged."""
     return {**pod, "status": {"phase": "Succeeded"}} if pod["status"]["phase"] == "Running" else pod
 
 
 def play(context, count, shown=lambda pod: pod):
-    """(Findings, Tally) of `count` pods."""
+    """Runs `count` pods with faults and returns (Findings, Tally). `shown` maps each pod to what the daemon sees of
+    it."""
     with SlotNode(context.build, shown=shown) as node:
         faulty = FaultyChurn(node, _SEED, Habits(any_order=True, late_endings=True))
         tally, bursts = faulty.churn.tally, 0

@@ -1,4 +1,4 @@
-"""plan_ms: one decision of the placement engine about 1,000 waiting gangs, on GPUs for a quarter of them.
+"""plan_ms is the time of one decision of the placement engine about 1,000 waiting gangs, on GPUs for a quarter of them.
 
 Control: 4,000 gangs at once.
 """

@@ -1,8 +1,9 @@
-"""priority: by how much a job of high priority is slower beside one of low priority than alone; priority_wait: the
-longest wait of the low one.
+"""priority tells by how much a job of high priority is slower beside one of low priority than alone. priority_wait is
+the longest wait of the low one.
 
-Private links: what two jobs take from each other on a shared one is no matter of turns. Controls: the same jobs without
-priorities; of the wait, beside what ships, both without the guard, a library that gives each turn back 60 ms late.
+Links are private: turns do not control what two jobs take from each other on a shared one. Controls: the same jobs
+without priorities; for the wait, against the shipped library, both without the guard, a library that gives each turn
+back 60 ms late.
 """
 
 from dataclasses import replace
@@ -17,7 +18,7 @@ _WAIT = Goal("<=", 60, "worst", runs=5)
 _LATE_MS = 60
 _HIGH = Shape(20, 20, priority="high")
 _BY_CASE = {"beside_40_8": (_HIGH, Shape(40, 8, priority="low")),
-            # Kernels of half a millisecond.
+            # Its kernels take half a millisecond.
             "beside_500_50": (_HIGH, Shape(500, 50, accumulation=16, priority="low"))}
 CASES = tuple(_BY_CASE)
 
@@ -51,7 +52,7 @@ def _line(figure, case, group, goal, what, runs, control=None):
 
 
 def _waits_ms(context, group, library):
-    """Of the low one, the longest."""
+    """Returns the longest wait of the job of low priority, in ms."""
     shared = unequal.together(context, group, library, environment={"CROSSOVER_TEST_LATE_US": f"{_LATE_MS}000"})
     return shared and shared.longest_waits_ms[1]
 

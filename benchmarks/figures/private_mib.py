@@ -1,8 +1,8 @@
-"""private_mib: private memory of the node daemon with 16 GPUs of ten slots and 100 clients that take turns, beside a
-real kubelet and API server, with its metrics read once a second; private_mib_beside: its resident memory, of which
-pages of programs and libraries are shared.
+"""private_mib is the private memory of the node daemon with 16 GPUs of ten slots and 100 clients that take turns,
+beside a real kubelet and API server, while its metrics are read once a second. private_mib_beside is its resident
+memory, which includes shared pages of programs and libraries.
 
-Control: the kubelet beside it, by the same meter.
+Control: the kubelet beside it, measured in the same way.
 """
 
 import re
@@ -57,7 +57,7 @@ def measure(context, case):
 
 
 def _start_clients(running, number):
-    """A pod with its slots, and a process of it that takes turns on their GPUs."""
+    """Starts a pod with its slots, and a process of it that takes turns on their GPUs."""
     node, gang, gpus = running.cluster.nodes[0], f"job-{number}", running.gpus.uuids(0)
     first = number * _SLOTS_OF_A_POD
     wanted = [gpus[(first + each) % len(gpus)] for each in range(_SLOTS_OF_A_POD)]
@@ -72,12 +72,12 @@ def _metrics(running):
 
 
 def _counted(metrics, name):
-    """The sum of all series of a metric."""
+    """Returns the sum of all series of a metric."""
     return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", metrics, re.MULTILINE))
 
 
 def _memory_of(pids):
-    """MiB of the largest of some processes: what leads to it is small."""
+    """Returns the MiB of the largest of some processes. The others are small wrappers that started it."""
     return max(({kind: _sum_of(pid, fields) for kind, fields in _FIELDS.items()} for pid in pids),
                key=lambda sizes: sizes["private"])
 

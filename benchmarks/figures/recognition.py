@@ -1,6 +1,6 @@
-"""recognition: jobs of real operators that were not recognised as the gangs that they are, or not left alone, as
-designed (tests/cluster/test_recognition.py). A case for each operator, built from its Go module (tools/install.sh
---matrix) and installed as its makers say, on a real control plane with the webhook and the extender.
+"""recognition counts jobs of real operators that were not recognised as the gangs that they are, or that were not left
+alone, as designed (tests/cluster/test_recognition.py). Each operator has a case. It is built from its Go module
+(tools/install.sh --matrix) and installed as its makers say, on a real control plane with the webhook and the extender.
 
 Controls: a job without the annotation of which a gang is expected, and one with it that is expected to be left alone.
 """
@@ -24,7 +24,7 @@ CASES = tuple(_TESTS)
 
 
 def left_out(case):
-    """Why a case would rather not be measured, unless it is asked for by name."""
+    """Returns why a case is left out unless it is asked for by name, or "" where it is not left out."""
     return operators.missing(case)
 
 
@@ -39,7 +39,7 @@ def measure(context, case):
     seen = [line.partition(":")[0] for line in found if line not in wrong]
     context.say(f"    {wrong or 'all as designed'}; controls that were seen: {seen}")
     versions = {name: operators.version(name) for name in _TESTS[case].OPERATORS}
-    # Each of the controls has to be seen, or none counts.
+    # Each of the controls must be detected, or none counts.
     control = len(seen) if len(seen) == len(_CONTROLS) else 0
     yield Measured("recognition", case, len(wrong), f"plays of {len(names)}", _GOAL, (len(wrong),),
                    controlled(_GOAL, "jobs that are not what is expected of them", control),

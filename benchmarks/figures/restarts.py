@@ -1,11 +1,13 @@
-"""restarts: pods that had begun to run with a slot and then failed, started anew or vanished, Jobs that failed and work
-that stayed undone, while kubelets and node daemons of a real Kubernetes are restarted under pods that come and go.
+"""restarts counts pods that had begun to run with a slot and then failed, started anew or vanished, Jobs that failed,
+and work that stayed undone, while kubelets and node daemons of a real Kubernetes are restarted under pods that come and
+go.
 
-`restarts_leaked`: slots that cannot be had afterwards by as many pods at once. `restarts_back_s`: from when kubelet and
-daemon are both up until all slots are back in the node's API object, the slowest time. `restarts_rejected_beside`: pods
-that never began, and that their owners replaced. A kubelet turns down what is bound to it while it has no plugin, whose
-absence the API shows a status interval later, and what finds no slot free just after it has started itself; a container
-whose kubelet ends while it is being started fails. Whoever calls those lost, too, adds the two figures.
+`restarts_leaked` counts the slots that as many pods at once cannot get afterwards. `restarts_back_s` is the time from
+when kubelet and daemon are both up until all slots are back in the node's API object, the slowest one.
+`restarts_rejected_beside` counts pods that never began, and that their owners replaced. A kubelet turns down pods that
+are bound to it while it has no plugin; the API shows that absence a status interval later. It also turns down pods that
+find no slot free just after it has started. A container fails whose kubelet ends while it is being started. A reader
+who calls those lost, too, adds the two figures.
 
 Controls: a pod's processes are killed; a daemon that comes back with one slot less per GPU; one that stands still for
 three seconds when it comes back.
@@ -79,7 +81,8 @@ def _restarts(context, running, pods, nodes, what, count):
 
 
 def _back_of(running, number, pods, nodes, restart):
-    """How long it takes until a node's slots are back. Waits until a pod has one of them, too."""
+    """Restarts and waits until a node's slots are back and a pod has one of them. Returns the seconds until the slots
+    were back."""
     node, began = running.cluster.nodes[number].name, time.monotonic()
     up = restart()
     back_s = nodes.back_after_s(node, began, up)
@@ -89,7 +92,7 @@ def _back_of(running, number, pods, nodes, restart):
 
 
 def _lost_of_a_killed_pod(running, pods):
-    """The control: how many pods were lost by it."""
+    """Kills the processes of a pod and returns how many pods were lost by it. This is the control."""
     before, name = len(pods.lost), f"stays-{running.cluster.nodes[0].name}-0"
     uid = running.api.get(f"{cluster.PODS}/{name}")["metadata"]["uid"]
     for entry in Path("/proc").iterdir():
@@ -101,7 +104,7 @@ def _lost_of_a_killed_pod(running, pods):
 
 
 def _leaked_of_fewer_slots(running, pods, nodes):
-    """The control: slots that are missing then."""
+    """Starts a daemon with one slot less per GPU and returns how many slots are missing then. This is the control."""
     running.daemons.end_on(0)
     running.daemons.start_on(0, slots_per_gpu=_SLOTS_PER_GPU - 1)
     nodes.await_count(running.cluster.nodes[0].name, (_SLOTS_PER_GPU - 1) * _MACHINE.gpus_per_node)

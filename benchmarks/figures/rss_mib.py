@@ -1,7 +1,7 @@
-"""rss_mib: resident memory of the extender that knows 5,000 nodes of eight GPUs, each of which has a pod with a slot,
-from a real API server; rss_mib_peak_beside: the most that it was while it learnt them.
+"""rss_mib is the resident memory of the extender that knows 5,000 nodes of eight GPUs, each of which has a pod with a
+slot, from a real API server. rss_mib_peak_beside is the most that it was while the extender learnt them.
 
-Control: the API server, by the same meter.
+Control: the API server, measured in the same way.
 """
 
 import time

@@ -1,10 +1,10 @@
-"""simgpu_error: what the software GPU does against what it was asked for, under the load of the eta runs.
+"""simgpu_error compares what the software GPU does with what it was asked for, under the load of the eta runs.
 
-A pair of jobs as in eta runs on one machine; on a second one, on the same cores, kernels of a known duration and
-all-reduces over links of a known speed are timed, and kernels of two processes that run at once, of part of the GPU, or
-limited by MPS. Controls: kernels 5% longer, links 10% slower, the option left out. Pairs of jobs that run freely are
-compared with their closed form; control: that of links that they share for links of their own, and the other way round.
-Each line names the constants that it was taken with.
+A pair of jobs as in eta runs on one machine. On a second one, on the same cores, these are timed: kernels of a known
+duration, all-reduces over links of a known speed, and kernels of two processes that run at once, take part of the GPU,
+or are limited by MPS. Controls: kernels 5% longer, links 10% slower, the option left out. Pairs of jobs that run freely
+are compared with their closed form. Control: the closed form of shared links for jobs with their own links, and the
+other way round. Each line names the constants that it was taken with.
 """
 
 import os
@@ -25,7 +25,7 @@ _PERCENTAGE = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}
 
 @dataclass(frozen=True)
 class _AtOnce:
-    """Kernels of 20 ms, of so many SMs, of processes that run at once."""
+    """Describes kernels of 20 ms, of `sms` SMs, of `processes` processes that run at once."""
 
     machine: Machine = _PLAIN
     sms: int = 132
@@ -33,7 +33,8 @@ class _AtOnce:
     processes: int = 2
 
 
-# What is asked for, how long each kernel then takes, and what is asked for where the option is left out.
+# Each case is (what is asked for, how long each kernel then takes in ms, what is asked for where the option is left
+# out).
 _AT_ONCE = {"at_once": (_AtOnce(), 40.0, _AtOnce(replace(_PLAIN, co_run=1.1))),
             "co_run_1.25": (_AtOnce(replace(_PLAIN, co_run=1.25)), 32.0, _AtOnce()),
             "co_run_0.9": (_AtOnce(replace(_PLAIN, co_run=0.9)), 40 / 0.9, _AtOnce()),
@@ -71,8 +72,8 @@ def _measured(case, value, goal, samples, control, shape, beside=""):
 
 
 def free_step_ms(compute_ms, exposed_ms, offset_ms, shared):
-    """Closed form of a step of two equal jobs that run freely, one `offset_ms` <= c behind the other: while both
-    compute they share the GPU, and the link while both communicate."""
+    """Returns the closed form of a step of two equal jobs that run freely, one `offset_ms` <= c behind the other. They
+    share the GPU while both compute, and the link while both communicate (where `shared`)."""
     meet = max(0.0, exposed_ms - offset_ms) if shared else 0.0
     return 2 * compute_ms + exposed_ms - offset_ms + meet
 
@@ -95,7 +96,8 @@ def _free_pair(context, case):
 
 
 def free_error(solo, starts, warm_up, shared):
-    """By how much the median step of the first job is off its closed form, given how far the other was behind."""
+    """Returns by how much the median step of the first job is off its closed form, given how far the other was
+    behind."""
     first, second = starts
     steps = []
     for begin, end in zip(first[warm_up:], first[warm_up + 1:]):
@@ -105,12 +107,12 @@ def free_error(solo, starts, warm_up, shared):
 
 
 def kernel_error(asked_us, wall_us):
-    """Relative error of a kernel's wall time; none if it is within the grace."""
+    """Returns the relative error of a kernel's wall time, or 0 where it is within the grace."""
     return 0.0 if abs(wall_us - asked_us) <= _KERNEL_GRACE_US else abs(wall_us / asked_us - 1)
 
 
 def _under_load(context, probe):
-    """`probe`'s answer, taken while a pair of jobs runs; None if that run was void."""
+    """Returns `probe`'s answer, taken while a pair of jobs runs, or None where that run was void."""
     answers = []
 
     def during(session):
@@ -152,7 +154,7 @@ def _all_reduce(context, case, slower):
 
 
 def _ranks(command, environment, machine):
-    """Median wall times in us of all ranks of a probe."""
+    """Returns the median wall times of all ranks of a probe, in us."""
     ranks = []
     for number in range(machine.ranks):
         node, gpu = machine.place(number)

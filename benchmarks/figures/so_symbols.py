@@ -1,4 +1,5 @@
-"""so_symbols: libcrossover.so loads anywhere: symbols of GLIBC_2.17 at most, only libc's own libraries needed.
+"""so_symbols checks that libcrossover.so loads anywhere: it needs symbols of GLIBC_2.17 at most, and only libc's own
+libraries.
 
 Control: the same sources from the distribution's compiler.
 """
@@ -12,7 +13,7 @@ GOAL = Goal("==", 0)
 SCOPE = "component"
 CASES = ("x86_64", "aarch64")
 NEWEST = (2, 17)
-# glibc, and what it is split into.
+# These are glibc and the libraries that it is split into.
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
            "ld-linux-aarch64.so.1"}
 
@@ -34,7 +35,8 @@ def _faults_of(context, library):
 
 
 def faults(symbols, dynamic):
-    """What keeps a library from loading on an old system, from readelf's texts."""
+    """Returns what keeps a library from loading on an old system: versions of symbols and libraries, from readelf's
+    texts."""
     found = set()
     for version in re.findall(r"@{1,2}(GLIBC_[0-9.]+|GLIBCXX_[0-9.]+|CXXABI_[0-9.]+|GCC_[0-9.]+)", symbols):
         family, number = version.split("_")

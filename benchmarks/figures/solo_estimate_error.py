@@ -1,7 +1,7 @@
-"""solo_estimate_error: how far the step alone that `crossover top` estimates for jobs that never ran alone is from the
-step that they have alone.
+"""solo_estimate_error is the distance between the step alone that `crossover top` estimates for jobs that never ran
+alone and the step that they have alone.
 
-Control, the planted fault: what they take together, shown as what they take alone.
+Control, the planted fault: the step together is shown as the step alone.
 """
 
 from benchmarks import pairs, session, stats

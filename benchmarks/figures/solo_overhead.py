@@ -1,13 +1,13 @@
-"""solo_overhead: what a job alone pays for the library.
+"""solo_overhead is what a job alone pays for the library.
 
-c20: a GPU that computes for 20 ms hides what its some 65 launches cost. Control: phases told apart by clocks, with a
-host wait at each collective. A wrapper with a mutex and a getpid is shown beside: it cannot be seen here.
+c20: a GPU that computes for 20 ms hides the cost of its some 65 launches. Control: phases told apart by clocks, with a
+host wait at each collective. A wrapper with a mutex and a getpid is shown beside it: this case cannot detect that one.
 
-launch_bound: some 1460 launches of 2 us, which is about what a driver takes at least, for 1 ms of compute: the step is
-the host's time, and what a launch pays counts in full. Control: that wrapper, which must miss.
+launch_bound: a step makes some 1460 launches of 2 us, which is about what a driver takes at least, for 1 ms of compute.
+The step is the host's time, and the cost of a launch counts in full. Control: that wrapper, which must miss.
 
-Such a job keeps all cores busy by itself, so that the rule by which busy machines make a run void cannot be asked; it
-is void where the hypervisor took more of the cores than on a quiet machine.
+Such a job keeps all cores busy by itself, so the rule that voids runs on busy machines does not apply to it. It is void
+where the hypervisor took more of the cores than on a quiet machine.
 
 One sample is of four runs, without, with, with, without the library, so that a machine that becomes slower or faster
 meanwhile does not count for one of them.
@@ -46,7 +46,8 @@ def _figure(context, case, shape, goal, known_bad, what, condition):
 
 
 def _overhead(context, shape, library):
-    """(step with the library) / (without) - 1, medians over iterations; None if a run was void or failed."""
+    """Returns (step with the library) / (without) - 1, medians over iterations, or None where a run was void or
+    failed."""
     if not context.has(library):
         return None
     steps = {None: [], library: []}
@@ -59,7 +60,7 @@ def _overhead(context, shape, library):
 
 
 def _alone(context, shape, library):
-    """The JobLog of a job alone; None if the run was void or failed."""
+    """Returns the JobLog of a job alone, or None where the run was void or failed."""
     if shape is not _LAUNCH_BOUND:
         alone = pairs.solo(context, shape, library)
         return alone and alone[1]

@@ -1,8 +1,8 @@
-"""webhook_faults: conditions under which something else in the cluster suffers for the webhook's sake, or a pod that
-needs it gets no clear answer (tests/cluster/test_webhook_faults.py).
+"""webhook_faults counts conditions under which another part of the cluster suffers because of the webhook, or a pod
+that needs it gets no clear answer (tests/cluster/test_webhook_faults.py).
 
-Controls: a configuration that asks about every pod, while the webhook is down; a webhook that stands still while
-others ask it.
+Controls: a configuration that asks about every pod, while the webhook is down; a webhook that stands still while others
+ask it.
 """
 
 import contextlib

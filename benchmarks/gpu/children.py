@@ -1,4 +1,4 @@
-"""Starting programs for a part of the suite: nothing that is started outlives it."""
+"""Starts programs for a part of the suite. No program outlives the part that starts it."""
 
 import ctypes
 import json
@@ -14,7 +14,7 @@ _LAST_WORDS = 600
 
 
 class Cannot(RuntimeError):
-    """What was asked cannot be measured here; the text says why."""
+    """Says that what was asked cannot be measured here. The text says why."""
 
 
 def _die_with_parent():
@@ -22,7 +22,8 @@ def _die_with_parent():
 
 
 def answer(command, environment, timeout_s, preexec=None):
-    """The last JSON line that a program writes. Cannot, with its last words, where it ends otherwise."""
+    """Runs a program and returns the last JSON line that it writes. Raises Cannot, with the program's last words, where
+    it fails, writes none or does not end in time."""
     def before():
         os.setpgid(0, 0)  # its children go with it
         _die_with_parent()
@@ -44,7 +45,7 @@ def answer(command, environment, timeout_s, preexec=None):
 
 
 class Program:
-    """A program that is spoken to line by line: words in, JSON lines out. Its standard error goes to a file."""
+    """Runs a program that is spoken to line by line: words in, JSON lines out. Its standard error goes to a file."""
 
     def __init__(self, command, environment, log, preexec=None):
         self.name, self._log = _name(command), log
@@ -72,7 +73,7 @@ class Program:
             raise Cannot(f"{self.name} is gone: {self.last_words()}") from None
 
     def hear(self, timeout_s):
-        """The next JSON line."""
+        """Returns the next JSON line. Raises Cannot where the program ends or stays silent for `timeout_s`."""
         end = time.monotonic() + timeout_s
         while not self._lines:
             left = end - time.monotonic()
@@ -94,7 +95,7 @@ class Program:
         self.process.wait()
 
     def end(self, grace_s=5.0):
-        """Ends its input, then it."""
+        """Ends the program's input, then the program: it terminates and at last kills it, after `grace_s` each."""
         for stream in (self.process.stdin,):
             try:
                 stream.close()
@@ -118,7 +119,8 @@ class Program:
 
 
 def start_service(command, environment, log, ready, timeout_s=10.0, preexec=None):
-    """A program that serves until it is ended, once `ready()` is true."""
+    """Starts a program that serves until it is ended, and returns it once `ready()` is true. Raises Cannot where that
+    does not come in time."""
     service = Program(command, environment, log, preexec)
     end = time.monotonic() + timeout_s
     while not ready():
@@ -130,7 +132,7 @@ def start_service(command, environment, log, ready, timeout_s=10.0, preexec=None
 
 
 def stop_service(service):
-    """A service has no input to end."""
+    """Stops a service. A service does not end with its input, so it is terminated first."""
     service.process.terminate()
     service.end(3.0)
 

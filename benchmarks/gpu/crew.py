@@ -1,5 +1,6 @@
-"""Two jobs on one GPU, as one way of sharing has them: each is one rank there, and its other rank, without a GPU, is on
-the software GPU of a second node, which both jobs share in the same way."""
+"""Runs two jobs on one GPU under one way of sharing. One rank of each job is on that GPU. Its other rank, without a
+GPU, is on the software GPU of a second node, which both jobs share in the same way.
+"""
 
 import contextlib
 import time
@@ -14,8 +15,8 @@ _READY_S = 120
 
 @dataclass(frozen=True)
 class Shape:
-    """What a job is. `command(rig)`: its program and arguments. `environment`: of its rank on the GPU. `preloads_nccl`:
-    its NCCL is found in a way that only a preloaded one precedes."""
+    """Describes a job. `command(rig)` returns its program and arguments. `environment` is that of its rank on the GPU.
+    `preloads_nccl`: the job finds its NCCL in a way that only a preloaded library precedes."""
 
     name: str
     command: object
@@ -25,7 +26,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Way:
-    """How a GPU is shared. `turns`: the library is loaded and an arbiter runs."""
+    """Names a way of sharing a GPU. `turns`: the library is loaded and an arbiter runs."""
 
     name: str
     mps: bool
@@ -41,9 +42,9 @@ TURNS_MPS, TURNS_SLICES = Way("turns_mps", True, True), Way("turns_timeslicing",
 
 
 class Crew:
-    """A context. `link`: (bytes/s of the node's link, thinning). `profiles`: by job, the file of what it computes
-    before each collective, or None: its peers then have nothing to compute. `jobs_to_come`: peers for jobs that are
-    started later, with start()."""
+    """Runs the jobs of `shapes`, as a context. `link` is (bytes/s of the node's link, thinning). `profiles` holds for
+    each job the file of what it computes before each collective, or None, where its peers have nothing to compute.
+    `jobs_to_come` is the number of peers for jobs that start later, with start()."""
 
     def __init__(self, rig, shapes, way, link=(UNSHAPED, 1), profiles=(None, None), mps=None, arbiter_flags=(),
                  jobs_to_come=0):
@@ -65,7 +66,7 @@ class Crew:
         self._stack.close()
 
     def times(self, index):
-        """The file in which a job's stand-in notes its collectives."""
+        """Returns the file in which a job's stand-in notes its collectives."""
         return self.directory / f"times{index}.jsonl"
 
     def _start(self):
@@ -81,7 +82,7 @@ class Crew:
             self.jobs.append(self._stack.enter_context(self.start(index, shape)))
 
     def await_ready(self):
-        """Waits until all jobs could begin."""
+        """Waits until all jobs are ready to begin."""
         for job in self.jobs:
             job.hear(_READY_S)
         return self
@@ -109,7 +110,7 @@ class Crew:
         self._stack.callback(children.stop_service, service)
 
     def start(self, index, shape):
-        """A job's rank on the GPU."""
+        """Starts a job's rank on the GPU and returns its children.Program."""
         nccl = self.rig.stand_in()
         own = {**self.links(0), **self._library(0, index), "LD_LIBRARY_PATH": nccl,
                "SIMGPU_NCCL_PEERS": self.directory / f"peer{index}", "SIMGPU_NCCL_THIN": self.link[1],
@@ -122,7 +123,8 @@ class Crew:
                                 self.directory / f"job{index}.log")
 
     def run(self, who, seconds):
-        """Lets the jobs with these numbers step for a while; what each reports, in that order."""
+        """Lets the jobs with these numbers step for a while. Returns what each reports, in that order. Raises Cannot
+        where gradients came back changed."""
         for index in who:
             self.jobs[index].say("go")
         time.sleep(seconds)
@@ -135,9 +137,9 @@ class Crew:
         return reports
 
     def alone(self, index, seconds):
-        """Seconds of a step of one job by itself."""
+        """Returns the seconds of a step of one job by itself."""
         return steps.step_s(self.run([index], seconds)[0])
 
     def together(self, seconds):
-        """Seconds in which both jobs do one step each, while both run."""
+        """Returns the seconds in which both jobs do one step each, while both run."""
         return steps.cycle_s(self.run([0, 1], seconds))

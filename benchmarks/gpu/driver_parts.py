@@ -1,4 +1,4 @@
-"""What the driver does: items (a), (c), (d), (e), (g), (i) and (j) of benchmarks/gpu/README.md."""
+"""Measures what the driver does: items (a), (c), (d), (e), (g), (i) and (j) of benchmarks/gpu/README.md."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ _NOBODY = 65534
 
 @contextlib.contextmanager
 def sharing(rig, way):
-    """Environment of programs that share the GPU by MPS ("mps") or by time slices ("timeslice"). On the software GPU
-    the way is the machine's mode."""
+    """Yields the environment of programs that share the GPU by MPS ("mps") or by time slices ("timeslice"). On the
+    software GPU the way is the machine's mode."""
     state = rig.fresh("machine")
     software = {"SIMGPU_MACHINE": f"1x1,mode={way}", "SIMGPU_STATE": state / "state"} if rig.software else {}
     if way == "timeslice":
@@ -28,7 +28,7 @@ def sharing(rig, way):
 
 
 def _ways(rig):
-    """(way, environment), and what cannot be had as a line of its own."""
+    """Yields (way, environment, reason) for each way. The reason is "" where the way can be had."""
     for way in ("timeslice", "mps"):
         try:
             with sharing(rig, way) as environment:
@@ -42,7 +42,7 @@ def missed(name, case, goal, reason, unit="1"):
 
 
 def words(rig):
-    """(a) Streams of two processes pass a word in host memory that both registered."""
+    """Measures item (a): streams of two processes pass a word in host memory that both registered."""
     goal = Goal("<=", 10.0) if not rig.software else Goal("<=", 120.0)
     for way, environment, reason in _ways(rig):
         if reason:
@@ -56,7 +56,7 @@ def words(rig):
 
 
 def blocked(rig):
-    """(a) A process whose stream stands at a word, beside one that computes."""
+    """Measures item (a): a process whose stream waits for a word, beside one that computes."""
     for way, environment, reason in _ways(rig):
         if reason:
             yield missed("gpu_beside_blocked", way, Goal("<=", 1.03), reason)
@@ -70,7 +70,7 @@ def blocked(rig):
 
 
 def lookups(rig):
-    """(d) A function by its symbol, and by cuGetProcAddress."""
+    """Measures item (d): whether a function by its symbol is the one that cuGetProcAddress finds."""
     seen = rig.probe("lookups")
     bad = seen["same_by_name"] / seen["versioned"]
     yield figure("gpu_lookup_identity", "driver", seen["same"] / seen["functions"], "of the functions", YES, (),
@@ -79,7 +79,7 @@ def lookups(rig):
 
 
 def queues(rig):
-    """(e) Streams behind one that waits."""
+    """Measures item (e): how many streams stand behind one that waits."""
     goal = Goal("==", 0)
     for connections in (1, 8, 32):
         extra = {"SIMGPU_FAULT": f"queues:{connections}"} if rig.software and connections == 1 else {}
@@ -96,7 +96,7 @@ def queues(rig):
 
 
 def handover(rig):
-    """(i) From the end of one process's last kernel to the start of the other's first."""
+    """Measures item (i): the time from the end of one process's last kernel to the start of the other's first."""
     turns, hold = rig.pick(2000, 150), 300
     for way, environment, reason in _ways(rig):
         if reason:
@@ -130,7 +130,7 @@ def _handover(rig, seen, way, transport, place, shape, environment):
 
 
 def kernel_kills(rig):
-    """(c) SIGKILL of a process in the middle of a kernel, and what its neighbour notices."""
+    """Measures item (c): SIGKILL of a process in the middle of a kernel, and what its neighbour notices."""
     kills, draw = rig.pick(20, 4), random.Random(9)
     for way, environment, reason in _ways(rig):
         if reason:
@@ -156,7 +156,7 @@ def kernel_kills(rig):
 
 
 def users(rig):
-    """(j) A second user under one MPS daemon: does its cuInit return, and when."""
+    """Measures item (j): whether cuInit of a second user under one MPS daemon returns, and when."""
     if os.getuid() != 0:
         raise Cannot("needs root, to be two users")
     for case, flags in (("one_user", ()), ("multi_user", ("-M",))):
@@ -187,7 +187,7 @@ def _become_nobody():
 
 
 def budget(rig):
-    """(g) A process that wants more memory than its budget, and its neighbour."""
+    """Measures item (g): a process that wants more memory than its budget, and its neighbour."""
     limit = 512
     service, socket = rig.start_arbiter(rig.fresh("budget"))
     try:

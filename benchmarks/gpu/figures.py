@@ -1,4 +1,4 @@
-"""What the parts answer with, and the goals."""
+"""Makes the lines that the parts answer with, and holds their goals."""
 
 from benchmarks.results import Goal, Measured, controlled
 
@@ -13,11 +13,11 @@ __all__ = ["ETA", "GAIN", "GUARD", "HANDOVER_P99_US", "HANDOVER_US", "NONE", "SO
 
 
 def figure(name, case, value, unit, goal, samples=(), control=None, condition="", **remarks):
-    """A line. `control`: (what, value), or None."""
+    """Returns a line. `control` is (what, value), or None."""
     return Measured(name, case, value, unit, goal, tuple(samples) or (value,),
                     controlled(goal, *control) if control else None, condition, remarks)
 
 
 def shown(name, case, value, unit, condition="", **remarks):
-    """A line without a goal."""
+    """Returns a line without a goal."""
     return Measured(name, case, value, unit, NONE, (value,), None, condition, remarks)

@@ -1,5 +1,6 @@
-"""Jobs that share the GPU: what sharing gains, against the bound and the other ways of the same run. The jobs are those
-of gpu_job; benchmarks/gpu/torch_parts.py does the same with PyTorch's."""
+"""Measures jobs that share the GPU: what sharing gains, against the bound and the other ways of the same run. The jobs
+are those of gpu_job. benchmarks/gpu/torch_parts.py does the same with PyTorch's.
+"""
 
 import contextlib
 import os
@@ -15,9 +16,9 @@ from benchmarks.gpu.figures import ETA, GAIN, GUARD, SOLO_OVERHEAD, Goal, figure
 from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
 
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
-_GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also are the GPU move fewer
+_GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also play the GPU move fewer
 _STRANGERS = 3
-_FREE_LINK = crew.UNSHAPED, 256  # next to nothing moves, and that as fast as can be
+_FREE_LINK = crew.UNSHAPED, 256  # next to nothing moves, and it moves as fast as can be
 _GAIN_FROM = 0.3  # m/c
 
 
@@ -31,7 +32,7 @@ def native(compute_us):
 
 @dataclass(frozen=True)
 class Case:
-    """Two jobs and the link that they share: (bytes/s, thinning), from what a job computes and moves."""
+    """Describes two jobs and the link that they share. `link` maps a job's profile to (bytes/s, thinning)."""
 
     name: str
     shapes: tuple
@@ -40,7 +41,8 @@ class Case:
 
 
 def link_for(ratio):
-    """The link that exposes `ratio` of compute of gpu_job: four equal buckets, the last after 0.9 of compute."""
+    """Returns a function that chooses the link that exposes `ratio` of compute of gpu_job. gpu_job has four equal
+    buckets, the last after 0.9 of compute."""
     def choose(profile):
         share = 4 * ratio if ratio <= 0.15 else ratio + 0.45
         return profile.moved_bytes / (share * profile.compute_s), 1
@@ -48,18 +50,19 @@ def link_for(ratio):
 
 
 def calibrate(rig, shape, mps=None):
-    """(profile, seconds of a step) of a job alone whose links cost nothing and whose other ranks are never late."""
+    """Returns (profile, seconds of a step) of a job alone whose links cost nothing and whose other ranks are never
+    late."""
     with crew.Crew(rig, (shape,), crew.FREE_MPS, _FREE_LINK, mps=mps) as alone:
         alone.await_ready()
         alone.run([0], rig.pick(2.0, 0.5))
         report = alone.run([0], rig.pick(4.0, 1.0))[0]
-        alone.jobs[0].end()  # so that it writes what it noted
+        alone.jobs[0].end()  # it writes what it noted when it ends
         lines = alone.times(0).read_text(encoding="utf-8").splitlines()
     return steps.profile_of(lines, report), steps.step_s(report)
 
 
 def share(rig, case, ways=WAYS, all_at_once=True):
-    """Everything that is measured of a case: lines of several figures."""
+    """Yields all that is measured of a case: lines of several figures."""
     with contextlib.ExitStack() as stack:
         refused = ""
         try:
@@ -77,7 +80,7 @@ class Seen:
     alone: list = None
     cycle: dict = None
     speed_up: dict = None
-    disturbed: tuple = None  # (cycle, speed-up) of turns beside a stranger
+    disturbed: tuple = None  # (cycle, speed-up) of turns beside processes that take none
 
 
 def _measure(rig, case, ways, mps, all_at_once):
@@ -115,7 +118,8 @@ def _measure(rig, case, ways, mps, all_at_once):
 
 
 def _beside_a_stranger(rig, one, seen, seconds):
-    """Known bad: processes that compute all the time and take no turns."""
+    """Measures a known-bad case, the jobs beside processes that compute all the time and take no turns. Returns (cycle,
+    speed-up)."""
     environment = one.links(0) if rig.software else {}
     if one.mps:
         environment |= one.mps.environment
@@ -159,7 +163,7 @@ def _rate(rig, case, seen, refused):
 
 
 def jobs(rig):
-    """(f) Jobs of a fixed amount of work, by m/c."""
+    """Measures item (f): jobs of a fixed amount of work, by m/c."""
     compute_us = 10_000
     for ratio in rig.pick((0.1, 0.3, 0.6, 1.0), (0.6,)):
         case = Case(f"native_{ratio:g}", (native(compute_us), native(compute_us)), link_for(ratio), ratio)
@@ -167,7 +171,8 @@ def jobs(rig):
 
 
 def solo(rig, shape=None, name="native"):
-    """A job's step with the library against without, by turns: both are there, one steps at a time."""
+    """Compares a job's step with the library with its step without, in turn: both jobs are there, one steps at a
+    time."""
     shape = shape or native(10_000)
     rounds, seconds = rig.pick(12, 4), rig.pick(2.0, 0.6)
     with crew.Crew(rig, (shape,), crew.FREE_SLICES) as plain, crew.Crew(rig, (shape,), crew.TURNS_SLICES) as hooked:
@@ -196,7 +201,8 @@ def _slowed(rig, plain, seconds):
 
 
 def kills(rig, shape=None, name="native", count=None):
-    """SIGKILL of either job at random instants: the other goes on, and how long its worst step lasts."""
+    """Sends SIGKILL to either job at random instants. The other must go on; a second figure is how long its worst step
+    lasts."""
     shape, draw = shape or native(10_000), random.Random(20)
     count = count or rig.pick(20, 4)
     bad, stalls, words = 0, [], []
@@ -220,7 +226,8 @@ def kills(rig, shape=None, name="native", count=None):
 
 @contextlib.contextmanager
 def _mps_or_none(rig):
-    """MPS of its own, as what a kill does to one must not be seen by the next."""
+    """Yields an MPS of its own, or None where there is none. What a kill does to one MPS must not be seen by the next
+    kill."""
     with contextlib.ExitStack() as stack:
         try:
             mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
@@ -230,7 +237,8 @@ def _mps_or_none(rig):
 
 
 def _kill(rig, shape, way, mps, victim, later_s):
-    """Milliseconds that the worst of the first steps after the kill takes more than usual. Cannot: it did not go on."""
+    """Returns by how many milliseconds the worst of the first steps after the kill exceeds the median step. Raises
+    Cannot where the other job did not go on."""
     with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
         both.await_ready()
         for job in both.jobs:
@@ -249,7 +257,7 @@ def _kill(rig, shape, way, mps, victim, later_s):
 
 
 def _frozen(rig, shape, way, mps):
-    """Known bad: a neighbour that does not go on must be noticed."""
+    """Measures a known-bad case, a neighbour that is stopped. Returns 1 where this is noticed, else 0."""
     with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
         both.await_ready()
         for job in both.jobs:

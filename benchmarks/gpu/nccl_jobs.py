@@ -1,5 +1,6 @@
-"""Jobs of the trainer (examples/), whose every rank is a program: one of them without a GPU and the stand-in for NCCL
-between them, or all on the one GPU with NVIDIA's NCCL."""
+"""Measures jobs of the trainer (examples/), whose every rank is a program. Either one rank has no GPU and the stand-in
+for NCCL connects the two, or all ranks are on the one GPU with NVIDIA's NCCL.
+"""
 
 import contextlib
 import json
@@ -16,7 +17,7 @@ _PATIENCE_S = 120
 
 
 class Training:
-    """A job of two ranks. `environment(rank)`: of its ranks."""
+    """Runs a job of two ranks, as a context. `environment(rank)` returns the environment of a rank."""
 
     def __init__(self, rig, name, environment, *flags):
         self.rig, self.name, self.environment, self.flags = rig, name, environment, flags
@@ -42,13 +43,14 @@ class Training:
         return self.directory / f"rank{rank}.jsonl"
 
     def wait(self):
-        """The summary of its first rank."""
+        """Waits until all ranks have ended and returns the summary of the first. Raises Cannot where a rank fails or
+        does not end."""
         end = time.monotonic() + _PATIENCE_S
         for rank in self.ranks:
             while rank.alive():
                 if time.monotonic() > end:
                     raise Cannot(f"{self.name}: no end after {_PATIENCE_S} s; {rank.last_words()}")
-                rank.process.stdout.read1(1 << 16)  # so that it can go on talking
+                rank.process.stdout.read1(1 << 16)  # an unread pipe would fill up and block the rank
             if rank.process.returncode != 0:
                 raise Cannot(f"{self.name}: ended with {rank.process.returncode}: {rank.last_words()}")
         lines = self._log(0).read_text(encoding="utf-8").splitlines()
@@ -56,7 +58,7 @@ class Training:
 
 
 def _beside_software(rig, state, sockets, gang, **faults):
-    """Environment of a job whose rank 0 is on the GPU and whose rank 1 is on a software GPU."""
+    """Returns the environment of a job whose rank 0 is on the GPU and whose rank 1 is on a software GPU."""
     def of(rank):
         own = {"SIMGPU_MACHINE": "2x1,mode=mps,node_link_bytes_per_s=2e7", "SIMGPU_STATE": state, "SIMGPU_NODE": rank,
                "LD_LIBRARY_PATH": rig.stand_in() if rank == 0 else rig.software_libraries, "NCCL_DEBUG": "WARN"}
@@ -66,7 +68,7 @@ def _beside_software(rig, state, sockets, gang, **faults):
 
 
 def losses(rig):
-    """300 iterations alone without the library, then with it beside another job."""
+    """Compares 300 iterations alone without the library with 300 iterations with it beside another job."""
     flags = (f"--iterations={rig.pick(300, 60)}", "--compute-ms=5", "--gradient-bytes=32768")
     state = rig.fresh("machine") / "state"
     with Training(rig, "alone", _beside_software(rig, state, None, ""), *flags) as job:
@@ -96,7 +98,7 @@ def losses(rig):
 
 
 def measure(rig, nccl):
-    """(b) Two jobs of two real ranks each on the one GPU."""
+    """Measures item (b): two jobs of two real ranks each on the one GPU."""
     def of(sockets, gang, mps, extra):
         def environment(rank):
             own = {"LD_LIBRARY_PATH": nccl, "NCCL_HOSTID": f"{gang}{rank}", "NCCL_SOCKET_IFNAME": "lo",

@@ -1,4 +1,4 @@
-"""What a part runs on: a real GPU, or the software GPU in its place. The parts themselves do not know which."""
+"""Gives a part the GPU that it runs on: a real GPU, or the software GPU in its place. The parts do not know which."""
 
 import os
 import shutil
@@ -13,15 +13,15 @@ from benchmarks.gpu.children import Cannot
 
 COLLECTIVE_CTAS = 4
 _STAND_IN = "libnccl.so.2"
-# What must not come from the caller's shell: it would change what is measured.
+# These must not come from the caller's shell: they would change what is measured.
 _SCRUBBED = ("LD_PRELOAD", "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_LAUNCH_BLOCKING",
              "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS")
 
 
 @dataclass
 class Rig:
-    """`software`: the software GPU of the build stands where the driver would. `quick`: short, to see that all works;
-    no figure. `python`: the interpreter that has PyTorch."""
+    """Holds what a part runs on. `software`: the software GPU of the build stands in the driver's place. `quick`: runs
+    are short and show only that all works; they give no figure. `python` is the interpreter that has PyTorch."""
 
     build: Path
     work: Path
@@ -29,14 +29,14 @@ class Rig:
     quick: bool = False
     python: str = "python3"
     say: object = print
-    facts: dict = field(default_factory=dict)  # what gpu_probe info said
+    facts: dict = field(default_factory=dict)  # the answer of gpu_probe info
 
     @property
     def where(self):
         return "software GPUs" if self.software else self.facts.get("name", "an NVIDIA GPU")
 
     def pick(self, real, quick):
-        """A length or a count: the second where nothing but the working is to be seen."""
+        """Returns a length or a count: `quick` where the run only shows that all works, else `real`."""
         return quick if self.quick else real
 
     def program(self, name):
@@ -51,11 +51,11 @@ class Rig:
         return self.build / "simgpu" / "lib"
 
     def fresh(self, name):
-        """A new empty directory."""
+        """Makes a new empty directory and returns its path."""
         return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.work))
 
     def stand_in(self):
-        """A directory with the stand-in for NCCL and nothing else: a driver beside it would be found, too."""
+        """Returns a directory with the stand-in for NCCL and nothing else: a driver beside it would be found, too."""
         directory = self.work / "nccl"
         directory.mkdir(exist_ok=True)
         if not (directory / _STAND_IN).exists():
@@ -63,7 +63,7 @@ class Rig:
         return directory
 
     def environment(self, **more):
-        """Of a program that uses the GPU."""
+        """Returns the environment of a program that uses the GPU. `more` overrides it."""
         base = {name: value for name, value in os.environ.items()
                 if name not in _SCRUBBED and not name.startswith(("CROSSOVER_", "SIMGPU_"))}
         paths = [str(self.software_libraries)] if self.software else []
@@ -76,31 +76,31 @@ class Rig:
         return base | {name: str(value) for name, value in more.items()}
 
     def with_library(self, socket, gang, size=1):
-        """What loads the library into a program."""
+        """Returns the variables that load the library into a program."""
         return {"LD_PRELOAD": self.library, "CROSSOVER_SOCKET": socket, "CROSSOVER_GANG": gang,
                 "CROSSOVER_GANG_SIZE": size}
 
     def probe(self, *arguments, timeout_s=60, preexec=None, **environment):
-        """What gpu_probe answers."""
+        """Returns the answer of gpu_probe. Raises Cannot where it fails."""
         return children.answer([self.program("gpu_probe"), *arguments], self.environment(**environment), timeout_s,
                                preexec)
 
     def start_arbiter(self, directory, *flags):
-        """(service, socket) of an arbiter of its own. It is no client of the GPU."""
+        """Starts an arbiter of its own and returns (service, socket). The arbiter is no client of the GPU."""
         socket = directory / "arbiter.sock"
         command = [self.program("crossover-arbiter"), "--socket", socket, "--trace", directory / "trace.jsonl", *flags]
         service = children.start_service(command, self.environment(), directory / "arbiter.log", socket.exists)
         return service, socket
 
     def find_out(self):
-        """Fills `facts`; Cannot where no program can use the GPU."""
+        """Fills `facts` and returns them. Raises Cannot where no program can use the GPU."""
         self.facts = self.probe("info")
         return self.facts
 
 
 class Mps:
-    """MPS's daemon with directories of its own; started and stopped by the part that wants it. The GPU's settings stay
-    as they are. Environment for its clients: `environment`."""
+    """Runs MPS's daemon with directories of its own, as a context. The part that wants it starts and stops it. The
+    GPU's settings stay as they are. `environment` is that of its clients."""
 
     def __init__(self, rig, directory, *flags):
         self.rig, self.directory, self.flags = rig, directory, flags
@@ -128,7 +128,7 @@ class Mps:
         return done.stdout
 
     def stop(self):
-        """Asks it to go, which also ends its servers; then makes sure."""
+        """Asks the daemon to quit, which also ends its servers. Ends it by force where it does not."""
         if self.daemon.alive():
             try:
                 self.ask("quit", 8)
@@ -142,7 +142,7 @@ class Mps:
 
 
 def sweep_mps(rig, patience_s=5.0):
-    """Stops daemons of parts that were killed before they could: by their pipes, then by their process IDs."""
+    """Stops MPS daemons of parts that were killed before they could: by their pipes, then by their process IDs."""
     for pipe in rig.work.glob("**/pipe"):
         recorded = pipe / "nvidia-cuda-mps-control.pid"
         if not recorded.exists():

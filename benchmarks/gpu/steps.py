@@ -1,23 +1,23 @@
-"""From what jobs report to times of steps, and from noted collectives to what a job computes. Pure."""
+"""Computes times of steps from what jobs report, and what a job computes from noted collectives. Pure."""
 
 import json
 from dataclasses import dataclass
 
 from benchmarks import bounds, stats
 
-# The library learns a job's rhythm first, and clocks rise.
+# This share of a run does not count: the library learns a job's rhythm first, and clocks rise.
 _SETTLING = 0.4
 _LEAST_STEPS = 5
 
 
 def step_s(report):
-    """Seconds of a step of one job: the mean over the settled part of its run, stalls included."""
+    """Returns the seconds of a step of one job: the mean over the settled part of its run, stalls included."""
     ends = _settled(report)
     return (ends[-1] - ends[0]) / (len(ends) - 1) / 1e9
 
 
 def cycle_s(reports):
-    """Seconds in which every job does one step while all run, by the mean of their rates."""
+    """Returns the seconds in which every job does one step while all run, by the mean of their rates."""
     begin = max(_settled(report)[0] for report in reports)
     end = min(report["ends_ns"][-1] for report in reports)
     rates = []
@@ -30,7 +30,8 @@ def cycle_s(reports):
 
 
 def speed_up(alone_s, reports):
-    """How much faster than one after the other: the shares of its own speed alone that each job has, summed."""
+    """Returns how much faster the jobs run than one after the other: the sum of the share of its own speed alone that
+    each job has."""
     begin = max(_settled(report)[0] for report in reports)
     end = min(report["ends_ns"][-1] for report in reports)
     total = 0.0
@@ -43,14 +44,15 @@ def speed_up(alone_s, reports):
 
 
 def gaps_ms(report):
-    """Milliseconds between the ends of steps."""
+    """Returns the milliseconds between the ends of steps."""
     ends = report["ends_ns"]
     return [(b - a) / 1e6 for a, b in zip(ends, ends[1:])]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """An iteration's collectives: (function, count, nanoseconds of compute before it), and all bytes that it moves."""
+    """Holds an iteration's collectives, as (function, count, nanoseconds of compute before it), and all bytes that it
+    moves."""
 
     stretches: tuple
     moved_bytes: int
@@ -67,8 +69,9 @@ _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int64": 8, "
 
 
 def profile_of(lines, report):
-    """The profile of a job, from what its stand-in noted while it ran alone as `report` says, links being as fast as
-    can be: every step made as many collectives, and compute waited for the last of each."""
+    """Returns the profile of a job, from what its stand-in noted while it ran alone as `report` says. REQUIRES: links
+    were as fast as can be, every step made as many collectives, and compute waited for the last of each. Raises
+    ValueError where the steps did not make as many collectives."""
     calls = [json.loads(line) for line in lines]
     calls = [call for call in calls if call["begin_ns"] >= report["began_ns"]]
     taken = len(report["ends_ns"])
@@ -86,7 +89,7 @@ def profile_of(lines, report):
 
 
 def bound_s(alone_s, compute_s, link_s, ctas, sms):
-    """T* of these jobs, in seconds."""
+    """Returns T* of these jobs, in seconds."""
     jobs = [bounds.one_turn(c, max(step - c, 0.0), wire) for step, c, wire in zip(alone_s, compute_s, link_s)]
     return bounds.cycle_bound(jobs, ctas, sms)
 

@@ -1,4 +1,5 @@
-"""The command line of benchmarks/gpu/run: parts with time limits, results that add up in one file, a table."""
+"""Implements the command line of benchmarks/gpu/run: parts with time limits, results that add up in one file, a table.
+"""
 
 import argparse
 import contextlib
@@ -110,7 +111,7 @@ def _build(options):
 
 
 def _preflight(rig):
-    """Says what the machine is; ends the run where no program can use a GPU."""
+    """Prints what the machine is. Ends the run where no program can use a GPU."""
     rig.work.chmod(0o755)
     for name, command in (("nvidia-smi", ["nvidia-smi", "--query-gpu=name,driver_version,compute_mode,memory.total",
                                           "--format=csv,noheader"]),
@@ -137,7 +138,7 @@ def _last_line(command):
 
 
 def _part(options, rig, name, run, limit_s):
-    """Runs a part in a process of its own session: what it started ends with it. What came of it, in words."""
+    """Runs a part in a process of its own session, so what it started ends with it. Returns the outcome in words."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_child, args=(sender, rig, run))
     end = time.monotonic() + limit_s
@@ -178,13 +179,13 @@ def _child(sender, rig, run):
         sender.send(("end", str(reason)))
     except KeyboardInterrupt:
         pass
-    except Exception as fault:  # of the suite, not of the GPU: the other parts go on
+    except Exception as fault:  # a fault of the suite, not of the GPU: the other parts go on
         traceback.print_exc()
         sender.send(("end", f"{type(fault).__name__}: {fault}"))
 
 
 def _end_session(child):
-    """Asks it to clean up, then ends it and whatever it left in its session."""
+    """Asks the child to clean up, then ends it and all processes that it left in its session."""
     if child.is_alive():
         child.terminate()
         child.join(10)
@@ -199,13 +200,13 @@ def _of_session(session):
         try:
             words = stat.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # it has gone
+            continue  # the process has ended
         if int(words[3]) == session:
             yield int(stat.parent.name)
 
 
 def _record(options, rig, name, measured):
-    """One line more, or in place of the one of this figure and case."""
+    """Appends a line to the results, or replaces the line of this figure and case."""
     flags = ["--software"] if rig.software else []
     flags += ["--quick"] if rig.quick else []
     command = shlex.join(["benchmarks/gpu/run", *flags, "--only", name])
@@ -226,7 +227,7 @@ _COMPONENTS = {name for name, *_ in driver_parts.PARTS}
 
 
 def _keep_logs(rig, out, name):
-    """The ends of what programs said, in one file: for a look at what went wrong."""
+    """Appends the ends of all programs' logs to one file, for a look at what went wrong."""
     with open(out / "logs.txt", "a", encoding="utf-8") as kept:
         for log in sorted(rig.work.glob("**/*.log")):
             text = log.read_text(encoding="utf-8", errors="replace")
@@ -236,7 +237,7 @@ def _keep_logs(rig, out, name):
 
 
 def _give_back(out):
-    """Copies to $OUT: what a machine that is lent gives back, however the run ends."""
+    """Copies the results to $OUT: a machine that is lent gives that folder back, however the run ends."""
     if os.environ.get("OUT"):
         for file in out.glob("*.*"):
             shutil.copy(file, os.environ["OUT"])

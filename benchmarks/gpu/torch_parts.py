@@ -1,5 +1,6 @@
-"""PyTorch for real: its DistributedDataParallel, unmodified. Where the other ranks have no GPU its NCCL is the
-stand-in, preloaded: PyTorch's own RPATH would find NVIDIA's before any LD_LIBRARY_PATH."""
+"""Measures real PyTorch, with its DistributedDataParallel unmodified. Where the other ranks have no GPU, the stand-in
+for NCCL is preloaded: PyTorch's own RPATH would find NVIDIA's NCCL before any LD_LIBRARY_PATH.
+"""
 
 import json
 import subprocess
@@ -10,9 +11,10 @@ from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import YES, Goal, figure
 
 _SCRIPTS = Path(__file__).parent / "pytorch"
-# Gigabits per second: what goes over this machine's sockets is a part of it (SIMGPU_NCCL_THIN).
+# The links of the cases are in gigabits per second. This machine's sockets move only a part of the bytes
+# (SIMGPU_NCCL_THIN).
 _MOVED_BYTES_PER_S = 0.3e9
-# Eight processes of a case are there at once: they must fit in the GPU's memory together.
+# Eight processes of a case run at once. They must fit in the GPU's memory together.
 _CASES = (("resnet50", 128, 10), ("resnet50", 128, 25), ("resnet50", 64, 100), ("vgg16", 64, 100), ("gpt2", 8, 100),
           ("gpt2", 16, 100))
 _ACCURACY = 0.90
@@ -33,7 +35,8 @@ def _versions(rig):
 
 
 def _need(rig):
-    """PyTorch with the stand-in in NCCL's place. Cannot, with the reason, where it does not load."""
+    """Checks that PyTorch runs with the stand-in in NCCL's place. Raises Cannot, with the reason, where it does not
+    load."""
     if rig.software:
         raise Cannot("PyTorch computes on real GPUs alone: the CUDA runtime does not work on the software GPU")
     versions = _versions(rig)
@@ -43,7 +46,8 @@ def _need(rig):
 
 
 def _check_symbols(rig, library):
-    """PyTorch is loaded with all symbols bound: one that the stand-in lacks keeps it from loading."""
+    """Raises Cannot where the stand-in lacks a symbol. PyTorch is loaded with all symbols bound, so a missing one would
+    keep it from loading."""
     def of(file, *flags):
         done = subprocess.run(["nm", "-D", *flags, str(file)], capture_output=True, text=True, check=False)
         return {line.split()[-1].split("@")[0] for line in done.stdout.splitlines() if " nccl" in line}
@@ -63,7 +67,7 @@ def link(gigabits):
 
 
 def models(rig):
-    """Each model and link under every way of sharing."""
+    """Measures each model and link under every way of sharing."""
     _need(rig)
     for model, batch, gigabits in _CASES:
         one = shape(model, batch)
@@ -86,14 +90,15 @@ def kills(rig):
 
 
 def _learn(rig, one, index, *flags, **environment):
-    """What learn.py says as a job of a crew that is there."""
+    """Runs learn.py as a job of a running crew and returns its answer."""
     with one.start(index, crew.Shape("learn", lambda r: [r.python, "-B", _SCRIPTS / "with_peers.py",
                                                         _SCRIPTS / "learn.py", *flags], environment, True)) as job:
         return job.hear(120)
 
 
 def losses(rig):
-    """300 steps: alone without the library, then with it beside a job that takes turns; a flipped bit must be seen."""
+    """Compares 300 steps alone without the library with 300 steps with it beside a job that takes turns. A flipped bit
+    must be seen."""
     _need(rig)
     neighbour = shape("small", 4096)
     speed = link(10)
@@ -120,7 +125,7 @@ def losses(rig):
 
 
 def features(rig):
-    """One rank of NVIDIA's own NCCL: what is computed with the library is what is computed without."""
+    """Runs one rank of NVIDIA's own NCCL: the results with the library must equal those without it."""
     if rig.software:
         raise Cannot("PyTorch computes on real GPUs alone")
     service, socket = rig.start_arbiter(rig.fresh("features"))
@@ -140,7 +145,8 @@ def features(rig):
 
 
 def real_nccl(rig):
-    """(b) Two jobs of two ranks each of NVIDIA's NCCL, all four on the one GPU, by different NCCL_HOSTID."""
+    """Measures item (b): two jobs of two ranks each of NVIDIA's NCCL, all four on the one GPU, by different
+    NCCL_HOSTID."""
     if rig.software:
         raise Cannot("needs NVIDIA's NCCL, which wants a real driver")
     found = sorted((Path(_versions(rig)["file"]).parent / "nvidia").glob("nccl/lib/libnccl.so.2"))

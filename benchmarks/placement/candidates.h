@@ -1,5 +1,6 @@
-// In which order Muri's policies take jobs, and which of them they consider: from the first in that order on,
-// as many per GPU count as could run if `together` shared every set of GPUs of these nodes.
+// Decides in which order Muri's policies take jobs, and which of them they consider. They consider jobs
+// from the first in that order on, as many per GPU count as could run if `together` jobs shared every set
+// of GPUs of these nodes.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,11 @@ inline double GpuTime(Order order, const Live& live) {
   return order == Order::kLeastLeft ? GpuTimeLeft(live) : GpuTimeHad(live);
 }
 
-// Equal ones: the larger GPU count first, then in order of arrival, as in Muri's simulator.
+// Sorts the jobs by `order`. Of equal jobs the one with more GPUs comes first, then the earlier arrival, as
+// in Muri's simulator.
 std::vector<Live> LeastFirst(Order order, std::vector<Live> live);
 
-// By GPU count, each in the order of `sorted`.
+// Returns the jobs to consider, by GPU count, each list in the order of `sorted`.
 std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, Nodes nodes, int together);
 
 }  // namespace crossover::benchmarks

@@ -13,7 +13,7 @@ namespace {
 using placement::Gang;
 using placement::Placed;
 
-// Those that have the same GPUs, and on which nodes these are.
+// Holds jobs that have the same GPUs, and the nodes of these GPUs.
 struct Together {
   std::vector<const Job*> jobs;
   std::set<int> nodes;
@@ -23,7 +23,7 @@ int IndexOf(const placement::State& state, const std::string& node) {
   return static_cast<int>(std::ranges::find(state.nodes, node, &placement::Node::name) - state.nodes.begin());
 }
 
-// By their first GPU.
+// Returns the jobs that share GPUs, by the UUID of their first GPU.
 std::map<std::string, Together> ByGpus(const placement::State& state, const std::vector<Live>& live) {
   std::map<std::string, const Job*> jobs;
   for (const Live& one : live) jobs[std::to_string(one.job->id)] = one.job;
@@ -42,7 +42,7 @@ class Engine : public Policy {
       : cluster_(cluster), state_(StateOf(cluster, slots)), settings_(settings) {}
 
  protected:
-  // Decides, and adds what was decided to the state.
+  // Decides about the waiting gangs, and adds the plans to the state.
   void Place(const std::vector<Gang>& waiting, const std::vector<bool>& up, double now_s) {
     for (std::size_t n = 0; n < up.size(); ++n) state_.nodes[n].open = up[n];
     placement::Decision decision = placement::Decide(state_, waiting, now_s, settings_);
@@ -52,7 +52,7 @@ class Engine : public Policy {
       state_.placed.push_back({*gang, plan.seats, now_s});
     }
   }
-  // `stops`: each starts again.
+  // Returns the runs of all placed jobs. Where `stops`, each job starts again.
   std::vector<Run> Runs(const std::vector<Live>& live, bool stops) const {
     std::vector<Run> runs;
     for (const auto& [gpu, together] : ByGpus(state_, live)) {
@@ -104,7 +104,7 @@ class Powers : public Engine {
     settings_.starvation_s = 1e18;
   }
 
-  // The queue goes by arrival: what is left takes its place.
+  // Sets each gang's arrival to the GPU time that the job has left: the engine's queue goes by arrival.
   std::vector<Run> Decide(const Situation& at) override {
     state_.placed.clear();
     std::vector<Gang> waiting;

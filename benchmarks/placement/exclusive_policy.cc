@@ -16,7 +16,7 @@ class Exclusive : public Policy {
     std::vector<Live> order = at.live;
     if (stops_) {
       std::ranges::stable_sort(order, {}, [](const Live& l) { return l.left * l.job->iteration_s; });
-    } else {  // first those that have GPUs, the large ones first: all fit again
+    } else {  // jobs that have GPUs come first, the large ones before the small ones: so all fit again
       std::ranges::stable_sort(order, {}, [](const Live& l) { return l.running ? -l.job->gpus : 0; });
     }
     Nodes nodes(cluster_, at.up);

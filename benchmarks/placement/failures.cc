@@ -11,7 +11,7 @@ Failures::Failures(int nodes, const Failing& failing)
   for (int n = 0; n < nodes; ++n) changes_s_.push_back(DrawUp());
 }
 
-// The standard's distributions differ between libraries; this does not.
+// Draws with its own formula: the standard's distributions differ between libraries.
 double Failures::DrawUp() {
   if (failing_.mean_up_s <= 0) return std::numeric_limits<double>::infinity();
   const double part = static_cast<double>(random_() >> 11) * 0x1p-53;

@@ -1,4 +1,4 @@
-// Nodes that fail at random and return. Deterministic by its seed.
+// Lets nodes fail at random and return. Deterministic by its seed.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace crossover::benchmarks {
 
 struct Failing {
-  double mean_up_s = 0;  // of one node, between its return and its next failure; 0: none ever fails
+  double mean_up_s = 0;  // of one node, between its return and its next failure; 0: no node fails
   double down_s = 3600;
-  double checkpoint_s = 1800;  // jobs keep what they did until the last of these, counted in time they run
+  double checkpoint_s = 1800;  // running time between checkpoints; jobs keep what they did until the last one
   std::uint64_t seed = 1;
 };
 
@@ -18,9 +18,9 @@ class Failures {
  public:
   Failures(int nodes, const Failing& failing);
 
-  // When the next node fails or returns; infinity: never.
+  // Returns when the next node fails or returns, or infinity where none ever does.
   double next_s() const;
-  // Which one does.
+  // Makes that change and returns the node.
   int Pass();
   const std::vector<bool>& up() const { return up_; }
 

@@ -1,4 +1,4 @@
-// Jobs of a trace as the engine sees them.
+// Converts jobs of a trace to gangs of the engine.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace crossover::benchmarks {
 
-// A gang of one pod per GPU. All memory fits, as Muri has it.
+// Returns a gang of one pod per GPU. All memory fits, as in Muri's simulator.
 placement::Gang GangOf(const Job& job);
 
-// Adds the runs of jobs that have the same GPUs, of these nodes: each as fast as it goes beside the others.
-// Those that have not run yet lose what their start takes, with `stops` all of them.
+// Adds the runs of jobs that have the same GPUs, of these nodes. Each goes as fast as it does beside the
+// others. A job that has not run yet loses the time that its start takes. With `stops` all jobs lose it.
 void AddRuns(std::span<const Job* const> together, const std::vector<int>& nodes,
              const std::vector<Live>& live, double efficiency, bool stops, std::vector<Run>* runs);
 
-// The cluster, empty.
+// Returns the cluster without any gangs.
 placement::State StateOf(const Cluster& cluster, int slots);
 
 }  // namespace crossover::benchmarks

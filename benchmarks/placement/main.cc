@@ -1,4 +1,4 @@
-// placement_trace TRACE POLICY [OPTIONS]: one JSON line, what the policy makes of the trace.
+// placement_trace TRACE POLICY [OPTIONS] prints one JSON line: what the policy makes of the trace.
 #include <cstdio>
 #include <exception>
 

@@ -8,10 +8,11 @@ namespace crossover::benchmarks {
 namespace {
 
 constexpr std::size_t kLoad = 0, kCompute = 1, kSend = 2;
-constexpr int kPlaces = 4;  // in a round: three stages, and one in which loading may go on
+constexpr int kPlaces = 4;  // in a round: three stages, and a fourth step in which loading may go on
 
-// By steps: in step i the job at place (i + 1) sends, the one at (i + 2) computes, and the one at (i + 3)
-// ends a load that it began a step earlier. Two rounds bring it into rhythm.
+// Returns the cycle of jobs in one order. In step i the job at place (i + 1) sends, the one at (i + 2)
+// computes, and the one at (i + 3) ends a load that it began a step earlier. Two rounds make the times
+// steady.
 double CycleInOrder(const std::vector<const Job*>& order) {
   constexpr int kSteps = 2 * kPlaces;
   const int count = static_cast<int>(order.size());

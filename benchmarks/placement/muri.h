@@ -1,5 +1,5 @@
-// How jobs interleave by Muri's model: stages of loading, computing and communicating, one job behind
-// another, each stage one job's at a time.
+// Computes how jobs interleave by Muri's model. A job has stages of loading, computing and communicating.
+// One job runs behind another, and each stage serves one job at a time.
 #pragma once
 
 #include <span>
@@ -9,16 +9,18 @@
 namespace crossover::benchmarks {
 
 inline constexpr int kMostTogether = 4;
-// What an iteration alone takes over the profile's, and what one of 2, 3, 4 interleaved jobs takes over the
-// ideal: published with Muri's simulator, from its testbed.
+// kAlonePenalty is the time of an iteration alone over the profile's. kPenalty[n] is the time of one of n
+// interleaved jobs over the ideal, for n of 2, 3, 4. Both were published with Muri's simulator, from its
+// testbed.
 inline constexpr double kAlonePenalty = 1.015;
 inline constexpr double kPenalty[] = {1, 1, 1.33 / 1.015, 1.5 / 1.015, 1.37 / 1.015};
 
-// The cycle of 1 to 4 jobs, each of which does one iteration in it, by the best of their orders.
+// Returns the cycle of 1 to 4 jobs, each of which does one iteration in it, by the best of their orders.
 double IdealCycle(std::span<const Job* const> jobs);
-// With the penalties.
+// Returns the same with the penalties.
 double PublishedCycle(std::span<const Job* const> jobs);
-// How long a job needs to start, in Muri's testbed: it does so again whenever another one comes or ends.
+// Returns how long a job needs to start, in s, in Muri's testbed. It starts again whenever another job
+// comes or ends.
 double StartOf(const Job& job);
 
 }  // namespace crossover::benchmarks

@@ -1,5 +1,6 @@
-// Muri-S and Muri-L, as published with their simulator: the least GPU time left, or had, first; jobs of equal
-// GPU counts grouped by rounds of matching as far as GPUs are short; everything decided anew at each event.
+// Implements Muri-S and Muri-L, as published with their simulator. The job with the least GPU time left, or
+// had, goes first. Jobs of equal GPU counts are grouped by rounds of matching as far as GPUs are short. All
+// is decided anew at each event.
 #include <algorithm>
 #include <functional>
 
@@ -23,7 +24,7 @@ Pack Merged(const Pack& a, const Pack& b) {
   return merged;
 }
 
-// How much of all four places of the cycle is in use.
+// Returns how much of all four places of the cycle is in use, from 0 to 1.
 double UseOf(const Pack& pack) {
   double used = 0;
   for (const Job* job : pack.jobs) used += job->stage[0] + job->stage[1] + job->stage[2];
@@ -63,7 +64,7 @@ class Muri : public Policy {
  private:
   bool Short() const { return needed_ > there_; }
 
-  // Matched ones are merged for as long as GPUs are short.
+  // Runs one round of matching. Merges matched packs for as long as GPUs are short.
   std::vector<Pack> Round(const std::vector<Pack>& packs, int gpus) {
     const std::vector<placement::Edge> edges = EdgesOf(packs);
     std::vector<int> partner(packs.size(), -1);
@@ -89,7 +90,8 @@ class Muri : public Policy {
     return after;
   }
 
-  // Those that would be slower together than one after the other are apart again. In the policy's order.
+  // Splits packs whose jobs would be slower together than one after the other. Returns all packs in the
+  // policy's order.
   std::vector<Pack> Unpack(const std::map<int, std::vector<Pack>>& packs,
                            const std::vector<Live>& live) const {
     std::vector<Pack> after;

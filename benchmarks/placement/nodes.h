@@ -1,5 +1,5 @@
-// GPUs given out by counting: the first node with room, whole nodes for what is larger than one. As Muri's
-// simulator does.
+// Gives out GPUs by counting: the first node with room, and whole nodes for jobs larger than one node.
+// Muri's simulator does the same.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class Nodes {
     for (std::size_t n = 0; n < free_.size(); ++n) free_[n] = up[n] ? each_ : 0;
   }
 
-  // Of which nodes it got GPUs; none: there was no room.
+  // Takes GPUs and returns their nodes. Returns an empty list, and takes none, where there is no room.
   std::vector<int> Take(int gpus) {
     std::vector<int> after = free_, taken;
     const auto take = [&](auto node, int count) {

@@ -1,4 +1,4 @@
-// What placement_trace was asked for on its command line.
+// Parses the command line of placement_trace.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@ namespace crossover::benchmarks {
 struct Options {
   Source source;
   std::string policy;
-  std::string jobs;       // where a line per job goes; empty: nowhere
-  std::string occupancy;  // where a line per change of what is held goes; empty: nowhere
+  std::string jobs;       // path of a file with a line per job; empty: none is written
+  std::string occupancy;  // path of a file with a line per change of what is held; empty: none is written
   Cluster cluster;
-  int slots = placement::Gpu{}.slots;  // of each GPU, for the engine as it ships
+  int slots = placement::Gpu{}.slots;  // per GPU, for the engine as it ships
   placement::Settings settings;
   Failing failing;
-  std::uint64_t seed = 1;              // of what policies leave to chance
-  std::optional<std::uint64_t> shake;  // by this seed the trace is shaken (shake.h)
+  std::uint64_t seed = 1;              // of the random choices of policies
+  std::optional<std::uint64_t> shake;  // the seed by which the trace is shaken (shake.h)
 };
 
 // Throws std::runtime_error that names what is wrong, and the usage.
 Options OptionsOf(int argc, const char* const* argv);
 
+// Makes the policy that the options name. Throws std::runtime_error where there is none of that name.
 std::unique_ptr<Policy> PolicyOf(const Options& options);
 
 }  // namespace crossover::benchmarks

@@ -1,8 +1,8 @@
 // placement_plan SEED same|mixed [COUNT [SLOTS]]
-// How long one decision about so many waiting gangs takes, on GPUs of so many slots.
+// Measures how long one decision about COUNT waiting gangs takes, on GPUs of SLOTS slots.
 //
-// same: all of 8 GPUs, each with a profile of its own. mixed: GPU counts and profiles as in Muri's trace. On
-// a cluster with GPUs for a quarter of them. One JSON line.
+// same: all gangs have 8 GPUs, each with a profile of its own. mixed: GPU counts and profiles are as in
+// Muri's trace. The cluster has GPUs for a quarter of the gangs. The output is one JSON line.
 #include <chrono>
 #include <cstdio>
 #include <random>
@@ -13,7 +13,7 @@
 namespace crossover::benchmarks {
 namespace {
 
-// GPU counts in Muri's cluster trace, of 400 jobs.
+// Draws a GPU count as in Muri's cluster trace, of 400 jobs. REQUIRES: `draw` is below 400.
 int MixedCount(int draw) {
   const int kCounts[][2] = {{36, 1}, {51, 2}, {70, 4}, {357, 8}, {360, 16}, {400, 32}};
   for (const auto& [below, gpus] : kCounts) {

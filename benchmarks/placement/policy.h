@@ -1,4 +1,4 @@
-// What a policy is asked: who runs now, where, and how fast.
+// Asks a policy which jobs run now, where, and how fast.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Cluster {
   int gpus() const { return nodes * gpus_per_node; }
 };
 
-// A job that came and has not ended.
+// Holds a job that came and has not ended.
 struct Live {
   const Job* job = nullptr;
   double left = 0;  // iterations
@@ -21,7 +21,8 @@ struct Live {
   double had_s = 0;  // how long it has had GPUs, whether it shared them or not
 };
 
-// `live`: in order of arrival. `up`: of each node, whether it is there.
+// Holds what a policy may know. `live` is in order of arrival. `up` tells for each node whether it is
+// there.
 struct Situation {
   const std::vector<Live>& live;
   const std::vector<bool>& up;
@@ -30,16 +31,17 @@ struct Situation {
 
 struct Run {
   const Job* job = nullptr;
-  double iteration_s = 0;  // as it goes now
-  double lost_s = 0;       // before it goes on, from each event
-  int together = 1;        // jobs on its GPUs
+  double iteration_s = 0;  // time of an iteration now
+  double lost_s = 0;       // time from each event until the job goes on
+  int together = 1;        // number of jobs on its GPUs
   std::vector<int> nodes{};
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Those that run until the next job comes or ends, or a node goes or returns; all others wait.
+  // Returns the jobs that run until the next job comes or ends, or a node fails or returns. All others
+  // wait.
   virtual std::vector<Run> Decide(const Situation& at) = 0;
 };
 

@@ -8,7 +8,8 @@
 namespace crossover::benchmarks {
 namespace {
 
-// Six digits do not tell seconds of a trace of months.
+// Opens a CSV file with fixed notation: the default of six digits does not tell seconds of a trace of
+// months.
 std::ofstream Begun(const std::string& path) {
   std::ofstream file(path);
   file << std::fixed << std::setprecision(3);

@@ -1,4 +1,4 @@
-// What a simulation says: its files and its line.
+// Writes what a simulation found: its files and its line.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace crossover::benchmarks {
 
-// CSV with a header, a line per job in order of their ends. Throws std::runtime_error where it cannot be
-// written.
+// Writes CSV with a header, a line per job in order of their ends. Throws std::runtime_error where the file
+// cannot be written.
 void WriteJobs(const Outcome& outcome, const std::string& path);
-// CSV with a header, a line per moment.
+// Writes CSV with a header, a line per moment. Throws as WriteJobs does.
 void WriteOccupancy(const Outcome& outcome, const std::string& path);
-// One JSON object, without a line's end.
+// Returns one JSON object, without a newline.
 std::string LineOf(const Outcome& outcome, const std::string& policy, int left_out);
 
 }  // namespace crossover::benchmarks

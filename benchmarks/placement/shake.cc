@@ -12,7 +12,7 @@ constexpr double kDay = 86'400, kPart = 0.02;
 
 void Shake(std::vector<Job>& jobs, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  // Distributions of the standard library differ from one to the next.
+  // This does not use the standard library's distributions: they differ between implementations.
   const auto part = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   for (Job& job : jobs) {
     job.submit_s += kDay * part();

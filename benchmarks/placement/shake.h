@@ -1,4 +1,4 @@
-// Traces that differ a little from a published one: how far does an outcome depend on chance?
+// Makes traces that differ a little from a published one, to see how far an outcome depends on chance.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace crossover::benchmarks {
 
-// Each job comes up to a day later than it did, and has up to 2% iterations more or less. In order of
+// Delays each job by up to a day, and gives it up to 2% iterations more or less. The jobs are in order of
 // submission again. Equal seeds give equal traces.
 void Shake(std::vector<Job>& jobs, std::uint64_t seed);
 

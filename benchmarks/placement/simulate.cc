@@ -11,15 +11,15 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What of a live job is the simulation's alone.
+// Holds what only the simulation knows of a live job.
 struct Progress {
-  double start_s = -1;  // for the first time
+  double start_s = -1;  // when it first started; negative: not yet
   double kept = 0;      // iterations left at its last checkpoint
-  double unkept_s = 0;  // it has run since
+  double unkept_s = 0;  // running time since then
   int restarts = 0;
 };
 
-// But for when they begin. Thirds of a GPU add up to more or less.
+// Compares all but when they begin. Sums of thirds of a GPU are not exact.
 bool Same(const Moment& a, const Moment& b) {
   return std::abs(a.held_gpus - b.held_gpus) < 1e-6 && a.there_gpus == b.there_gpus &&
          a.running == b.running && a.waiting == b.waiting;
@@ -44,7 +44,7 @@ class Simulation {
         throw std::runtime_error("job " + std::to_string(live_.front().job->id) + " can never run");
       }
       Advance(std::min({end_s, arrival_s, change_s}));
-      // As Muri's simulator has it: who was to end now ends, whatever restarts took meanwhile.
+      // A job that was to end now ends, whatever restarts took meanwhile. Muri's simulator does so, too.
       if (end_s <= std::min(arrival_s, change_s)) End(end_s);
       if (change_s <= now_s_) Stop(failures_.Pass());
       for (; next_ < jobs_.size() && jobs_[next_].submit_s <= now_s_; ++next_) Arrive(jobs_[next_]);
@@ -94,7 +94,7 @@ class Simulation {
       return true;
     });
   }
-  // Those that run on a node, if it failed.
+  // Stops the jobs that run on a node, if the node has failed.
   void Stop(int node) {
     if (failures_.up()[static_cast<std::size_t>(node)]) return;
     for (const Run& run : runs_) {

@@ -1,1 +1,3 @@
-"""What policies of placement make of traces, as files, tables and plots: `python3 -m benchmarks.placement_report`."""
+"""Shows what policies of placement make of traces, as files, tables and plots: `python3 -m
+benchmarks.placement_report`.
+"""

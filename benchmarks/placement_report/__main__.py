@@ -1,8 +1,8 @@
-"""Simulate placement on traces: `TRACES=DIR python3 -m benchmarks.placement_report --out OUT [--only RUN,...]`.
+"""Simulates placement on traces: `TRACES=DIR python3 -m benchmarks.placement_report --out OUT [--only RUN,...]`.
 
-Nothing is measured and no GPU is involved: equal sources and traces give equal files. Into OUT go, per run,
-RUN.json (what the tables are made of) and RUN/ with POLICY.jobs.csv, POLICY.occupancy.csv, POLICY.json and the
-pictures; and report.md. Exit code: 0, 1 where a run failed, 2 for a command line that names what does not exist.
+Nothing is measured and no GPU is involved: equal sources and traces give equal files. OUT gets, per run, RUN.json (the
+source of the tables) and RUN/ with POLICY.jobs.csv, POLICY.occupancy.csv, POLICY.json and the pictures. It also gets
+report.md. The exit code is 0, 1 where a run failed, or 2 for a command line that names what does not exist.
 """
 
 import json
@@ -42,7 +42,7 @@ def main(arguments=None):
 
 
 def play(program, run, out):
-    """All policies on one trace; returns what RUN.json has."""
+    """Plays all policies on one trace, writes its files, and returns the content of RUN.json."""
     folder = out / run.name
     folder.mkdir(parents=True, exist_ok=True)
     told = {"name": run.name, "title": run.title, "files": {file.source: file.sha256 for file in run.files},
@@ -62,12 +62,12 @@ def play(program, run, out):
 
 
 def agree(told, line):
-    """Failed where the simulator's own line says something else than what was made of its files."""
+    """Raises Failed where the simulator's own line disagrees with the summary of its files."""
     pairs = {"jobs": told["jobs"], "completion_s": told["completion_s"]["mean"], "makespan_s": told["makespan_s"],
              "slowdown_p50": told["slowdown"]["median"], "wait_s_p99": told["wait_s"]["p99"],
              "occupancy": told["occupancy"], "restarts": told["restarts"]}
     for key, value in pairs.items():
-        # The files have thousandths of a second, which is what a slowdown is made of as well.
+        # The files have thousandths of a second. A slowdown is computed from such numbers as well.
         if abs(line[key] - value) > 0.002 + 1e-4 * abs(value):
             raise Failed(f"{line['policy']}: {key} is {value} by the files and {line[key]} by the simulator")
 

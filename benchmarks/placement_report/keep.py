@@ -1,4 +1,4 @@
-"""Keep a report: `python3 -m benchmarks.placement_report.keep OUT` puts what the report in OUT has into the tree.
+"""Keep a report: `python3 -m benchmarks.placement_report.keep OUT` puts the content of the report in OUT into the tree.
 
 RUN.json goes to benchmarks/results/placement, the pictures to docs/simulations, the tables into docs/simulations.md.
 """
@@ -31,7 +31,7 @@ def keep(out, root=ROOT):
 
 
 def with_tables(text, kept):
-    """The document with the tables of what was kept."""
+    """Returns the document with the tables of the kept runs."""
     runs = [json.loads((kept / f"{run.name}.json").read_text(encoding="utf-8")) for run in RUNS]
     head, rest = text.split(BEGIN)
     return head + BEGIN + page.page(runs, "simulations") + END + rest.split(END)[1]

@@ -1,8 +1,8 @@
-"""The tables of a report as Markdown. Pure."""
+"""Writes the tables of a report as Markdown. Pure."""
 
 from benchmarks.placement_report.runs import POLICIES
 
-# Heading: the value in a summary, and how it is shown.
+# Each heading has the value that it shows of a summary, and its format.
 _COLUMNS = {
     "completion, mean": (lambda s: s["completion_s"]["mean"], "{:,.0f}"),
     "median": (lambda s: s["completion_s"]["median"], "{:,.0f}"),
@@ -21,12 +21,12 @@ PICTURES = {"completion": "share of jobs by completion time", "occupancy": "occu
 
 
 def page(runs, folder="."):
-    """`folder`: where the runs' folders are, as seen from the page."""
+    """Returns the report of `runs`. `folder` is where the runs' folders are, as seen from the page."""
     return "\n".join(_section(run, folder) for run in runs)
 
 
 def table(policies):
-    """`policies`: name to summary, as a run's file has them."""
+    """Returns a table. `policies` maps a name to its summary, as in a run's file."""
     rows = ["| policy | " + " | ".join(_COLUMNS) + " |", "|---|" + "---|" * len(_COLUMNS)]
     for name, summary in policies.items():
         cells = [shown.format(value(summary)) for value, shown in _COLUMNS.values()]

@@ -1,4 +1,4 @@
-"""The pictures of a run, from what its policies did. Pure."""
+"""Draws the pictures of a run, from what its policies did. Pure."""
 
 from benchmarks.placement_report import plots
 from benchmarks.placement_report.runs import POLICIES
@@ -6,12 +6,12 @@ from benchmarks.placement_report.summary import distribution, occupancy_over_tim
 
 _HOUR, _DAY = 3600, 86400
 _SHARE = plots.Axis("share of jobs", 0, 1)
-# Of a month's trace nobody sees less on a picture.
+# A picture of a month's trace does not show shorter times.
 _SHORTEST_H = 1e-3
 
 
 def pictures(title, played):
-    """`played`: policy to (jobs, moments). Name to SVG."""
+    """Returns an SVG for each picture's name. `played` maps a policy to (jobs, moments)."""
     def each(points):
         return {POLICIES[policy][0].strip("*"): points(*of) for policy, of in played.items()}
 

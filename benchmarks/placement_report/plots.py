@@ -1,4 +1,4 @@
-"""Lines in a frame as SVG. Pure: equal input gives equal text."""
+"""Draws lines in a frame as SVG. Pure: equal input gives equal text."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Axis:
     logarithmic: bool = False
 
     def part(self, value):
-        """Where a value lies between the ends, 0 to 1; those beyond lie at the ends."""
+        """Returns where a value lies between the ends, from 0 to 1. Values beyond an end lie at that end."""
         least, most = self.least, self.most
         value = min(max(value, least), most)
         if self.logarithmic:
@@ -32,13 +32,13 @@ class Axis:
 
 
 def decades(label, values):
-    """An axis of whole decades around positive values."""
+    """Returns an axis of whole decades around positive values."""
     least, most = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return Axis(label, 10.0 ** least, 10.0 ** max(most, least + 1), True)
 
 
 def lines(title, x, y, series):
-    """`series`: name to points in order of x."""
+    """Returns the SVG. `series` maps a name to its points in order of x."""
     height = _TOP + _HEIGHT + 44 + _LEGEND * len(series)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 40} {height}" role="img" '
              f'aria-label="{escape(title)}">', f"<style>{_STYLE}</style>",
@@ -77,7 +77,7 @@ def _y(axis, value):
 
 
 def _step(least):
-    """The least of 1, 2, 5, 10, 20, ... and their parts that is not below."""
+    """Returns the least of 1, 2, 5, 10, 20, ... and of 0.5, 0.2, 0.1, ... that is not below `least`."""
     decade = 10.0 ** math.floor(math.log10(least))
     return next(decade * of for of in (1, 2, 5, 10) if decade * of >= least * (1 - 1e-9))
 

@@ -1,4 +1,4 @@
-"""Which traces are played on which clusters, and by which policies."""
+"""Says which traces are played on which clusters, and by which policies."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from benchmarks.processes import Failed
 from benchmarks.shipped import slots_per_gpu
 
 _SLOTS = f"--slots={slots_per_gpu()}"
-# Name: (what tables call it, what placement_trace is asked for).
+# Each name has (its name in tables, the arguments of placement_trace).
 POLICIES = {
     "fifo": ("exclusive, first come first served", ("fifo",)),
     "shortest": ("exclusive, shortest remaining first (stops jobs)", ("shortest",)),
@@ -24,7 +24,8 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Run:
-    """`files`: all that are read, the trace first. `options`: placement_trace's, from the files' paths."""
+    """Describes a run. `files` are all that are read, the trace first. `options` returns placement_trace's options for
+    the files' paths."""
 
     name: str
     title: str
@@ -33,14 +34,15 @@ class Run:
     nodes: int
 
     def command(self, program, policy):
-        """Failed where a file is missing or another one than published."""
+        """Returns the command line. Raises Failed where a file is missing or differs from the published one."""
         paths = [file.path() for file in self.files]
         return [program, paths[0], *POLICIES[policy][1], f"--efficiency={EFFICIENCY}", f"--nodes={self.nodes}",
                 *self.options(paths)]
 
 
 def _folder(paths):
-    """Of files that placement_trace finds by their folder: what it reads must be what was checked."""
+    """Returns the folder of files that placement_trace finds by their folder. All must be in one: what it reads must be
+    what was checked."""
     folders = {path.parent for path in paths}
     if len(folders) > 1:
         raise Failed(f"{', '.join(sorted(map(str, folders)))}: one folder with all of "

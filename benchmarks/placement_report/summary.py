@@ -1,4 +1,4 @@
-"""From a simulation's files to what is told of it. Pure but for the reading of CSV."""
+"""Sums up the files of a simulation. Pure but for the reading of CSV."""
 
 import csv
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Job:
 
     @property
     def slowdown(self):
-        """Over what it takes alone."""
+        """Returns the completion over the time that the job takes alone."""
         return self.completion_s / self.length_s
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What holds from then on, until the next one."""
+    """Holds the state from `from_s` until the next moment."""
 
     from_s: float
     held_gpus: float
@@ -51,8 +51,9 @@ def moments_in(file):
 
 
 def summary(jobs, moments):
-    """Seconds. `occupancy`: of the GPUs that were there, the share that some job held, until the last job's end;
-    `occupancy_while_jobs_come`: until the last one came, before the cluster empties."""
+    """Returns the summary; times are in seconds. `occupancy` is the share of the GPUs that were there that a job held,
+    until the last job's end. `occupancy_while_jobs_come` is the same until the last job came, before the cluster
+    empties."""
     return {"jobs": len(jobs), "makespan_s": _rounded(max(job.end_s for job in jobs)),
             "completion_s": _spread([job.completion_s for job in jobs]),
             "wait_s": _spread([job.wait_s for job in jobs]),
@@ -64,7 +65,7 @@ def summary(jobs, moments):
 
 
 def occupancy(moments, until_s, since_s=0.0):
-    """The share of GPU time that was held between two times; 0 where there was none."""
+    """Returns the share of GPU time that was held between two times, or 0 where there was none."""
     held = there = 0.0
     for moment, after in zip(moments, moments[1:]):
         took_s = min(after.from_s, until_s) - max(moment.from_s, since_s)
@@ -75,14 +76,14 @@ def occupancy(moments, until_s, since_s=0.0):
 
 
 def occupancy_over_time(moments, until_s, parts=100):
-    """(time, share held) of so many equal parts of the time, each at its middle."""
+    """Returns (time, share held) of `parts` equal parts of the time, each at its middle."""
     width_s = until_s / parts
     return [((part + 0.5) * width_s, occupancy(moments, (part + 1) * width_s, part * width_s))
             for part in range(parts)]
 
 
 def distribution(values, points=100):
-    """(value, share of all that is not above it), at so many equal steps of the share."""
+    """Returns (value, share of all values that are not above it), at `points` equal steps of the share at most."""
     ordered = sorted(values)
     steps = min(points, len(ordered))
     return [(stats.percentile(ordered, 100 * step / steps), step / steps) for step in range(1, steps + 1)]
@@ -95,5 +96,5 @@ def _spread(values):
 
 
 def _rounded(value):
-    """As the files have it."""
+    """Rounds to thousandths, as the files do."""
     return round(value, 3)

@@ -28,8 +28,8 @@ type container struct {
 }
 
 type given struct {
-	IDs     []string `json:"ids"`     // as the kubelet has recorded them
-	Devices []string `json:"devices"` // CDI names, as the container runtime gets them
+	IDs     []string `json:"ids"`     // as the kubelet has written them down
+	Devices []string `json:"devices"` // CDI names, as the container runtime is told
 }
 
 type verdict struct {
@@ -38,8 +38,8 @@ type verdict struct {
 	Rejected   string           `json:"rejected,omitempty"`
 }
 
-// kubelet is the part of a kubelet that its device manager calls: it has the active pods, and says whether all pods
-// that existed when it started are known. It is the manager's config.SourcesReady.
+// kubelet is as much of one as its device manager meets: the pods that are active, and whether all that were there
+// when it started are known. It is the manager's config.SourcesReady.
 type kubelet struct {
 	manager *devicemanager.ManagerImpl
 	synced  atomic.Bool
@@ -82,8 +82,8 @@ func (k *kubelet) activePods() []*v1.Pod {
 	return pods
 }
 
-// admit does what HandlePodAdditions does: the pod becomes active first, then its containers get devices, the init
-// containers before the others.
+// admit does what HandlePodAdditions does: the pod is active first, then its containers get devices, those that
+// initialise before the others.
 func (k *kubelet) admit(pod *v1.Pod) verdict {
 	k.begin(pod)
 	defer k.finish()
@@ -108,7 +108,7 @@ func (k *kubelet) begin(pod *v1.Pod) {
 	k.admitting = pod.UID
 }
 
-// finish ends the pod if end was called while the pod was being admitted: a kubelet does one after the other.
+// finish ends the pod after all if it was to end while it was being admitted: a kubelet does one after the other.
 func (k *kubelet) finish() {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -152,7 +152,7 @@ func (k *kubelet) end(uid types.UID) {
 // endAmid ends a pod while the manager waits for a plugin's answer, and does to it what the PodResourcesLister of a
 // kubelet does for each List: the manager then forgets what it is handing out.
 func (k *kubelet) endAmid(uid types.UID, resource v1.ResourceName) {
-	k.manager.UpdateAllocatedDevices() // frees the devices of pods that have ended before
+	k.manager.UpdateAllocatedDevices() // what has ended before counts no more
 	for end := time.Now().Add(patience); time.Now().Before(end) && !k.handsOut(resource); {
 		runtime.Gosched()
 	}
@@ -160,12 +160,12 @@ func (k *kubelet) endAmid(uid types.UID, resource v1.ResourceName) {
 	k.manager.UpdateAllocatedDevices()
 }
 
-// handsOut tells whether more devices are allocated than containers have.
+// handsOut tells whether more is allocated than containers have.
 func (k *kubelet) handsOut(resource v1.ResourceName) bool {
 	node, have := framework.NewNodeInfo(), sets.New[string]()
 	for _, pod := range k.activePods() {
-		// The manager raises a node's allocatable to at least what is allocated, which shows that number. For a pod
-		// without devices it does nothing.
+		// That is how it says how much is allocated: as what a node has at least. Of a pod that has nothing it
+		// says nothing.
 		if err := k.manager.UpdatePluginResources(node, &lifecycle.PodAdmitAttributes{Pod: pod}); err != nil {
 			return false
 		}

@@ -1,19 +1,19 @@
-// Runs the device manager of a kubelet without the rest of one, of the Kubernetes version that this is built with.
+// The device manager of a kubelet, of the Kubernetes version that this is built with, without the rest of a kubelet.
 //
-// It reads commands from its standard input, one JSON object a line, and writes answers to its standard output:
+// It is told what to do on its standard input, a JSON object a line, and answers on its standard output:
 //
 //	{"do": "start", "running": [{"pod": UID, "container": NAME}..]}  the kubelet starts, beside what runs already
 //	{"do": "admit", "pod": a whole pod}     {"pod": UID, "containers": {NAME: {"ids": [..], "devices": [..]}..}}
 //	                                        {"pod": UID, "rejected": why}
-//	{"do": "synced"}                        all pods that existed when it started have been sent
+//	{"do": "synced"}                        all pods there were when it started have been told
 //	{"do": "end", "uid": UID}               a pod has ended; no answer
 //	{"do": "end_amid", "uid": UID, "resource": NAME}
-//	                                        the same, while devices are handed out, and at that moment a client lists
-//	                                        the resources of pods; if none are handed out, a little later; no answer
+//	                                        the same, while devices are handed out, and just then somebody lists
+//	                                        the resources of pods; a little later, where none are; no answer
 //	{"do": "slots", "resource": NAME}       {"slots": how many are allocatable}
 //
-// Pods are admitted one after the other in the order of the commands; all else happens at once. Its paths are those
-// of a kubelet, so it needs a mount namespace with a /var/lib/kubelet/device-plugins of its own.
+// Pods are admitted one after the other in the order told; all else happens at once. Its paths are a kubelet's own:
+// it wants a mount namespace with a /var/lib/kubelet/device-plugins to itself.
 package main
 
 import (
@@ -37,7 +37,7 @@ type command struct {
 	Resource string      `json:"resource"`
 }
 
-// speaker writes answers, one line each, from any goroutine.
+// speaker writes answers, a line each, from any goroutine.
 type speaker struct {
 	mutex sync.Mutex
 	lines *json.Encoder
@@ -47,7 +47,7 @@ func (s *speaker) say(answer any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if err := s.lines.Encode(answer); err != nil {
-		os.Exit(0) // the reader has gone
+		os.Exit(0) // nobody listens any more
 	}
 }
 

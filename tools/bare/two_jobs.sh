@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Two jobs of two ranks each share two software GPUs, with nothing but a build of preset "gpu" and a shell:
+# Lets two jobs of two ranks each share two software GPUs, with only a build of preset "gpu" and a shell:
 #   tools/bare/two_jobs.sh BUILD_DIR
-# First one job alone and without the library; then both with it. All ranks must end well, with the losses of the
-# run alone, and both jobs must have taken turns.
+# First one job runs alone and without the library, then both run with it. All ranks must end well, with the losses of
+# the run alone, and both jobs must have taken turns.
 set -euo pipefail
 
 build=$(cd "${1:?usage: tools/bare/two_jobs.sh BUILD_DIR}" && pwd)
@@ -51,7 +51,7 @@ wait_all
 daemon=$!
 until [[ -S $CROSSOVER_SOCKET ]]; do
   kill -0 "$daemon"
-  read -rt 0.02 <> <(:) || true  # waits without a process
+  read -rt 0.02 <> <(:) || true  # waits without starting a process
 done
 
 for job in first second; do

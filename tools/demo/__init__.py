@@ -1,1 +1,1 @@
-"""`make demo`: two training jobs take turns on the same software GPUs, in real processes."""
+"""Implements `make demo`: two training jobs take turns on the same software GPUs, in real processes."""

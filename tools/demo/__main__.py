@@ -1,4 +1,4 @@
-"""Command line of the demo: `python3 -m tools.demo [--build DIR] [--stay] [--down]`."""
+"""Implements the command line of the demo: `python3 -m tools.demo [--build DIR] [--stay] [--down]`."""
 
 import contextlib
 import subprocess
@@ -46,7 +46,8 @@ def main():
 
 
 def show(build, options):
-    """Where a cluster can be had, in one; what fails once it stands is a failure, and not a reason to do without."""
+    """Runs the demo in a cluster where one can be had, and as processes elsewhere. A fault once the cluster stands is a
+    failure, and no reason to run without a cluster."""
     began = time.monotonic()
     say("Two jobs of four ranks, two nodes with two software GPUs each.")
     with contextlib.ExitStack() as stack:
@@ -72,7 +73,7 @@ def folder(build, options):
 
 
 def run(course, build, options, began):
-    """The course, and what it shows; the exit code."""
+    """Runs the demo, prints and writes its outcome, and returns the exit code."""
     outcome, turns = course.run()
     page, trace = demo.write(outcome, turns, folder(build, options))
     print("\n" + table.text(outcome) + "\n")
@@ -88,7 +89,7 @@ def run(course, build, options, began):
 
 
 def stay(course):
-    """Let whoever started it look around."""
+    """Lets the user look around until Ctrl-C."""
     print("\nThe cluster stands until Ctrl-C:\n")
     for line in course.how_to_look():
         print(f"  {line}")
@@ -98,7 +99,8 @@ def stay(course):
 
 
 def down():
-    """End what carries the demo's mark. Namespaces and their interfaces end with their processes."""
+    """Ends the processes that carry the demo's mark, and removes its directories. Namespaces and their interfaces end
+    with their processes."""
     killed = kill_marked(demo.MARK)
     directories = removal.directories(f"{demo.MARK}-")
     left = [what for directory in directories for what in removal.clean(directory)]

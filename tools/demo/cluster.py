@@ -1,6 +1,5 @@
-"""The demo in earnest: a Kubernetes of two nodes on this machine, Crossover as `helm install` puts it there, two jobs
-that share by annotations (`share`, and a profile key that the runs alone have taught), and a Prometheus that says what
-it gains.
+"""Runs the demo on a real Kubernetes of two nodes on this machine. `helm install` installs Crossover there. Two jobs
+share by annotations (`share`, and a profile key that the runs alone have taught), and a Prometheus reports the gain.
 """
 
 import contextlib
@@ -23,17 +22,17 @@ from tools.demo import demo
 PREFIX = f"{demo.MARK}-cluster-"
 _TEAM = "team"
 _DATA = TREE / "examples/data/digits.csv"
-_LEARNT_WITHIN_S = 90.0  # a node says every half minute what it has learnt
-# All jobs of the demo are one training: what the first run teaches holds for the others.
+_LEARNT_WITHIN_S = 90.0  # a node publishes every half minute what it has learnt
+# All jobs of the demo are one training: the profile of the first run holds for the others.
 _PROFILE = {"crossover.dev/profile-key": "digits"}
-_ITERATIONS = 450  # the daemons' own figures are means over ten seconds
-# Of all GPUs, as the daemons say it, at the end of the time in which both jobs ran.
+_ITERATIONS = 450  # the daemons' own values are means over ten seconds
+# This is the mean over all GPUs, as the daemons report it, at the end of the time in which both jobs ran.
 _GAIN = f'avg(avg_over_time(crossover_gain_ratio{{namespace="{_TEAM}"}}[5s]))'
 
 
 @dataclass
 class Cpu:
-    """The share of all cores' time that was used since it was made."""
+    """Measures the share of all cores' time that was used since it was made."""
 
     def __post_init__(self):
         self._before = self._now()
@@ -49,7 +48,8 @@ class Cpu:
 
 
 class ClusterDemo:
-    """`say`: where progress goes. A context; entering it is what can fail on a strange machine (Refused, Failed)."""
+    """Runs the demo in a cluster, as a context. `say` takes lines of progress. Entering it fails on machines that allow
+    no cluster (Refused, Failed)."""
 
     def __init__(self, build, say, iterations=_ITERATIONS):
         self._build, self._say, self._iterations = build, say, iterations
@@ -66,7 +66,7 @@ class ClusterDemo:
         self._stack.close()
 
     def run(self):
-        """(outcome, demo.Turns)"""
+        """Runs all jobs and returns (outcome, demo.Turns)."""
         self._install()
         alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
                  for seed, name in enumerate(demo.NAMES, 1)]
@@ -87,7 +87,7 @@ class ClusterDemo:
         return outcome, turns
 
     def how_to_look(self):
-        """Lines for whoever wants to look around while it stands."""
+        """Returns lines for a user who wants to look around while the cluster stands."""
         lines = [f"alias kubectl='{shlex.join(self.cluster.kubectl.command([]))}'"]
         lines += [f"alias {node.name}='{shlex.join(node.enter([]))}'" for node in self.cluster.nodes]
         return lines + ["kubectl get gpunodes,jobprofiles,pods --all-namespaces",
@@ -110,7 +110,7 @@ class ClusterDemo:
             self._prometheus.start(self._release.pods("deviceplugin"))
 
     def _run(self, what, names, annotations=None, first=1):
-        """The logs of jobs of these names that run at once."""
+        """Runs jobs of these names at once and returns their logs."""
         with self._step(what):
             jobs = [TrainingJob(self.cluster, _TEAM, job, self._machine.ranks, by_hand=False,
                                 annotations={**_PROFILE, **(annotations or {})})
@@ -120,7 +120,7 @@ class ClusterDemo:
             return [job.finish() for job in jobs]
 
     def _gain(self, jobs):
-        """What Prometheus says; None: nothing."""
+        """Returns the gain that Prometheus reports, or None where it has none."""
         _, end_ns = logs.shared_window(jobs, demo.WARM_UP)
         at = time.time() - (time.monotonic_ns() - end_ns) / 1e9
         found = self._prometheus.query(_GAIN, at)
@@ -138,7 +138,7 @@ class ClusterDemo:
                 f"with Crossover {cpu_used:.0%} of all cores were used, pods' start and the control plane included"]
 
     def _trace(self, names):
-        """The node daemons' events of these jobs."""
+        """Returns the node daemons' events of these jobs, in order of time."""
         gangs = {f"{_TEAM}/{name}" for name in names}
         events = [event for node in self.cluster.nodes for event in self._release.trace(node)]
         return tuple(sorted((event for event in events if event.gang in gangs), key=lambda event: event.t_ns))

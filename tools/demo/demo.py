@@ -1,4 +1,5 @@
-"""What the demo's two courses share: the two jobs, how runs of them are judged, and what is written of it."""
+"""Holds what both kinds of the demo share: the two jobs, how runs of them are judged, and the files that are written.
+"""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Together:
-    """A run of both jobs at once: how, the logs of the jobs, and why it is not to be trusted, if so."""
+    """Holds a run of both jobs at once: its name, the logs of the jobs, and, in `remark`, why it is not to be
+    trusted."""
 
     name: str
     logs: tuple
@@ -36,7 +38,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Turns:
-    """What is drawn of the run with Crossover: the arbiters' events, and the logs of the jobs."""
+    """Holds what is drawn of the run with Crossover: the arbiters' events, and the logs of the jobs."""
 
     trace: tuple
     jobs: tuple
@@ -47,13 +49,13 @@ def machine():
 
 
 def jobs(iterations=ITERATIONS, names=NAMES, first=1):
-    """`first`: the seed of the first of them: what it trains."""
+    """Returns the jobs. `first` is the seed of the first one; the seed decides what a job trains."""
     return tuple(Job(name, seed, COMPUTE_MS, iterations) for seed, name in enumerate(names, first))
 
 
 def judge(alone, together, turns, conditions, remark=""):
-    """The outcome. `alone`: the log of each job that ran so; `together`: Together, the last of them with Crossover;
-    `turns`: of that one."""
+    """Returns the outcome. `alone` has the log of each job that ran alone. `together` is a list of Together, the last
+    one with Crossover. `turns` are those of that last run."""
     solos = [evaluate.solo_of(log, WARM_UP) for log in alone]
     shapes = [bounds.one_turn(s.compute_ms, s.exposed_ms, s.exposed_ms) for s in solos]
     bound = bounds.cycle_bound(shapes, COLLECTIVE_CTAS, SMS)
@@ -70,7 +72,7 @@ def judge(alone, together, turns, conditions, remark=""):
 
 
 def in_words(of, summary):
-    """The machine and the jobs, for the conditions."""
+    """Returns lines about the machine and the jobs, for the conditions."""
     return [f"{of.nodes} nodes with {of.gpus_per_node} software GPUs each of {SMS} multiprocessors; "
             f"collectives hold {of.nccl_ctas} of them",
             f"two jobs of {of.ranks} ranks, data-parallel training on the UCI optical digits; kernels: "
@@ -79,7 +81,7 @@ def in_words(of, summary):
 
 
 def _faults(rows, turns):
-    """What must not be, however busy the machine is."""
+    """Returns faults that must not occur, however busy the machine is."""
     faults = [f"{row.name}: the losses are not those of the jobs alone" for row in rows
               if row.losses is False]
     if not any(event.event == "hold" for event in turns.trace):
@@ -88,7 +90,7 @@ def _faults(rows, turns):
 
 
 def write(outcome, turns, directory):
-    """The report, its picture and the trace; the paths of report and trace."""
+    """Writes the report, its picture and the trace. Returns the paths of the report and the trace."""
     directory.mkdir(parents=True, exist_ok=True)
     page, trace = directory / "report.html", directory / "trace.json"
     complete = turns_of(turns.trace)

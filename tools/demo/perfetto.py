@@ -1,11 +1,11 @@
-"""A trace that Perfetto and chrome://tracing open: GPUs with who held them, jobs with their iterations. Pure."""
+"""Writes a trace that Perfetto and chrome://tracing open: GPUs with their holders, jobs with their iterations. Pure."""
 
 from tools.demo.timeline import short_name
 from tools.demo.turns import gpus_of, turns_of
 
 
 def chrome_trace(events, job_logs):
-    """The Chrome trace event format as a dict: timestamps in microseconds from the first event on."""
+    """Returns the Chrome trace event format as a dict. Timestamps are in microseconds from the first event on."""
     turns = turns_of(events)
     starts = [e.t_ns for e in events] + [i.begin_ns for j in job_logs for r in j.ranks for i in r.iterations[:1]]
     origin = min(starts, default=0)
@@ -21,7 +21,7 @@ def chrome_trace(events, job_logs):
 
 
 def _gpu_tracks(process, turns, origin):
-    """Per client a track of its turns, and one of its waits."""
+    """Returns for each client a track of its turns, and one of its waits."""
     entries = []
     for slot, gang in sorted({(t.slot, t.gang) for t in turns}):
         hold, wait = 2 * slot + 1, 2 * slot + 2
@@ -37,7 +37,7 @@ def _gpu_tracks(process, turns, origin):
 
 
 def _instants(process, events, origin):
-    """What the arbiter did itself: everything but the ordinary life of a turn."""
+    """Returns what the arbiter did itself: all events but those of an ordinary turn."""
     ordinary = {"arrive", "hold", "release"}
     return [{"ph": "i", "s": "p", "pid": process, "tid": 0, "name": f"{e.event} {e.gang}".strip(),
              "ts": (e.t_ns - origin) / 1e3} for e in events if e.event not in ordinary]

@@ -1,5 +1,6 @@
-"""The demo without a cluster: two jobs on two nodes of plain processes, in namespaces where that is allowed. Each job
-alone, together in two free-running modes, then with Crossover."""
+"""Runs the demo without a cluster: two jobs on two nodes of plain processes, in namespaces where that is allowed. Each
+job runs alone, then both run in two free-running modes, then with Crossover.
+"""
 
 import time
 from dataclasses import dataclass
@@ -8,13 +9,13 @@ from benchmarks import session
 from tools.demo import demo
 
 PATIENCE_S = 90
-# What the runs after a repeat may still need.
+# The runs after a repeat may still need this time.
 TAIL_S = 25
 
 
 @dataclass
 class ProcessDemo:
-    """`say`: where progress goes; `keep`: a folder for all logs."""
+    """Runs the demo in processes. `say` takes lines of progress. `keep` is a folder for all logs, or None."""
 
     build: object
     say: object
@@ -22,7 +23,7 @@ class ProcessDemo:
     keep: object = None
 
     def run(self):
-        """(outcome, demo.Turns)"""
+        """Runs all jobs and returns (outcome, demo.Turns)."""
         self._began = time.monotonic()
         machine, jobs = demo.machine(), demo.jobs()
         alone = [self._run(f"{job.name} alone", machine, (job,)) for job in jobs]
@@ -47,7 +48,8 @@ class ProcessDemo:
         return result
 
     def _may_repeat(self, seconds):
-        """A demo that nobody waits for shows nothing: void runs are repeated while there is time, else marked."""
+        """Tells whether there is time to repeat a void run that took `seconds`. Users do not wait long for a demo, so
+        later void runs are only marked."""
         return time.monotonic() - self._began + seconds < PATIENCE_S - TAIL_S
 
 
@@ -61,7 +63,7 @@ def _conditions(machine, logs, ours):
 
 
 def _remark(*results):
-    """Which runs are void, and why; each reason once."""
+    """Returns why runs are void, each reason once, or "" where none is."""
     reasons = dict.fromkeys(result.load.void for result in results if result.load.void)
     return f"void: {'; '.join(reasons)}" if reasons else ""
 

@@ -1,4 +1,4 @@
-"""The demo's report: one HTML file that needs nothing else. Pure."""
+"""Writes the demo's report: one HTML file that needs no other file. Pure."""
 
 from html import escape
 
@@ -23,8 +23,8 @@ li { margin: 0.2em 0; overflow-wrap: anywhere; } .bad { color: #b00; }
 
 
 def html(outcome, turns, without=0.0):
-    """`turns`: of the shared run with Crossover, for the picture; `without`: the part of it in which the guard had them
-    take none."""
+    """Returns the report. `turns` are those of the shared run with Crossover, for the picture. `without` is the part of
+    that run in which the guard had the jobs take no turns."""
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
         "<title>Crossover: two jobs take turns</title>", f"<style>{_STYLE}</style></head><body>",
@@ -35,7 +35,7 @@ def html(outcome, turns, without=0.0):
 
 
 def picture(turns):
-    """The picture alone, as an SVG file."""
+    """Returns the picture alone, as an SVG file."""
     return svg(turns, *_window(turns)) + "\n"
 
 
@@ -68,7 +68,7 @@ def _overlaps(turns):
 
 
 def _guarded(without):
-    """Said where it is more than the guard's rare trials."""
+    """Returns a sentence about the time without turns, where it is more than the guard's rare trials."""
     if without < 0.1:
         return ""
     return (f" For {without:.0%} of the time the guard had the jobs run side by side, without turns, because it "

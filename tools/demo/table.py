@@ -1,11 +1,12 @@
-"""The result of a demo: rows, and their rendering as text. Pure."""
+"""Holds the result of a demo as rows, and renders them as text. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Row:
-    """One way to run the two jobs. `steps_ms`: per job; `losses`: None where the row is the reference itself."""
+    """Holds one way to run the two jobs. `steps_ms` is per job. `losses` is None where the row is the reference
+    itself."""
 
     name: str
     steps_ms: tuple
@@ -17,7 +18,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything the report shows."""
+    """Holds all that the report shows."""
 
     jobs: tuple
     rows: tuple
@@ -27,7 +28,7 @@ class Outcome:
     exposed_ms: float
     conditions: tuple
     notes: tuple
-    faults: tuple = ()  # what must not be; a demo that shows one has failed
+    faults: tuple = ()  # what must not occur; a demo with faults has failed
 
     @property
     def best(self):
@@ -38,7 +39,7 @@ HEADINGS = ("", "step of {0}", "step of {1}", "gain", "eta", "losses")
 
 
 def cells(outcome, row):
-    """The row as strings, in the order of HEADINGS."""
+    """Returns the row as strings, in the order of HEADINGS."""
     losses = {None: "reference", True: "identical", False: "DIFFERENT"}[row.losses]
     return (row.name, *(f"{s:.1f} ms" for s in row.steps_ms), f"{row.gain:.2f}x", f"{row.eta:.2f}", losses)
 
@@ -48,7 +49,7 @@ def headings(outcome):
 
 
 def text(outcome):
-    """A plain table with its remarks below."""
+    """Returns a plain table with its remarks below."""
     lines = [headings(outcome)] + [cells(outcome, row) for row in outcome.rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     rendered = []

@@ -1,4 +1,4 @@
-"""The turns per GPU as SVG, for a page or a file of its own. Pure."""
+"""Draws the turns per GPU as SVG, for a page or a file of its own. Pure."""
 
 from html import escape
 
@@ -7,11 +7,11 @@ from tools.demo.turns import gangs_of, gpus_of
 COLOURS = ("#2f6db5", "#e0852b", "#3c9d6d", "#a05195")
 _STYLE = ".tick { stroke: #ddd; } .rule { stroke: #bbb; } text { font: 12px sans-serif; fill: #222; }"
 _LEFT, _WIDTH, _ROW, _BAR, _TOP = 130, 1000, 54, 20, 34
-_CHARACTER = 7.5  # about as wide as one is, of the font
+_CHARACTER = 7.5  # approximate width of a character of the font
 
 
 def svg(turns, begin_ns, end_ns):
-    """One row per GPU: filled while a job holds the turn, hatched above while it waits for it."""
+    """Returns an SVG with one row per GPU: filled while a job holds the turn, hatched above while it waits for it."""
     gpus, gangs = gpus_of(turns), gangs_of(turns)
     height = _TOP + _ROW * len(gpus) + 34
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 40} {height}" role="img" '
@@ -25,7 +25,7 @@ def svg(turns, begin_ns, end_ns):
 
 
 def short_name(gpu):
-    """`node0 GPU 1` for a generated identity; the identity itself for any other."""
+    """Returns `node0 GPU 1` for a generated identity, and the identity itself for any other."""
     fields = gpu.split("-")
     if gpu.startswith("GPU-00000000-0000-0000-") and len(fields) == 6:
         return f"node{int(fields[4], 16)} GPU {int(fields[5], 16)}"

@@ -1,4 +1,4 @@
-"""Turns out of the arbiters' trace events. Pure."""
+"""Finds turns in the arbiters' trace events. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ GATE = "gate"  # the mode of clients that take turns
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of one client: asked for, held, given back."""
+    """Holds one turn of one client: when it was asked for, held, and given back."""
 
     gpu: str
     slot: int
@@ -27,8 +27,8 @@ class Turn:
 
 
 def turns_of(events):
-    """Complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out; one whose client
-    is told not to wait any more ends there."""
+    """Returns complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out. A turn
+    ends where its client is told not to wait any more."""
     asked, held, done = {}, {}, []
     for event in events:
         client = (event.gpu, event.slot)
@@ -50,7 +50,7 @@ def turns_of(events):
 
 
 def without_turns(events):
-    """The part of the time that gangs shared a GPU in which they were told not to take turns, of all GPUs together."""
+    """Returns the part of the time that gangs shared a GPU in which they were told not to take turns, over all GPUs."""
     modes, since, shared_ns, free_ns = {}, {}, 0, 0
     for event in sorted(events, key=lambda e: e.t_ns):
         there = {client: mode for client, mode in modes.items() if client[0] == event.gpu}
@@ -67,7 +67,7 @@ def without_turns(events):
 
 
 def gangs_of(turns):
-    """Gang names in the order in which every arbiter sorts them."""
+    """Returns the gang names in the order in which every arbiter sorts them."""
     return sorted({t.gang for t in turns})
 
 
@@ -76,8 +76,8 @@ def gpus_of(turns):
 
 
 def steady_window(turns, length_ns):
-    """A window of `length_ns` inside the part of the trace in which all gangs take turns: the one with most of them,
-    and of those that have as many or nearly so the one that is nearest to 0.6 of the way in."""
+    """Returns a window of `length_ns` inside the part of the trace in which all gangs take turns. It is the window with
+    the most turns. Of windows that have nearly as many, it is the one nearest to 0.6 of the way in."""
     begin = max(min(t.begin_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
     end = min(max(t.end_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
     if end - begin <= length_ns:
@@ -89,14 +89,14 @@ def steady_window(turns, length_ns):
     return start, start + length_ns
 
 
-# The arbiters look once a millisecond, and a turn's giver opens the next one's gate before it says that it gave: what
-# overlaps by less may have been no overlap.
+# The arbiters look once a millisecond, and the giver of a turn opens the next gate before it writes that it gave. A
+# shorter overlap may have been no overlap.
 BLUR_MS = 3
 
 
 def overlaps_ms(turns):
-    """For how long a GPU's turns went on beside later ones, longest first, where that is more than BLUR_MS. Each needs
-    an explanation: a giver that loses its core between its two words is one, on a software GPU."""
+    """Returns for how long a GPU's turns went on beside later ones, in ms, longest first, where that is more than
+    BLUR_MS. Each needs an explanation. On a software GPU one is a giver that loses its core between its two writes."""
     overlaps = []
     for gpu in gpus_of(turns):
         held_until = 0

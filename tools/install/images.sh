@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Makes roots with C libraries of images, for tests that run programs in them, in
-# ${CROSSOVER_CACHE:-~/.cache/crossover}/images-1: `bullseye` (glibc 2.31), `musl` and `arm64` (for an
-# emulator); and what tests build the images of docker/ with and on: `builder`, and `base`, a small Debian with the
-# packages that these name.
-# Half a minute, once; needs root.
+# Makes what tests need of other images, in ${CROSSOVER_CACHE:-~/.cache/crossover}/images-1. `bullseye` (glibc 2.31),
+# `musl` and `arm64` (for an emulator) are roots with the C libraries of images, in which tests run programs. `builder`
+# builds the images of docker/. `base` is a small Debian with the packages that their Dockerfiles name; the images are
+# built on it. It takes half a minute, once, and needs root.
 set -euo pipefail
 
 readonly images=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/images-1
@@ -23,7 +22,7 @@ readonly here
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
 
-# Of the packages that the Dockerfiles name now.
+# Makes the base system anew when the Dockerfiles name other packages.
 make_base() {
   local packages
   packages=$(sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here"/../../docker/*.Dockerfile | tr ' ' '\n' | sort -u)
@@ -35,8 +34,9 @@ make_base() {
   printf '%s\n' "$packages" > "$images/base.packages"
 }
 
-# What builds them: unpacked, since as a package it would bring a whole container engine along. The library that it needs is
-# installed: it starts itself without an environment that would say where another is.
+# Unpacks buildah, which builds the images. As an installed package it would bring a whole container engine along. The
+# library that it needs is installed: buildah starts itself again without an environment that would name another place
+# for it.
 make_builder() {
   local work=$images/builder.part file
   printf 'libgpgme11\n' | install_packages

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the operators that tests/cluster/test_recognition.py runs, as far as they are missing, into
-# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each: its program, built from its Go module as
-# tools/install/NAME-VERSION pins it, and manifests.yaml, what its makers tell users to install, rendered by kubectl from
-# the files of the same module. See cluster.sh, which has to be there first. One that cannot be built does not keep the
-# others from it.
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module
+# as tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install:
+# kubectl renders it from the files of the same module. cluster.sh must have run before. Where one operator cannot be
+# built, the others are still installed.
 #
 #   tools/install/operators.sh           install: some ten minutes on two cores
 #   tools/install/operators.sh --check   change nothing: exit 1 and say what is missing
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 
-# Name, version, module, the program's package, and the folder of the module that kustomize takes.
+# Each entry has name, version, module, the program's package, and the folder of the module that kustomize takes.
 readonly operators=(
   "jobset 0.12.0 sigs.k8s.io/jobset . config/default"
   "lws 0.9.0 sigs.k8s.io/lws cmd config/default"
@@ -28,7 +28,7 @@ readonly operators=(
 # shellcheck source=tools/install/go_modules.sh
 . "$here/go_modules.sh"
 
-# render NAME VERSION MODULE FOLDER: manifests.yaml, beside the program.
+# render NAME VERSION MODULE FOLDER writes manifests.yaml beside the program.
 render() {
   local out=$cache/$1-$2 source kubectl
   [[ ! -s $out/manifests.yaml && $mode != --pin ]] || return 0

@@ -1,6 +1,6 @@
-"""Every header compiles on its own, so that includes can stand in any order: headers.py BUILD_DIR.
+"""Checks that every header compiles on its own, so that includes can stand in any order: headers.py BUILD_DIR.
 
-One that its own source includes before all else does wherever that is compiled; the others are compiled here.
+A header that its own source includes first is checked wherever that source is compiled. The others are compiled here.
 """
 
 import os
@@ -15,7 +15,7 @@ def source_of(header):
 
 
 def flags_for(header, commands):
-    """Flags of the header's own source, else of one that includes it, else of the nearest in the tree."""
+    """Returns the flags of the header's own source, else of one that includes it, else of the nearest in the tree."""
     def shared_prefix(source):
         return len(os.path.commonpath([os.path.dirname(header) or ".", os.path.dirname(source) or "."]))
 
@@ -28,7 +28,7 @@ def flags_for(header, commands):
 
 
 def is_first(header, commands):
-    """Of what its own source includes."""
+    """Tells whether its own source includes the header first."""
     own = source_of(header)
     return own in commands and [name for _, name, _ in tree.includes(own)][:1] == [header]
 

@@ -1,4 +1,5 @@
-"""The house rules that a compiler does not know: who may include what, and what product code may not name.
+"""Checks the house rules that a compiler does not know: which files may include which, and what product code may not
+name.
 
 Includes point down (docs/architecture.md). A folder not listed in LAYERS may include anything.
 """
@@ -8,7 +9,7 @@ import sys
 
 import tree
 
-# Folder: folders of the tree that its files may include. The longest matching folder counts.
+# Each folder has the folders of the tree that its files may include. The longest matching folder counts.
 LAYERS = {
     "proto": ["proto"],
     "common/base": ["common/base"],
@@ -25,7 +26,7 @@ LAYERS = {
 }
 PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "cli/")
 
-# System headers that a layer may not include, and why.
+# A layer may not include these system headers, for the reason given.
 LIBRARIES = r"(grpc|prometheus|yaml-cpp|spdlog|fmt|CLI|nlohmann|simdjson|google|cpprest|boost)/"
 IMPURE = r"(thread|mutex|chrono|iostream|fstream|future|condition_variable|unistd\.h|time\.h|sys/.*|cuda.*)$"
 BANNED = {
@@ -36,8 +37,8 @@ BANNED = {
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
     "deviceplugin/books": (LIBRARIES, "the books need only libc and libstdc++"),
 }
-# Who may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h"):
-# both are heavy, and tie their users to libraries.
+# These files may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h").
+# Both are heavy, and tie their users to libraries.
 PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
 GRPC_USERS = re.compile(
     r"(deviceplugin/(api|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|"

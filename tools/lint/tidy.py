@@ -1,4 +1,4 @@
-"""clang-tidy over every source that the given build directory compiles: tidy.py BUILD_DIR [FILE...].
+"""Runs clang-tidy over every source that the given build directory compiles: tidy.py BUILD_DIR [FILE...].
 
 Tests are left to the compilers' warnings: GoogleTest's headers alone would double the time.
 """

@@ -1,4 +1,4 @@
-"""What the checks of this folder share: the files, their includes, compile commands, and a cache of passes."""
+"""Gives the checks of this folder the files, their includes, the compile commands, and a cache of passes."""
 
 import concurrent.futures
 import functools
@@ -17,7 +17,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 @functools.lru_cache(maxsize=None)
 def listed():
-    """Files of the working tree, relative to the top: tracked, or new and not ignored."""
+    """Returns the files of the working tree, relative to the top: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted({name for name in names if name and (ROOT / name).is_file()})
@@ -34,14 +34,14 @@ def read(path):
 
 @functools.lru_cache(maxsize=None)
 def includes(path):
-    """[(quote, name, line)]: quote is '"' or '<'."""
+    """Returns [(quote, name, line)], where quote is '"' or '<'."""
     text = read(path)
     return [(m.group(1), m.group(2), text.count("\n", 0, m.start(2)) + 1) for m in INCLUDE.finditer(text)]
 
 
 @functools.lru_cache(maxsize=None)
 def closure(path):
-    """The file and every file of the tree that it includes, directly or not."""
+    """Returns the file and every file of the tree that it includes, directly or not."""
     seen, todo = set(), [path]
     while todo:
         current = todo.pop()
@@ -55,7 +55,7 @@ def closure(path):
 
 
 def compile_commands(build_dir):
-    """{path relative to the top: argument list} from a configured build directory."""
+    """Returns {path relative to the top: argument list} from a configured build directory."""
     entries = json.loads((ROOT / build_dir / "compile_commands.json").read_text())
     commands = {}
     for entry in entries:
@@ -66,7 +66,7 @@ def compile_commands(build_dir):
 
 
 def flags(command):
-    """The preprocessor and language flags of a compile command."""
+    """Returns the preprocessor and language flags of a compile command."""
     kept, take_next = [], False
     for word in command[1:]:
         if take_next:
@@ -81,12 +81,12 @@ def flags(command):
 
 
 def portable(words):
-    """The same for every checkout: a cache of passes outlives one."""
+    """Returns the words without the path of this checkout: a cache of passes outlives a checkout."""
     return [word.replace(str(ROOT), "") for word in words]
 
 
 class PassCache:
-    """Remembers, outside the checkout, which inputs passed a check; what failed is checked again."""
+    """Remembers, outside the checkout, which inputs passed a check. Inputs that failed are checked again."""
 
     def __init__(self, name):
         base = os.environ.get("CROSSOVER_CACHE") or os.path.expanduser("~/.cache/crossover")
@@ -107,7 +107,8 @@ class PassCache:
 
 
 def check_all(name, paths, salt_of, check):
-    """Runs check(path) -> text of complaints, on all cores, over paths not known to pass. Returns the exit code."""
+    """Runs check(path) on all cores, over paths not known to pass. It returns complaints, or "". Returns the exit
+    code."""
     cache = PassCache(name)
     todo = [path for path in paths if not cache.passed(path, salt_of(path))]
     failed = 0

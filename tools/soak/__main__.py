@@ -1,9 +1,9 @@
-"""Long runs of what `make test` does briefly: `python3 -m tools.soak [--part NAME] [--again]`.
+"""Runs for long what `make test` does briefly: `python3 -m tools.soak [--part NAME] [--again]`.
 
 A part is a list of units of a few minutes each, less than an hour together. A unit that passed is not run again on the
-same sources: a soak that was stopped goes on where it was. Each part that came to its end is a line of
-build/soak/soak.jsonl, as figures have them, and is kept by `python3 -m benchmarks.keep build/soak`. Exit code 0 if
-every unit passed, 1 if one did not.
+same sources, so a soak that was stopped goes on where it was. Each part that came to its end writes a line into
+build/soak/soak.jsonl, as figures do. `python3 -m benchmarks.keep build/soak` keeps it. The exit code is 0 if every unit
+passed, 1 if one did not.
 """
 
 import datetime
@@ -47,7 +47,7 @@ def main(arguments=None):
 
 
 def _outcome(unit, name, done, again):
-    """What became of a unit, now or before on these sources."""
+    """Runs a unit, unless it has passed on these sources before, and returns its outcome."""
     mark = done / f"{name}.passed"
     if mark.exists() and not again:
         print(f"soak {name}: passed before", flush=True)
@@ -62,7 +62,7 @@ def _outcome(unit, name, done, again):
 
 
 def _line(part, outcomes):
-    """A result of the figure `soak`."""
+    """Returns a result of the figure `soak`."""
     bad = {outcome["unit"]: outcome["fault"] for outcome in outcomes if outcome["fault"]}
     goal = results.Goal("==", 0)
     measured = results.Measured(
@@ -74,11 +74,11 @@ def _line(part, outcomes):
 
 
 def _sources():
-    """Names the sources as they are, committed or not."""
+    """Returns a name for the sources as they are, committed or not."""
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
 
-    # Untracked files by name: one that is there and was not, or the other way round, is another tree.
+    # Untracked files count by name: a tree with one more or one less is another tree.
     state = git("rev-parse", "HEAD") + git("diff", "HEAD") + git("ls-files", "--others", "--exclude-standard")
     return hashlib.sha256(state).hexdigest()[:16]
 

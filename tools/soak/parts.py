@@ -1,4 +1,4 @@
-"""The parts of a soak and their units."""
+"""Defines the parts of a soak and their units."""
 
 import subprocess
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from functools import partial
 from benchmarks import faults, kills, leaders
 
 
-# CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
+# A bound is CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
 _BOUNDS = ("2 3 0 0 0 0", "2 3 0 1 1 0", "2 2 0 2 1 0", "2 2 0 1 1 1", "2 3 0 0 0 1", "3 1 0 1 1 1", "3 2 0 0 0 0",
            "2 1 3 0 0 0", "2 1 2 1 1 0", "2 2 1 0 0 0", "3 1 1 0 0 0")
-_STATES = 100_000_000  # a bound with more is not passed, however well it went until there
+_STATES = 100_000_000  # a bound with more states fails, even if no rule is broken
 _UNIT_LIMIT_S = 480
 
 
 @dataclass(frozen=True)
 class Unit:
-    """`run()` says what went wrong, or nothing."""
+    """Is one unit of a part. `run()` returns what went wrong, or "" where nothing did."""
 
     name: str
     run: object
@@ -32,32 +32,32 @@ def _command(command, limit_s=_UNIT_LIMIT_S):
 
 
 def explore(build):
-    """The turn core in every interleaving, within larger bounds than the unit tests'."""
+    """Explores the turn core in every interleaving, within larger bounds than the unit tests'."""
     for bounds in _BOUNDS:
         yield Unit(bounds.replace(" ", "-"),
                    partial(_command, [build.program("explore"), *bounds.split(), _STATES]))
 
 
 def fuzz(_build):
-    """Each fuzzer for two minutes."""
+    """Runs each fuzzer for two minutes."""
     yield Unit("all", partial(_command, ["tools/fuzz.sh", 120], 3600))
 
 
 def fuzz_strangers(_build):
-    """Those of bytes that strangers on the node write, for ten."""
+    """Runs the fuzzers of bytes that other processes on the node write, for ten minutes each."""
     names = ("arbiter_protocol", "daemon_yaml", "module_image", "shared_page")
     yield Unit("all", partial(_command, ["tools/fuzz.sh", 600, *names], 3600))
 
 
 def kill(build):
-    """Two jobs, one of which loses a rank, all of them or an arbiter at a random instant, again and again."""
+    """Runs two jobs, one of which loses a rank, all ranks or an arbiter at a random instant, again and again."""
     deadly = [name for name in faults.ROWS if name.startswith(("kill", "restart"))]
     for first in range(0, 250, 5):
         yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, deadly, range(first, first + 5)))
 
 
 def churn(build):
-    """Jobs beside one, two or three whose ranks are killed and that are started again: 20 runs of each."""
+    """Runs a job beside one, two or three jobs whose ranks are killed and started again: 20 runs of each."""
     for jobs in (2, 3, 4):
         for seed in range(20):
             yield Unit(f"{jobs}-jobs-seed-{seed}", partial(_churn, build, jobs, seed))
@@ -69,13 +69,13 @@ def _churn(build, jobs, seed):
 
 
 def fault(build):
-    """Every kind of fault at 20 moments."""
+    """Runs every kind of fault at 20 moments."""
     for name in faults.ROWS:
         yield Unit(name.replace(" ", "-"), partial(faults.rounds, build, [name], range(20)))
 
 
 def gangs(build):
-    """100,000 random lives of a cluster with gangs; each unit prints its seeds."""
+    """Plays 100,000 random lives of a cluster with gangs. Each unit prints its seeds."""
     each = 2_500
     for first in range(0, 100_000, each):
         yield Unit(f"seeds-{first}-to-{first + each - 1}",
@@ -85,7 +85,7 @@ def gangs(build):
 
 
 def leader(build):
-    """The scheduler and the extender that lead are killed 100 times, while gangs come and go."""
+    """Kills the leading scheduler and extender 100 times, while gangs come and go."""
     for seed in range(10):
         yield Unit(f"seed-{seed}", partial(_leader, build, 10, seed))
 
@@ -97,15 +97,15 @@ def _leader(build, kills, seed):
 
 
 def gang_churns(build):
-    """14,400 gangs come and go, while certificates and the Lease are replaced 20 times, and tokens three times."""
+    """Lets 14,400 gangs come and go, while certificates and the Lease are replaced 20 times, and tokens three times."""
     figure = ["python3", "-m", "benchmarks.run", "--build", build.top, "--only", "churn", "--cases", "14400_gangs",
-              "--runs", "1"]  # its lines, in the build directory, are kept as those of any figure
+              "--runs", "1"]  # its lines in the build directory are kept as those of any figure
     yield Unit("gangs-14400", partial(_command, figure, 7200))
 
 
 def mutants(build):
-    """100 small changes of the product, each of which a unit test should see; then the figure, which knows how the
-    changes ended that were tried already."""
+    """Makes 100 small changes of the product, each of which a unit test should detect. Then runs the figure, which
+    knows how the changes ended that were already tried."""
     for count in range(10, 101, 10):
         yield Unit(f"to-{count}", partial(_command, ["python3", "-m", "tests.mutants", "--count", count], 3600))
     figure = ["python3", "-m", "benchmarks.run", "--build", build.top, "--only", "mutants", "--runs", "1"]

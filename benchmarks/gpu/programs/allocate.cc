@@ -1,4 +1,4 @@
-// Takes GPU memory in chunks, up to an amount or as far as it gets.
+// Allocates GPU memory in chunks, up to an amount or until the driver refuses.
 #include <unistd.h>
 
 #include <cstdio>

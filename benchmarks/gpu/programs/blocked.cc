@@ -1,4 +1,4 @@
-// Whether a process whose stream stands at a word keeps the GPU from another process.
+// Tells whether a process whose stream waits for a word keeps the GPU from another process.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace crossover::bench {
 namespace {
 
 struct Shared {
-  std::uint32_t word;    // nobody opens it before the end
+  std::uint32_t word;    // stays closed until the end
   std::uint32_t stands;  // the blocked process is blocked
 };
 

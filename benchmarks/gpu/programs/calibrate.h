@@ -4,7 +4,8 @@
 
 namespace crossover::bench {
 
-// How many loops of the work kernel a microsecond has while nobody else computes; 0 on the software GPU.
+// Returns how many loops of the work kernel take one microsecond while no other process computes. Returns 0
+// on the software GPU.
 double LoopsPerUs(const RealGpu& gpu);
 
 }  // namespace crossover::bench

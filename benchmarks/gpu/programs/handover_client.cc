@@ -18,7 +18,7 @@ class HandoverClient {
 
   void Run() {
     gpu_.Work(gpu_.stream(), 1000);
-    gpu_.Stamp(gpu_.stream(), At(&page_->left[Self()][0]));  // kernels are loaded at their first launch
+    gpu_.Stamp(gpu_.stream(), At(&page_->left[Self()][0]));  // the first launch of a kernel loads it
     gpu_.Synchronize(gpu_.stream());
     __atomic_add_fetch(&page_->ready, 1, __ATOMIC_RELEASE);
     while (base::LoadWord(&page_->go) == 0) base::FutexWait(&page_->go, 0, 1'000'000);
@@ -56,7 +56,7 @@ class HandoverClient {
     }
   }
 
-  // The host does not run ahead here, so one number will do.
+  // The host does not run ahead here, so one number is enough.
   static void ReleaseOnHost(void* client) {
     auto* self = static_cast<HandoverClient*>(client);
     self->StoreOnHost(self->releasing_);

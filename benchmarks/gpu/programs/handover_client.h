@@ -1,4 +1,5 @@
-// Two clients that hand a GPU back and forth, and when each turn began and ended by the GPU's own clock.
+// Lets two clients hand a GPU back and forth, and records when each turn began and ended by the GPU's own
+// clock.
 #pragma once
 
 #include <array>
@@ -22,13 +23,13 @@ struct HandoverPage {
 struct HandoverOptions {
   Home home = Home::kHost;
   bool host_gates = false;  // the host waits at a futex before it launches
-  bool synchronises =
-      false;  // known bad: release by a host that looks every 200 us whether its stream is done
+  // Known bad: a host releases the turn. It looks every 200 us whether its stream is done.
+  bool synchronises = false;
   std::uint32_t turns = 500;
   std::int64_t hold_us = 300;
 };
 
-// In a process of its own.
+// Takes turns as client 0 or 1 until all are done. REQUIRES: each client has a process of its own.
 void RunHandoverClient(HandoverPage* page, int client, int socket, const HandoverOptions& options);
 
 }  // namespace crossover::bench

@@ -1,8 +1,8 @@
-// gpu_handover TRANSPORT same|apart TURNS HOLD_US: how long it takes from the end of one process's last
-// kernel to the start of the next one's first, by the GPU's clock.
+// gpu_handover TRANSPORT same|apart TURNS HOLD_US measures the time from the end of one process's last kernel
+// to the start of the next one's first, by the GPU's clock.
 //
-// TRANSPORT: host, vmm, ipc (words that streams wait for and write, by where they live), hostgate (a futex
-// before the launch), synchronize (known bad). apart: each process in a PID namespace of its own.
+// TRANSPORT is host, vmm or ipc (words that streams wait for and write, by where they live), hostgate (a
+// futex before the launch) or synchronize (known bad). apart: each process is in a PID namespace of its own.
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -37,7 +37,8 @@ std::optional<HandoverOptions> Parse(int argc, char** argv) {
   return options;
 }
 
-// Its child, where the process is to be the first of a PID namespace.
+// Starts a client. Where `apart`, the client is a child of the forked process, because it must be the first
+// of a PID namespace.
 pid_t ForkClient(HandoverPage* page, int client, int socket, const HandoverOptions& options, bool apart) {
   const pid_t pid = ForkTied();
   if (pid != 0) return pid;

@@ -65,7 +65,7 @@ void Job::Step() {
   if (steps_ > 1) AwaitStep(steps_ - 1);
 }
 
-// Ends are noted by the host, which is never more than one step ahead.
+// Notes the ends of steps up to `step`. The host notes them; it is never more than one step ahead.
 void Job::AwaitStep(std::uint64_t step) {
   while (awaited_ < step) {
     Check(Cuda().cuEventSynchronize(step_over_[awaited_ % 2]), "cuEventSynchronize");

@@ -1,6 +1,6 @@
-// A data-parallel job of DistributedDataParallel's shape, of which this process is rank 0 and the only one
-// with a program (simgpu/nccl/peers.h): compute of a fixed amount, gradients in buckets on a side stream, the
-// last of them after backward.
+// Runs a data-parallel job that has the shape of DistributedDataParallel. This process is rank 0 and the
+// only rank with a program (simgpu/nccl/peers.h). The job has compute of a fixed amount, and gradients in
+// buckets on a side stream, the last of them after backward.
 #pragma once
 
 #include <array>
@@ -25,16 +25,16 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Puts one step on the streams; waits for the end of the step before the last.
+  // Puts one step on the streams, and waits until the step before it has ended.
   void Step();
-  // Waits for all of them, and forgets that there were any.
+  // Waits for all steps. Returns when each ended since the last call, in ns of CLOCK_MONOTONIC.
   std::vector<std::int64_t> TakeEnds();
-  // The gradients are what they were: what came from the other ranks were zeros.
+  // Returns whether the gradients are unchanged: the other ranks must have sent zeros.
   bool Intact() const;
 
  private:
   static constexpr int kBuckets = 4;
-  static constexpr int kKernels = 10;  // of each stretch
+  static constexpr int kKernels = 10;  // per call of Compute()
 
   void Compute(double share);
   void Reduce(int bucket, bool joined);

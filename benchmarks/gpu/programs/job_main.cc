@@ -1,6 +1,6 @@
-// gpu_job COMPUTE_US GRADIENT_BYTES [RANKS]: a job that steps when told to. On its standard input: "go"
-// begins to step, "stop" ends it and has it say when each step ended, by CLOCK_MONOTONIC; the end of input
-// ends it. The PyTorch jobs of benchmarks/gpu speak the same way.
+// gpu_job COMPUTE_US GRADIENT_BYTES [RANKS] is a job that steps when it is told to. On its standard input,
+// "go" starts the steps. "stop" ends them, and the job prints when each step ended, by CLOCK_MONOTONIC. The
+// end of input ends the job. The PyTorch jobs of benchmarks/gpu have the same protocol.
 #include <poll.h>
 #include <unistd.h>
 
@@ -14,7 +14,8 @@
 namespace crossover::bench {
 namespace {
 
-// One word, or nothing where none has come and nobody waits. "end" at the end of input.
+// Reads one word, or returns "end" at the end of input. Returns "" where no word has come and `waits` is
+// false.
 std::string Word(bool waits) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   if (::poll(&input, 1, waits ? -1 : 0) <= 0) return "";

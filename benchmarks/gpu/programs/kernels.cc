@@ -20,8 +20,8 @@ constexpr const char* kText =
     "kernel work ns=arg sms=132 args=8,4\n"
     "kernel spin ns=0 sms=1 args=8,4 spin\n";
 
-// work: dependent multiply-adds by all threads; the trap is never taken, and keeps the loop from being left
-// out.
+// work runs dependent multiply-adds in all threads. The trap is never taken. It keeps the compiler from
+// removing the loop.
 constexpr const char* kPtx = R"(
 .version 7.0
 .target sm_75
@@ -125,7 +125,7 @@ void RealGpu::Loops(CUstream stream, std::uint32_t loops) const {
 }
 
 void RealGpu::Stamp(CUstream stream, CUdeviceptr where) const {
-  // The software GPU may run a kernel's effect ahead of its time, but not a host function; its device
+  // The software GPU may run a kernel's effect ahead of its time, but not a host function. Its device
   // addresses are the host's.
   const auto on_host = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
   if (!computes_)

@@ -1,4 +1,5 @@
-// The kernels that all programs here use, as PTX for a real GPU and as a text image for the software one.
+// Launches the kernels that all programs here use. They exist as PTX for a real GPU and as a text image for
+// the software GPU.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace crossover::bench {
 
-// One context, one stream, and the kernels. Every failure is fatal and named.
+// Holds one context, one stream, and the kernels. Every failure ends the program and names itself.
 class RealGpu {
  public:
   RealGpu();
@@ -17,18 +18,20 @@ class RealGpu {
   CUdevice device() const { return device_; }
   CUstream stream() const { return stream_; }
   CUstream NewStream() const;
-  // False on the software GPU: kernels last as long as they are told to.
+  // Returns false on the software GPU, where kernels last as long as they are told to.
   bool computes() const { return computes_; }
 
-  // Keeps the whole GPU busy for about `ns` if it has it for itself: a fixed amount of work, so that it takes
-  // longer where others compute too. Needs GPU_LOOPS_PER_US, as Calibrate() found it, on a real GPU.
+  // Keeps the whole GPU busy for about `ns` if it has the GPU for itself. The amount of work is fixed, so
+  // it takes longer where others compute too. REQUIRES on a real GPU: GPU_LOOPS_PER_US is set to what
+  // `gpu_probe info` prints.
   void Work(CUstream stream, std::uint64_t ns) const;
-  // Work by the number of loops, for calibration.
+  // Does the same for a number of loops. Calibration uses it.
   void Loops(CUstream stream, std::uint32_t loops) const;
-  // Writes the GPU's own clock, in ns, to the device address `where`. Of one GPU it is the same for all
-  // processes.
+  // Writes the GPU's own clock, in ns, to the device address `where`. All processes on one GPU see the same
+  // clock. On the software GPU it writes CLOCK_MONOTONIC.
   void Stamp(CUstream stream, CUdeviceptr where) const;
-  // One block that looks at the word until it is at or past `value`: what a stream's wait must not be like.
+  // Launches one block that reads the word until it is at or past `value`: a stream's wait must not behave
+  // like this.
   void Spin(CUstream stream, CUdeviceptr word, std::uint32_t value) const;
   void Synchronize(CUstream stream) const;
 
@@ -44,16 +47,17 @@ class RealGpu {
   double loops_per_ns_ = 0;
 };
 
-// fork() of a child that ends with its parent: one that waits for a GPU would wait for ever.
+// Forks a child that ends with its parent: a child that waits for a GPU would otherwise wait for ever.
 pid_t ForkTied();
 
 void SleepNs(std::int64_t ns);
 
-// Memory that this process and its children share and streams may use; never unmapped.
+// Returns memory that this process and its children share and that streams may use. It is never unmapped.
 void* SharedMemory(std::size_t bytes);
+// Registers host memory with the driver and returns its device address.
 CUdeviceptr Register(void* memory, std::size_t bytes);
 
-// A wait until the word is at or past `value`, or a write.
+// Return a wait until the word is at or past `value`, and a write of `value`.
 CUstreamBatchMemOpParams WaitOp(CUdeviceptr word, std::uint32_t value);
 CUstreamBatchMemOpParams WriteOp(CUdeviceptr word, std::uint32_t value);
 void Enqueue(CUstream stream, CUstreamBatchMemOpParams* ops, unsigned count);

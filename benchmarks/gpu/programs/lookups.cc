@@ -9,7 +9,7 @@
 namespace crossover::bench {
 namespace {
 
-// A function's exported name, and the name, version and flags under which cuGetProcAddress has it.
+// Holds a function's exported name, and the name, version and flags under which cuGetProcAddress has it.
 struct Entry {
   const char* symbol;
   const char* name;
@@ -44,7 +44,7 @@ using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriv
 
 }  // namespace
 
-// Known bad: a look-up by name alone, as by somebody who ignores versions, finds another function.
+// Known bad: a look-up by name alone, which ignores versions, finds another function.
 int Lookups(Arguments) {
   Check(Cuda().cuInit(0), "cuInit");
   void* library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -1,5 +1,5 @@
-// A neighbour: computes kernel after kernel and notes when each was over, until its standard input ends or
-// the driver says no.
+// Plays a neighbour: computes kernel after kernel and notes when each was over, until its standard input
+// ends or the driver returns an error.
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// NCCL as a program finds it: libnccl.so.2 at run time. Every failure is fatal and named.
+// Loads NCCL as a program finds it: libnccl.so.2 at run time. Every failure ends the program and names
+// itself.
 #pragma once
 
 #include "simgpu/nccl/nccl.h"
@@ -14,7 +15,9 @@ struct Nccl {
   decltype(&::ncclGetLastError) get_last_error;
 };
 
+// Returns NCCL's functions. The first call loads the library.
 const Nccl& TheNccl();
+// Ends the program with NCCL's error text unless `result` is ncclSuccess.
 void CheckNccl(ncclResult_t result, const char* what);
 
 }  // namespace crossover::bench

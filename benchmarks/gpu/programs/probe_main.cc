@@ -1,4 +1,4 @@
-// One question to the driver at a time, answered with one JSON line. Exit code 2: wrong arguments.
+// Asks the driver one question at a time and answers with one JSON line. Exit code 2: wrong arguments.
 #include <cstdio>
 #include <string_view>
 

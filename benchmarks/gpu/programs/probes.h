@@ -1,4 +1,4 @@
-// The probes of gpu_probe: each prints one JSON line and returns the exit code.
+// Declares the probes of gpu_probe. Each prints one JSON line and returns the exit code.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Streams may share hardware queues: which of them stand still behind one that waits for a word.
+// Tells which streams stand still behind one that waits for a word: streams may share hardware queues.
 #include <cstdio>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 
 bool Done(CUstream stream) { return Cuda().cuStreamQuery(stream) == CUDA_SUCCESS; }
 
-// How many have not come to their end a while after everything that may run has run.
+// Returns how many streams have not come to their end 300 ms later, when all that may run has run.
 int Standing(const std::vector<CUstream>& streams) {
   const std::int64_t end = base::MonotonicNs() + 300 * base::kNsPerMs;
   int standing = 0;
@@ -34,7 +34,7 @@ int Queues(Arguments arguments) {
   std::vector<CUstream> streams;
   for (std::int64_t i = Argument("STREAMS", arguments[0], 1, 256); i > 0; --i)
     streams.push_back(gpu.NewStream());
-  for (const CUstream stream : streams) gpu.Work(stream, 1000);  // so that each has its queue
+  for (const CUstream stream : streams) gpu.Work(stream, 1000);  // this gives each stream its queue
   for (const CUstream stream : streams) gpu.Synchronize(stream);
 
   auto wait = WaitOp(address, 1);

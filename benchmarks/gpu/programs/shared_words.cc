@@ -20,7 +20,7 @@ constexpr std::size_t kBytes = 4096;
   std::exit(1);
 }
 
-// One message, perhaps with a descriptor.
+// Sends one message, with a descriptor where `fd` is not negative. Ends the program on errors.
 void Pass(int socket, const void* bytes, std::size_t size, int fd) {
   const std::span<const int> fds(&fd, fd >= 0 ? 1 : 0);
   if (base::SendWithDescriptors(socket, bytes, size, fds, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
@@ -113,7 +113,7 @@ CUdeviceptr SharedWords(Home home, int client, int socket, std::uint32_t* host, 
     case Home::kIpc:
       return ByIpc(client, socket);
     default:
-      host[0] = 0;  // both store the same before either begins
+      host[0] = 0;  // both clients store the same values before either begins
       host[1] = 0;
       return host_on_device;
   }

@@ -1,5 +1,5 @@
-// A word that the streams of two processes pass on to each other: how long a hop takes, with nobody else in
-// it.
+// Measures how long one hop takes of a word that the streams of two processes pass on to each other, with
+// no other process involved.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ struct Shared {
   std::int64_t began, ended;
 };
 
-// Streams do all of it: side 0 says k, side 1 answers k.
+// Passes the word with streams alone: side 0 writes k, side 1 answers k.
 void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool first,
                   std::uint32_t rounds) {
   for (std::uint32_t k = 1; k <= rounds; ++k) {
@@ -34,7 +34,8 @@ void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool
   }
 }
 
-// Known bad: the host waits for its stream, looks at the word now and then, and stores the answer.
+// Passes the word in a known-bad way: the host waits for its stream, reads the word every 200 us, and
+// stores the answer.
 void PassByHost(const RealGpu& gpu, Shared* shared, int side, std::uint32_t rounds) {
   for (std::uint32_t k = 1; k <= rounds; ++k) {
     gpu.Work(gpu.stream(), 1);

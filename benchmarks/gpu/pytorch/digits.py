@@ -1,4 +1,6 @@
-"""The digits of examples/data: 1,438 images to learn from, 359 held out. 8 x 8 pixels of 0 to 16, and a label."""
+"""Loads the digits of examples/data: 1,438 images to learn from, 359 held out. An image has 8 x 8 pixels of 0 to 16,
+and a label.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,7 @@ LEARNED = 1438
 
 
 def load(device):
-    """((images, labels) to learn from, (images, labels) held out)."""
+    """Returns ((images, labels) to learn from, (images, labels) held out)."""
     rows = [[float(word) for word in line.split(",")] for line in FILE.read_text(encoding="utf-8").splitlines()
             if line and line[0].isdigit()]
     table = torch.tensor(rows, device=device)

@@ -1,5 +1,6 @@
-"""features.py NAME: a few steps of one rank with one feature of PyTorch; prints a digest of what was computed. NCCL is
-the machine's own."""
+"""features.py NAME runs a few steps of one rank with one feature of PyTorch, and prints a digest of the results. NCCL
+is the machine's own.
+"""
 
 import json
 import os
@@ -74,7 +75,7 @@ def profiled(device):
 
 
 def graphed(device):
-    """A graph of compute alone, replayed."""
+    """Replays a graph of compute alone, and returns a digest of its output."""
     weights, inputs = torch.randn(256, 256, device=device), torch.randn(64, 256, device=device)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

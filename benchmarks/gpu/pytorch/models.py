@@ -1,4 +1,4 @@
-"""The networks, written out in plain PyTorch: a bare machine may have no torchvision and no transformers."""
+"""Defines the networks in plain PyTorch: a bare machine may have no torchvision and no transformers."""
 
 import torch
 from torch import nn
@@ -63,7 +63,7 @@ class Layer(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """GPT-2 small."""
+    """Implements GPT-2 small."""
 
     def __init__(self, words=50257, width=768, heads=12, layers=12, length=512):
         super().__init__()
@@ -78,7 +78,7 @@ class Gpt2(nn.Module):
 
 
 def small_cnn(classes=10):
-    """For 8 x 8 digits. Without pooling by maxima, whose gradient is not deterministic on a GPU."""
+    """Returns a network for 8 x 8 digits. It has no max pooling, whose gradient is not deterministic on a GPU."""
     return nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, 2, padding=1), nn.ReLU(),
                          nn.Flatten(), nn.Linear(64 * 16, 128), nn.ReLU(), nn.Linear(128, classes))
 
@@ -88,7 +88,7 @@ def make(name):
 
 
 def batch_for(name, size, device):
-    """Inputs and targets, made up once."""
+    """Returns made-up inputs and targets. A job makes them once."""
     if name == "gpt2":
         tokens = torch.randint(0, 50257, (size, 512), device=device)
         return tokens, tokens.roll(-1, 1)

@@ -1,5 +1,6 @@
-"""DistributedDataParallel as its tutorial has it: a network, made-up data, SGD. Steps when told to on its standard
-input, as gpu_job does: "go", then "stop"."""
+"""Trains with DistributedDataParallel as its tutorial does: a network, made-up data, SGD. Its standard input tells it
+when to step, as with gpu_job: "go", then "stop".
+"""
 
 import argparse
 import json
@@ -16,7 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def word(waits):
-    """One line of the standard input; "" where none has come and nobody waits; "end" at its end."""
+    """Returns one line of the standard input, or "end" at its end. Returns "" where no line has come and `waits` is
+    false."""
     if not waits and not select.select([sys.stdin], [], [], 0)[0]:
         return ""
     line = sys.stdin.readline()
@@ -24,7 +26,7 @@ def word(waits):
 
 
 class Ends:
-    """When each step was over, noted by a host that is one step ahead."""
+    """Notes when each step was over, on a host that is one step ahead."""
 
     def __init__(self, device):
         self.cuda, self.before, self.ns = device.type == "cuda", None, []
@@ -77,7 +79,7 @@ def main():
         optimizer.step()
         ends.enqueued()
 
-    for _ in range(3):  # buckets are rebuilt, kernels loaded
+    for _ in range(3):  # PyTorch rebuilds its buckets and loads kernels
         step()
     ends.take()
     print(json.dumps({"ready": True}), flush=True)

@@ -1,5 +1,5 @@
-"""with_peers.py SCRIPT ARGUMENTS...: runs an unmodified script as rank 0 of two, where rank 1 has no program
-(simgpu/nccl/peers.h): somebody must connect to the rendezvous store in its name, and that is all it takes."""
+"""Runs an unmodified script as rank 0 of two, where rank 1 has no program (simgpu/nccl/peers.h). A client must connect
+to the rendezvous store in rank 1's name, and no more is needed. Usage: with_peers.py SCRIPT ARGUMENTS..."""
 
 import os
 import runpy

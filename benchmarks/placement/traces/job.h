@@ -1,4 +1,4 @@
-// Jobs as all readers of traces give them. Plain data.
+// Holds jobs as all readers of traces give them. Plain data.
 #pragma once
 
 #include <array>
@@ -7,9 +7,10 @@
 
 namespace crossover::benchmarks {
 
-// Seconds. `stage`: what an iteration needs of the loader and CPU, of the GPU, and of the network.
+// Holds a job; times are in seconds. `stage` is what an iteration needs of the loader and CPU, of the GPU,
+// and of the network.
 struct Job {
-  int id = 0;  // of its own in a trace
+  int id = 0;  // unique in a trace
   int gpus = 0;
   std::string model;
   double submit_s = 0;
@@ -19,12 +20,12 @@ struct Job {
   double length_s() const { return iterations * iteration_s; }
 };
 
-inline constexpr int kMostGpus = 100'000;  // of a job
+inline constexpr int kMostGpus = 100'000;  // per job
 
-// In order of submission.
+// Holds the jobs of a trace, in order of submission.
 struct Trace {
   std::vector<Job> jobs;
-  int left_out = 0;  // of those asked for: the reader says which it cannot use
+  int left_out = 0;  // jobs that were asked for but that the reader cannot use; its header says which
 };
 
 }  // namespace crossover::benchmarks

@@ -1,8 +1,8 @@
-// Muri's traces (github.com/Rivendile/Muri, simulator/trace-data and cluster_exp/trace-data): CSV with a
-// header.
+// Reads Muri's traces (github.com/Rivendile/Muri, simulator/trace-data and cluster_exp/trace-data). They
+// are CSV with a header.
 //
-// From the file, all of it: GPUs, model, submission, iterations, the iteration alone, and the time of each
-// stage.
+// The file gives all that a job needs: GPUs, model, submission, iterations, the iteration alone, and the
+// time of each stage.
 #pragma once
 
 #include <istream>
@@ -12,7 +12,7 @@
 
 namespace crossover::benchmarks {
 
-// Errors: table.h. `file`: as they call it.
+// Parses a trace. Errors are those of table.h. `file` is its name in errors.
 Trace ParseMuri(std::istream& text, const std::string& file);
 
 }  // namespace crossover::benchmarks

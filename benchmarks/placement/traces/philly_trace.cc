@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kHour = 3600, kShortest = 60, kMostGpuTime = 1000 * kHour;
 
-// "2017-10-09 07:01:55" in seconds since 1970.
+// Parses a time such as "2017-10-09 07:01:55" into seconds since 1970.
 double SecondsOf(const Row& row, const std::string& name) {
   using std::chrono::day, std::chrono::month, std::chrono::year;
   const std::string& text = row.Text(name);

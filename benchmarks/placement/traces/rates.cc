@@ -18,7 +18,7 @@ using simdjson::dom::object;
   throw std::runtime_error(where + ": " + std::string(allowed) + " is needed");
 }
 
-// As an error has it: one line, and not too long.
+// Returns a key as errors show it: one line, and not too long.
 std::string Shown(std::string_view key) {
   std::string shown(key.substr(0, 60));
   std::ranges::replace_if(
@@ -32,7 +32,7 @@ object ObjectOf(const element& value, const std::string& where) {
   return found;
 }
 
-// ('MODEL', GPUS), as Python prints such a pair.
+// Parses ('MODEL', GPUS), as Python prints such a pair.
 std::pair<std::string, int> KeyOf(std::string_view key, const std::string& where) {
   constexpr std::string_view kBegin = "('", kBetween = "', ";
   const std::size_t between = key.rfind(kBetween);

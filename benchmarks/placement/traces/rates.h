@@ -1,8 +1,8 @@
-// How fast jobs go alone: Gavel's measurements (github.com/stanford-futuredata/gavel, *_throughputs.json).
+// Reads how fast jobs go alone: Gavel's measurements (github.com/stanford-futuredata/gavel,
+// *_throughputs.json).
 //
-// JSON: kind of GPU -> "('MODEL', GPUS)" -> what runs beside it -> steps per second. Only what goes beside
-// nothing
-// ("null") is read; 0 there means that it was not measured.
+// JSON: kind of GPU -> "('MODEL', GPUS)" -> what runs beside it -> steps per second. Only rates with nothing
+// beside the job ("null") are read. 0 there means that it was not measured.
 #pragma once
 
 #include <map>
@@ -12,10 +12,11 @@
 
 namespace crossover::benchmarks {
 
-// Steps per second by model and GPU count.
+// Holds steps per second by model and GPU count.
 using Rates = std::map<std::pair<std::string, int>, double>;
 
-// Of one kind of GPU, such as "v100". std::runtime_error names `file`, key, value and what is allowed.
+// Parses the rates of one kind of GPU, such as "v100". Throws std::runtime_error that names `file`, key,
+// value and what is allowed.
 Rates ParseRates(std::string_view json, const std::string& file, const std::string& kind);
 
 }  // namespace crossover::benchmarks

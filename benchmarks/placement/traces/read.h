@@ -1,4 +1,4 @@
-// A trace of any of the formats, from its files.
+// Reads a trace of any of the formats from its files.
 #pragma once
 
 #include <set>
@@ -14,10 +14,10 @@ struct Source {
   std::string throughputs{};         // gavel: the file of rates
   std::string gpu = "v100";          // gavel: the kind of GPU whose rates hold
   std::string placements{};          // philly: the directory of simulator_traces_MODEL_placements.csv
-  std::set<std::string> clusters{};  // philly: of which jobs are taken; empty: of all
+  std::set<std::string> clusters{};  // philly: clusters whose jobs are taken; empty: all
 };
 
-// Throws std::runtime_error: as table.h has it; also for a trace without a job that can be used.
+// Throws std::runtime_error as table.h describes, and for a trace without a job that can be used.
 Trace ReadTrace(const Source& source);
 
 }  // namespace crossover::benchmarks

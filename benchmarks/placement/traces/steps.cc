@@ -11,7 +11,7 @@ namespace {
 constexpr char kFull = '4';
 constexpr std::size_t kMostNodes = 16;
 
-// 0: not packed.
+// Returns the GPUs of a packed placement, or 0 where the placement is not packed.
 int PackedGpus(const Row& row) {
   const std::string& placement = row.Text("placement");
   const auto is_count = [](char c) { return c >= '1' && c <= kFull; };
@@ -27,7 +27,7 @@ int PackedGpus(const Row& row) {
 
 std::map<int, Step> ParseSteps(std::istream& text, const std::string& file, int batch) {
   std::map<int, Step> steps;
-  std::map<int, int> distances;  // of the batch taken from the one asked for
+  std::map<int, int> distances;  // between the batch taken and the one asked for
   EachRow(text, file, ',', {}, [&](const Row& row) {
     const int gpus = PackedGpus(row);
     const int distance = std::abs(row.Whole("local_bsz", 1) - batch);

@@ -11,7 +11,7 @@
 namespace crossover::benchmarks {
 namespace {
 
-constexpr std::size_t kMostShown = 60;  // of a value, in an error
+constexpr std::size_t kMostShown = 60;  // characters of a value in an error
 
 std::vector<std::string> Cells(const std::string& line, char between) {
   std::vector<std::string> cells(1);
@@ -31,7 +31,7 @@ std::string Shown(double value) {
   return text.str();
 }
 
-// The whole text as a number; false where it is none.
+// Reads the whole text as a number. Returns false where it is none.
 bool Read(const std::string& text, double* value) {
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, *value);

@@ -1,4 +1,4 @@
-// Lines of a file in columns that have names. Whatever is wrong is a std::runtime_error that names file,
+// Reads lines of a file in columns that have names. Every error is a std::runtime_error that names file,
 // line, column, value and what is allowed.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace crossover::benchmarks {
 
 class Row {
  public:
-  // `where`: file and line.
+  // `where` is the file and line, for errors.
   Row(std::string where, const std::vector<std::string>& names, std::vector<std::string> cells);
 
   int line() const { return line_; }
-  // Not empty.
+  // The accessors throw where the column is missing or its value is empty or out of range.
   const std::string& Text(const std::string& name) const;
   double Number(const std::string& name, double least, double most = 1e15) const;
   int Whole(const std::string& name, int least, int most = 1'000'000'000) const;
@@ -33,10 +33,12 @@ class Row {
   int line_ = 0;
 };
 
-// Passes on each line that is not empty. Without `names` the first line has them. `file`: as errors call it.
+// Calls `take` for each line that is not empty. Without `names` the first line has them. `file` is its name
+// in errors.
 void EachRow(std::istream& text, const std::string& file, char between, std::vector<std::string> names,
              const std::function<void(const Row&)>& take);
 
+// Opens a file for reading. Throws where it cannot be read or is empty.
 std::ifstream Opened(const std::string& path);
 
 }  // namespace crossover::benchmarks
