@@ -8,54 +8,57 @@
 namespace crossover::turn {
 namespace {
 
-// Lengths, in iterations of the first job. Each way runs unmeasured for a quarter of a round's length first,
-// and for kDisturbed at least: that is what a change of ways disturbs.
+// These lengths count iterations of the first job. A block first runs unmeasured for a quarter of its length,
+// and for kDisturbed at least, because a change of ways disturbs the jobs for so long.
 constexpr std::uint32_t kFirstRound = 8;
 constexpr std::uint32_t kLastRound = 16;
 constexpr std::uint32_t kDisturbed = 4;
 constexpr std::uint32_t kWindow = 32;     // in which the chosen way is measured
-constexpr std::uint32_t kLongest = 1024;  // of any of these, where another job's iterations are longer
+constexpr std::uint32_t kLongest = 1024;  // of any block, where another job's iterations are longer
 constexpr double kLeastOfEach = 4;  // iterations of each job that are measured, or the block becomes longer
-// What was measured of a way before counts as so many iterations at most, beside a look and beside a window.
+// Old measurements of a way count as so many iterations at most: kBefore beside those of a look, kRemembered
+// beside those of a window.
 constexpr double kBefore = 256;
 constexpr double kRemembered = 256;
-// Looks are apart by a power of four, so that GPUs that measure costs differently seldom choose different
-// ones. What a look costs is at most this part of the time until the next one: where the look has changed
-// something, and where it has not.
+// A look costs at most this part of the time until the next look: kCostAtFirst where it has changed
+// something, kCost where it has not. Looks are apart by powers of four, so that GPUs that measure costs
+// differently seldom choose different distances.
 constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
-// The first look begins at a multiple of kMeeting, when jobs have taken turns for so many iterations or for
-// so long. Until then the policy learns what they need, and turns are measured. The look may cost something
-// by then.
+constexpr std::uint32_t kLater = 1024;
+// The first look begins at a multiple of kMeeting, when the jobs have taken turns for kFirstLook iterations
+// or for kFirstLookAfter. Until then the policy learns what the jobs need, and turns are measured. By then
+// the look may cost something.
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
 constexpr Time kFirstLookAfter = 2'400'000'000;
-constexpr std::uint32_t kLater = 1024;
-// What jobs take alone is measured in the looks that begin at such multiples: at the finest ones where one
-// after the other may be the best way, at the coarsest ones when it is known of all jobs. To have jobs alone
-// costs most where they share well: at the rate 2 as much as 8 iterations.
+// Looks that begin at these multiples measure what jobs take alone: at kAloneSoon where one after the other
+// may be the best way, at kAloneLater where the jobs gain more, at kAloneEach once it is known of all jobs.
+// Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8 iterations.
 constexpr std::uint32_t kAloneSoon = 128;
 constexpr std::uint32_t kAloneLater = 1024;
 constexpr std::uint32_t kAloneEach = 4096;
-// What the turns show of jobs is less wrong than this: at a higher rate one after the other is not the best.
+// At a higher rate one after the other is not the best way, for the rates that turns show are less wrong than
+// that.
 constexpr double kAloneMatters = 1.12;
 
-// Each job is alone for as many iterations as last for kSolo when shared, or not at all where one of them
-// lasts for kLongestSolo: the others would wait for too long, and what the turns show of such a job is sharp
-// enough.
+// Each job is alone for the iterations that last kSolo when shared. No job is alone whose shared iteration
+// lasts longer than kLongestSolo: the others would wait for too long, and its turns show well enough what it
+// takes.
 constexpr Time kSolo = 50'000'000;
 constexpr Time kLongestSolo = 100'000'000;
 constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
+// The error of a mean of n iterations counts for 1 + kFew / n of it.
 constexpr double kFew = 4;
-constexpr double kSurely = 4;  // in what makes the guard look out of turn
-// A job has changed whose iterations take so much longer or shorter than when the way was chosen.
+constexpr double kSurely = 4;  // standard errors that make the guard look out of turn
+// A job counts as changed when its iterations differ by this part from those at the time of the choice.
 constexpr double kChanged = 0.2;
 
-// The least power of two, from `least` on, of iterations of this length that last for `wanted`.
+// Returns the least power of two, from `least` on, of iterations of `length` that last for `wanted`.
 std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
   std::uint32_t iterations = least;
   while (iterations < kMostIterations && iterations * length < wanted) iterations *= 2;
@@ -63,7 +66,8 @@ std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
 
-// A job whose number does not change for so long, and for so many of its steps, does not count without turns.
+// A job does not count its iterations without turns when its number has stood still for kStands, and for
+// kStandsFor of its steps.
 constexpr Time kStands = 2'000'000'000;
 constexpr Time kStandsFor = 16;
 constexpr std::uint32_t kMostStood = 8;
@@ -127,8 +131,8 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   known_ = true;
 }
 
-// Whether some job's number has stood still for long without turns. A job whose turns end at gaps counts its
-// iterations by its turns: without them a look at side by side never ends.
+// Returns whether some job's number has stood still for long without turns. A job whose turns end at gaps
+// counts its iterations by its turns: without turns a look at side by side never ends.
 bool Guard::Stands(std::span<const Job> jobs, Time now) const {
   if (WayNow() == Way::kTurns) return false;
   return std::any_of(jobs.begin(), jobs.end(), [this, now](const Job& job) {
@@ -138,7 +142,7 @@ bool Guard::Stands(std::span<const Job> jobs, Time now) const {
   });
 }
 
-// Goes back to turns. Each of several such looks in a row comes twice as late.
+// Goes back to turns. Each of several such looks in a row makes the next one come twice as late.
 void Guard::GiveUp(Time now) {
   stood_ = std::min<std::uint32_t>(stood_ + 1, kMostStood);
   spacing_ = kLater << stood_;
@@ -149,7 +153,7 @@ void Guard::GiveUp(Time now) {
   Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
 }
 
-// From one step to the next, where the present one has come to its end. `before`: the first job's iteration
+// Goes on to the next step where the present one has come to its end. `before` is the first job's iteration
 // at the last call.
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
@@ -178,7 +182,7 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   }
 }
 
-// Measures turns until the first look, over as many of the last iterations as a window has.
+// Begins to measure turns for the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
   anew_ = true;
@@ -188,18 +192,18 @@ void Guard::Meet(Time now) {
   from_ = until_ - kWindow;
 }
 
-// A block by turns has been measured when it has ended; one side by side follows.
+// Ends a block by turns when it has been measured for long enough. A block side by side follows.
 void Guard::EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now) {
   if (!Ended(jobs)) return;
-  // Nothing more is learned of them side by side.
+  // Side by side, nothing more is learned of a job whose iteration alone is not known yet.
   if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
     return Enter(Step::kTurns, until_, kFirstRound, now);
   EndBlock(jobs, Way::kTurns);
   Enter(Step::kSideBySide, until_, length, now);
 }
 
-// `base`: the iteration at which it begins on all GPUs, for they see numbers change at different times: the
-// present one or one shortly before it.
+// Begins a step. `base` is the iteration at which the step begins on all GPUs, which see the numbers change
+// at different times: it is the present iteration, or one shortly before it.
 void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now) {
   Count(now);
   step_ = step;
@@ -212,7 +216,8 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   until_ = from_ + length;
 }
 
-// Whether the present block has been measured for long enough; longer where some job's iterations are longer.
+// Returns whether the present block has been measured for long enough. Where another job's iterations are
+// longer, the block becomes longer.
 bool Guard::Ended(std::span<const Job> jobs) {
   if (!Reached(iteration_, until_)) return false;
   const bool all = std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) {
@@ -238,18 +243,18 @@ void Guard::BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, 
   for (Time& spent : spent_) spent = 0;
   const bool alone = look == Look::kAlone || look == Look::kBoth || look == Look::kAnewAndAlone;
   if (alone && exclusive_) return Enter(Step::kAlone, base, kFirstRound, now);
-  // Other GPUs may measure what jobs take alone first.
+  // The other GPUs may first measure what jobs take alone.
   const bool others = exclusive_ && base % kAloneSoon == 0;
   Enter(Step::kTurns, others ? BehindAlone(jobs, base) : base, kFirstRound, now);
 }
 
-// The iteration at which what was begun at `base` goes on behind a measurement of the jobs alone: the first
-// job has had its iterations, and a few that its host had queued.
+// Returns the iteration at which a look that began at `base` goes on when the jobs have been alone: by then
+// the first job has had its iterations, and a few more that its host had queued.
 std::uint32_t Guard::BehindAlone(std::span<const Job> jobs, std::uint32_t base) const {
   return base + kDisturbed + SoloOf(jobs[0].slot);
 }
 
-// What was measured of the way before counts as far as it agrees with what is measured now.
+// Adds the block to the meters of a way. Older measurements of the way are dropped where they contradict it.
 void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   Meters& meters = meter_[Index(way)];
   const Rate before = RateOf(jobs, meters);
@@ -269,8 +274,9 @@ void Guard::EndRound(std::span<const Job> jobs, Time now) {
   EndLook(jobs, now);
 }
 
-// Each job in its turn; the first half of its slice, which the one before disturbs, is not counted, and
-// neither is what its host, which runs ahead, counts in the next one's.
+// Measures each job while it is alone. The first half of a job's slice does not count, because the job before
+// disturbs it. Iterations that its host counts during the next job's slice do not count either: hosts run
+// ahead.
 void Guard::EndAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const std::uint32_t slice = SoloOf(job.slot);
@@ -293,7 +299,7 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
   Enter(Step::kTurns, until_, length_, now);
 }
 
-// Between the ways as they were measured before, now that it is known what the jobs take alone.
+// Chooses between the ways as they were measured before, now that it is known what the jobs take alone.
 void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
@@ -327,7 +333,7 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   Settle(settled_, now);
 }
 
-// What the look has cost, beside the way that it chose.
+// Counts and returns the time that the look has cost, measured against the way that it chose.
 Time Guard::AddCost() {
   double cost = 0;
   for (const Way other : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
@@ -340,7 +346,7 @@ Time Guard::AddCost() {
   return static_cast<Time>(cost);
 }
 
-// How long what the look has found lasts. `before`: the way that was chosen until then.
+// Sets the distance to the next look. `before` is the way that was chosen until now.
 void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
   const bool agreed = !anew_ && settled_ == before;
   const Time step =
@@ -392,7 +398,7 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
   until_ = AlignUp(iteration_ + 1, kWindow);
 }
 
-// Whether some job's iterations are of another length than when the way was chosen.
+// Returns whether some job's iterations have another length than at the time of the choice.
 bool Guard::HasChanged(std::span<const Job> jobs) const {
   return std::any_of(jobs.begin(), jobs.end(), [this](const Job& job) {
     const StepMeter& found = block_[job.slot];
@@ -403,7 +409,7 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
   });
 }
 
-// A look that is not due yet. Each of several in a row waits for twice as long.
+// Begins a look that is not due yet. Each of several such looks in a row waits for twice as long.
 void Guard::LookAgain(std::span<const Job> jobs, Time now) {
   const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
   if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, until_, kWindow, now);
@@ -416,18 +422,18 @@ void Guard::Count(Time now) {
   spent_[Index(WayNow())] += now - entered_;
 }
 
-// Whether a multiple lies between the iteration seen before and the present one.
+// Returns whether a multiple of `multiple` lies behind `before` and not behind the present iteration.
 bool Guard::Passed(std::uint32_t before, std::uint32_t multiple) const {
   return multiple != 0 && iteration_ / multiple != before / multiple;
 }
 
-// Of which multiple of iterations the looks are that measure what jobs take alone.
+// Returns the multiple of iterations at which looks measure what jobs take alone.
 std::uint32_t Guard::AloneEvery(std::span<const Job> jobs) const {
   if (AloneIsKnown(jobs)) return kAloneEach;
   return rate(settled_) < kAloneMatters ? kAloneSoon : kAloneLater;
 }
 
-// Of all jobs of which it can be.
+// Returns whether it is known what the jobs take alone, of all jobs that can be alone.
 bool Guard::AloneIsKnown(std::span<const Job> jobs) const {
   return std::all_of(jobs.begin(), jobs.end(),
                      [this](const Job& job) { return alone_[job.slot] > 0 || SoloOf(job.slot) == 0; });
@@ -458,8 +464,8 @@ Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
   return rate;
 }
 
-// The job that has had the fewest slices, counted from where all began: GPUs that see the same iterations
-// name the same one, whatever they saw before.
+// Returns the job that has had the fewest slices since all began. GPUs that see the same iterations name the
+// same job, whatever they saw before.
 SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;

@@ -1,32 +1,34 @@
-// Chooses which way the jobs of a GPU share it: by turns, side by side, or exclusively, in slices of whole
-// iterations.
+// Chooses the way in which the jobs of a GPU share it (turn/ways.h): by turns, side by side, or one after the
+// other in slices of whole iterations.
 //
 // Turns pay where a job communicates. Where kernels of two jobs gain by running at once, side by side may pay
-// more; where neither pays, one job after the other is the best. None of this can be known beforehand. So the
-// guard looks: soon after jobs have met, and again and again, it lets them run by turns and side by side for
-// a few iterations each, and compares the rates. A rate is the sum over the jobs of alone / step: one job
-// after the other has 1.
+// more. Where neither pays, one job after the other is the best way. The guard cannot know this beforehand,
+// so it looks: soon after the jobs have met, and again and again, it lets them run in each way for a few
+// iterations and compares the rates.
 //
-// A look is a sequence of rounds. Each runs by turns, then side by side, for as many iterations as the round
-// is long. Where the difference is larger than its noise the look ends; else a round of twice the length
-// follows. So the clearly better way wins within two dozen iterations, and only ways that differ little are
-// compared for longer. What jobs take alone is measured early in the same manner, and now and then
-// again: each has the GPU for itself for a few iterations. From then on the third way is compared with too.
+// A look is a sequence of rounds. A round runs by turns, then side by side, for a number of iterations each.
+// The look ends when the difference is larger than its noise; else a longer round follows. So the clearly
+// better way wins within two dozen iterations, and only ways that differ little are compared for longer. Some
+// looks also measure what the jobs take alone: each job has the GPU for itself for a few iterations. From
+// then on the third way takes part in the choice.
 //
-// The next look comes when it may cost its part of the time again, and at once where a job's iterations have
-// become longer or shorter, or the chosen way gives less than the other one gave.
+// The next look comes when it may cost its part of the time again. It comes earlier where a job's iterations
+// have become longer or shorter, or where the chosen way gives less than the other way gave.
 //
-// All GPUs of a job must change ways together, and no message tells them to. So everything is counted in
-// iterations of the first job by name, which all its ranks number alike; looks begin at multiples of powers
-// of two; and what is compared is times of whole jobs, which all GPUs see alike. Each round has both ways in
-// the same order, whatever the GPU has chosen before: GPUs that chose differently see both ways as they are
-// when all GPUs go the same way. Jobs of GPUs that chose differently are slower than the look has promised.
-// All GPUs see that, and take the way that is agreed on beforehand: turns, or side by side in time-slices.
+// All GPUs of a job must change ways together, and they exchange no message. Therefore:
+// - All lengths count iterations of the first job by name, which all its ranks number alike.
+// - Looks begin at multiples of powers of two, and each block begins where the block before ends by
+// agreement.
+// - The guard compares the times of whole jobs, which all GPUs see alike.
+// - Each round has both ways in the same order, whatever the GPU chose before. So GPUs that chose differently
+//   see each way as it is when all GPUs take it.
+// GPUs that choose different ways are slower than the look has promised. All GPUs see that, and go to the way
+// that is fixed beforehand: turns, or side by side in time-slices.
 //
 // A job whose turns end at gaps counts its iterations by its turns, so without turns its number stands still.
-// The guard goes back to turns then, and looks again late.
+// The guard then goes back to turns, and looks again late.
 //
-// Pure: time comes in. Not thread-safe. Trivially copyable.
+// The guard is pure: the caller passes the time. It is not thread-safe, and it is trivially copyable.
 #pragma once
 
 #include <array>
@@ -41,7 +43,7 @@ namespace crossover::turn {
 
 class Guard {
  public:
-  // One job, as it stands.
+  // A Job is one job of the GPU, as it is at the time of a call.
   struct Job {
     SlotIndex slot = kNobody;
     std::uint32_t iteration = 0;  // its number, the same on all ranks
@@ -52,38 +54,41 @@ class Guard {
     SlotIndex owner = kNobody;  // kExclusive: the job that has the GPU
   };
 
-  // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
+  // Returns what the jobs do from now on. REQUIRES: `jobs` has two jobs at least, in the order of their
+  // gangs' names, and they are those of the last call, unless Reset() was called since.
   Plan Advance(std::span<const Job> jobs, Time now);
-  // Begins anew, except for what is known of jobs alone.
+  // Forgets everything but what the jobs take alone.
   void Reset();
-  // The same jobs do not share for a while: keeps what was found, and breaks off what is being measured.
+  // Says that the same jobs do not share for a while. Keeps what was found, and breaks off what is being
+  // measured.
   void Pause();
-  // Another job has the slot from now on.
+  // Says that another job has the slot from now on.
   void Forget(SlotIndex slot) { alone_[slot] = 0; }
-  // Off where jobs cannot run one after the other (in time-slices, where a turn lasts until all ranks have
-  // come to its end). Turns are then kept only where they are worth something.
+  // Sets whether jobs can run one after the other. They cannot in time-slices, where a turn lasts until all
+  // ranks have come to its end. Turns are then kept only where they are worth something.
   void set_exclusive(bool on) { exclusive_ = on; }
 
   Way settled() const { return settled_; }  // what the last look has chosen
-  // Whether a look is under way.
+  // Returns whether a look is under way.
   bool trying() const { return step_ == Step::kTurns || step_ == Step::kSideBySide || step_ == Step::kAlone; }
-  // Rates as they were last measured, 0 while unknown, and when the last look ended.
+  // Return the rate as it was last measured, 0 while unknown, and the time at which the last look ended.
   double rate(Way way) const { return rate_[Index(way)]; }
   Time tried_at() const { return tried_at_; }
-  // How long looks have run in another way than the one that they chose, and what that has cost: the time in
-  // which the chosen way would have done the same work less.
+  // looked() returns how long looks have run in other ways than the one that they chose. lost() returns what
+  // that has cost: so much less time the chosen way would have needed for the same work.
   Time looked() const { return looked_; }
   Time lost() const { return lost_; }
-  // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
+  // Returns what an iteration of a client takes alone, as it was measured last, or kNever.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
-  // Of how many iterations it is the mean.
+  // Returns of how many iterations alone() is the mean.
   std::uint32_t alone_over(SlotIndex slot) const { return slot < kMaxSlots ? alone_over_[slot] : 0; }
+  // Returns when alone() was measured, or kNever.
   Time alone_at(SlotIndex slot) const { return alone(slot) == kNever ? kNever : alone_at_[slot]; }
 
  private:
   enum class Step : std::uint8_t { kMeeting, kSettled, kAlone, kTurns, kSideBySide };
-  // What a look measures: the ways, what jobs take alone, or both; or, where nothing counts that was measured
-  // before, all anew.
+  // A look measures the ways, what the jobs take alone, or both. A look that begins anew uses nothing that
+  // was measured before.
   enum class Look : std::uint8_t { kWays, kAlone, kBoth, kAnew, kAnewAndAlone };
   using Meters = std::array<StepMeter, kMaxSlots>;
   static constexpr int Index(Way way) { return static_cast<int>(way); }

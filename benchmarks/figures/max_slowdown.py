@@ -51,7 +51,7 @@ class _Outcome:
 
     @property
     def known(self):
-        """Whether a known schedule keeps both caps, at what a hand-over costs in the rule that ships."""
+        """Tells whether a known schedule keeps both caps, at the cost of a hand-over in the rule that ships."""
         jobs = [(shape.compute_ms, shape.exposed_ms) for shape in self.shapes]
         return schedules.margin(jobs, [shape.max_slowdown for shape in self.shapes], _HAND_OVER_MS) >= 1
 
