@@ -12,8 +12,8 @@ _MIXES = 100
 
 
 def step_beside(own, other, hand_over_ms):
-    """Returns the mean iteration of `own` in ms where `other` always goes before it: `other` runs as if alone, and `own`
-    computes while `other` is away, less a hand-over each time. Infinite where nothing is left."""
+    """Returns the mean iteration of `own` in ms where `other` always goes before it. `other` runs as if alone, and
+    `own` computes while `other` is away, less a hand-over each time. Infinite where nothing is left."""
     compute, away = own
     begin, period = other[0] + hand_over_ms, sum(other)
     free = period - begin
@@ -45,8 +45,8 @@ def points(jobs, hand_over_ms):
 
 
 def margin(jobs, caps, hand_over_ms=0.0):
-    """By how much both jobs can be faster than their caps on slowdown ask: 1 or more where a known schedule, or a mix of
-    two, keeps both caps."""
+    """Returns by how much both jobs can be faster than their caps on slowdown ask. The value is 1 or more where a known
+    schedule, or a mix of two, keeps both caps."""
     known = points(jobs, hand_over_ms)
     best = 0.0
     for one in known:

@@ -217,9 +217,7 @@ bool IsWholeAfterAll(const Desk& desk, GangRecord& gang) {
 
 }  // namespace
 
-std::string Beginning(const std::string& message) {
-  return std::string(text::Cut(message, kMostOfAMessage));
-}
+std::string Beginning(const std::string& message) { return std::string(text::Cut(message, kMostOfAMessage)); }
 
 void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words) {
   Exclusion& exclusion = gang.excluded[node];

@@ -90,8 +90,8 @@ std::string Unlike(const Pod& first, const Pod& other) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {
-      return std::string(key) + ": \"" + std::string(b == nullptr ? "" : text::Cut(*b, 64)) + "\" of " + other.name +
-             " is not allowed: " + first.name + " of the same gang has \"" +
+      return std::string(key) + ": \"" + std::string(b == nullptr ? "" : text::Cut(*b, 64)) + "\" of " +
+             other.name + " is not allowed: " + first.name + " of the same gang has \"" +
              std::string(a == nullptr ? "" : text::Cut(*a, 64)) + "\"";
     }
   }

@@ -202,9 +202,9 @@ bool MayLead(const Desk& desk, const placement::State& state, const std::string&
   });
 }
 
-// Marks GPUs as unusable that have less memory or fewer slots than a GPU of `mine`. If several users can share
-// a GPU of `mine`, GPUs that only one user can share are unusable, too. The gangs that share a GPU of `mine`
-// might not all fit on these.
+// Marks GPUs as unusable that have less memory or fewer slots than a GPU of `mine`. If several users can
+// share a GPU of `mine`, GPUs that only one user can share are unusable, too. The gangs that share a GPU of
+// `mine` might not all fit on these.
 void TakeOutLesser(const GpuSet& mine, placement::State* state) {
   placement::Gpu most;
   bool many_users = false;

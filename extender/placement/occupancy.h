@@ -1,9 +1,9 @@
 // Keeps which gangs are on which GPUs: a State, with indices instead of names, and what is planned on top of
 // it.
 //
-// Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set, because
-// a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone, unhealthy or on a
-// closed node. The gangs of a shut group stay, and no gang may join them.
+// Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set,
+// because a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone,
+// unhealthy or on a closed node. The gangs of a shut group stay, and no gang may join them.
 #pragma once
 
 #include <algorithm>
