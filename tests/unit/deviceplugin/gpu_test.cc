@@ -178,7 +178,7 @@ TEST_F(GpuTest, AHolderThatLeavesMakesRoomForTheWaiter) {
   Poll();
   EXPECT_FALSE(Enter(c, 1));
   gpu_->Leave(a, now_);
-  Poll(4);
+  Poll(60);  // the first turn of these two is kept for b for a moment
   EXPECT_TRUE(Enter(c, 1));
   EXPECT_EQ(Slot(c).mode, CROSSOVER_MODE_GATE);
   EXPECT_FALSE(turn::AtOrPast(Slot(b).gate, turn::FirstStretch(1)));
@@ -448,7 +448,7 @@ class GuardedGpuTest : public GpuTest {
 };
 
 TEST_F(GuardedGpuTest, JobsThatRunBetterSideBySideAreLet) {
-  Run(600);
+  Run(1200);
   EXPECT_GE(observer_.stats.trials, 1u);
   EXPECT_GE(observer_.Count(EventKind::kMeasure), 2u) << "what each takes alone";
   EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_OBSERVE);
