@@ -52,11 +52,12 @@ class Case:
         return round(PLANTED / (1 - PLANTED) * self.shape.compute_ms * 1e3)
 
 
-# The floors are halfway between the shipped library and the planted fault, by the kept figures. eta plain_0.6 is
-# 0.9928 to 0.9966 (results/eta.jsonl); 5% less is 0.943 to 0.947. With hand-overs of 5%, jobs with m/c = 0.02 that
-# take turns reach 0.97 of one after the other. The guard's kept runs of such jobs reach 1.010 and more.
+# The floors are between the shipped library and the planted fault. Fifteen runs of eta gave 0.968 to 0.991: a look of
+# the guard falls into the iterations that count, and costs up to 2% of them. With the planted fault they gave 0.936 to
+# 0.941. With hand-overs of 5%, jobs with m/c = 0.02 that take turns reach 0.97 of one after the other. The guard's runs
+# of such jobs reach 1.03 and more.
 CASES = (
-    Case("eta", pairs.Shape(0.6, iterations=260), 0.968, alone=70, counted=0.75, late=False, control=("guard: on",),
+    Case("eta", pairs.Shape(0.6, iterations=260), 0.955, alone=70, counted=0.75, late=False, control=("guard: on",),
          of_bound=True),
     Case("guard", pairs.Shape(0.02, compute_ms=5.0, ranks=2, iterations=1450), 0.988, alone=250, counted=0.5,
          late=True, control=("guard: off",), of_bound=False),
