@@ -125,7 +125,7 @@ class Configuration(unittest.TestCase):
         # A key without a default is a comment, with a value and another comment. One such key has values below it.
         top = set(re.findall(r"^(?:# (?=[a-z_]+: \S+ +#|[a-z_]+:$))?([a-z_]+):", text, re.MULTILINE)) - _DAEMON_FIXED
         self.assertEqual(top, set(schema))
-        node = text[text.index("\nnode:"):text.index("\n# Nodes labelled")]
+        node = text[text.index("\nnode:"):text.index("\n# configurations:")]
         keys = set(re.findall(r"^  (?:# )?([a-z_]+):", node, re.MULTILINE)) - _NODE_FIXED
         self.assertEqual(keys, set(schema["node"]["properties"]))
 
