@@ -185,7 +185,6 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
 // Begins to measure turns for the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
-  anew_ = true;
   for (Time& spent : spent_) spent = 0;
   Enter(Step::kMeeting, iteration_, kFirstRound, now);
   until_ = AlignUp(iteration_ + kFirstLook, kMeeting);
@@ -231,18 +230,24 @@ bool Guard::Ended(std::span<const Job> jobs) {
 
 void Guard::BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now) {
   look_ = look;
-  anew_ = look == Look::kAnew || look == Look::kAnewAndAlone;
-  for (Meters& meters : meter_) {
-    if (anew_) meters = {};
-    if (look == Look::kAlone) continue;
-    for (StepMeter& meter : meters) meter.Fade(kBefore);
-  }
-  if (anew_) disappointed_ = false;
-  if (look != Look::kAlone) quiet_ = false;
-  if (look == Look::kWays || look == Look::kBoth) alarms_ = 0;
   for (Time& spent : spent_) spent = 0;
+  if (IsAnew()) {
+    for (Meters& meters : meter_) meters = {};
+    disappointed_ = false;
+  }
+  if (look != Look::kAlone) {
+    for (Meters& meters : meter_) {
+      for (StepMeter& meter : meters) meter.Fade(kBefore);
+    }
+    quiet_ = false;
+    if (!IsAnew()) alarms_ = 0;
+  }
   const bool alone = look == Look::kAlone || look == Look::kBoth || look == Look::kAnewAndAlone;
-  if (alone && exclusive_) return Enter(Step::kAlone, base, kFirstRound, now);
+  if (alone && exclusive_) {
+    Enter(Step::kAlone, base, kFirstRound, now);
+    until_ = BehindAlone(jobs, base);
+    return;
+  }
   // The other GPUs may first measure what jobs take alone.
   const bool others = exclusive_ && base % kAloneSoon == 0;
   Enter(Step::kTurns, others ? BehindAlone(jobs, base) : base, kFirstRound, now);
@@ -271,7 +276,7 @@ void Guard::EndRound(std::span<const Job> jobs, Time now) {
   rate_[Index(Way::kSideBySide)] = side.value;
   if (Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
     return Enter(Step::kTurns, until_, 2 * length_, now);
-  EndLook(jobs, now);
+  EndLook(jobs, turns, side, now);
 }
 
 // Measures each job while it is alone. The first half of a job's slice does not count, because the job before
@@ -294,7 +299,6 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
     alone_at_[job.slot] = now;
     alone_over_[job.slot] = static_cast<std::uint32_t>(block_[job.slot].iterations());
   }
-  until_ = BehindAlone(jobs, from_ - kDisturbed);
   if (look_ == Look::kAlone) return ChooseAgain(jobs, now);
   Enter(Step::kTurns, until_, length_, now);
 }
@@ -305,29 +309,29 @@ void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   if (turns.value > 0) rate_[Index(Way::kTurns)] = turns.value;
   if (side.value > 0) rate_[Index(Way::kSideBySide)] = side.value;
-  rate_[Index(Way::kExclusive)] = 1;
   const Way before = settled_;
-  settled_ = Choose(settled_, turns, side, exclusive_, AloneIsKnown(jobs));
-  Count(now);
-  entered_ = now;
-  AddCost();
+  Decide(jobs, turns, side, now);
   if (settled_ == before) return Enter(Step::kSettled, until_, kWindow, now);
   spacing_ = kLater / 4;
   Settle(settled_, now);
 }
 
-void Guard::EndLook(std::span<const Job> jobs, Time now) {
-  stood_ = 0;
-  const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
-  const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
+// Chooses a way by these rates. Counts and returns what the look has cost.
+Time Guard::Decide(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now) {
   rate_[Index(Way::kExclusive)] = exclusive_ ? 1 : 0;
-  const Way before = settled_;
   settled_ = Choose(settled_, turns, side, exclusive_, AloneIsKnown(jobs));
   Count(now);
   entered_ = now;
+  return AddCost();
+}
+
+void Guard::EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now) {
+  stood_ = 0;
+  const Way before = settled_;
+  const Time cost = Decide(jobs, turns, side, now);
   other_error_ = (settled_ == Way::kTurns ? side : turns).error;
   open_ = Compare(turns, side) == Verdict::kOpen;
-  Space(jobs, AddCost(), before);
+  Space(jobs, cost, before);
   tried_at_ = now;
   looked_until_ = until_;
   Settle(settled_, now);
@@ -348,7 +352,7 @@ Time Guard::AddCost() {
 
 // Sets the distance to the next look. `before` is the way that was chosen until now.
 void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
-  const bool agreed = !anew_ && settled_ == before;
+  const bool agreed = !IsAnew() && settled_ == before;
   const Time step =
       settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
   const double apart =
@@ -359,7 +363,7 @@ void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
     return;
   }
   const std::uint32_t most = agreed ? kLater : kLater / 4;
-  spacing_ = agreed ? std::min(2 * spacing_, kLater) : anew_ ? kLater / 4 : kSoon;
+  spacing_ = agreed ? std::min(2 * spacing_, kLater) : IsAnew() ? kLater / 4 : kSoon;
   while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
 }
 

@@ -107,7 +107,8 @@ class Guard {
   void EndRound(std::span<const Job> jobs, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);
   void ChooseAgain(std::span<const Job> jobs, Time now);
-  void EndLook(std::span<const Job> jobs, Time now);
+  void EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);
+  Time Decide(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);
   Time AddCost();
   void Space(std::span<const Job> jobs, Time cost, Way before);
   void Settle(Way way, Time now);
@@ -124,6 +125,8 @@ class Guard {
   Time AloneOf(const Job& job) const { return alone_[job.slot] > 0 ? alone_[job.slot] : job.alone; }
   Rate RateOf(std::span<const Job> jobs, const Meters& meters) const;
   Way WayNow() const;
+  // Returns whether the look uses nothing that was measured before it.
+  bool IsAnew() const { return look_ == Look::kAnew || look_ == Look::kAnewAndAlone; }
 
   bool exclusive_ = true;
   Step step_ = Step::kMeeting;
@@ -142,7 +145,6 @@ class Guard {
   bool disappointed_ = false;           // by the way that the last look chose
   bool open_ = true;                    // the last look has not told the ways apart
   Look look_ = Look::kAnew;             // the last one that has begun
-  bool anew_ = true;                    // the look uses nothing that was measured before it
   bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   Time entered_ = kNever;               // the step

@@ -345,15 +345,12 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   if (first == kNever) return {};
 
   const Time close = first + window;
-  const auto arrival_of = [&](SlotIndex slot) {
-    if (rhythm_[slot].last().waiting()) return rhythm_[slot].arrived();
-    return begins ? first : Expected(slot, now, window);
-  };
   Wish wish;
   SlotIndex best_waiting = kNobody;
   for (SlotIndex slot : members) {
     const bool waiting = rhythm_[slot].last().waiting();
-    if (arrival_of(slot) > close) continue;
+    const Time expected = begins ? first : Expected(slot, now, window);
+    if ((waiting ? rhythm_[slot].arrived() : expected) > close) continue;
     if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
     if (waiting && (best_waiting == kNobody || Before(slot, best_waiting))) best_waiting = slot;
   }
