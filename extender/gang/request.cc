@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/annotations/ours.h"
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
-#include "common/text/cut.h"
 #include "extender/gang/containers.h"
 #include "extender/profiles/observed.h"
 
@@ -90,9 +90,11 @@ std::string Unlike(const Pod& first, const Pod& other) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {
-      return std::string(key) + ": \"" + std::string(b == nullptr ? "" : text::Cut(*b, 64)) + "\" of " +
-             other.name + " is not allowed: " + first.name + " of the same gang has \"" +
-             std::string(a == nullptr ? "" : text::Cut(*a, 64)) + "\"";
+      const auto shown = [](const std::string* value) {
+        return value == nullptr ? std::string() : annotations::Shown(*value);
+      };
+      return std::string(key) + ": \"" + shown(b) + "\" of " + other.name + " is not allowed: " + first.name +
+             " of the same gang has \"" + shown(a) + "\"";
     }
   }
   return "";
