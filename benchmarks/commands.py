@@ -134,7 +134,7 @@ def daemon_config(socket, trace, settings=()):
     """Returns the node daemon's configuration: where it listens, and where it writes its trace."""
     lines = ["socket:", f"  path: {socket}", f"trace_file: {trace}", *settings]
     if not any(line.startswith("profiles:") for line in settings):
-        # What one run learns must not help the next.
+        # The profiles that one run learns must not help the next run.
         lines.append("profiles: off")
     return "\n".join(lines) + "\n"
 

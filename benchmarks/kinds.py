@@ -30,8 +30,8 @@ def _one_of(words):
     return f"one of {', '.join(words)}", lambda value: value in words
 
 
-# What jobs that share GPUs must state, as processes or in a model: key -> (what is expected, whether the value is
-# that).
+# Jobs that share GPUs must state these keys, as processes or in a model: key -> (what is expected, whether the value
+# is that).
 OF_JOBS = {"jobs": _number(1, 64), "ranks": _number(1, 1024), "c_ms": _number(0, 1e6), "m_over_c": _number(0, 1000),
            "links": _one_of(_LINKS), "jitter": _number(0, 1), "kernel_sms": _number(1, 132),
            "co_run": _number(0.9, 1.4), "mode": _one_of(_MODES)}

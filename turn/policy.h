@@ -146,7 +146,7 @@ class Policy {
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
   Time Expected(SlotIndex slot, Time now, Time window) const;
-  // Whether turns begin: none of them has had one.
+  // Returns whether turns begin: no member has had a turn yet.
   bool Begins(SlotSet members) const;
 
   PolicySettings settings_;

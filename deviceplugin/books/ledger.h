@@ -38,8 +38,8 @@ class Ledger {
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now,
                   FigureSource source = FigureSource::kNvml);
   // Replaces the processes that are not registered (views.h). Nothing is learned of clients beside them.
-  // What such a client has learned since the last call is dropped, because the process may have come at any
-  // time since. Jobs beside processes that were found out are marked as disturbed.
+  // Drops the timings that such a client has learned since the last call, because the process may have come
+  // at any time since. Jobs beside processes that were found out are marked as disturbed.
   void NoteUnheard(Unheard unheard, turn::Time now);
 
   std::vector<GpuView> Gpus(turn::Time now, const ReadWords& read) const;  // by UUID

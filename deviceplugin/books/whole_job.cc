@@ -16,8 +16,8 @@ double QuantileOf(std::vector<double> values, double part) {
 }
 double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
-// What is estimated for ranks elsewhere may be wrong by this part of it. With 0.5, the stated errors in the
-// job model were three times the median of the real errors.
+// The estimate for ranks on other nodes may be wrong by this part of itself. With 0.5, the stated errors in
+// the job model were three times the median of the real errors.
 constexpr double kOfMissing = 0.25;
 
 double MeanOf(const std::vector<double>& values) {

@@ -1,7 +1,7 @@
 // Reads what a kube-scheduler asks its extenders and writes the answers: JSON of scheduler extender v1.
 //
-// Whatever the bytes, reading neither throws nor reads past their end. Names are views into the reader.
-// They are valid until it reads again or is destroyed.
+// Reading neither throws nor reads past the end of the bytes, whatever they are. Names are views into the
+// reader. They are valid until it reads again or is destroyed.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // Decides when a turn in which nothing runs is given back: at an input stall, a checkpoint or a pause.
 //
 // The owner tells it now and then how things stand. A gap between two launches is not taken for idleness.
-// How long a gap has to last depends on whether the job's turns have stalled lately. They do in every
+// The length that a gap needs depends on whether the job's turns have stalled lately. They do in every
 // iteration where a data loader cannot keep up. Pure; not thread-safe.
 //
 // Some turns last until their collectives have ended. If one rank gives such a turn back in the middle,

@@ -17,9 +17,9 @@ using constants::kMostPieceBytes;
 using constants::kMostPieces;
 using constants::kPieceSeconds;
 using constants::kWholeBelow;
-// What a link will have served within this time counts as served. It is about the time of a wake-up, so no
-// thread sleeps for less. The receiver's link starts late by the travel time of the announcement, and costs
-// no wake-up of its own. The link still serves one piece after the other, so the time never adds up. A
+// The bytes that a link serves within this time count as served already. It is about the time of a wake-up,
+// so no thread sleeps for less. The receiver's link starts late by the travel time of the announcement, and
+// costs no wake-up of its own. The link still serves one piece after the other, so the time never adds up. A
 // collective is over when the links have served all of it, so no collective is faster than its links.
 constexpr Nanos kTolerance = constants::kLinkTolerance;
 

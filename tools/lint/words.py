@@ -18,7 +18,7 @@ import tree
 
 KEPT = tree.ROOT / "tools/lint/words.json"
 C_FAMILY = (".cc", ".h", ".c", ".cu", ".proto", ".S")
-# A first sentence that begins so is part of a sentence that nobody wrote, unless it asks a question.
+# A first sentence that begins with one of these words is a part of a sentence, unless it asks a question.
 OPENERS = frozenset("what whether of who whose which whom whoever whatever how".split())
 VAGUE = re.compile(r"\b(nobody|whoever|whom|somebody|anybody)\b", re.IGNORECASE)
 # "X is allowed" in a message, where "expected X, got Y" tells more.

@@ -1,7 +1,7 @@
 """Restarts the daemons of a cluster that end unasked, as an init system does. A scheduler, for example, ends when it
 loses its Lease, and on a busy machine it does.
 
-What a test ends through Processes, the test starts again itself, except within `reviving`. The end of a part of
+A test that ends a part through Processes starts it again itself, except within `reviving`. The end of a part of
 Crossover is reported all the same: `check` fails for it, even once it runs again.
 """
 

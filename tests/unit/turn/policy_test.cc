@@ -211,7 +211,7 @@ TEST(Policy, AnOwnerThatIsUsuallyAwayForLongerIsWaitedForForAsLong) {
   EXPECT_EQ(policy.Want(kBoth, 190 * kMs + 1).slot, 1u);
 }
 
-// An iteration of two turns: after the first the client comes back before anybody else.
+// An iteration of two turns: after the first the client comes back before the other client.
 class TwoTurnsTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -60,7 +60,7 @@ TEST(SimulateTest, EveryPolicyEndsEveryJob) {
 
 // These figures are calculated by hand. 0 and 1 take 10 s to start and 1015 s on all GPUs. Then the two of
 // 4 GPUs run beside each other, of which the longer takes 10 s and 406 s. Then comes the one of 16 GPUs.
-// What a start takes only shows where something happens before the job's end: so it is in Muri's simulator.
+// The time of a start shows only where something happens before the job's end, as in Muri's simulator.
 TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
   const Outcome outcome = Of(MakeFifo(kTwo), 1);
   EXPECT_EQ(outcome.jobs.front().job->id, 0);
