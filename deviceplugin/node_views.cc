@@ -115,7 +115,7 @@ std::optional<GpuNode> NodeServices::Report() {
                  .maintenance = wishes.maintenance,
                  .sharing = std::string(Name(sharing.choice.sharing)),
                  .sharing_reason = sharing.choice.reason,
-                 .mps_multi_user = sharing.mps.multi_user,
+                 .mps_multi_user = sharing.mps.options.multi_user,
                  .mps_served = sharing.served,
                  .gpus = {},
                  .requested = RequestedBy(around_.pods->All()),

@@ -12,6 +12,8 @@ from benchmarks.gpu.figures import HANDOVER_P99_US, HANDOVER_US, YES, Goal, figu
 from benchmarks.gpu.rig import Mps
 
 _NOBODY = 65534
+# Options that make one MPS server serve all users. Drivers of CUDA 12 know the first one alone; newer ones know -M.
+_EVERY_USER = ("-multiuser-server", "-M")
 
 
 @contextlib.contextmanager
@@ -159,16 +161,18 @@ def users(rig):
     """Measures item (j): whether cuInit of a second user under one MPS daemon returns, and when."""
     if os.getuid() != 0:
         raise Cannot("needs root, to be two users")
-    for case, flags in (("one_user", ()), ("multi_user", ("-M",))):
+    for case, options in (("one_user", ((),)), ("multi_user", tuple((option,) for option in _EVERY_USER))):
         directory = rig.fresh("mps")
         for path in (rig.work, directory):
             path.chmod(0o755)
         state = {"SIMGPU_STATE": rig.fresh("shared") / "state"} if rig.software else {}
         if state:
             state["SIMGPU_STATE"].parent.chmod(0o777)
-        with Mps(rig, directory, *flags) as mps, children.Program(
+        with contextlib.ExitStack() as stack:
+            mps = _first_that_starts(stack, [Mps(rig, directory, *flags) for flags in options])
+            first = stack.enter_context(children.Program(
                 [rig.program("gpu_probe"), "loop", 1000], rig.environment(**mps.environment, **state),
-                directory / "first.log") as first:
+                directory / "first.log"))
             (directory / "pipe").chmod(0o755)
             first.hear(30)
             began = time.monotonic()
@@ -179,6 +183,14 @@ def users(rig):
                 value, why = None, str(reason)
         yield shown("gpu_second_user_s", case, value, "s until it computes", "a process of user 0 computes",
                     refused=why)
+
+
+def _first_that_starts(stack, choices):
+    """Enters the first context that can be entered, and returns what it yields. Raises Cannot where none can be."""
+    for choice in choices[:-1]:
+        with contextlib.suppress(Cannot):
+            return stack.enter_context(choice)
+    return stack.enter_context(choices[-1])
 
 
 def _become_nobody():

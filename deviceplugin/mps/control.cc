@@ -1,5 +1,7 @@
 #include "deviceplugin/mps/control.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "common/files/read_file.h"
@@ -26,7 +28,55 @@ std::optional<uid_t> UidIn(const std::string& status) {
   return uid;
 }
 
+// The spellings of the option that makes one server serve all users. Drivers of CUDA 12 take the first one
+// alone, those of CUDA 13 take -M too, and the last two belong to protocol 3.
+constexpr std::array<std::string_view, 5> kMultiUser = {"-multiuser-server", "--multiuser-server", "-M", "-m",
+                                                        "--multiuser"};
+constexpr std::string_view kProtocolVariable = "CUDA_MPS_PROTOCOL_VERSION=";
+
+// Returns the entries of `text`, each of which ends with a zero byte. The last one may lack it.
+std::vector<std::string_view> Entries(std::string_view text) {
+  std::vector<std::string_view> entries;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    entries.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return entries;
+}
+
+// Sets `protocol` to the number in `text`. A text that is not a number changes nothing.
+void ReadProtocol(std::string_view text, int* protocol) {
+  int number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) *protocol = number;
+}
+
+// Returns what follows `prefix` in `text`, or nothing if `text` does not begin with it.
+std::optional<std::string_view> After(std::string_view prefix, std::string_view text) {
+  if (text.substr(0, prefix.size()) != prefix) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
 }  // namespace
+
+MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environment) {
+  MpsOptions options;
+  const std::vector<std::string_view> words = Entries(arguments);
+  for (std::size_t i = 1; i < words.size(); ++i) {  // the first one is the program
+    const std::string_view word = words[i];
+    options.multi_user |= std::find(kMultiUser.begin(), kMultiUser.end(), word) != kMultiUser.end();
+    if ((word == "-p" || word == "--protocol") && i + 1 < words.size())
+      ReadProtocol(words[i + 1], &options.protocol);
+    for (const std::string_view prefix : {"-p", "--protocol="}) {
+      if (const auto number = After(prefix, word)) ReadProtocol(*number, &options.protocol);
+    }
+  }
+  for (const std::string_view entry : Entries(environment)) {  // it takes precedence over the arguments
+    if (const auto number = After(kProtocolVariable, entry)) ReadProtocol(*number, &options.protocol);
+  }
+  return options;
+}
 
 std::vector<pid_t> ParsePids(std::string_view lines) {
   std::vector<pid_t> pids;
@@ -50,12 +100,8 @@ MpsControl::State MpsControl::Look() const {
   if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
       UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
     return {};
-  // This holds the arguments of the process. A zero byte comes before and after each one.
-  const std::string arguments = std::string(1, '\0') + ReadOf(pids.front(), "cmdline");
-  using std::string_literals::operator""s;
-  const bool multi_user = arguments.find("\0-M\0"s) != std::string::npos ||
-                          arguments.find("\0--multiuser-server\0"s) != std::string::npos;
-  return {.alive = true, .multi_user = multi_user};
+  const pid_t pid = pids.front();
+  return {.alive = true, .options = ReadMpsOptions(ReadOf(pid, "cmdline"), ReadOf(pid, "environ"))};
 }
 
 std::optional<std::string> MpsControl::Ask(const std::string& command) const {

@@ -15,6 +15,20 @@ namespace crossover::deviceplugin {
 // Returns the process IDs in `lines`, one per line. Skips lines that are not process IDs. Pure.
 std::vector<pid_t> ParsePids(std::string_view lines);
 
+inline constexpr int kMpsProtocol = 2;  // the protocol with the commands that MpsControl sends
+
+// An MpsOptions holds what a control daemon was started to do.
+struct MpsOptions {
+  bool multi_user = false;      // it serves all users at the same time
+  int protocol = kMpsProtocol;  // 3 has other commands
+
+  friend bool operator==(const MpsOptions&, const MpsOptions&) = default;
+};
+// Reads the options of a control daemon from the arguments and the environment of its process. A zero byte
+// ends each entry, as in /proc/PID/cmdline and /proc/PID/environ. An option that is not known changes
+// nothing. Pure.
+MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environment);
+
 class MpsControl {
  public:
   struct Settings {
@@ -25,8 +39,8 @@ class MpsControl {
   explicit MpsControl(Settings settings) : settings_(std::move(settings)) {}
 
   struct State {
-    bool alive = false;       // the control daemon runs
-    bool multi_user = false;  // it serves all users at the same time
+    bool alive = false;  // the control daemon runs
+    MpsOptions options{};
   };
   // Returns the state of the control daemon, from its PID file and /proc. Does not run the client program.
   State Look() const;

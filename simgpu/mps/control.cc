@@ -1,6 +1,9 @@
 // Acts as nvidia-cuda-mps-control for software GPUs:
 //
-//     nvidia-cuda-mps-control -f [-M]     runs the control daemon; -M: one server for all users
+//     nvidia-cuda-mps-control -f [-multiuser-server]
+//                                         runs the control daemon; -multiuser-server: one server for all users
+//     nvidia-cuda-mps-control -d [-multiuser-server]
+//                                         the same in the background
 //     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
 //                                         get_server_list,
 //                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit,
@@ -8,10 +11,12 @@
 //                                         set_default_active_thread_percentage PERCENTAGE,
 //                                         set_active_thread_percentage SERVER PERCENTAGE
 //
+// It refuses any other option, as the program of the driver 555 does: that one does not know -M.
 // CUDA_MPS_PIPE_DIRECTORY names the directory of its socket. With SIMGPU_MPS_STRICT set, a client that is
 // killed ends the other clients of its server too, which may happen on real GPUs.
 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default percentage of the daemon. A server keeps the percentage
 // that it started with until set_active_thread_percentage changes it.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -28,6 +33,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simgpu/mps/protocol.h"
@@ -58,7 +64,6 @@ int Listen(const std::string& directory) {
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0)
     return -1;
   chmod(address.sun_path, 0666);
-  std::ofstream(directory + kPidFile) << getpid() << "\n";
   return fd;
 }
 
@@ -93,7 +98,19 @@ bool Accept(int listener, Servers* servers) {
   return stays;
 }
 
-int Serve(bool multi_user) {
+// Goes on in a child that belongs to no terminal. Returns the child's process ID in the parent, 0 in the
+// child, and -1 if there is no child.
+pid_t GoToBackground() {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setsid();
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+  return 0;
+}
+
+// Serves until the daemon is told to end. Returns the exit status.
+int Serve(bool multi_user, bool background) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, signal);
@@ -104,6 +121,8 @@ int Serve(bool multi_user) {
     std::fprintf(stderr, "nvidia-cuda-mps-control: %s: %s\n", Directory().c_str(), std::strerror(errno));
     return 1;
   }
+  if (const pid_t child = background ? GoToBackground() : 0; child != 0) return child > 0 ? 0 : 1;
+  std::ofstream(Directory() + kPidFile) << getpid();
   const char* text = std::getenv(kActiveThreadVariable);
   const int percentage = text == nullptr ? 100 : ReadPercentage(text);
   if (percentage == 0) {
@@ -152,11 +171,18 @@ int Ask() {
 }  // namespace simgpu::mps
 
 int main(int argc, char** argv) {
-  bool daemon = false;
+  bool foreground = false;
+  bool background = false;
   bool multi_user = false;
   for (int i = 1; i < argc; ++i) {
-    daemon |= std::strcmp(argv[i], "-f") == 0;
-    multi_user |= std::strcmp(argv[i], "-M") == 0;
+    const std::string_view option = argv[i];
+    foreground |= option == "-f";
+    background |= option == "-d";
+    multi_user |= option == "-multiuser-server";
+    if (option == "-f" || option == "-d" || option == "-multiuser-server") continue;
+    std::fprintf(stderr, "nvidia-cuda-mps-control: %s: expected -d, -f or -multiuser-server\n", argv[i]);
+    return 1;
   }
-  return daemon ? simgpu::mps::Serve(multi_user) : simgpu::mps::Ask();
+  if (!foreground && !background) return simgpu::mps::Ask();
+  return simgpu::mps::Serve(multi_user, background);
 }

@@ -20,14 +20,17 @@ _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernet
 _NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # makes a program log that it ran, and its arguments
 
 
-def started(mounted, refused="nothing"):
+def started(mounted, refused="nothing", values=(), unknown="nothing"):
     """Runs the script of the MPS container with stand-ins for its programs. Returns (the calls of the programs,
-    standard error). Mounts with the word `refused` in their arguments fail."""
-    container = pod_templates(objects("mps.enabled=true", "mps.shmSize=2g"))["crossover-mps"]["containers"][0]
+    standard error). Mounts with the word `refused` in their arguments fail, and so do control daemons with the option
+    `unknown`. `values` are of the chart."""
+    made = objects("mps.enabled=true", "mps.shmSize=2g", *values)
+    container = pod_templates(made)["crossover-mps"]["containers"][0]
     size = next(each["value"] for each in container["env"] if each["name"] == "SHM_SIZE")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        for name, then in (("mkdir", ""), ("grep", f"exit {0 if mounted else 1}"), ("nvidia-cuda-mps-control", _NOTE),
+        for name, then in (("mkdir", ""), ("grep", f"exit {0 if mounted else 1}"),
+                           ("nvidia-cuda-mps-control", f'{_NOTE}; case " $* " in *" {unknown} "*) exit 1; esac'),
                            ("mount", f'{_NOTE}; case "$*" in *{refused}*) exit 32; esac')):
             program = Path(folder) / name
             program.write_text(f"#!/bin/sh\n{then}\n", encoding="utf-8")
@@ -211,6 +214,15 @@ class Objects(unittest.TestCase):
         self.assertEqual(ran, [again, bound, starts])
         self.assertIn("cannot be made 2g (mps.shmSize)", said)
         self.assertEqual(started(mounted=True, refused="bind")[0], [again, bound], "the control: nothing starts")
+
+    def test_mps_serves_all_users_by_the_option_that_the_driver_knows(self):
+        def control(**more):
+            return [call for call in started(True, **more)[0] if call.startswith("nvidia-cuda-mps-control")]
+        every, program = {"values": ("mps.multiUser=true",)}, "nvidia-cuda-mps-control"
+        tried = f"{program} -d -multiuser-server"
+        self.assertEqual(control(**every), [tried, f"{program} ", f"{program} -f -multiuser-server"])
+        self.assertEqual(control(**every, unknown="-multiuser-server"), [tried, f"{program} -f -M"])
+        self.assertEqual(control(), [f"{program} -f"])
 
     def test_the_webhook_s_annotations(self):
         aks = {"admissions.enforcer/disabled": "true"}

@@ -106,6 +106,40 @@ TEST(MpsControlTest, Pids) {
   EXPECT_THAT(ParsePids(""), IsEmpty());
 }
 
+// Returns the entries as /proc has them: a zero byte ends each.
+std::string Entries(const std::vector<std::string>& entries) {
+  std::string text;
+  for (const std::string& entry : entries) text += entry + '\0';
+  return text;
+}
+
+TEST(MpsOptionsTest, KnowsAllSpellingsOfServingAllUsers) {
+  for (const char* spelling : {"-multiuser-server", "--multiuser-server", "-M", "-m", "--multiuser"}) {
+    EXPECT_TRUE(ReadMpsOptions(Entries({"nvidia-cuda-mps-control", "-f", spelling}), "").multi_user)
+        << spelling;
+    EXPECT_TRUE(ReadMpsOptions(Entries({"nvidia-cuda-mps-control", spelling, "-d"}), "").multi_user)
+        << spelling;
+  }
+  EXPECT_FALSE(ReadMpsOptions(Entries({"-M", "-f"}), "").multi_user) << "the name of the program";
+  EXPECT_FALSE(ReadMpsOptions(Entries({"x", "-Max", "multiuser", "-f"}), "").multi_user);
+  EXPECT_FALSE(ReadMpsOptions("", "").multi_user);
+  EXPECT_TRUE(ReadMpsOptions(std::string("x\0-M", 4), "").multi_user) << "the last entry has no end";
+}
+
+TEST(MpsOptionsTest, KnowsTheProtocol) {
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-d"}), Entries({"PATH=/bin"})).protocol, 2);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-d", "-p", "3"}), "").protocol, 3);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol", "3", "-d"}), "").protocol, 3);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p3"}), "").protocol, 3);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol=3"}), "").protocol, 3);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x"}), Entries({"A=b", "CUDA_MPS_PROTOCOL_VERSION=3"})).protocol, 3);
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p", "3"}), Entries({"CUDA_MPS_PROTOCOL_VERSION=2"})).protocol, 2)
+      << "the variable takes precedence";
+  for (const char* odd : {"-p", "-px", "--protocol=", "--protocol"})
+    EXPECT_EQ(ReadMpsOptions(Entries({"x", odd}), "").protocol, 2) << odd;
+  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p", "3x"}), "").protocol, 2);
+}
+
 TEST(MpsControlTest, WhereThereIsNoneNothingIsAlive) {
   const MpsControl control({.pipe_directory = "/nonexistent", .program = "/nonexistent"});
   EXPECT_FALSE(control.Look().alive);
