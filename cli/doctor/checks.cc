@@ -155,8 +155,9 @@ Finding Driver(const Facts& facts) {
 }
 
 Finding Mps(const Facts& facts) {
-  if (facts.mps.there) return Ok(facts.mps.control + " is there");
-  return Bad(Verdict::kWarn, facts.mps.control + " is not there: no MPS control daemon",
+  if (facts.mps.connect_errno == 0) return Ok(facts.mps.control + ": the control daemon listens");
+  return Bad(Verdict::kWarn,
+             facts.mps.control + ": no MPS control daemon: " + std::strerror(facts.mps.connect_errno),
              "without MPS kernels of two processes never run at once, and two jobs are as fast as one after "
              "the other, no "
              "faster (docs/design/0004-time-slices.md); start nvidia-cuda-mps-control -d");

@@ -47,8 +47,8 @@ struct DriverFacts {
 };
 
 struct MpsFacts {
-  std::string control;  // path of the control daemon's pipe
-  bool there = false;
+  std::string control;    // path of the control daemon's pipe
+  int connect_errno = 0;  // of a connection to it; 0: the control daemon listens
 };
 
 struct KernelFacts {

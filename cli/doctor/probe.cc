@@ -26,6 +26,7 @@
 #include "cli/run/self.h"
 #include "common/base/fd.h"
 #include "common/base/job_environment.h"
+#include "common/base/mps_pipe.h"
 #include "proto/crossover_node.pb.h"
 
 #ifndef SO_PEERPIDFD
@@ -165,7 +166,7 @@ DriverFacts LookAtDriver() {
 MpsFacts LookAtMps(const std::string& pipe_directory) {
   MpsFacts facts;
   facts.control = pipe_directory + "/control";
-  facts.there = access(facts.control.c_str(), F_OK) == 0;
+  facts.connect_errno = base::TryMpsPipe(pipe_directory.c_str());
   return facts;
 }
 
@@ -265,8 +266,8 @@ Facts Probe(const DoctorOptions& options) {
   facts.library = LookAtLibrary(options.library);
   facts.unreadable_preloads = UnreadablePreloads(facts.environment);
   facts.driver = LookAtDriver();
-  facts.mps = LookAtMps(Where("", facts.environment, "CUDA_MPS_PIPE_DIRECTORY", daemon.mps_pipe_directory(),
-                              "/tmp/nvidia-mps"));
+  facts.mps = LookAtMps(Where("", facts.environment, base::kMpsPipeVariable, daemon.mps_pipe_directory(),
+                              base::kDefaultMpsPipe));
   facts.kernel = LookAtKernel();
   return facts;
 }

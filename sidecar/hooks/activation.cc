@@ -12,6 +12,7 @@
 #include "common/base/optional_libc.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/hooks/library.h"
+#include "sidecar/hooks/mps.h"
 #include "sidecar/link/helper.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
@@ -43,20 +44,6 @@ void InChild() {
   helper.CloseInChild();
 }
 
-// Returns whether kernels of several processes run on the GPU side by side (MPS), so that one job's
-// collective and another's compute can (docs/design/0004-time-slices.md). Drivers before CUDA 12.4 do not
-// tell. For these the pipe of the MPS control daemon tells, which they look for too.
-bool RunsProcessesTogether(CUdevice gpu) {
-  int enabled = 0;
-  if (driver.DeviceGetAttribute != nullptr &&
-      driver.DeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, gpu) == CUDA_SUCCESS)
-    return enabled != 0;
-  const char* directory = ::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  char control[4096];
-  snprintf(control, sizeof control, "%s/control", directory != nullptr ? directory : "/tmp/nvidia-mps");
-  return ::access(control, F_OK) == 0;
-}
-
 bool Start(CUcontext context, CUdevice gpu, int rank) {
   const session::Config& config = session::GetConfig();
   CUuuid uuid{};
@@ -69,7 +56,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.max_slowdown = config.max_slowdown;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
-  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(gpu));
+  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu));
   if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
   if (!base::AtFork(&InChild)) return false;
   helper.Start(&session::TheSession(), config.socket, hello);

@@ -28,31 +28,32 @@ int Connect(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return -1;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   close(fd);
   return -1;
 }
 
-bool Receive(int fd, char* byte) {
+// Receives a message of at most `room` bytes. Returns its size; 0 or less where none comes any more.
+ssize_t Receive(int fd, char* message, std::size_t room) {
   ssize_t got = 0;
-  do got = recv(fd, byte, 1, 0);
+  do got = recv(fd, message, room, 0);
   while (got < 0 && errno == EINTR);
-  return got == 1;
+  return got;
 }
 
 // Blocks until the daemon lets the process go on. Also receives the daemon's percentage.
 bool ReceiveGo(int fd) {
-  char byte = 0;
-  if (!Receive(fd, &byte) || byte != mps::kGo || !Receive(fd, &byte)) return false;
-  daemon_percentage = byte;
+  char message[2];
+  if (Receive(fd, message, sizeof message) != sizeof message || message[0] != mps::kGo) return false;
+  daemon_percentage = message[1];
   return true;
 }
 
 // Ends the process when its MPS server ends.
 [[noreturn]] void Watch(int fd) {
   char byte = 0;
-  Receive(fd, &byte);  // kEnd, or nothing because the connection is closed
+  Receive(fd, &byte, 1);  // kEnd, or nothing because the connection is closed
   std::fprintf(stderr, "simgpu: the MPS server has ended, and with it this client\n");
   _exit(1);
 }
@@ -72,9 +73,9 @@ bool ConnectToMps() {
     const char* directory = std::getenv(mps::kDirectoryVariable);
     const std::string path =
         std::string(directory != nullptr ? directory : mps::kDefaultDirectory) + "/control";
-    if (access(path.c_str(), F_OK) != 0) return;
     const int fd = Connect(path);
-    good = fd >= 0 && send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && ReceiveGo(fd);
+    if (fd < 0) return;
+    good = send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && ReceiveGo(fd);
     if (!good) return;
     connection = fd;
     std::atexit(SayBye);

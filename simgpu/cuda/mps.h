@@ -1,11 +1,12 @@
-// Makes the process a client of MPS. If there is a control daemon's pipe, cuInit asks the daemon for a
-// server and blocks while the server serves another user. The connection lasts until the process ends. If
-// the daemon ends it earlier, the process ends too, as a client whose server has died.
+// Makes the process a client of MPS. If a control daemon listens, cuInit asks it for a server and blocks
+// while the server serves another user. If none listens, the process goes on without MPS, as with a real
+// driver, even where a daemon left its socket behind. The connection lasts until the process ends. If the
+// daemon ends it earlier, the process ends too, as a client whose server has died.
 #pragma once
 
 namespace simgpu {
 
-// Connects once per process. Returns false if there is a pipe but no daemon answers. Thread-safe.
+// Connects once per process. Returns false if a daemon listens and gives no server. Thread-safe.
 bool ConnectToMps();
 
 // Returns how many SMs of a GPU of this node the process may use at once under MPS (see mps_limit.h).

@@ -1,7 +1,8 @@
 // Acts as nvidia-cuda-mps-control for software GPUs:
 //
 //     nvidia-cuda-mps-control -f [-multiuser-server]
-//                                         runs the control daemon; -multiuser-server: one server for all users
+//                                         runs the control daemon; -multiuser-server: one server for all
+//                                         users
 //     nvidia-cuda-mps-control -d [-multiuser-server]
 //                                         the same in the background
 //     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
@@ -43,6 +44,8 @@ namespace simgpu::mps {
 namespace {
 
 constexpr char kPidFile[] = "/nvidia-cuda-mps-control.pid";
+constexpr std::size_t kLongestCommand = 512;  // with the byte before it
+constexpr std::size_t kLongestAnswer = 65536;
 
 std::string Directory() {
   const char* directory = std::getenv(kDirectoryVariable);
@@ -60,17 +63,11 @@ int Listen(const std::string& directory) {
   mkdir(directory.c_str(), 0755);
   const sockaddr_un address = AddressOf(directory);
   unlink(address.sun_path);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0)
     return -1;
   chmod(address.sun_path, 0666);
   return fd;
-}
-
-std::string ReadLine(int fd) {
-  std::string line;
-  for (char byte = 0; recv(fd, &byte, 1, 0) == 1 && byte != '\n';) line += byte;
-  return line;
 }
 
 // Serves one new connection, of a client or of a command. Returns false if the daemon must end.
@@ -81,15 +78,16 @@ bool Accept(int listener, Servers* servers) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ucred peer{};
   socklen_t size = sizeof peer;
-  char kind = 0;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && recv(fd, &kind, 1, 0) == 1 &&
-      kind == kClient) {
+  char message[kLongestCommand];
+  const ssize_t got = recv(fd, message, sizeof message, 0);
+  const char kind = got > 0 ? message[0] : '\0';
+  if (kind == kClient && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
     servers->AddClient(fd, peer.pid, peer.uid);
     return true;
   }
   bool stays = true;
   if (kind == kCommand) {
-    const std::string line = ReadLine(fd);
+    const std::string line(message + 1, static_cast<std::size_t>(got) - 1);
     stays = line != "quit";
     const std::string answer = stays ? servers->Execute(line) : "";
     send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -153,15 +151,16 @@ int Serve(bool multi_user, bool background) {
 int Ask() {
   for (std::string line; std::getline(std::cin, line);) {
     const sockaddr_un address = AddressOf(Directory());
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
       std::fprintf(stderr, "Cannot find MPS control daemon process\n");
       return 1;
     }
-    line = kCommand + line + "\n";
+    line = kCommand + line.substr(0, kLongestCommand - 1);
     send(fd, line.data(), line.size(), MSG_NOSIGNAL);
-    char buffer[4096];
-    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) std::cout.write(buffer, got);
+    std::string answer(kLongestAnswer, '\0');
+    const ssize_t got = recv(fd, answer.data(), answer.size(), 0);
+    if (got > 0) std::cout.write(answer.data(), got);
     close(fd);
   }
   return 0;

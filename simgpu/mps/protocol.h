@@ -1,6 +1,6 @@
-// Declares the protocol of MPS's control daemon on its socket, PIPE_DIRECTORY/control. Messages are single
-// bytes, with three exceptions: kGo has a second byte, a command is a line, and the answer to a command
-// extends to the end of the connection.
+// Declares the protocol of MPS's control daemon on its socket, PIPE_DIRECTORY/control, which keeps messages
+// apart (SOCK_SEQPACKET), as NVIDIA's does. Messages are single bytes, with three exceptions: kGo has a
+// second byte, kCommand is followed by a line, and the answer to a command is one message of text.
 #pragma once
 
 namespace simgpu::mps {

@@ -14,6 +14,11 @@
 #include "simgpu/mps/protocol.h"
 
 namespace simgpu::mps {
+namespace {
+
+constexpr int kMostDescriptors = 1024;
+
+}  // namespace
 
 int ReadPercentage(const std::string& text) {
   const bool number =
@@ -74,6 +79,8 @@ pid_t Servers::StartServer(uid_t uid) {
     prctl(PR_SET_NAME, "nvidia-cuda-mps-server");
     if (setuid(uid) != 0) _exit(1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // after setuid(), because a change of the user clears it
+    // The daemon's socket and its clients' connections must end with the daemon.
+    for (int fd = STDERR_FILENO + 1; fd < kMostDescriptors; ++fd) close(fd);
     for (;;) pause();
   }
   servers_[server] = {uid, percentage_};

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -193,8 +194,12 @@ class Doctor(unittest.TestCase):
         node.await_top(all_in_mode("gate"))
         pipe = node.directory / "mps"
         pipe.mkdir()
-        (pipe / "control").touch()
-        checks = self.doctor(node, CUDA_MPS_PIPE_DIRECTORY=str(pipe), SIMGPU_MACHINE="1x1")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as mps:
+            mps.bind(str(pipe / "control"))
+            mps.listen()
+            checks = self.doctor(node, CUDA_MPS_PIPE_DIRECTORY=str(pipe), SIMGPU_MACHINE="1x1")
+        left_behind = self.doctor(node, CUDA_MPS_PIPE_DIRECTORY=str(pipe), SIMGPU_MACHINE="1x1")
+        self.assertEqual(left_behind["mps"]["verdict"], "warn")
         on_a_busy_machine = {"openings", "faults"}
         self.assertEqual(named(checks, "unknown", "warn", "fail") - on_a_busy_machine, set(), checks)
         self.assertEqual(checks["turns"]["seen"], "turns are taken on 2 GPUs")

@@ -276,6 +276,10 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(sms(""), "33", "a server keeps the percentage that it started with")
         self.assertEqual(ask(f"set_active_thread_percentage {ask('get_server_list').strip()} 50"), "")
         self.assertEqual(sms(""), "66")
+        daemon.kill()
+        daemon.wait()
+        self.assertTrue(os.path.exists(os.path.join(pipe, "control")))
+        self.assertEqual(sms(""), "132", "a socket that was left behind is no daemon")
 
     def test_collectives_may_wait_for_their_sms(self):
         """Beside a kernel that has the whole GPU and never ends, a collective begins at once or never."""

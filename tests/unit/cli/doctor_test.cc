@@ -48,7 +48,7 @@ Facts Healthy() {
   facts.library.file = facts.library.own = {.is_elf = true, .elf_class = ELFCLASS64, .machine = EM_X86_64};
   facts.library.tried = true;
   facts.driver = {.loaded = true, .error = "", .version = 13000};
-  facts.mps = {.control = "/tmp/nvidia-mps/control", .there = true};
+  facts.mps = {.control = "/tmp/nvidia-mps/control", .connect_errno = 0};
   facts.kernel = {
       .release = "6.6", .memfd_error = "", .robust_futex = true, .peer_pidfd = true, .membarrier = true};
   facts.daemon = HealthyDaemon();
@@ -157,7 +157,8 @@ std::vector<Fault> MachineFaults() {
        [](Facts* f) { f->library.complaint = "libfoo.so.1: cannot open shared object file"; }},
       {"driver", Verdict::kWarn, "no NVIDIA driver: not found",
        [](Facts* f) { f->driver = {.loaded = false, .error = "not found"}; }},
-      {"mps", Verdict::kWarn, "no MPS control daemon", [](Facts* f) { f->mps.there = false; }},
+      {"mps", Verdict::kWarn, "/tmp/nvidia-mps/control: no MPS control daemon: Connection refused",
+       [](Facts* f) { f->mps.connect_errno = ECONNREFUSED; }},
       {"memfd", Verdict::kFail, "sealing a memfd",
        [](Facts* f) { f->kernel.memfd_error = "sealing a memfd: Operation not permitted"; }},
       {"robust_futex", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.robust_futex = false; }},

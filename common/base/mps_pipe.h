@@ -1,0 +1,36 @@
+// Finds out whether a control daemon of MPS listens. Its socket stays behind when it ends, so that only a
+// connection tells.
+#pragma once
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace crossover::base {
+
+// NVIDIA's names of where the control daemon listens: the variable, and the directory if it is not set.
+inline constexpr char kMpsPipeVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
+inline constexpr char kDefaultMpsPipe[] = "/tmp/nvidia-mps";
+
+// Returns 0 if a control daemon of MPS listens in `directory`, or else the errno of why this process cannot
+// reach one: ENOENT or ECONNREFUSED where there is none. Connects, sends nothing and hangs up, which the
+// control daemon notes in its log. Neither blocks nor allocates.
+inline int TryMpsPipe(const char* directory) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = ::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) return ENAMETOOLONG;
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return errno;
+  const int error =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  ::close(fd);
+  // These two come from a process that has the socket: its queue is full, or it is of another type.
+  return error == EAGAIN || error == EPROTOTYPE ? 0 : error;
+}
+
+}  // namespace crossover::base
