@@ -30,6 +30,7 @@ void NodeServices::Round() {
   LimitTurns(kubelet.get(), pods);
   WithholdGpus(kubelet.get(), pods, choice);
   TellOfFaults();
+  if (kubelet) TellOfMps(*kubelet, pods, choice);
   TellOfSwitches(pods);
   for (const Pod& pod : misplaced) {
     if (evictor_.Evict(pod)) check_.NoteMadeAnew(pod);
@@ -146,6 +147,18 @@ void NodeServices::TellOfFaults() {
                   .note = "gpu " + uuid + ": " + fault});
   }
   faults_ = std::move(faults);
+}
+
+// Tells the pods under MPS that it takes no new clients: a program that begins in them meanwhile fails or
+// hangs.
+void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
+                             const SharingChoice& choice) {
+  std::set<kube::Event> events;
+  if (choice.sharing == Sharing::kMps) events = MpsNotices(pods, kubelet.handed_out, choice.withheld);
+  for (const kube::Event& event : events) {
+    if (!told_of_mps_.contains(event)) events_.Tell(event);
+  }
+  told_of_mps_ = std::move(events);
 }
 
 void NodeServices::TellOfSwitches(const std::vector<Pod>& pods) {

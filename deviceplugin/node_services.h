@@ -62,6 +62,7 @@ class NodeServices : public Companion {
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
   std::vector<std::string> Missing() override;
+  std::string MpsFault() override;
   int MetricsStatusFor(const std::string& authorization) override;
   void StopAsking() override { metrics_access_.Stop(); }
 
@@ -94,6 +95,7 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet, const std::vector<Pod>& pods);
   void OnJudged(const OccupantJudge::Verdicts& verdicts);
   void TellOfFaults();
+  void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
 
@@ -130,6 +132,7 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> faults_;            // of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // to pods
+  std::set<kube::Event> told_of_mps_;                    // to its clients
   JobTable jobs_;                                        // only on the publisher's thread
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these threads use the other members

@@ -28,6 +28,8 @@ std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
   return std::make_shared<NodeMetrics>([this] { return State(); });
 }
 
+std::string NodeServices::MpsFault() { return sharing_.state().fault; }
+
 std::vector<std::string> NodeServices::Missing() { return deviceplugin::Missing(State()); }
 
 NodeState NodeServices::State() const {
@@ -79,6 +81,7 @@ NodeState NodeServices::State() const {
   const SharingWatch::State sharing = sharing_.state();
   state.sharing = std::string(Name(sharing.choice.sharing));
   state.mps_alive = sharing.mps.alive;
+  state.mps_accepts = sharing.mps.alive && sharing.fault.empty();
   state.mps_terminated = sharing.terminated;
   state.maintenance = node_.wishes().maintenance;
   const ConfigFile::State config = around_.config->state();

@@ -98,13 +98,16 @@ int Serve(const Config& config, const Extras& extras) {
   }
   std::unique_ptr<ApiServer> api;
   if (!config.api_socket.empty()) {
+    std::function<std::string()> mps_fault;
+    if (companion != nullptr) mps_fault = [other = companion.get()] { return other->MpsFault(); };
     api = ApiServer::Start(config.api_socket,
                            {.books = &books,
                             .modes = &daemon,
                             .profiles = profiles.store.get(),
                             .version = CROSSOVER_VERSION,
                             .arbiter_socket = config.arbiter.socket.path,
-                            .mps_pipe_directory = extras.mps_pipe_directory},
+                            .mps_pipe_directory = extras.mps_pipe_directory,
+                            .mps_fault = std::move(mps_fault)},
                            &error);
     if (api == nullptr) return Fail(error);
     logging::Info("api on " + config.api_socket);

@@ -129,6 +129,14 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "nobody uses a GPU without a slot of it",
        "end that process: the daemon's log on that node names it",
        Strangers},
+      {"mps_takes_no_clients",
+       {"gpu_nodes"},
+       V::kFail,
+       "MPS takes new clients wherever its control daemon runs",
+       "in FAULT: delete the pods that the fault ended, and it recovers by itself; otherwise its own log "
+       "(pod "
+       "crossover-mps of that node) says why, and once no job is there that pod may be deleted",
+       MpsTakesNoClients},
       {"gpu_withheld",
        {"gpu_nodes"},
        V::kFail,

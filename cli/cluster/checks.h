@@ -44,6 +44,7 @@ Places RelabelledMetrics(const ClusterFacts& facts);
 Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
+Places MpsTakesNoClients(const ClusterFacts& facts);
 Places WithheldOtherwise(const ClusterFacts& facts);
 Places MissingPreload(const ClusterFacts& facts);
 Places SilentLibrary(const ClusterFacts& facts);

@@ -19,6 +19,7 @@ bool Has(const std::string& text, const char* words) { return text.find(words) !
 bool OfRival(const std::string& why) { return Has(why, base::kOtherPlugin); }
 bool OfStranger(const std::string& why) { return Has(why, base::kUsedByProcess); }
 bool OfMaintenance(const std::string& why) { return Has(why, base::kInMaintenance); }
+bool OfMps(const std::string& why) { return Has(why, base::kMpsTakesNone); }
 bool OfMissingLibrary(const std::string& why) { return Has(why, base::kLibraryMissing); }
 bool OfSilentLibrary(const std::string& why) { return Has(why, base::kLibrarySilent); }
 bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
@@ -72,9 +73,11 @@ Places Strangers(const ClusterFacts& facts) { return Where(facts, "withheld", Of
 
 Places WithheldOtherwise(const ClusterFacts& facts) {
   return Where(facts, "withheld", [](const std::string& why) {
-    return !OfRival(why) && !OfStranger(why) && !OfMaintenance(why);
+    return !OfRival(why) && !OfStranger(why) && !OfMaintenance(why) && !OfMps(why);
   });
 }
+
+Places MpsTakesNoClients(const ClusterFacts& facts) { return Where(facts, "withheld", OfMps); }
 
 Places MissingPreload(const ClusterFacts& facts) { return Where(facts, "noTurns", OfMissingLibrary); }
 Places SilentLibrary(const ClusterFacts& facts) { return Where(facts, "noTurns", OfSilentLibrary); }

@@ -155,6 +155,12 @@ Finding Driver(const Facts& facts) {
 }
 
 Finding Mps(const Facts& facts) {
+  if (!facts.mps.fault.empty()) {
+    return Bad(
+        Verdict::kFail, facts.mps.fault,
+        "nothing is given out until it takes clients again: end the jobs that a fault hit; what hangs or "
+        "cannot start says why in the control daemon's log");
+  }
   if (facts.mps.connect_errno == 0) return Ok(facts.mps.control + ": the control daemon listens");
   return Bad(Verdict::kWarn,
              facts.mps.control + ": no MPS control daemon: " + std::strerror(facts.mps.connect_errno),

@@ -49,6 +49,7 @@ struct DriverFacts {
 struct MpsFacts {
   std::string control;    // path of the control daemon's pipe
   int connect_errno = 0;  // of a connection to it; 0: the control daemon listens
+  std::string fault{};    // why it takes no new clients, as the node daemon knows
 };
 
 struct KernelFacts {

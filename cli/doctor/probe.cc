@@ -268,6 +268,7 @@ Facts Probe(const DoctorOptions& options) {
   facts.driver = LookAtDriver();
   facts.mps = LookAtMps(Where("", facts.environment, base::kMpsPipeVariable, daemon.mps_pipe_directory(),
                               base::kDefaultMpsPipe));
+  facts.mps.fault = daemon.mps_fault();
   facts.kernel = LookAtKernel();
   return facts;
 }

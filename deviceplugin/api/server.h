@@ -5,6 +5,7 @@
 // here, and no watcher delays another watcher or the books.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,8 @@ class ApiServer {
     std::string version;
     std::string arbiter_socket;
     std::string mps_pipe_directory{};  // empty: it is what the jobs say
+    // Returns why MPS takes no new clients, or "". Null: it is not known. Called by the threads that serve.
+    std::function<std::string()> mps_fault{};
   };
 
   // Starts to serve. Returns null on failure, with the reason in `error`.

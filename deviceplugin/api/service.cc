@@ -52,6 +52,8 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
   daemon->set_arbiter_socket(backend_.arbiter_socket);
   if (!backend_.mps_pipe_directory.empty()) daemon->set_mps_pipe_directory(backend_.mps_pipe_directory);
+  const std::string mps_fault = backend_.mps_fault ? backend_.mps_fault() : "";
+  if (!mps_fault.empty()) daemon->set_mps_fault(mps_fault);
   for (const GpuView& view : backend_.books->Gpus()) {
     const auto held = mode.limits.held.find(view.uuid);
     Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, response->add_gpus());

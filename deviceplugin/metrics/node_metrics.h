@@ -49,6 +49,7 @@ struct NodeState {
   arbiter::Policy mode = arbiter::Policy::kEnforce;        // the mode in force
   std::string sharing;                                     // mps, timeslice or exclusive
   bool mps_alive = false;
+  bool mps_accepts = false;          // it takes new clients, as far as is known
   std::uint64_t mps_terminated = 0;  // clients ended through MPS
   bool maintenance = false;
   bool config_valid = true;

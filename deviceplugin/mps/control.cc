@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 
 #include "common/files/read_file.h"
-#include "common/process/run.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -26,6 +26,22 @@ std::optional<uid_t> UidIn(const std::string& status) {
   const char* begin = status.data() + at + kKey.size();
   if (std::from_chars(begin, status.data() + status.size(), uid).ec != std::errc()) return std::nullopt;
   return uid;
+}
+
+// Returns the state of a process from the text of /proc/PID/stat, or X if there is none. The state follows
+// the name, which ends with the last parenthesis.
+char StateIn(const std::string& stat) {
+  const std::size_t at = stat.rfind(") ");
+  return at == std::string::npos || at + 2 >= stat.size() ? 'X' : stat[at + 2];
+}
+
+// Returns the first of the lines that is neither empty nor a process ID, or "".
+std::string FirstOddLine(const std::string& lines) {
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) {
+    if (!line.empty() && ParsePids(line).empty()) return line;
+  }
+  return "";
 }
 
 // The spellings of the option that makes one server serve all users. Drivers of CUDA 12 take the first one
@@ -104,22 +120,38 @@ MpsControl::State MpsControl::Look() const {
   return {.alive = true, .options = ReadMpsOptions(ReadOf(pid, "cmdline"), ReadOf(pid, "environ"))};
 }
 
+std::optional<process::Outcome> MpsControl::Run(const std::string& command) const {
+  return process::Run({settings_.program}, {{"CUDA_MPS_PIPE_DIRECTORY", settings_.pipe_directory}},
+                      command + "\n", kPatience);
+}
+
 std::optional<std::string> MpsControl::Ask(const std::string& command) const {
-  const auto outcome =
-      process::Run({settings_.program}, {{"CUDA_MPS_PIPE_DIRECTORY", settings_.pipe_directory}},
-                   command + "\n", kPatience);
+  const auto outcome = Run(command);
   if (!outcome || outcome->status != 0) return std::nullopt;
   return outcome->output;
 }
 
-std::optional<std::vector<MpsControl::Server>> MpsControl::Servers() const {
+std::optional<std::vector<MpsControl::Server>> MpsControl::Servers(std::string* odd) const {
   const auto lines = Ask("get_server_list");
   if (!lines) return std::nullopt;
+  if (odd != nullptr) *odd = FirstOddLine(*lines);
   std::vector<Server> servers;
   for (const pid_t pid : ParsePids(*lines)) {
-    if (const auto uid = UidIn(ReadOf(pid, "status"))) servers.push_back({pid, *uid});
+    const auto uid = UidIn(ReadOf(pid, "status"));
+    const char state = StateIn(ReadOf(pid, "stat"));
+    if (uid && state != 'Z' && state != 'X') servers.push_back({pid, *uid, state});
   }
   return servers;
+}
+
+std::optional<std::string> MpsControl::Status(pid_t server) const {
+  const auto outcome = Run("get_server_status " + std::to_string(server));
+  if (!outcome) return std::nullopt;
+  return outcome->output;
+}
+
+bool MpsControl::StartServer(uid_t uid) const {
+  return Ask("start_server -uid " + std::to_string(uid)).has_value();
 }
 
 std::optional<std::vector<pid_t>> MpsControl::Clients(pid_t server) const {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/process/run.h"
+
 namespace crossover::deviceplugin {
 
 // Returns the process IDs in `lines`, one per line. Skips lines that are not process IDs. Pure.
@@ -48,16 +50,26 @@ class MpsControl {
   struct Server {
     pid_t pid = 0;
     uid_t uid = 0;
+    char state = 'S';  // of the process, as /proc/PID/stat has it
   };
   // The functions below run the client program for at most two seconds. They return nullopt, or false, if
   // the control daemon does not answer.
-  std::optional<std::vector<Server>> Servers() const;
+  //
+  // Servers() leaves out processes that have ended. It sets `odd`, unless null, to the first line of the
+  // answer that is not a process ID, or to "".
+  std::optional<std::vector<Server>> Servers(std::string* odd = nullptr) const;
+  // Returns what the control daemon says of the server, in its own words, whatever the program's exit
+  // status is: an older one may not know the command.
+  std::optional<std::string> Status(pid_t server) const;
+  // Asks the control daemon for a server of the user. Whether it starts shows in Servers().
+  bool StartServer(uid_t uid) const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
   // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
   // client is gone.
   bool Terminate(pid_t server, pid_t client) const;
 
  private:
+  std::optional<process::Outcome> Run(const std::string& command) const;
   std::optional<std::string> Ask(const std::string& command) const;
 
   const Settings settings_;

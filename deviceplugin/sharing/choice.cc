@@ -25,11 +25,11 @@ SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
     case Sharing::kExclusive:
       return {wanted, base::kAsConfigured, ""};
     case Sharing::kMps:
-      return {wanted, base::kAsConfigured, mps.alive ? "" : kGone};
+      return {wanted, base::kAsConfigured, mps.alive ? mps.fault : kGone};
     case Sharing::kAuto:
       break;
   }
-  if (mps.alive) return {Sharing::kMps, "the control daemon of MPS runs", ""};
+  if (mps.alive) return {Sharing::kMps, "the control daemon of MPS runs", mps.fault};
   if (mps.needed) return {Sharing::kMps, "pods were started under MPS", kGone};
   if (mps.was_there) return {Sharing::kMps, "the control daemon of MPS ran a moment ago", kGone};
   return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without",

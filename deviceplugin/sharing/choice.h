@@ -28,10 +28,12 @@ struct MpsHistory {
   bool alive = false;      // the MPS control daemon runs
   bool was_there = false;  // it ran a moment ago, and may be restarting
   bool needed = false;     // a living pod was started as a client of MPS
+  std::string fault{};     // why it takes no new clients although it runs; empty: it takes them
 };
 
 // Returns how the GPUs are shared. Pods that were started under MPS get no neighbours without it: if the
-// MPS control daemon ends, nothing is given out until it is back or these pods are gone.
+// MPS control daemon ends, nothing is given out until it is back or these pods are gone. While it takes no
+// new clients, nothing is given out either, and the GPUs stay shared through it.
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps);
 
 }  // namespace crossover::deviceplugin

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "common/kube/events.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/pod.h"
 
@@ -16,6 +18,11 @@ namespace crossover::deviceplugin {
 // such a pod and says why. `mps` says whether new pods are clients of MPS.
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
                                                     const std::vector<HandedOut>& handed_out, bool mps);
+
+// Returns the events for living pods that are clients of MPS while nothing is given out for the reason
+// `withheld`. Returns none if `withheld` is empty.
+std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
+                                 const std::string& withheld);
 
 // Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);

@@ -1,5 +1,6 @@
-// Tracks once a second how the GPUs are shared: whether the MPS control daemon runs, which user MPS serves,
-// and which of its clients are to be terminated. Runs on a thread of its own. Thread-safe.
+// Tracks once a second how the GPUs are shared: whether the MPS control daemon runs, whether MPS takes new
+// clients, which user it serves, and which of its clients are to be terminated. Runs on a thread of its own.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "common/threads/rounds.h"
 #include "deviceplugin/mps/control.h"
 #include "deviceplugin/mps/farewell.h"
+#include "deviceplugin/mps/health.h"
 #include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
@@ -26,6 +28,7 @@ class SharingWatch {
     std::optional<uid_t> served;   // user of the MPS server, if there is exactly one server
     std::set<pid_t> servers;       // process IDs of the MPS servers
     bool asked = false;            // `served` and `servers` were asked for at least once, answered or not
+    std::string fault{};           // why MPS takes no new clients although its control daemon runs
     std::uint64_t terminated = 0;  // clients terminated through MPS
   };
 
@@ -47,7 +50,11 @@ class SharingWatch {
  private:
   void Round();
   void Choose();
-  void AskWhomMpsServes();
+  void AskMps();
+  MpsLook LookAt(const std::optional<std::vector<MpsControl::Server>>& servers);
+  void NoteServers(const std::vector<MpsControl::Server>& servers);
+  bool NoteFault(const MpsControl::State& mps);
+  void WarnOnce(const std::string& command, const std::string& answer, const char* expected);
   void SayFarewell();
   void End(pid_t server, pid_t client, const std::string& pod);
 
@@ -55,6 +62,9 @@ class SharingWatch {
   const std::function<std::vector<Pod>()> pods_;
   const std::string cgroup_root_;
   Farewell farewell_;                       // used by the thread only
+  MpsHealth health_;                        // used by the thread only
+  std::set<std::string> warned_;            // of commands; used by the thread only
+  uid_t last_served_ = 0;                   // used by the thread only
   int since_asked_ = 0;                     // in rounds; used by the thread only
   std::optional<std::int64_t> gone_since_;  // end of the control daemon; used by the thread only
   std::atomic<Sharing> wanted_;

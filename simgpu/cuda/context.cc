@@ -67,7 +67,7 @@ CUresult Initialize() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (initialized) return CUDA_SUCCESS;
-  if (!ConnectToMps()) return CUDA_ERROR_MPS_CONNECTION_FAILED;
+  if (const CUresult joined = ConnectToMps(); joined != CUDA_SUCCESS) return joined;
   Machine* machine = Machine::Get();
   if (machine == nullptr) return CUDA_ERROR_NO_DEVICE;
   static std::once_flag once;

@@ -43,11 +43,13 @@ ssize_t Receive(int fd, char* message, std::size_t room) {
 }
 
 // Blocks until the daemon lets the process go on. Also receives the daemon's percentage.
-bool ReceiveGo(int fd) {
+CUresult ReceiveGo(int fd) {
   char message[2];
-  if (Receive(fd, message, sizeof message) != sizeof message || message[0] != mps::kGo) return false;
+  const ssize_t got = Receive(fd, message, sizeof message);
+  if (got == 1 && message[0] == mps::kNotReady) return CUDA_ERROR_MPS_SERVER_NOT_READY;
+  if (got != sizeof message || message[0] != mps::kGo) return CUDA_ERROR_MPS_CONNECTION_FAILED;
   daemon_percentage = message[1];
-  return true;
+  return CUDA_SUCCESS;
 }
 
 // Ends the process when its MPS server ends.
@@ -66,24 +68,24 @@ void SayBye() {
 
 }  // namespace
 
-bool ConnectToMps() {
+CUresult ConnectToMps() {
   static std::once_flag once;
-  static bool good = true;
+  static CUresult result = CUDA_SUCCESS;
   std::call_once(once, [] {
     const char* directory = std::getenv(mps::kDirectoryVariable);
     const std::string path =
         std::string(directory != nullptr ? directory : mps::kDefaultDirectory) + "/control";
     const int fd = Connect(path);
     if (fd < 0) return;
-    good = send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && ReceiveGo(fd);
-    if (!good) return;
+    result = send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 ? ReceiveGo(fd) : CUDA_ERROR_MPS_CONNECTION_FAILED;
+    if (result != CUDA_SUCCESS) return;
     connection = fd;
     std::atexit(SayBye);
     // A forked child is not a client, and it must not keep the connection open.
     pthread_atfork(nullptr, nullptr, [] { close(connection.exchange(-1)); });
     std::thread(Watch, fd).detach();
   });
-  return good;
+  return result;
 }
 
 double ActiveThreadLimit(int gpu) {

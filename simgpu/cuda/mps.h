@@ -4,10 +4,12 @@
 // daemon ends it earlier, the process ends too, as a client whose server has died.
 #pragma once
 
+#include <cuda.h>
+
 namespace simgpu {
 
-// Connects once per process. Returns false if a daemon listens and gives no server. Thread-safe.
-bool ConnectToMps();
+// Connects once per process. Returns an error of MPS if a daemon listens and gives no server. Thread-safe.
+CUresult ConnectToMps();
 
 // Returns how many SMs of a GPU of this node the process may use at once under MPS (see mps_limit.h).
 // Returns Fluid::kUnlimited if GPUs are not shared as under MPS, or if the percentage is 100.

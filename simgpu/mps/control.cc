@@ -6,11 +6,15 @@
 //     nvidia-cuda-mps-control -d [-multiuser-server]
 //                                         the same in the background
 //     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
-//                                         get_server_list,
+//                                         get_server_list, get_server_status SERVER, start_server -uid USER,
 //                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit,
 //                                         get_default_active_thread_percentage,
 //                                         set_default_active_thread_percentage PERCENTAGE,
 //                                         set_active_thread_percentage SERVER PERCENTAGE
+//
+// These lines inject faults, which NVIDIA's program does not know: simgpu_fault SERVER puts a server in
+// FAULT, until its clients are gone or simgpu_recover SERVER; simgpu_servers fail keeps servers from
+// starting, until simgpu_servers start.
 //
 // It refuses any other option, as the program of the driver 555 does: that one does not know -M.
 // CUDA_MPS_PIPE_DIRECTORY names the directory of its socket. With SIMGPU_MPS_STRICT set, a client that is

@@ -12,6 +12,10 @@ inline constexpr char kCommand = 'Q';
 // the percentage of the threads that the client may use at most. kEnd: the client no longer has a server.
 inline constexpr char kGo = 'G';
 inline constexpr char kEnd = 'T';
+// The daemon sends these in place of kGo, and hangs up. kNotReady: the server is in FAULT. kNoServer: no
+// server can start.
+inline constexpr char kNotReady = 'N';
+inline constexpr char kNoServer = 'X';
 // A client sends this before it ends in order.
 inline constexpr char kBye = 'B';
 

@@ -32,6 +32,11 @@ Servers::~Servers() {
 }
 
 void Servers::AddClient(int connection, pid_t pid, uid_t uid) {
+  if (const char refusal = RefusalOf(uid); refusal != 0) {
+    send(connection, &refusal, 1, MSG_NOSIGNAL);
+    close(connection);
+    return;
+  }
   clients_.push_back({connection, pid, uid});
   Serve();
   if (clients_.back().server != 0) return;
@@ -59,18 +64,31 @@ void Servers::Serve() {
 // Returns a server for a client of `uid`; starts one if need be. Returns 0 while another user's server has
 // clients.
 pid_t Servers::ServerFor(uid_t uid) {
-  for (const auto& [server, of] : servers_) {
-    if (multi_user_ || of.uid == uid) return server;
-  }
+  if (const auto own = ServerOf(uid); own != servers_.end()) return own->first;
   if (!servers_.empty()) {
     const pid_t server = servers_.begin()->first;
-    const bool busy = std::any_of(clients_.begin(), clients_.end(),
-                                  [server](const Client& client) { return client.server == server; });
-    if (busy) return 0;
+    if (Busy(server)) return 0;
     servers_.erase(server);
     kill(server, SIGKILL);
   }
-  return StartServer(multi_user_ ? 0 : uid);
+  return starts_ ? StartServer(multi_user_ ? 0 : uid) : 0;
+}
+
+std::map<pid_t, Servers::Server>::iterator Servers::ServerOf(uid_t uid) {
+  return std::find_if(servers_.begin(), servers_.end(),
+                      [&](const auto& server) { return multi_user_ || server.second.uid == uid; });
+}
+
+bool Servers::Busy(pid_t server) const {
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [server](const Client& client) { return client.server == server; });
+}
+
+// Returns what a new client is refused with, or 0 if it gets a server or waits for one.
+char Servers::RefusalOf(uid_t uid) {
+  const auto own = ServerOf(uid);
+  if (own != servers_.end()) return own->second.fault ? kNotReady : '\0';
+  return starts_ ? '\0' : kNoServer;
 }
 
 pid_t Servers::StartServer(uid_t uid) {
@@ -83,7 +101,7 @@ pid_t Servers::StartServer(uid_t uid) {
     for (int fd = STDERR_FILENO + 1; fd < kMostDescriptors; ++fd) close(fd);
     for (;;) pause();
   }
-  servers_[server] = {uid, percentage_};
+  servers_[server] = {.uid = uid, .percentage = percentage_};
   return server;
 }
 
@@ -120,7 +138,48 @@ void Servers::EndClientsOf(pid_t server) {
 void Servers::Drop(Clients::iterator client, bool tell) {
   if (tell) send(client->connection, &kEnd, 1, MSG_NOSIGNAL);
   close(client->connection);
+  const auto server = servers_.find(client->server);
   clients_.erase(client);
+  if (server != servers_.end() && !Busy(server->first)) server->second.fault = false;
+}
+
+// Puts a server in FAULT or takes it out. Returns the answer to the command.
+std::string Servers::SetFault(std::istringstream& words, bool fault) {
+  pid_t server = 0;
+  words >> server;
+  const auto known = servers_.find(server);
+  if (known == servers_.end()) return "Failed to find server\n";
+  known->second.fault = fault;
+  return "";
+}
+
+// Sets whether servers can start. Returns the answer to the command.
+std::string Servers::SetStarts(std::istringstream& words) {
+  std::string text;
+  words >> text;
+  if (text != "start" && text != "fail") return "simgpu_servers " + text + ": expected start or fail\n";
+  starts_ = text == "start";
+  Serve();
+  return "";
+}
+
+std::string Servers::StatusOf(std::istringstream& words) const {
+  pid_t server = 0;
+  words >> server;
+  const auto known = servers_.find(server);
+  if (known == servers_.end()) return "Failed to find server\n";
+  return known->second.fault ? "FAULT\n" : "ACTIVE\n";
+}
+
+// Starts a server for a user unless there is one. Returns the answer to the command.
+std::string Servers::StartByCommand(std::istringstream& words) {
+  std::string option;
+  uid_t uid = 0;
+  if (!(words >> option >> uid) || option != "-uid") return "start_server: expected -uid and a user ID\n";
+  if (!servers_.empty()) return "";
+  if (!starts_) return "Failed to start server\n";
+  StartServer(multi_user_ ? 0 : uid);
+  return "";
 }
 
 // Sets the percentage of the servers that start later or, if `of_server`, of the later clients of a running
@@ -149,6 +208,11 @@ std::string Servers::Execute(const std::string& line) {
   if (verb == "set_default_active_thread_percentage") return SetPercentage(words, false);
   if (verb == "set_active_thread_percentage") return SetPercentage(words, true);
   if (verb == "get_default_active_thread_percentage") return std::to_string(percentage_) + ".0\n";
+  if (verb == "get_server_status") return StatusOf(words);
+  if (verb == "start_server") return StartByCommand(words);
+  if (verb == "simgpu_fault") return SetFault(words, true);
+  if (verb == "simgpu_recover") return SetFault(words, false);
+  if (verb == "simgpu_servers") return SetStarts(words);
   pid_t server = 0;
   pid_t pid = 0;
   words >> server >> pid;

@@ -26,7 +26,7 @@ class Servers {
       : multi_user_(multi_user), strict_(strict), percentage_(percentage) {}
   ~Servers();
 
-  // Adds a client, which waits until it has a server. Takes ownership of the connection.
+  // Adds a client, which waits until it has a server, or refuses it. Takes ownership of the connection.
   void AddClient(int connection, pid_t pid, uid_t uid);
   // Handles a connection that can be read: its client says kBye, or it is gone.
   void OnReadable(int connection);
@@ -46,11 +46,19 @@ class Servers {
   };
   struct Server {
     uid_t uid;
-    int percentage;  // percentage of the threads that each of its clients may use
+    int percentage;      // percentage of the threads that each of its clients may use
+    bool fault = false;  // it takes no new clients until those that it has are gone
   };
   using Clients = std::list<Client>;
 
   void Serve();
+  std::map<pid_t, Server>::iterator ServerOf(uid_t uid);
+  char RefusalOf(uid_t uid);
+  bool Busy(pid_t server) const;
+  std::string SetFault(std::istringstream& words, bool fault);
+  std::string SetStarts(std::istringstream& words);
+  std::string StatusOf(std::istringstream& words) const;
+  std::string StartByCommand(std::istringstream& words);
   pid_t ServerFor(uid_t uid);
   pid_t StartServer(uid_t uid);
   void EndClientsOf(pid_t server);
@@ -62,6 +70,7 @@ class Servers {
   Clients clients_;
   int percentage_;  // percentage of a server that starts from now on
   std::map<pid_t, Server> servers_;
+  bool starts_ = true;  // false: no server can start
 };
 
 }  // namespace simgpu::mps

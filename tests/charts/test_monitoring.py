@@ -118,6 +118,8 @@ class Monitoring(unittest.TestCase):
                 ("max_over_time(crossover_mps_alive[1d]) == 1 unless", "crossover_mps_alive == 1 unless",
                  "CrossoverMpsGone"),
                 ("1 unless on (cluster, node) crossover_maintenance == 1", "1", "CrossoverMpsGone"),
+                ("accepts_clients == 0 and crossover_mps_alive == 1", "accepts_clients == 0",
+                 "CrossoverMpsTakesNoClients"),
                 (" unless on (cluster, node) crossover_gpu_healthy", "", "CrossoverNodeWithoutGpus"),
                 ("\n          unless on (cluster, node) crossover_maintenance == 1", "", "CrossoverNodeWithoutGpus"),
                 ("on (cluster, node) (\n", "on (cluster, node, pod) (\n", "CrossoverMpsGone"),

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from tests.cluster.pods import SLOT
 NAMESPACE = "crossover-system"
 _ACCOUNT = "crossover-deviceplugin"
 _MPS = "/run/crossover/mps"
+_PIPE = {"CUDA_MPS_PIPE_DIRECTORY": f"{_MPS}/pipe"}
+_KILL = "import os, sys; os.kill(int(sys.argv[1]), int(sys.argv[2]))"
 _ENDS_WITHIN_S = 10.0
 _SLOTS_PER_GPU = 2  # two jobs fill a GPU, unless a test says otherwise
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
@@ -39,14 +43,14 @@ class MpsDaemon:
         self._cluster, self._node, self._program = cluster, node, build.program("nvidia-cuda-mps-control")
         self._name = f"mps-{node.name}"
 
-    def start(self, strict=False):
+    def start(self, strict=False, options=(), **environment):
         """Starts it. With `strict`, a client that is killed takes the other clients along."""
         for name in ("pipe", "shm"):
             self._node.reach(f"{_MPS}/{name}").mkdir(parents=True, exist_ok=True)
         self._node.reach(f"{_MPS}/shm").chmod(0o1777)
         self._cluster.processes.start(
-            self._name, self._node.enter([str(self._program), "-f"]),
-            env={"CUDA_MPS_PIPE_DIRECTORY": f"{_MPS}/pipe", **({"SIMGPU_MPS_STRICT": "1"} if strict else {})},
+            self._name, self._node.enter([str(self._program), "-f", *options]),
+            env={**_PIPE, **({"SIMGPU_MPS_STRICT": "1"} if strict else {}), **environment},
             log=self._cluster.setup.logs / f"{self._name}.log")
 
     def stop(self):
@@ -54,6 +58,27 @@ class MpsDaemon:
 
     def said(self):
         return (self._cluster.setup.logs / f"{self._name}.log").read_text(errors="replace")
+
+    def ask(self, line):
+        """Returns what the control daemon answers to a command."""
+        return subprocess.run(self._node.enter([str(self._program)]), input=f"{line}\n", capture_output=True, text=True,
+                              check=True, env={**os.environ, **_PIPE}).stdout.strip()
+
+    def server(self):
+        """Returns the process ID of the only server on its node, or "" if there is none."""
+        return self.ask("get_server_list")
+
+    def signal_server(self, number):
+        subprocess.run(self._node.enter([sys.executable, "-c", _KILL, self.server(), str(int(number))]), check=True)
+
+    def freeze(self):
+        """Stops the control daemon's process (SIGSTOP) until `thaw`."""
+        self._cluster.processes.signal(self._name, signal.SIGSTOP)
+
+    def thaw(self):
+        """Continues the control daemon and the processes that lead to it."""
+        for pid in self._cluster.processes.family(self._name):
+            os.kill(pid, signal.SIGCONT)
 
 
 class NodeDaemons:

@@ -3,6 +3,7 @@ client is killed.
 """
 
 import json
+import signal
 import unittest
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
@@ -83,6 +84,81 @@ class Mps(NodeCase):
         self.wait_for_words("nothing is given out: the control daemon of MPS does not run")
         self.mps.start()
         self.wait_for_slots(4)
+
+    def wait_until_withheld(self, words):
+        self.wait_for_words(f"MPS takes no new clients{words}")
+        self.wait_for_slots(0)
+        self.wait_for_metric("crossover_mps_accepts_clients 0")
+        self.wait_for_metric("crossover_mps_alive 1")
+
+    def wait_until_given_out(self):
+        self.wait_for_metric("crossover_mps_accepts_clients 1")
+        self.wait_for_slots(4)
+
+    def wait_for_server(self, other_than=""):
+        self.await_true(lambda: self.mps.server() not in ("", other_than), "MPS has no server")
+
+    def test_a_server_in_fault_gets_no_newcomers(self):
+        """It takes clients again when those that the fault hit have ended."""
+        self.start_user("hit")
+        self.wait_until_it_works("hit")
+        self.mps.ask(f"simgpu_fault {self.mps.server()}")
+        self.wait_until_withheld(": its server is in FAULT")
+        self.wait_for_event("hit", "MpsTakesNoClients", NAMESPACE)
+        self.wait_for_event(self.node.name, "SlotsWithheld")
+        self.wait_for_doctor("mps_takes_no_clients", "fail")
+        self.cluster.kubectl("delete", "pod", "hit", "--namespace", NAMESPACE, "--wait=false")
+        self.wait_until_given_out()
+        self.wait_for_doctor("mps_takes_no_clients", "ok")
+
+    def test_a_server_that_hangs_gets_no_newcomers(self):
+        self.wait_for_server()
+        self.mps.signal_server(signal.SIGSTOP)
+        self.wait_until_withheld(": the process of its server is stopped")
+        self.mps.signal_server(signal.SIGCONT)
+        self.wait_until_given_out()
+
+    def test_a_control_daemon_that_hangs_gets_no_newcomers(self):
+        self.mps.freeze()
+        try:
+            self.wait_until_withheld(": its control daemon does not answer")
+        finally:
+            self.mps.thaw()
+        self.wait_until_given_out()
+
+    def test_where_no_server_can_start_nothing_is_given_out(self):
+        self.wait_for_server()
+        self.mps.ask("simgpu_servers fail")
+        self.mps.signal_server(signal.SIGKILL)
+        self.wait_until_withheld(": its server cannot start")
+        self.mps.ask("simgpu_servers start")
+        self.wait_for_server()
+        self.wait_until_given_out()
+
+    def test_a_server_that_is_killed_is_replaced(self):
+        self.wait_for_server()
+        killed = self.mps.server()
+        self.mps.signal_server(signal.SIGKILL)
+        self.wait_for_server(other_than=killed)
+        self.wait_until_given_out()
+
+    def test_a_control_daemon_with_other_commands_is_named(self):
+        self.mps.stop()
+        self.mps.start(CUDA_MPS_PROTOCOL_VERSION="3")
+        self.wait_until_withheld(" of ours: its control daemon speaks protocol 3")
+        self.mps.stop()
+        self.mps.start()
+        self.wait_until_given_out()
+
+    def test_one_that_serves_all_users_is_known(self):
+        self.mps.stop()
+        self.mps.start(options=["-multiuser-server"])
+        self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["sharing"].get("multiUser") is True)
+        self.wait_until_given_out()
+        for name, user in (("one", 65532), ("two", 1234)):
+            self.start_user(name, user=user)
+            self.wait_until_it_works(name)
+        self.wait_for_doctor("uid_clash_under_mps", "ok")
 
     def wait_for_reason(self, sharing, reason):
         def so(node):

@@ -159,6 +159,8 @@ std::vector<Fault> MachineFaults() {
        [](Facts* f) { f->driver = {.loaded = false, .error = "not found"}; }},
       {"mps", Verdict::kWarn, "/tmp/nvidia-mps/control: no MPS control daemon: Connection refused",
        [](Facts* f) { f->mps.connect_errno = ECONNREFUSED; }},
+      {"mps", Verdict::kFail, "MPS takes no new clients: its server is in FAULT",
+       [](Facts* f) { f->mps.fault = "MPS takes no new clients: its server is in FAULT"; }},
       {"memfd", Verdict::kFail, "sealing a memfd",
        [](Facts* f) { f->kernel.memfd_error = "sealing a memfd: Operation not permitted"; }},
       {"robust_futex", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.robust_futex = false; }},

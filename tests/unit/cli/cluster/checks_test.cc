@@ -103,6 +103,8 @@ const std::vector<Planted>& Faults() {
        }},
       {"used_by_others", "a process of no pod",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "used by a process of no pod"; }},
+      {"mps_takes_no_clients", "n1 GPU-1: MPS takes no new clients: its server is in FAULT",
+       [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "MPS takes no new clients: its server is in FAULT"; }},
       {"gpu_withheld", "Xid 79", [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "Xid 79"; }},
       {"missing_preload", "the library is not in it",
        [](ClusterFacts* f) {

@@ -65,7 +65,8 @@ class ApiTest : public ::testing::Test {
                              .profiles = nullptr,
                              .version = "9",
                              .arbiter_socket = "/a",
-                             .mps_pipe_directory = "/m"},
+                             .mps_pipe_directory = "/m",
+                             .mps_fault = [] { return std::string("it hangs"); }},
                             &error_);
   }
   std::string socket() const { return directory_ + "/api.sock"; }
@@ -121,6 +122,7 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   EXPECT_EQ(top.daemon().events_dropped(), 5u);
   EXPECT_EQ(top.daemon().arbiter_socket(), "/a");
   EXPECT_EQ(top.daemon().mps_pipe_directory(), "/m");
+  EXPECT_EQ(top.daemon().mps_fault(), "it hangs");
   ASSERT_EQ(top.gpus_size(), 1);
   EXPECT_EQ(top.gpus(0).why_no_turns(), "alone on its GPU");
   EXPECT_FALSE(top.gpus(0).has_gain());

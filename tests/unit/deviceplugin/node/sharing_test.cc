@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "deviceplugin/mps/control.h"
 #include "deviceplugin/mps/farewell.h"
 #include "deviceplugin/sharing/choice.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
@@ -30,6 +29,17 @@ TEST(ChooseSharingTest, WhatIsSaidHolds) {
 TEST(ChooseSharingTest, ByItselfMpsWhereItRunsElseOneSlot) {
   EXPECT_EQ(ChooseSharing(Sharing::kAuto, {.alive = true}).sharing, Sharing::kMps);
   EXPECT_EQ(ChooseSharing(Sharing::kAuto, {}).sharing, Sharing::kExclusive);
+}
+
+TEST(ChooseSharingTest, WhileMpsTakesNoClientsNothingIsGivenOut) {
+  for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
+    const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"});
+    EXPECT_EQ(choice.sharing, Sharing::kMps);
+    EXPECT_EQ(choice.withheld, "it is in FAULT");
+    EXPECT_EQ(ChooseSharing(wanted, {.alive = true}).withheld, "") << "it is well again";
+  }
+  for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
+    EXPECT_EQ(ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"}).withheld, "");
 }
 
 TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayComeBack) {
@@ -94,58 +104,15 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   EXPECT_THAT(FindOtherSharing(pods, handed_out, false),
               ElementsAre(Pair("GPU-3", "pod team/client is on it, which is a client of MPS")));
   EXPECT_TRUE(AnyUnderMps(pods, handed_out));
+  EXPECT_THAT(MpsNotices(pods, handed_out, ""), IsEmpty());
+  const auto told = MpsNotices(pods, handed_out, "its server is in FAULT");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.begin()->regarding.name, "client");
+  EXPECT_EQ(told.begin()->reason, "MpsTakesNoClients");
+  EXPECT_THAT(told.begin()->note, testing::StartsWith("its server is in FAULT: a CUDA program"));
   pods[0].over = pods[1].over = true;
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
   EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
-}
-
-TEST(MpsControlTest, Pids) {
-  EXPECT_THAT(ParsePids("12\n345\n"), ElementsAre(12, 345));
-  EXPECT_THAT(ParsePids("12"), ElementsAre(12));
-  EXPECT_THAT(ParsePids("Server not found\n-3\n0\n7x\n\n9\n"), ElementsAre(9));
-  EXPECT_THAT(ParsePids(""), IsEmpty());
-}
-
-// Returns the entries as /proc has them: a zero byte ends each.
-std::string Entries(const std::vector<std::string>& entries) {
-  std::string text;
-  for (const std::string& entry : entries) text += entry + '\0';
-  return text;
-}
-
-TEST(MpsOptionsTest, KnowsAllSpellingsOfServingAllUsers) {
-  for (const char* spelling : {"-multiuser-server", "--multiuser-server", "-M", "-m", "--multiuser"}) {
-    EXPECT_TRUE(ReadMpsOptions(Entries({"nvidia-cuda-mps-control", "-f", spelling}), "").multi_user)
-        << spelling;
-    EXPECT_TRUE(ReadMpsOptions(Entries({"nvidia-cuda-mps-control", spelling, "-d"}), "").multi_user)
-        << spelling;
-  }
-  EXPECT_FALSE(ReadMpsOptions(Entries({"-M", "-f"}), "").multi_user) << "the name of the program";
-  EXPECT_FALSE(ReadMpsOptions(Entries({"x", "-Max", "multiuser", "-f"}), "").multi_user);
-  EXPECT_FALSE(ReadMpsOptions("", "").multi_user);
-  EXPECT_TRUE(ReadMpsOptions(std::string("x\0-M", 4), "").multi_user) << "the last entry has no end";
-}
-
-TEST(MpsOptionsTest, KnowsTheProtocol) {
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-d"}), Entries({"PATH=/bin"})).protocol, 2);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-d", "-p", "3"}), "").protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol", "3", "-d"}), "").protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p3"}), "").protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol=3"}), "").protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x"}), Entries({"A=b", "CUDA_MPS_PROTOCOL_VERSION=3"})).protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p", "3"}), Entries({"CUDA_MPS_PROTOCOL_VERSION=2"})).protocol, 2)
-      << "the variable takes precedence";
-  for (const char* odd : {"-p", "-px", "--protocol=", "--protocol"})
-    EXPECT_EQ(ReadMpsOptions(Entries({"x", odd}), "").protocol, 2) << odd;
-  EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p", "3x"}), "").protocol, 2);
-}
-
-TEST(MpsControlTest, WhereThereIsNoneNothingIsAlive) {
-  const MpsControl control({.pipe_directory = "/nonexistent", .program = "/nonexistent"});
-  EXPECT_FALSE(control.Look().alive);
-  EXPECT_FALSE(control.Servers());
-  EXPECT_FALSE(control.Clients(1));
-  EXPECT_FALSE(control.Terminate(1, 2));
 }
 
 }  // namespace
