@@ -172,8 +172,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "pods"},
        V::kFail,
        "MPS serves the users of all pods",
-       "MPS serves one user ID at a time: the same runAsUser for jobs that are to meet, or "
-       "mps.multiUser=true",
+       "MPS serves one user ID at a time: the same runAsUser, and no hostUsers: false, for jobs that are to "
+       "meet, or mps.multiUser=true",
        UserClash},
       {"slot_doubles",
        {"gpu_nodes"},

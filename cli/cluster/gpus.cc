@@ -101,9 +101,11 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 }
 
 Places UserClash(const ClusterFacts& facts) {
-  std::map<std::string, std::map<std::int64_t, std::string>> users;  // by node: one pod of each user
+  // By node: one pod of each user. A user that is a pod's own has a number below 0.
+  std::map<std::string, std::map<std::int64_t, std::string>> users;
+  std::int64_t own = 0;
   for (const json& pod : facts.Items("pods")) {
-    const auto user = UserOfPod(pod);
+    const auto user = HasOwnUsers(pod) ? --own : UserOfPod(pod);
     if (user && !NodeOf(pod).empty() && !IsOver(pod)) users[NodeOf(pod)].emplace(*user, FullName(pod));
   }
   Places places;
@@ -114,7 +116,10 @@ Places UserClash(const ClusterFacts& facts) {
     const auto& here = users[NameOf(*node)];
     if (here.size() < 2) continue;
     std::string place = NameOf(*node) + ":";
-    for (const auto& [user, pod] : here) place += " " + pod + " is of user " + std::to_string(user) + ",";
+    for (const auto& [user, pod] : here) {
+      place += " " + pod + " is of " +
+               (user < 0 ? "a user of its own (hostUsers: false)" : "user " + std::to_string(user)) + ",";
+    }
     place.pop_back();
     places.push_back(place);
   }

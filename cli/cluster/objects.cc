@@ -86,6 +86,11 @@ std::optional<std::int64_t> UserOfPod(const json& pod) {
   return user;
 }
 
+bool HasOwnUsers(const json& pod) {
+  const json& of_host = At(At(pod, "spec"), "hostUsers");
+  return of_host.is_boolean() && !of_host.get<bool>();
+}
+
 bool IsDaemon(const json& pod) {
   const json& pids = At(At(pod, "spec"), "hostPID");
   return pids.is_boolean() && pids.get<bool>();

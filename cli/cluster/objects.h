@@ -34,6 +34,8 @@ std::string NodeOf(const json& pod);
 std::string GangOfPod(const json& pod);
 // Returns the user ID of the pod, if all its containers have the same one.
 std::optional<std::int64_t> UserOfPod(const json& pod);
+// Returns whether the pod has a user namespace (hostUsers: false). Its users are then no other pod's.
+bool HasOwnUsers(const json& pod);
 
 // Returns whether the pod is in the host's PID namespace, as node daemons are. The labels prove nothing:
 // any user can set them on a pod, and the caller would then run that user's program. Where users' pods are

@@ -82,8 +82,10 @@ struct Pod {
   kube::NodeSelection selection;
   std::vector<Toleration> tolerations;
   std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
-  std::int32_t priority = 0;          // spec.priority
-  std::string profile_key;            // profile of its job, in its namespace (kube::ProfileKeyOf)
+  // On the node its processes are of a user that no other pod has (hostUsers: false), or of several users.
+  bool own_users = false;
+  std::int32_t priority = 0;  // spec.priority
+  std::string profile_key;    // profile of its job, in its namespace (kube::ProfileKeyOf)
 
   // Returns the most slots that its containers hold at one time, which is the number of GPUs that it gets.
   int slots() const;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "common/annotations/ours.h"
@@ -65,23 +67,28 @@ std::optional<std::uint32_t> UserIn(const json& context) {
   return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
 }
 
-// Returns the user ID that the containers with slots run as, or nothing where they differ or none is set.
-// For a pod without such containers it is that of the pod.
-std::optional<std::uint32_t> UserOf(const json& spec) {
+// Returns the user IDs that the containers with slots run as. An empty one is the image's. For a pod
+// without such containers it is that of the pod.
+std::set<std::optional<std::uint32_t>> UsersOf(const json& spec) {
   const auto of_pod = UserIn(At(spec, "securityContext"));
-  std::optional<std::uint32_t> user;
-  bool first = true;
+  std::set<std::optional<std::uint32_t>> users;
   for (const char* key : {"initContainers", "containers"}) {
     for (const json& container : ListAt(spec, key)) {
       if (SlotsOf(container) == 0) continue;
-      auto own = UserIn(At(container, "securityContext"));
-      if (!own) own = of_pod;
-      if (!first && own != user) return std::nullopt;
-      user = own;
-      first = false;
+      const auto own = UserIn(At(container, "securityContext"));
+      users.insert(own ? own : of_pod);
     }
   }
-  return first ? of_pod : user;
+  if (users.empty()) users.insert(of_pod);
+  return users;
+}
+
+void ReadUsers(const json& spec, Pod* pod) {
+  const auto users = UsersOf(spec);
+  const json& of_host = At(spec, "hostUsers");
+  if (users.size() == 1) pod->user = *users.begin();
+  // In a user namespace the kernel maps each user ID to one of a range that the pod alone has.
+  pod->own_users = users.size() > 1 || (of_host.is_boolean() && !of_host.get<bool>());
 }
 
 std::vector<Toleration> TolerationsIn(const json& spec) {
@@ -111,7 +118,7 @@ void ReadSpec(const json& spec, Pod* pod) {
   AddContainers(spec, "containers", false, &pod->containers);
   pod->selection = kube::NodeSelectionOf(spec);
   pod->tolerations = TolerationsIn(spec);
-  pod->user = UserOf(spec);
+  ReadUsers(spec, pod);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
 }
 

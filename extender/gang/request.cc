@@ -115,6 +115,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   gang.pods = pods;
   gang.gpus_per_pod = GpusWanted(first);
   gang.uid = first.user.value_or(0);  // without runAsUser the image decides, which usually means root
+  for (const Pod* pod : members) gang.own_users |= pod->own_users || pod->user.value_or(0) != gang.uid;
   // The gang's waiting time begins with its last pod, because it could not be placed before.
   gang.arrived_s = first.created_s;
   for (const Pod* pod : members) gang.arrived_s = std::max(gang.arrived_s, pod->created_s);

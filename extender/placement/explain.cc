@@ -53,7 +53,7 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
       say("closed to new pods", "");
     } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
       say("fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs", "");
-    } else if (fit.never || fit.pods == 0) {
+    } else if (fit.never || fit.pods == 0 || !fit.why.empty()) {
       say(fit.why, fit.figures);
     }
   }
@@ -192,6 +192,9 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kConsent:
       return "both must allow it: crossover.dev/share-with: cluster";
     case Rule::kUser:
+      if (newcomer.own_users || (broken.peer != nullptr && broken.peer->own_users))
+        return "MPS serves one user ID at a time on those nodes, and with hostUsers: false each pod has its "
+               "own";
       return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
              "runAsUser";
     case Rule::kLearning:

@@ -16,8 +16,9 @@ Wanted WantedBy(std::vector<const Gang*> gangs, const Settings& settings) {
   if (wanted.gangs.size() > 1 || CapOf(first, settings) > 0) {
     wanted.memory = MemoryOf(wanted.gangs, settings);
   }
-  wanted.many_users =
-      std::ranges::any_of(wanted.gangs, [&](const Gang* gang) { return gang->uid != first.uid; });
+  const bool several = wanted.gangs.size() > 1;
+  wanted.many_users = std::ranges::any_of(
+      wanted.gangs, [&](const Gang* gang) { return gang->uid != first.uid || (several && gang->own_users); });
   return wanted;
 }
 

@@ -48,6 +48,7 @@ struct Gang {
   double max_slowdown = 0;  // step together over step alone; 0: any
   Bytes memory_cap = 0;     // on each of its GPUs; 0: not declared
   std::uint32_t uid = 0;    // user ID of its processes
+  bool own_users = false;   // each of its pods is of a user that no other pod has, whatever `uid` says
   Profile profile;
   double arrived_s = 0;
 

@@ -336,6 +336,16 @@ TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
   EXPECT_TRUE(Found(facts).contains("maintenance: n1"));
 }
 
+TEST(ClusterChecksTest, APodWithAUserNamespaceIsAnotherUser) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["pods"][1]["spec"]["hostUsers"] = false;
+  EXPECT_EQ(Found(facts),
+            std::set<std::string>({"uid_clash_under_mps: n1: team/b-0 is of a user of its own (hostUsers: "
+                                   "false), team/a-0 is of user 1000"}));
+  facts.lists["gpu_nodes"][0]["status"]["sharing"]["multiUser"] = true;
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+}
+
 TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {
   ClusterFacts facts = SoundCluster();
   facts.lists["pods"][1]["spec"]["securityContext"]["runAsUser"] = 2000;

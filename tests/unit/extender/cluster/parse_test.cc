@@ -124,9 +124,24 @@ TEST(ParsePodTest, UserOfTheContainersWithSlots) {
   EXPECT_EQ(Parsed(object).user, 0u);
   object["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"] = "1";
   EXPECT_FALSE(Parsed(object).user) << "they differ";
+  EXPECT_TRUE(Parsed(object).own_users);
   object["spec"].erase("securityContext");
   object["spec"].erase("containers");
   EXPECT_FALSE(Parsed(object).user);
+}
+
+TEST(ParsePodTest, APodWithAUserNamespaceHasUsersOfItsOwn) {
+  json object = Pod1();
+  object["spec"] = json::parse(R"({"securityContext":{"runAsUser":1000},
+    "containers":[{"name":"a","resources":{"limits":{"crossover.dev/slot":"1"}}}]})");
+  EXPECT_FALSE(Parsed(object).own_users);
+  for (const json& value : {json(true), json(nullptr), json("false"), json(0)}) {
+    object["spec"]["hostUsers"] = value;
+    EXPECT_FALSE(Parsed(object).own_users) << value;
+  }
+  object["spec"]["hostUsers"] = false;
+  EXPECT_TRUE(Parsed(object).own_users);
+  EXPECT_EQ(Parsed(object).user, 1000u) << "inside";
 }
 
 TEST(ParsePodTest, WhereItMayGo) {

@@ -63,6 +63,23 @@ TEST(GangRequest, ExclusiveAndDefaults) {
   EXPECT_FALSE(gang.profile.known());
 }
 
+TEST(GangRequest, PodsOfSeveralUsersHaveUsersOfTheirOwn) {
+  Pod pod = PodWith({});
+  pod.user = 1000;
+  EXPECT_EQ(Of({pod, pod}).gang.uid, 1000u);
+  EXPECT_FALSE(Of({pod, pod}).gang.own_users);
+  Pod other = pod;
+  other.user = 2000;
+  EXPECT_TRUE(Of({pod, other}).gang.own_users);
+  other = pod;
+  other.own_users = true;
+  EXPECT_TRUE(Of({pod, other}).gang.own_users);
+  other = PodWith({});
+  Pod root = other;
+  root.user = 0;
+  EXPECT_FALSE(Of({other, root}).gang.own_users) << "the image's user is taken for root";
+}
+
 TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   World world;
   world.Put(MadeProfile("bert"));

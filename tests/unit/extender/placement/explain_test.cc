@@ -124,6 +124,11 @@ TEST_F(ExplainTest, Users) {
   for (Node& node : state_.nodes) node.one_user = true;
   b_.uid = 1000;
   Expect(a_, b_, "MPS serves one at a time on those nodes: use the same runAsUser");
+  b_.uid = a_.uid;
+  b_.own_users = true;
+  Expect(a_, b_,
+         "MPS serves one user ID at a time on those nodes, and with hostUsers: false each pod has its own");
+  Expect(b_, a_, "with hostUsers: false each pod has its own");
 }
 
 TEST_F(ExplainTest, Learning) {

@@ -37,6 +37,11 @@ TEST_F(FillTest, ASetForTwoHasRoomForBoth) {
   EXPECT_TRUE(filler.Open(a, &b));
   EXPECT_EQ(filler.steps()[0].gpus.front().node, 1);
   EXPECT_TRUE(filler.Join(b, filler.last()));
+  b.uid = a.uid;
+  b.own_users = true;
+  Filler own(Occupancy(state_), terms_);
+  EXPECT_TRUE(own.Open(a, &b));
+  EXPECT_EQ(own.steps()[0].gpus.front().node, 1) << "a user of its own is another user";
   a.memory_cap = b.memory_cap = 45 * kGib;
   EXPECT_FALSE(Filler(Occupancy(state_), terms_).Open(a, &b)) << "too much for one, two users for the other";
 }

@@ -90,7 +90,7 @@ std::string FaultOfPair(const Gang& a, const Gang& b, bool one_user, const Setti
   if (a.id == b.id) return "a gang twice";
   if (a.exclusive || b.exclusive) return "somebody beside an exclusive gang";
   if (!Agree(a, b, settings)) return "no consent";
-  if (one_user && a.uid != b.uid) return "two users under MPS";
+  if (one_user && (a.own_users || b.own_users || a.uid != b.uid)) return "two users under MPS";
   return "";
 }
 

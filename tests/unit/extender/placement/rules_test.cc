@@ -74,6 +74,18 @@ TEST_F(RulesTest, OneUserWhereMpsServesOne) {
   EXPECT_EQ(Broken(), Rule::kUser);
 }
 
+TEST_F(RulesTest, AUserOfItsOwnIsAnotherUser) {
+  for (Gang* gang : {&newcomer_, &there_}) {
+    gang->own_users = true;
+    site_.one_user = false;
+    EXPECT_EQ(Broken(), std::nullopt);
+    site_.one_user = true;
+    EXPECT_EQ(Broken(), Rule::kUser);
+    gang->own_users = false;
+  }
+  EXPECT_EQ(Broken(), std::nullopt);
+}
+
 TEST_F(RulesTest, WhoHasNoLimitIsAlone) {
   newcomer_.memory_cap = 0;
   newcomer_.profile.source = Source::kUnknown;
