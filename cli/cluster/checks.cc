@@ -175,6 +175,14 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "MPS serves one user ID at a time: the same runAsUser, and no hostUsers: false, for jobs that are to "
        "meet, or mps.multiUser=true",
        UserClash},
+      {"shm_hidden_under_mps",
+       {"gpu_nodes", "pods"},
+       V::kFail,
+       "no volume of a pod hides the /dev/shm that MPS's clients have in common",
+       "extender.config.webhook.shm=node moves such volumes, which the chart sets with mps.enabled=true; "
+       "make "
+       "these pods anew",
+       HiddenShm},
       {"slot_doubles",
        {"gpu_nodes"},
        V::kFail,

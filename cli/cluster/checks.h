@@ -51,6 +51,7 @@ Places SilentLibrary(const ClusterFacts& facts);
 Places HeldOtherwise(const ClusterFacts& facts);
 Places SharingWithoutMps(const ClusterFacts& facts);
 Places UserClash(const ClusterFacts& facts);
+Places HiddenShm(const ClusterFacts& facts);
 Places SlotsOfTwo(const ClusterFacts& facts);
 Places RanksOnOneGpu(const ClusterFacts& facts);
 Places OtherGpusThanAssigned(const ClusterFacts& facts);

@@ -8,6 +8,7 @@
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/shm_mounts.h"
 
 namespace crossover::cli {
 namespace {
@@ -122,6 +123,22 @@ Places UserClash(const ClusterFacts& facts) {
     }
     place.pop_back();
     places.push_back(place);
+  }
+  return places;
+}
+
+Places HiddenShm(const ClusterFacts& facts) {
+  std::set<std::string> under_mps;
+  for (const json* node : KeptGpuNodes(facts)) {
+    if (TextAt(*node, {"status", "sharing", "kind"}) == "mps") under_mps.insert(NameOf(*node));
+  }
+  Places places;
+  for (const json& pod : facts.Items("pods")) {
+    if (IsOver(pod) || !under_mps.contains(NodeOf(pod))) continue;
+    for (const json& container : ListAt(pod, {"spec", "containers"})) {
+      if (CountAt(container, {"resources", "limits"}, base::kSlotResource) > 0 && kube::HasOwnShm(container))
+        places.push_back(FullName(pod) + " on " + NodeOf(pod));
+    }
   }
   return places;
 }

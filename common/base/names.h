@@ -46,5 +46,8 @@ inline constexpr char kLibraryDirectory[] = "/opt/crossover";
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";
 inline constexpr char kMpsDirectory[] = "/run/crossover-mps";
 inline constexpr char kSocketDirectory[] = "/run/crossover";
+// Under MPS a container's /dev/shm is the node's. The webhook moves a volume that a pod brings for it there.
+inline constexpr char kShm[] = "/dev/shm";
+inline constexpr char kMovedShm[] = "/run/crossover-shm";
 
 }  // namespace crossover::base

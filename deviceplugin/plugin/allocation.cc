@@ -55,7 +55,7 @@ void AddMps(const AllocationSettings& settings, Allocation* allocation) {
   const std::string pipe = std::string(base::kMpsDirectory) + "/pipe";
   allocation->environment["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
   allocation->mounts.push_back({pipe, settings.mps_directory + "/pipe", false});
-  allocation->mounts.push_back({"/dev/shm", settings.mps_directory + "/shm", false});
+  allocation->mounts.push_back({base::kShm, settings.mps_directory + "/shm", false});
 }
 
 }  // namespace

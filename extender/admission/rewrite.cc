@@ -7,6 +7,7 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/shm_mounts.h"
 #include "extender/admission/annotations.h"
 #include "extender/admission/gpus.h"
 
@@ -107,6 +108,26 @@ void SetBudget(const json& wanted, json* container) {
   environment.push_back(wanted);
 }
 
+// Mounts elsewhere what the container has at /dev/shm. Under MPS its clients need the node's there, which a
+// volume of the pod's would hide: the kubelet puts the pod's mounts behind those that come with the slots.
+void MoveShm(json* container) {
+  if (!kube::HasOwnShm(*container)) return;
+  for (json& mount : (*container)["volumeMounts"]) {
+    if (kube::IsSameFolder(Text(At(mount, "mountPath")), base::kShm)) mount["mountPath"] = base::kMovedShm;
+  }
+}
+
+// Returns a warning for each container whose volume at /dev/shm is moved.
+std::vector<std::string> WarningsOfShm(const json& spec, const std::vector<Asking>& containers) {
+  std::vector<std::string> warnings;
+  for (const Asking& asking : containers) {
+    if (asking.gpus == 0 || !kube::HasOwnShm(At(spec, asking.list)[asking.index])) continue;
+    warnings.push_back("container " + Shown(asking.name) + ": its volume at " + base::kShm + " is at " +
+                       base::kMovedShm + ": under MPS " + base::kShm + " is the node's");
+  }
+  return warnings;
+}
+
 void AddIfMissing(const json& value, json* list) {
   if (std::find(list->begin(), list->end(), value) == list->end()) list->push_back(value);
 }
@@ -134,6 +155,7 @@ json Wanted(const json& pod, const std::vector<Asking>& containers, const Rewrit
     json& container = wanted["spec"][asking.list][asking.index];
     AskForSlots(asking, &container);
     if (asking.gpus > 0) SetBudget(budget, &container);
+    if (asking.gpus > 0 && settings.node_shm) MoveShm(&container);
   }
   SetPod(settings, AdmittedMark(name_space, ours), &wanted);
   return wanted;
@@ -171,6 +193,7 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   }
   Decision decision{.outcome = Outcome::kRewritten, .verdict = {}};
   decision.verdict.patch = *std::move(patch);
+  if (settings.node_shm) decision.verdict.warnings = WarningsOfShm(spec, asking);
   return decision;
 }
 

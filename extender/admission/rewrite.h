@@ -17,7 +17,8 @@ struct RewriteSettings {
   std::vector<std::string> whole_gpus = {"nvidia.com/gpu"};  // resources whose units become one slot each
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
   std::string runtime_class;                                 // for sharing pods that name none; empty: none
-  Differ differ = nullptr;                                   // makes the patches
+  bool node_shm = false;    // volumes at /dev/shm of containers with GPUs are moved out of the way
+  Differ differ = nullptr;  // makes the patches
 };
 
 // Returns which resources the quotas of a namespace limit, such as requests.nvidia.com/gpu, or nothing

@@ -68,6 +68,16 @@ placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Reso
   return fit;
 }
 
+// Returns why the pod would not have on the node what it needs at /dev/shm, or "". Under MPS that is the
+// node's, which holds what MPS's clients share and is large; elsewhere it is the pod's own, or 64 MiB.
+std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
+  const bool mps = gpus.sharing == "mps";
+  if (mps && pod.shm == Shm::kOwn) return "the pod's volume at /dev/shm would hide what MPS has there";
+  if (!mps && pod.shm == Shm::kMoved)
+    return "the pod's volume at /dev/shm was moved for MPS, which is not there";
+  return "";
+}
+
 }  // namespace
 
 placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned) {
@@ -76,8 +86,11 @@ placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod
   std::string why = WhyNotLetIn(pod, *there);
   if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
   if (!why.empty()) return {.pods = 0, .never = true, .why = std::move(why)};
+  const GpuNode* gpus = world.FindGpuNode(node);
+  why = gpus == nullptr ? "" : WhyNotItsShm(pod, *gpus);
+  if (!why.empty()) return {.pods = 0, .never = false, .why = std::move(why)};
   Resources taken = world.UsedOn(node);
-  if (const GpuNode* gpus = world.FindGpuNode(node)) taken += gpus->requested;
+  if (gpus != nullptr) taken += gpus->requested;
   taken += planned;
   return RoomFor(pod.requests, there->allocatable, taken);
 }

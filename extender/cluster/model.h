@@ -61,6 +61,10 @@ struct Scheduled {
   friend bool operator==(const Scheduled&, const Scheduled&) = default;
 };
 
+// A Shm says what the containers of a pod with slots have at /dev/shm. kMoved: they brought a volume for it,
+// and the webhook mounted it elsewhere.
+enum class Shm : std::uint8_t { kUsual, kOwn, kMoved };
+
 struct Pod {
   std::string uid, name_space, name;
   std::string version;  // resourceVersion
@@ -84,6 +88,7 @@ struct Pod {
   std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
   // On the node its processes are of a user that no other pod has (hostUsers: false), or of several users.
   bool own_users = false;
+  Shm shm = Shm::kUsual;
   std::int32_t priority = 0;  // spec.priority
   std::string profile_key;    // profile of its job, in its namespace (kube::ProfileKeyOf)
 

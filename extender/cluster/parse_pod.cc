@@ -8,6 +8,7 @@
 #include "common/kube/pod_requests.h"
 #include "common/kube/profile_key.h"
 #include "common/kube/quantity.h"
+#include "common/kube/shm_mounts.h"
 #include "common/text/cut.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -91,6 +92,18 @@ void ReadUsers(const json& spec, Pod* pod) {
   pod->own_users = users.size() > 1 || (of_host.is_boolean() && !of_host.get<bool>());
 }
 
+Shm ShmOf(const json& spec) {
+  Shm shm = Shm::kUsual;
+  for (const char* key : {"initContainers", "containers"}) {
+    for (const json& container : ListAt(spec, key)) {
+      if (SlotsOf(container) == 0) continue;
+      if (kube::HasOwnShm(container)) return Shm::kOwn;
+      if (kube::HasMountAt(container, base::kMovedShm)) shm = Shm::kMoved;
+    }
+  }
+  return shm;
+}
+
 std::vector<Toleration> TolerationsIn(const json& spec) {
   std::vector<Toleration> tolerations;
   for (const json& toleration : ListAt(spec, "tolerations")) {
@@ -119,6 +132,7 @@ void ReadSpec(const json& spec, Pod* pod) {
   pod->selection = kube::NodeSelectionOf(spec);
   pod->tolerations = TolerationsIn(spec);
   ReadUsers(spec, pod);
+  pod->shm = ShmOf(spec);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
 }
 

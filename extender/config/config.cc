@@ -149,6 +149,7 @@ yaml::Handlers WebhookKeys(WebhookConfig* webhook) {
           {"certificate_file", Path(&webhook->certificate_file)},
           {"key_file", Path(&webhook->key_file)},
           {"runtime_class", Text(&webhook->runtime_class)},
+          {"shm", yaml::Word<bool>(&webhook->node_shm, {{"node", true}, {"pod", false}})},
           {"drain_s", Real(&webhook->drain_s, 0.0, 60.0)}};
 }
 

@@ -224,6 +224,17 @@ class Objects(unittest.TestCase):
         self.assertEqual(control(**every, unknown="-multiuser-server"), [tried, f"{program} -f -M"])
         self.assertEqual(control(), [f"{program} -f"])
 
+    def test_under_mps_shm_is_the_nodes_and_large(self):
+        def shm(*values):
+            config = find(objects(*values), "ConfigMap", "crossover-extender")["data"]["extender.yaml"]
+            return yaml.safe_load(config)["webhook"].get("shm")
+        self.assertIsNone(shm())
+        self.assertEqual(shm("mps.enabled=true"), "node")
+        self.assertEqual(shm("mps.enabled=true", "extender.config.webhook.shm=pod"), "pod")
+        self.assertIsNone(shm("mps.enabled=true", "deviceplugin.config.node.sharing=timeslice"))
+        container = pod_templates(objects("mps.enabled=true"))["crossover-mps"]["containers"][0]
+        self.assertIn({"name": "SHM_SIZE", "value": "50%"}, container["env"])
+
     def test_the_webhook_s_annotations(self):
         aks = {"admissions.enforcer/disabled": "true"}
         for name, more in (("defaults", {}),

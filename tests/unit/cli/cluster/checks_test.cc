@@ -127,6 +127,12 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          f->lists["pods"][1]["spec"]["containers"][0]["securityContext"]["runAsUser"] = 2000;
        }},
+      {"shm_hidden_under_mps", "team/a-0 on n1",
+       [](ClusterFacts* f) {
+         json& container = First(f, "pods")["spec"]["containers"][0];
+         container["resources"]["limits"]["crossover.dev/slot"] = "1";
+         container["volumeMounts"] = {{{"name", "shm"}, {"mountPath", "/dev/shm"}}};
+       }},
       {"slot_doubles", "GPU-1::0: team/a-0 and team/b-0",
        [](ClusterFacts* f) { FirstGpu(f)["holders"][1]["slots"] = {"GPU-1::0"}; }},
       {"gang_collisions", "n1 GPU-1: team/a has team/a-0 and team/b-0",

@@ -145,6 +145,36 @@ TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
   EXPECT_EQ(Admitted(pod)["spec"]["runtimeClassName"], "own");
 }
 
+TEST_F(RewriteTest, UnderMpsAVolumeAtShmIsMovedOutOfTheWay) {
+  json pod = MadePod({{kShare, "true"}});
+  const json shm =
+      json::parse(R"([{"name": "data", "mountPath": "/data"}, {"name": "shm", "mountPath": "/dev//shm/"}])");
+  pod["spec"]["containers"][0]["volumeMounts"] = shm;
+  pod["spec"]["containers"].push_back({{"name", "plain"}, {"volumeMounts", shm}});
+  EXPECT_EQ(Admitted(pod)["spec"]["containers"][0]["volumeMounts"], shm) << "it stays where MPS is not";
+  EXPECT_TRUE(Asked(pod).verdict.warnings.empty());
+  settings_.node_shm = true;
+  const json made = Admitted(pod);
+  EXPECT_EQ(made["spec"]["containers"][0]["volumeMounts"][1],
+            json({{"name", "shm"}, {"mountPath", "/run/crossover-shm"}}));
+  EXPECT_EQ(made["spec"]["containers"][0]["volumeMounts"][0], shm[0]);
+  EXPECT_EQ(made["spec"]["containers"][1]["volumeMounts"], shm) << "it has no GPU";
+  const auto warnings = Asked(pod).verdict.warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0],
+              HasSubstr("its volume at /dev/shm is at /run/crossover-shm: under MPS /dev/shm is"));
+  EXPECT_TRUE(Asked(made).verdict.warnings.empty());
+}
+
+TEST_F(RewriteTest, MountsOfAnyFormAreSurvived) {
+  settings_.node_shm = true;
+  for (const char* mounts : {"null", "7", "{}", "[7, null, {}, {\"mountPath\": 3}, {\"mountPath\": \"\"}]"}) {
+    json pod = MadePod({{kShare, "true"}});
+    pod["spec"]["containers"][0]["volumeMounts"] = json::parse(mounts);
+    EXPECT_EQ(Admitted(pod)["spec"]["containers"][0]["volumeMounts"], json::parse(mounts));
+  }
+}
+
 TEST_F(RewriteTest, WhoDoesNotShareStaysAsItIs) {
   const Decision decision = Asked(MadePod({{"crossover.dev/mode", "off"}}));
   EXPECT_EQ(decision.outcome, Outcome::kUntouched);

@@ -54,6 +54,24 @@ TEST_F(FitTest, AsManyAsTheScarcestResourceLeaves) {
   EXPECT_EQ(Fit().pods, 10) << "places for pods are all it asks for";
 }
 
+TEST_F(FitTest, WhatAPodNeedsAtShmIsThere) {
+  GpuNode gpus;
+  gpus.name = "n";
+  for (const char* sharing : {"mps", "exclusive", "timeslice"}) {
+    gpus.sharing = sharing;
+    world_.Put(gpus);
+    const bool mps = gpus.sharing == "mps";
+    pod_.shm = Shm::kUsual;
+    EXPECT_GT(Fit().pods, 0);
+    pod_.shm = Shm::kOwn;
+    EXPECT_EQ(Fit().pods > 0, !mps) << sharing;
+    EXPECT_EQ(Fit().why, mps ? "the pod's volume at /dev/shm would hide what MPS has there" : "");
+    pod_.shm = Shm::kMoved;
+    EXPECT_EQ(Fit().pods > 0, mps) << sharing;
+    EXPECT_FALSE(Fit().never);
+  }
+}
+
 TEST_F(FitTest, WhatOursAndOthersAndThePlannedHaveIsGone) {
   Pod ours = pod_;
   ours.uid = "ours";

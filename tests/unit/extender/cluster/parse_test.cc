@@ -130,6 +130,22 @@ TEST(ParsePodTest, UserOfTheContainersWithSlots) {
   EXPECT_FALSE(Parsed(object).user);
 }
 
+TEST(ParsePodTest, WhatItsContainersWithSlotsHaveAtShm) {
+  json object = Pod1();
+  object["spec"] = json::parse(R"({"containers":[{"name":"plain","volumeMounts":[{"mountPath":"/dev/shm"}]},
+    {"name":"a","resources":{"limits":{"crossover.dev/slot":"1"}},"volumeMounts":[{"mountPath":"/dev"}]}]})");
+  EXPECT_EQ(Parsed(object).shm, Shm::kUsual);
+  json& path = object["spec"]["containers"][1]["volumeMounts"][0]["mountPath"];
+  for (const char* own : {"/dev/shm", "/dev/shm/", "/dev//shm", "/dev/./shm"}) {
+    path = own;
+    EXPECT_EQ(Parsed(object).shm, Shm::kOwn) << own;
+  }
+  path = "/run/crossover-shm";
+  EXPECT_EQ(Parsed(object).shm, Shm::kMoved);
+  path = "/dev/shm/inside";
+  EXPECT_EQ(Parsed(object).shm, Shm::kUsual);
+}
+
 TEST(ParsePodTest, APodWithAUserNamespaceHasUsersOfItsOwn) {
   json object = Pod1();
   object["spec"] = json::parse(R"({"securityContext":{"runAsUser":1000},

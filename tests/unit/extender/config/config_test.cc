@@ -77,7 +77,7 @@ TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSett
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   std::string error;
   const auto config = ParseConfig(
-      "lease: off\nwebhook: {listen: off, drain_s: 5}\nhealth: {listen: '10.0.0.1:99'}\n"
+      "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node}\nhealth: {listen: '10.0.0.1:99'}\n"
       "gangs: {deadline_s: 7.5, topology: [zone, rack]}\n"
       "placement: {sharing: always, namespace_groups: [[a, b], [c]], context_reserve_mib: 256}\n",
       "x.yaml", &error);
@@ -85,6 +85,7 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   EXPECT_EQ(config->lease, "");
   EXPECT_EQ(config->webhook.listen.port, 0);
   EXPECT_EQ(config->webhook.drain_s, 5);
+  EXPECT_TRUE(config->webhook.node_shm);
   EXPECT_EQ(config->health.address, "10.0.0.1");
   EXPECT_EQ(config->health.port, 99);
   EXPECT_EQ(config->gangs.deadline_s, 7.5);
@@ -102,6 +103,7 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
       "x.yaml:1: scheduler.listen: 0.0.0.0:80 is not allowed: 127.0.0.1:port, with a port from 1 to 65535");
   EXPECT_EQ(FaultIn("webhook: {drain_s: 61}"),
             "x.yaml:1: webhook.drain_s: 61 is not allowed: a number from 0 to 60");
+  EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: both is not allowed: node or pod");
   EXPECT_EQ(FaultIn("health: {listen: '[::]:80'}"),
             "x.yaml:1: health.listen: [::]:80 is not allowed: IPv4 address:port, with a port from 1 to "
             "65535, or off");
