@@ -13,6 +13,7 @@ from benchmarks.gpu.children import Cannot
 
 COLLECTIVE_CTAS = 4
 _STAND_IN = "libnccl.so.2"
+_FIRST_CLIENT_S = 60  # until the first client of MPS has a server, on a machine whose driver starts slowly
 # These must not come from the caller's shell: they would change what is measured.
 _SCRUBBED = ("LD_PRELOAD", "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_LAUNCH_BLOCKING",
              "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS")
@@ -100,7 +101,8 @@ class Rig:
 
 class Mps:
     """Runs MPS's daemon with directories of its own, as a context. The part that wants it starts and stops it. The
-    GPU's settings stay as they are. `environment` is that of its clients."""
+    GPU's settings stay as they are. `environment` is that of its clients. Entering it raises Cannot where there is no
+    MPS, or where it serves no client."""
 
     def __init__(self, rig, directory, *flags):
         self.rig, self.directory, self.flags = rig, directory, flags
@@ -117,6 +119,11 @@ class Mps:
         self._program = program
         self.daemon = children.start_service([program, "-f", *self.flags], self._own(), self.directory / "control.txt",
                                              (self.directory / "pipe" / "control").exists)
+        try:  # the control daemon may run and have no server that can start
+            self.rig.probe("info", timeout_s=_FIRST_CLIENT_S, **self.environment)
+        except Cannot as reason:
+            self.stop()
+            raise Cannot(f"MPS runs and serves no client: {reason}") from reason
         return self
 
     def __exit__(self, *exc):

@@ -133,9 +133,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kFail,
        "MPS takes new clients wherever its control daemon runs",
-       "in FAULT: delete the pods that the fault ended, and it recovers by itself; otherwise its own log "
-       "(pod "
-       "crossover-mps of that node) says why, and once no job is there that pod may be deleted",
+       "in FAULT: delete the pods that the fault ended, and it recovers by itself; otherwise the log of the "
+       "pod crossover-mps there says why, and once no job is there that pod may be deleted",
        MpsTakesNoClients},
       {"gpu_withheld",
        {"gpu_nodes"},
@@ -179,9 +178,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "pods"},
        V::kFail,
        "no volume of a pod hides the /dev/shm that MPS's clients have in common",
-       "extender.config.webhook.shm=node moves such volumes, which the chart sets with mps.enabled=true; "
-       "make "
-       "these pods anew",
+       "extender.config.webhook.shm=node moves such volumes, and the chart sets it with mps.enabled=true; "
+       "make these pods anew",
        HiddenShm},
       {"slot_doubles",
        {"gpu_nodes"},

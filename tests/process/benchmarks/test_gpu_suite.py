@@ -9,6 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from benchmarks.gpu.children import Cannot
+from benchmarks.gpu.rig import Mps
+
 TOP = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
 RUN = TOP / "benchmarks" / "gpu" / "run"
@@ -55,6 +58,47 @@ class Suite(unittest.TestCase):
             except OSError:
                 continue
         self.assertEqual(left, [])
+
+
+# It runs as MPS's control daemon does, until it is told to quit.
+_CONTROL_DAEMON = """#!/bin/sh
+if [ "$1" = -f ]; then
+  echo $$ >"$CUDA_MPS_PIPE_DIRECTORY/pid"
+  touch "$CUDA_MPS_PIPE_DIRECTORY/control"
+  exec sleep 1000
+fi
+kill "$(cat "$CUDA_MPS_PIPE_DIRECTORY/pid")"
+"""
+
+
+class RigWithoutServer:
+    """Stands in for a rig on whose machine the control daemon of MPS runs, and no server of it can start."""
+
+    software = True
+
+    def __init__(self, folder):
+        self._control = folder / "control-daemon"
+        self._control.write_text(_CONTROL_DAEMON, encoding="utf-8")
+        self._control.chmod(0o755)
+
+    def program(self, _name):
+        return self._control
+
+    def environment(self, **more):
+        return os.environ | {name: str(value) for name, value in more.items()}
+
+    def probe(self, *_arguments, **_options):
+        raise Cannot("gpu_probe: ended with 1: cuInit: CUDA_ERROR_MPS_CONNECTION_FAILED")
+
+
+class MpsOfARig(unittest.TestCase):
+
+    def test_a_control_daemon_whose_server_cannot_start_is_no_mps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mps = Mps(RigWithoutServer(Path(folder)), Path(folder))
+            with self.assertRaisesRegex(Cannot, "MPS runs and serves no client: .*MPS_CONNECTION_FAILED"):
+                mps.__enter__()
+            self.assertFalse(mps.daemon.alive(), "it was stopped")
 
 
 class Driver(Suite):

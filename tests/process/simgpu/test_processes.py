@@ -276,6 +276,25 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(sms(""), "33", "a server keeps the percentage that it started with")
         self.assertEqual(ask(f"set_active_thread_percentage {ask('get_server_list').strip()} 50"), "")
         self.assertEqual(sms(""), "66")
+        server = ask("get_server_list").strip()
+        self.assertEqual(ask(f"get_server_status {server}"), "ACTIVE\n")
+
+        def refusal():
+            return self.finish(self.start("simgpu_probe_job", "sms", CUDA_MPS_PIPE_DIRECTORY=pipe), code=1)[1]
+
+        self.assertEqual(ask(f"simgpu_fault {server}"), "")
+        self.assertEqual(ask(f"get_server_status {server}"), "FAULT\n")
+        self.assertIn("CUDA_ERROR_MPS_SERVER_NOT_READY", refusal())
+        self.assertEqual(ask(f"simgpu_recover {server}"), "")
+        self.assertEqual(sms(""), "66")
+        self.assertEqual(ask("simgpu_servers fail"), "")
+        os.kill(int(server), signal.SIGKILL)
+        while ask("get_server_list"):
+            time.sleep(0.01)
+        self.assertIn("CUDA_ERROR_MPS_CONNECTION_FAILED", refusal())
+        self.assertEqual(ask("start_server -uid 0"), "Failed to start server\n")
+        self.assertEqual(ask("simgpu_servers start"), "")
+        self.assertEqual(sms(""), "99", "a new server has the percentage of now")
         daemon.kill()
         daemon.wait()
         self.assertTrue(os.path.exists(os.path.join(pipe, "control")))
