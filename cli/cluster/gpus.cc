@@ -102,7 +102,7 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 }
 
 Places UserClash(const ClusterFacts& facts) {
-  // By node: one pod of each user. A user that is a pod's own has a number below 0.
+  // Holds one pod of each user, by node. A user that is a pod's own has a number below 0.
   std::map<std::string, std::map<std::int64_t, std::string>> users;
   std::int64_t own = 0;
   for (const json& pod : facts.Items("pods")) {

@@ -74,7 +74,8 @@ void MpsHealth::OnLook(const MpsLook& look, Time now) {
   const bool again = bad_since_.has_value();
   if (!again) bad_since_ = now;
   if (now - *bad_since_ >= symptom->patience || !fault_.empty()) fault_ = symptom->words;
-  // The second look in a row: after the first one a client may have come, for which a server starts.
+  // It waits for the second look in a row: after the first one a client may have come, for which a server
+  // starts.
   if (again && look.servers && look.servers->empty()) AskForServer(now);
 }
 

@@ -18,7 +18,7 @@ namespace crossover::placement {
 struct Fit {
   int pods = 0;        // how many more of the gang's pods the node takes, GPUs aside
   bool never = false;  // it would take none even if it were empty
-  // Why it takes none, or few of the gang's pods. The text is the same for all nodes alike: "its CPU is
+  // Says why it takes none, or few of the gang's pods. The text is the same for all nodes alike: "its CPU is
   // taken".
   std::string why;
   std::string figures{};  // details of this node: "12 of 16"

@@ -198,7 +198,8 @@ class Control:
             "health": {"listen": f"127.0.0.1:{replica.health}"},
             "metrics": {"listen": f"127.0.0.1:{replica.metrics}"},
             "webhook": {"listen": f"{CONTROL_PLANE}:{replica.webhook}" if self._webhook else "off",
-                        "file": str(self._directory / f"{replica.extender}.pem")},
+                        "file": str(self._directory / f"{replica.extender}.pem"),
+                        "shm": "node"},  # as the chart has it where jobs share through MPS, as in the tests
             **self._settings}
 
     def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=None):
