@@ -10,7 +10,9 @@
 namespace crossover::link {
 namespace {
 
-constexpr std::size_t kStackBytes = 256 * 1024;
+// The C library takes the program's thread-local variables from this, and the driver runs on the rest. It is
+// address space only: pages that no call reaches stay untouched.
+constexpr std::size_t kStackBytes = 1024 * 1024;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Starts threads of the library inside the user's process. They block all signals, have small stacks and
+// Starts threads of the library inside the user's process. They block all signals, have stacks of 1 MiB and
 // are detached.
 #pragma once
 
