@@ -75,10 +75,12 @@ struct crossover_slot {
   uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
   uint32_t reserved2[6];
   /* Cache line 3. The client's host writes it for the arbiter. */
-  uint32_t alive;         /* raw robust futex word, owned by the client's liveness thread */
-  uint32_t phase;         /* enum crossover_phase */
-  uint32_t faults;        /* how often the client opened its own gate because no other process did */
-  uint32_t heartbeat;     /* increases while the client's host makes progress */
+  uint32_t alive;  /* raw robust futex word, owned by the client's liveness thread */
+  uint32_t phase;  /* enum crossover_phase */
+  uint32_t faults; /* how often the client opened its own gate because no other process did */
+  /* Increases while the client's host makes progress. Its stream writes it once, to show that stores of the
+   * GPU arrive. */
+  uint32_t heartbeat;
   uint32_t turns;         /* turns per iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
   uint32_t turn_launches; /* launches in the longest of its last turns; 0 while unknown */
   /* The number of the job's iteration, which is the same on all its ranks, minus the turn number divided by

@@ -1,8 +1,12 @@
 #include "sidecar/gates/gpu_gate.h"
 
+#include <time.h>
+
 #include <cstddef>
 
+#include "common/base/futex.h"
 #include "sidecar/gates/probe.h"
+#include "sidecar/log/log.h"
 
 namespace crossover::gates {
 namespace {
@@ -21,6 +25,17 @@ std::size_t OffsetOf(turn::Word word) {
   return offsetof(crossover_slot, gate);
 }
 
+// Returns whether the word has this value within a second. A GPU may store late.
+bool Arrives(const std::uint32_t* word, std::uint32_t value) {
+  constexpr int kLooks = 1000;
+  for (int look = 0; look < kLooks; ++look) {
+    if (base::LoadWord(word) == value) return true;
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self) {
@@ -34,13 +49,29 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
                               CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS) {
     return false;
   }
-  // The page's magic word has the awaited value already.
-  if (driver->MemHostGetDevicePointer(&page_, page, 0) == CUDA_SUCCESS &&
-      ProbeWait(*driver, page_ + offsetof(crossover_page, magic), CROSSOVER_TURNSTILE_MAGIC)) {
-    return true;
+  const std::uint32_t* const word = &page->slot[self].heartbeat;
+  const std::uint32_t value = base::LoadWord(word) + 1;
+  if (driver->MemHostGetDevicePointer(&page_, page, 0) == CUDA_SUCCESS) {
+    fenced_ = Try(value, true);
+    if ((fenced_ || Try(value, false)) && Arrives(word, value)) {
+      if (!fenced_) log::Write(log::Level::kInfo, "the driver refuses memory barriers; GPU gates have none");
+      return true;
+    }
   }
   driver->MemHostUnregister(page);
   return false;
+}
+
+// Tries the operations of a turn: a store of `value` to our heartbeat, which means nothing to turns, a
+// barrier where `fenced`, and a wait for the page's magic word, which has the awaited value already.
+bool GpuGate::Try(std::uint32_t value, bool fenced) const {
+  const CUdeviceptr slot = page_ + offsetof(crossover_page, slot) + self_ * sizeof(crossover_slot);
+  std::array<CUstreamBatchMemOpParams, 3> operations;
+  unsigned int count = 0;
+  operations[count++] = WriteParams(slot + offsetof(crossover_slot, heartbeat), value);
+  if (fenced) operations[count++] = BarrierParams();
+  operations[count++] = WaitParams(page_ + offsetof(crossover_page, magic), CROSSOVER_TURNSTILE_MAGIC);
+  return Probe(*driver_, operations.data(), count);
 }
 
 bool GpuGate::Acquire(CUstream stream, turn::TurnNumber k) {
@@ -56,21 +87,19 @@ bool GpuGate::Yield(CUstream stream, turn::TurnNumber k) { return Enqueue(stream
 CUstreamBatchMemOpParams GpuGate::Translate(const turn::Op& op) const {
   const CUdeviceptr address =
       page_ + offsetof(crossover_page, slot) + op.slot * sizeof(crossover_slot) + OffsetOf(op.word);
-  if (op.kind == turn::Op::Kind::kWaitGeq) return WaitParams(address, op.value);
-  CUstreamBatchMemOpParams params{};
-  params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  params.writeValue.address = address;
-  params.writeValue.value = op.value;
-  params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return params;
+  const bool waits = op.kind == turn::Op::Kind::kWaitGeq;
+  return waits ? WaitParams(address, op.value) : WriteParams(address, op.value);
 }
 
 template <std::size_t kCount>
 bool GpuGate::Enqueue(CUstream stream, const std::array<turn::Op, kCount>& ops) const {
-  std::array<CUstreamBatchMemOpParams, kCount> params;
-  for (std::size_t i = 0; i < kCount; ++i) params[i] = Translate(ops[i]);
-  return driver_->StreamBatchMemOp(stream, static_cast<unsigned int>(kCount), params.data(), 0) ==
-         CUDA_SUCCESS;
+  std::array<CUstreamBatchMemOpParams, 2 * kCount> params;
+  unsigned int count = 0;
+  for (const turn::Op& op : ops) {
+    if (fenced_ && op.kind == turn::Op::Kind::kWaitGeq) params[count++] = BarrierParams();
+    params[count++] = Translate(op);
+  }
+  return driver_->StreamBatchMemOp(stream, count, params.data(), 0) == CUDA_SUCCESS;
 }
 
 }  // namespace crossover::gates

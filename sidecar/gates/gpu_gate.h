@@ -1,6 +1,14 @@
 // Defines GPU gates. The stream itself waits for the gate word and writes the other words. The host never
 // blocks, and runs ahead of its GPU as it does without the library.
+//
+// In front of each wait stands a barrier. A client says what it asks for and then reads its gate. The
+// arbiter shuts the gate and then reads what the client asks for. One of the two must see the other, and
+// nothing but a barrier orders a write of a stream before its next read.
 #pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gate.h"
@@ -12,9 +20,10 @@ class GpuGate final : public Gate {
  public:
   GpuGate() = default;
 
-  // Registers the page with the current context and tries one stream memory operation on it. Returns false
-  // where the driver refuses either; the page is then not registered. Blocks. REQUIRES: no stream is being
-  // captured.
+  // Registers the page with the current context and tries each kind of stream memory operation on it.
+  // Returns false where the driver refuses the registration, a wait or a store, or where a store does not
+  // arrive within a second; the page is then not registered. Where the driver refuses the barrier alone, the
+  // gate has none. Blocks. REQUIRES: no stream is being captured, and the slot is the caller's alone.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
@@ -23,6 +32,7 @@ class GpuGate final : public Gate {
   bool blocks() const override { return false; }
 
  private:
+  bool Try(std::uint32_t value, bool fenced) const;
   CUstreamBatchMemOpParams Translate(const turn::Op& op) const;
   template <std::size_t kCount>
   bool Enqueue(CUstream stream, const std::array<turn::Op, kCount>& ops) const;
@@ -30,6 +40,7 @@ class GpuGate final : public Gate {
   const Driver* driver_ = nullptr;
   CUdeviceptr page_ = 0;
   turn::SlotIndex self_ = 0;
+  bool fenced_ = true;  // the driver takes barriers
 };
 
 }  // namespace crossover::gates

@@ -1,5 +1,7 @@
 #include "sidecar/gates/host_steps.h"
 
+#include <atomic>
+
 #include "common/base/clock.h"
 #include "common/base/futex.h"
 
@@ -33,7 +35,11 @@ void CarryOut(crossover_page* page, turn::SlotIndex self, turn::TurnNumber k, co
   for (const turn::Op* op = ops; op != ops + count; ++op) {
     if (op->kind == turn::Op::Kind::kWrite) {
       WriteOnHost(page, *op);
-    } else if (!WaitFor(WordOf(page, op->slot, op->word), op->value, &page->arbiter_beat)) {
+      continue;
+    }
+    // Orders what was written before what is read, as the barrier of a GPU gate does.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!WaitFor(WordOf(page, op->slot, op->word), op->value, &page->arbiter_beat)) {
       OpenOwnGate(page, self, k);
       base::StoreWord(&page->slot[self].faults, base::LoadWord(&page->slot[self].faults) + 1);
     }

@@ -10,13 +10,24 @@ namespace crossover::gates {
 // Returns whether the table has the functions that a gate needs to make streams wait.
 bool HasMemoryOperations(const Driver& driver);
 
-// Makes a stream of ours wait for the word at `address`, and returns whether the driver did so. The answers
-// of a driver about memory operations and what it accepts differ between versions. An operation that
-// changes nothing tells the truth. Blocks. REQUIRES: the word has reached `value` already, and no stream is
-// being captured.
+// Makes a stream of ours carry out `count` operations as one batch, and returns whether the driver did so.
+// The answers of a driver about memory operations and what it accepts differ between versions. Operations
+// that change nothing of a turn tell the truth. Blocks. REQUIRES: all words that the operations wait for
+// have the awaited values already, and no stream is being captured.
+bool Probe(const Driver& driver, CUstreamBatchMemOpParams* operations, unsigned int count);
+
+// Does this with a wait for the word at `address`. REQUIRES: the word has reached `value` already.
 bool ProbeWait(const Driver& driver, CUdeviceptr address, std::uint32_t value);
 
 // Returns the operation by which a stream waits until the word at `address` is at or past `value`.
 CUstreamBatchMemOpParams WaitParams(CUdeviceptr address, std::uint32_t value);
+
+// Returns the operation by which a stream writes `value` to the word at `address`, behind all that it has
+// written before.
+CUstreamBatchMemOpParams WriteParams(CUdeviceptr address, std::uint32_t value);
+
+// Returns the operation by which all stores of a stream so far become visible to the whole system before
+// the stream reads or writes anything else.
+CUstreamBatchMemOpParams BarrierParams();
 
 }  // namespace crossover::gates

@@ -109,8 +109,10 @@ class ToyGpu {
     }
     Require(offset >= offsetof(crossover_page, slot));
     const std::size_t within = (offset - offsetof(crossover_page, slot)) % sizeof(crossover_slot);
+    // The library tries its stores on the last of these.
     Require(within == offsetof(crossover_slot, ready) || within == offsetof(crossover_slot, hold) ||
-            within == offsetof(crossover_slot, rel) || within == offsetof(crossover_slot, gate));
+            within == offsetof(crossover_slot, rel) || within == offsetof(crossover_slot, gate) ||
+            (writes && within == offsetof(crossover_slot, heartbeat)));
     return word;
   }
 
@@ -118,6 +120,7 @@ class ToyGpu {
                              unsigned int) {
     if (Get().refuses_memory_operations) return CUDA_ERROR_NOT_SUPPORTED;
     for (unsigned int i = 0; i < count; ++i) {
+      if (params[i].operation == CU_STREAM_MEM_OP_BARRIER) continue;  // what is queued is done in its order
       const bool waits = params[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32;
       std::uint32_t* word =
           Get().WordAt(waits ? params[i].waitValue.address : params[i].writeValue.address, !waits);

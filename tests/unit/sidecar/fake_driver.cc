@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/futex.h"
 #include "turn/ops.h"
 
 namespace crossover::test {
@@ -32,11 +33,12 @@ std::string WordAt(CUdeviceptr address) {
   if (offset == offsetof(crossover_page, magic)) return "magic";
   const std::size_t slot = (offset - offsetof(crossover_page, slot)) / sizeof(crossover_slot);
   const std::size_t word = (offset - offsetof(crossover_page, slot)) % sizeof(crossover_slot);
-  const char* name = word == offsetof(crossover_slot, ready)  ? "ready"
-                     : word == offsetof(crossover_slot, hold) ? "hold"
-                     : word == offsetof(crossover_slot, rel)  ? "rel"
-                     : word == offsetof(crossover_slot, gate) ? "gate"
-                                                              : "?";
+  const char* name = word == offsetof(crossover_slot, ready)       ? "ready"
+                     : word == offsetof(crossover_slot, hold)      ? "hold"
+                     : word == offsetof(crossover_slot, rel)       ? "rel"
+                     : word == offsetof(crossover_slot, gate)      ? "gate"
+                     : word == offsetof(crossover_slot, heartbeat) ? "heartbeat"
+                                                                   : "?";
   return name + (slot == 0 ? std::string() : std::to_string(slot));
 }
 
@@ -54,17 +56,30 @@ std::string Number(turn::TurnNumber k) {
   return turn + '.' + (k == turn::LastStretch(k) ? "end" : std::to_string(k & turn::kStretchMask));
 }
 
+// Carries out a store to the word that a gate tries stores on. What the other words do is up to the tests.
+void StoreIfTried(CUdeviceptr address, cuuint32_t value) {
+  if (!FakeDriver::stores_arrive || WordAt(address).rfind("heartbeat", 0) != 0) return;
+  base::StoreWord(reinterpret_cast<std::uint32_t*>(address), value);
+}
+
 CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* params, unsigned int) {
   if (FakeDriver::cancellation_points) pthread_testcancel();
   if (FakeDriver::while_queueing != nullptr) FakeDriver::while_queueing();
   if (!FakeDriver::memops_supported) return CUDA_ERROR_NOT_SUPPORTED;
   std::string line = "memop " + Hex(stream);
   for (unsigned int i = 0; i < count; ++i) {
+    if (params[i].operation == CU_STREAM_MEM_OP_BARRIER) {
+      if (!FakeDriver::barriers_supported) return CUDA_ERROR_NOT_SUPPORTED;
+      if (params[i].memoryBarrier.flags != CU_STREAM_MEMORY_BARRIER_TYPE_SYS) return CUDA_ERROR_INVALID_VALUE;
+      line += " |";
+      continue;
+    }
     const bool waits = params[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32;
     const CUdeviceptr address = waits ? params[i].waitValue.address : params[i].writeValue.address;
     const cuuint32_t value = waits ? params[i].waitValue.value : params[i].writeValue.value;
     if (waits && params[i].waitValue.flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
     line += ' ' + WordAt(address) + (waits ? ">=" : "=") + Number(value);
+    if (!waits) StoreIfTried(address, value);
   }
   return Note(line);
 }

@@ -11,9 +11,12 @@
 namespace crossover::test {
 
 struct FakeDriver {
-  // These are the calls, e.g. "record 100", "wait 200", "memop 100 ready=1 gate>=1 hold=1 gate=1".
+  // These are the calls, e.g. "record 100", "wait 200", "memop 100 ready=1 | gate>=1 hold=1 gate=1". A bar
+  // is a memory barrier.
   inline static std::vector<std::string> calls;
   inline static bool memops_supported = true;
+  inline static bool barriers_supported = true;
+  inline static bool stores_arrive = true;  // those by which a gate tries the driver
   inline static bool registration_works = true;
   inline static bool host_functions_work = true;
   inline static bool host_functions_run = true;  // at once; else when RunHostFunctions() is called
@@ -31,6 +34,8 @@ struct FakeDriver {
     calls.clear();
     ForgetHostFunctions();
     memops_supported = true;
+    barriers_supported = true;
+    stores_arrive = true;
     registration_works = true;
     host_functions_work = true;
     host_functions_run = true;

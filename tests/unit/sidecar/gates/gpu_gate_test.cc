@@ -2,13 +2,17 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+
 #include "tests/unit/sidecar/fake_driver.h"
 
 namespace crossover::gates {
 namespace {
 
 using test::FakeDriver;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class GpuGateTest : public ::testing::Test {
  protected:
@@ -26,8 +30,8 @@ TEST_F(GpuGateTest, QueuesATurnAsOneBatchEach) {
   EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), k));
   EXPECT_TRUE(gate_.Yield(FakeDriver::Stream(0x100), k));
   EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), k + 1, {2, turn::FirstStretch(99)}));
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7.end",
-                                             "memop 100 ready=7.1 rel=7 gate>=7.1 hold=7.1 gate=7.end",
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=7 | gate>=7 hold=7 gate=7.end",
+                                             "memop 100 ready=7.1 rel=7 | gate>=7.1 hold=7.1 gate=7.end",
                                              "memop 100 gate2=99 rel=7.1"));
 }
 
@@ -35,6 +39,36 @@ TEST_F(GpuGateTest, RefusedMemoryOperationsLeaveNothingBehind) {
   FakeDriver::memops_supported = false;
   EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
   EXPECT_THAT(FakeDriver::calls, ElementsAre("unregister"));
+}
+
+// A client that asks must not read its gate before what it asks for is there for the arbiter to see.
+TEST_F(GpuGateTest, EveryWaitHasABarrierInFrontOfIt) {
+  ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  FakeDriver::calls.clear();
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), turn::FirstStretch(1)));
+  EXPECT_TRUE(gate_.Yield(FakeDriver::Stream(0x100), turn::FirstStretch(1)));
+  for (const std::string& call : FakeDriver::calls) EXPECT_THAT(call, HasSubstr(" | gate>="));
+}
+
+TEST_F(GpuGateTest, ADriverWithoutBarriersHasAGateWithoutThem) {
+  FakeDriver::barriers_supported = false;
+  ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  FakeDriver::calls.clear();
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), turn::FirstStretch(7)));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7.end"));
+}
+
+TEST_F(GpuGateTest, TriesAStoreBeforeTheUserDoes) {
+  page_.slot[3].heartbeat = 41;
+  ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 3));
+  EXPECT_EQ(page_.slot[3].heartbeat, 42u);
+  EXPECT_EQ(page_.slot[3].ready | page_.slot[3].hold | page_.slot[3].rel | page_.slot[3].gate, 0u);
+}
+
+TEST_F(GpuGateTest, AStoreThatDoesNotArriveIsNoGate) {
+  FakeDriver::stores_arrive = false;
+  EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
+  EXPECT_THAT(FakeDriver::calls, Contains("unregister"));
 }
 
 TEST_F(GpuGateTest, RefusedRegistrationIsNoGate) {

@@ -22,7 +22,7 @@ std::size_t OwnStack() {
 // The driver runs on these threads, and a program may have hundreds of KiB of thread-local variables.
 TEST(ThreadTest, HasAStackForTheDriver) {
   constexpr std::size_t kNeeded = 1000 * 1024;  // a C library may keep some pages of the MiB for itself
-  static std::promise<std::size_t> stack;  // the thread is not joined
+  static std::promise<std::size_t> stack;       // the thread is not joined
   std::future<std::size_t> bytes = stack.get_future();
   const auto tell = [](void* to) -> void* {
     static_cast<std::promise<std::size_t>*>(to)->set_value(OwnStack());

@@ -103,7 +103,7 @@ TEST_F(GapsTest, ALaunchBeginsATurnAndAnIdleGpuEndsIt) {
   slot().mode = CROSSOVER_MODE_GATE;
   Ticks(1);
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=1 gate>=1 hold=1 gate=1.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=1 | gate>=1 hold=1 gate=1.end"));
   EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
   EXPECT_EQ(attention, std::uint32_t{kAttendCount});
   LetIn();
@@ -115,7 +115,7 @@ TEST_F(GapsTest, ALaunchBeginsATurnAndAnIdleGpuEndsIt) {
   EXPECT_FALSE(Holds());
   FakeDriver::calls.clear();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
   EXPECT_EQ(slot().periods, 2u) << "each turn is an iteration";
 }
 
@@ -153,7 +153,7 @@ TEST_F(GapsTest, TurnsThatAreNoLongerAskedForEndAtTheNextGapAndNoOtherBegins) {
   slot().mode = CROSSOVER_MODE_GATE;
   Ticks(1);
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(GapsTest, SwitchedOffItForgetsEverythingOnceItsTurnIsOver) {

@@ -139,7 +139,7 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   Join();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
   EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
 }
 
@@ -185,7 +185,7 @@ TEST_F(CancelledThreadTest, EndsBehindALaunchThatBeginsATurn) {
   Join();
   FakeDriver::calls.clear();
   EXPECT_TRUE(Runs([this] { Launch(); }));
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
   ASSERT_TRUE(Free());
 }
 
@@ -232,7 +232,7 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
   EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
   EXPECT_EQ(attention, std::uint32_t{kAttendCount});
 }
 
@@ -261,7 +261,7 @@ TEST_F(TimeSlicedSessionTest, GivesAnIdleTurnBackLate) {
   EXPECT_EQ(slot().rel, turn::FirstStretch(1));
   FakeDriver::calls.clear();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"))
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"))
       << "and is taken again";
 }
 
@@ -276,9 +276,9 @@ TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
   FakeDriver::calls.clear();
   Launch();
   Launch();
-  EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("record 300", "wait 100", "memop 100 ready=1.1 rel=1 gate>=1.1 hold=1.1 gate=1.end",
-                          "record 100", "wait 300"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("record 300", "wait 100",
+                                             "memop 100 ready=1.1 rel=1 | gate>=1.1 hold=1.1 gate=1.end",
+                                             "record 100", "wait 300"));
   FakeDriver::calls.clear();
   Collective(20);
   EXPECT_THAT(FakeDriver::calls,
@@ -323,8 +323,8 @@ TEST_F(SessionTest, ATurnFarLongerThanEverGetsYieldPoints) {
   for (int i = 0; i < 14; ++i) Launch();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   for (int i = 0; i < 20; ++i) Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=3.1 rel=3 gate>=3.1 hold=3.1 gate=3.end",
-                                             "memop 100 ready=3.2 rel=3.1 gate>=3.2 hold=3.2 gate=3.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=3.1 rel=3 | gate>=3.1 hold=3.1 gate=3.end",
+                                             "memop 100 ready=3.2 rel=3.1 | gate>=3.2 hold=3.2 gate=3.end"));
 }
 
 TEST_F(SessionTest, NoYieldPointWhileAnythingIsCaptured) {
@@ -355,7 +355,7 @@ TEST_F(SessionTest, TiesOtherComputeStreamsToTheTurn) {
   Iteration();
   EXPECT_THAT(FakeDriver::calls,
               ElementsAre("nccl 10", "record 300", "wait 100", "memop 100 gate=2 rel=1", "nccl 20",
-                          "memop 100 ready=2 gate>=2 hold=2 gate=2.end", "record 100", "wait 300"));
+                          "memop 100 ready=2 | gate>=2 hold=2 gate=2.end", "record 100", "wait 300"));
 }
 
 TEST_F(SessionTest, CollectiveOnTheComputeStreamIsJoinedByItself) {
@@ -370,7 +370,7 @@ TEST_F(SessionTest, CollectiveOnTheComputeStreamIsJoinedByItself) {
   FakeDriver::calls.clear();
   iteration();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10",
-                                             "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+                                             "memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, HostWaitBeginsTheNextTurnOnTheStreamThatLaunches) {
@@ -382,7 +382,7 @@ TEST_F(SessionTest, HostWaitBeginsTheNextTurnOnTheStreamThatLaunches) {
   FakeDriver::calls.clear();
   session_.OnHostWaitStream(kSide);
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, CommunicatorOfOneRankDoesNotCount) {
@@ -455,7 +455,7 @@ TEST_F(SessionTest, NothingIsQueuedOnACapturingStream) {
   Launch(kSecond);
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
@@ -533,7 +533,7 @@ TEST_F(SessionTest, ATurnBeginsElsewhereWhereTheStreamThatJoinedIsCaptured) {
   session_.OnBeginCapture();
   FakeDriver::capturing = FakeDriver::Stream(kCompute);
   Launch(kSecond);
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 300 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 300 ready=2 | gate>=2 hold=2 gate=2.end"));
   EXPECT_EQ(WatchReason(), 0u);
 }
 
@@ -864,7 +864,7 @@ TEST_F(IdleTurnTest, IsGivenBackAndTakenAgainByTheNextLaunch) {
   EXPECT_NE(page_.slot[2].gate, 0u) << "the one who waits is let in";
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(IdleTurnTest, IsKeptWhileWorkIsQueued) {
@@ -1056,7 +1056,7 @@ TEST_F(LinkedNcclTest, ReleasesBeforeTheKernelOfTheLastBucket) {
   FakeDriver::calls.clear();
   LinkedIteration();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("kernel", "memop 100 gate=2 rel=1", "kernel",
-                                             "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+                                             "memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(LinkedNcclTest, WhatNcclLooksAtIsNoWaitInAJobThatPollsEither) {
