@@ -7,6 +7,7 @@
 
 #include "common/base/mutex.h"
 #include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/captures.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/nccl_kernels.h"
@@ -164,7 +165,9 @@ struct LetContextGo {
   static CUresult Run(CUdevice device) {
     ForgetKernels();
     if (Observing()) session::TheSession().OnContextMayEnd();
-    return RealCuda<kHook>()(device);
+    const CUresult result = RealCuda<kHook>()(device);
+    if (result == CUDA_SUCCESS) EndCapturesIfGone(device);
+    return result;
   }
 };
 
@@ -238,8 +241,15 @@ struct StreamCreate {
 struct StreamDestroy {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream) {
-    if (Observing()) session::TheSession().OnStreamDestroy(KeyOfStream<kHook>(stream));
-    return RealCuda<kHook>()(stream);
+    const base::Uncancelled uncancelled;
+    const phase::StreamKey key = KeyOfStream<kHook>(stream);
+    bool captured = false;
+    if (Observing() || session::TheSession().AnyCapture()) {
+      captured = session::TheSession().OnStreamDestroy(key);
+    }
+    const CUresult result = RealCuda<kHook>()(stream);
+    if (result != CUDA_SUCCESS && captured) BeforeCapture(key);  // which goes on
+    return result;
   }
 };
 
@@ -251,27 +261,26 @@ struct EventDestroy {
   }
 };
 
-// Counts captures with or without an arbiter: one may be going on when the first communicator is made.
+// Records captures with or without an arbiter: one may be going on when the first communicator is made.
+// Each function of the driver that begins or ends a capture has a row with one of these two policies.
 struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
-  static CUresult Run(Arguments... arguments) {
-    const base::Uncancelled uncancelled;  // else the capture could be counted for ever
-    session::TheSession().OnBeginCapture();
-    const CUresult result = RealCuda<kHook>()(arguments...);
-    if (result != CUDA_SUCCESS) session::TheSession().OnEndCapture();
+  static CUresult Run(CUstream stream, Arguments... arguments) {
+    const base::Uncancelled uncancelled;  // else the capture could be known for ever
+    const phase::StreamKey key = KeyOfStream<kHook>(stream);
+    const bool recorded = BeforeCapture(key);
+    const CUresult result = RealCuda<kHook>()(stream, arguments...);
+    if (result != CUDA_SUCCESS && recorded) session::TheSession().OnEndCapture(key);
     return result;
   }
 };
 
-// Counts the end of a capture. One that was invalidated or left unjoined ends with an error, but it ends.
 struct EndCapture {
-  template <CudaHook kHook>
-  static CUresult Run(CUstream stream, CUgraph* graph) {
-    const CUresult result = RealCuda<kHook>()(stream, graph);
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
-        result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
-      session::TheSession().OnEndCapture();
-    }
+  template <CudaHook kHook, typename... Arguments>
+  static CUresult Run(CUstream stream, Arguments... arguments) {
+    const base::Uncancelled uncancelled;
+    const CUresult result = RealCuda<kHook>()(stream, arguments...);
+    AfterCaptureEnd(KeyOfStream<kHook>(stream), result);
     return result;
   }
 };

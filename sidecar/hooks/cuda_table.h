@@ -14,6 +14,11 @@ namespace crossover::hooks {
 // This is the type of cuStreamBeginCapture in CUDA 10.0. cudaTypedefs.h shows it to the driver's own
 // sources only.
 using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
+// These types are younger than the oldest cudaTypedefs.h that we build with. The callback of a recapture and
+// the parameters of a capture for graphics stay opaque.
+using BeginRecaptureToGraph = CUresult(CUDAAPI*)(CUstream, CUstreamCaptureMode, CUgraph, void*, void*);
+using BeginCaptureToCig = CUresult(CUDAAPI*)(CUstream, void*);
+using EndCaptureToCig = CUresult(CUDAAPI*)(CUstream);
 
 enum class CudaHook : std::size_t {
 #define CUDA_HOOK(symbol, name, version, flavour, type, policy) k_##symbol,

@@ -216,6 +216,7 @@ struct DestroyContext {
   static CUresult Run(CUcontext context) {
     if (context != nullptr) BeforeContextEnds(context);
     const CUresult result = RealCuda<kHook>()(context);
+    if (result == CUDA_SUCCESS) EndCapturesIn(context);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().End(KeyOfContext(context));
     return result;
   }
@@ -227,6 +228,7 @@ struct ResetContext {
   static CUresult Run(CUdevice device) {
     BeforeDeviceReset(device);
     const CUresult result = RealCuda<kHook>()(device);
+    if (result == CUDA_SUCCESS) EndCapturesOn(device);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
     return result;
   }

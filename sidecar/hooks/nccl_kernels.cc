@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-#include <atomic>
-
 #include "common/base/hash.h"
 #include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/driver_function.h"
 #include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nccl_files.h"
@@ -13,27 +12,6 @@
 
 namespace crossover::hooks {
 namespace {
-
-// A DriverFunction is a function of the driver that is looked up when it is first needed.
-template <typename Function>
-class DriverFunction {
- public:
-  constexpr explicit DriverFunction(const char* name) : name_(name) {}
-  // Returns the function, or null where the driver has none. Looks for it once.
-  Function Get() {
-    if (!looked_.load(std::memory_order_acquire)) {
-      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)),
-                      std::memory_order_relaxed);
-      looked_.store(true, std::memory_order_release);
-    }
-    return function_.load(std::memory_order_relaxed);
-  }
-
- private:
-  const char* const name_;
-  std::atomic<Function> function_{nullptr};
-  std::atomic<bool> looked_{false};
-};
 
 // The driver tells names since CUDA 12.3.
 constinit DriverFunction<PFN_cuFuncGetName_v12030> function_name("cuFuncGetName");

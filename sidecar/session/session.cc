@@ -156,11 +156,15 @@ void Session::OnStreamCreate() {
 
 // Ends a turn on the stream while the stream is still there. Afterwards nothing of ours may be queued on it
 // or asked of it.
-void Session::OnStreamDestroy(phase::StreamKey stream) {
+bool Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndOrGiveUp();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
+  const bool captured =
+      captures_.EndAll([stream](const Capture& capture) { return capture.stream == stream; });
+  if (captured) EndDueTurn();
+  return captured;
 }
 
 void Session::OnEventDestroy(phase::EventKey event) {
@@ -169,16 +173,19 @@ void Session::OnEventDestroy(phase::EventKey event) {
 }
 
 // Takes the lock, because OnTick() looks at streams that must not be captured meanwhile.
-void Session::OnBeginCapture() {
+bool Session::OnBeginCapture(const Capture& capture) {
   const base::Locked locked(mutex_);
-  captures_.fetch_add(1, std::memory_order_relaxed);
+  return captures_.Begin(capture);
+}
+
+void Session::OnEndCapture(phase::StreamKey stream) {
+  const base::Locked locked(mutex_);
+  if (captures_.End(stream)) EndDueTurn();
 }
 
 // Ends a turn that should have ended while its stream was captured, or that was held when collectives were
 // captured.
-void Session::OnEndCapture() {
-  const base::Locked locked(mutex_);
-  captures_.fetch_sub(1, std::memory_order_relaxed);
+void Session::EndDueTurn() {
   if ((due_ || watched_only()) && !AnyCapture()) EndTurn();
 }
 

@@ -22,6 +22,7 @@
 #include "sidecar/phase/detector.h"
 #include "sidecar/phase/token.h"
 #include "sidecar/phase/tracker.h"
+#include "sidecar/session/captures.h"
 #include "sidecar/session/communicators.h"
 #include "sidecar/session/gaps.h"
 #include "sidecar/session/idle_watch.h"
@@ -82,9 +83,9 @@ class Session final : public link::Client {
   void OnHostSawStream(phase::StreamKey stream);
   // Records that a stream was created.
   void OnStreamCreate();
-  // These forget a handle. OnStreamDestroy() ends a turn on that stream too. REQUIRES: called before the
-  // driver's call.
-  void OnStreamDestroy(phase::StreamKey stream);
+  // These forget a handle. OnStreamDestroy() ends a turn on that stream too, and its capture; it returns
+  // whether there was one. REQUIRES: called before the driver's call.
+  bool OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
   // Records that one user of a context lets it go, perhaps the last. REQUIRES: called before the driver's
   // call.
@@ -95,10 +96,21 @@ class Session final : public link::Client {
   // goes with it, so no turn is taken from here on. If the program trains on in another context, the log
   // says so then.
   void OnOwnContextEnds();
-  // Counts a capture. REQUIRES: called before the driver's call; where that fails, OnEndCapture() follows.
-  void OnBeginCapture();
-  // Counts the end of a capture, and ends a turn that could not end before.
-  void OnEndCapture();
+  // Records a capture. Returns false, and records nothing, where the stream is being captured already.
+  // REQUIRES: called before the driver's call; where this returned true and that call fails, OnEndCapture()
+  // follows.
+  bool OnBeginCapture(const Capture& capture);
+  // Records the end of the capture of `stream`, and ends a turn that could not end before. Does nothing
+  // where no capture is known.
+  void OnEndCapture(phase::StreamKey stream);
+  // Does the same for all captures for which `which` is true.
+  template <typename Which>
+  void OnEndCaptures(Which which) {
+    const base::Locked locked(mutex_);
+    if (captures_.EndAll(which)) EndDueTurn();
+  }
+  // Returns whether any stream is being captured. Takes no lock.
+  bool AnyCapture() const { return captures_.any(); }
 
   // Stops taking turns for good, whatever the arbiter asks. The first reason goes to the log and to the
   // page.
@@ -121,7 +133,6 @@ class Session final : public link::Client {
   bool FillProfile(crossover_profile* profile) override;
 
  private:
-  bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
   // Returns whether a look counts as a join. A thread that only looks need not wait for the lock, nor for a
   // thread that queues operations with it.
   bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
@@ -132,6 +143,7 @@ class Session final : public link::Client {
   void SetAttention();
   void EndTurn();
   void EndOrGiveUp();
+  void EndDueTurn();
   void CountTurn();
   void NumberIteration();
   std::uint32_t Iteration() const;
@@ -192,8 +204,8 @@ class Session final : public link::Client {
   bool silent_ = true;       // see EndSilence()
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
-  std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels
-  std::atomic<int> captures_{0};  // streams being captured now
+  std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
+  Captures captures_;
   std::atomic<bool> taking_allowed_{false};
   // A communicator was aborted in the present turn, so there is no collective to wait for.
   std::atomic<bool> aborted_{false};

@@ -218,13 +218,13 @@ class Process {
 
   void Capture(std::size_t stream) {
     if (gpu_.Captured(stream)) return EndCapture(stream);
-    session_->OnBeginCapture();
+    session_->OnBeginCapture({ToyGpu::KeyOf(stream)});
     gpu_.Capture(stream, true);
   }
   void EndCapture(std::size_t stream) {
     if (!gpu_.Captured(stream)) return;
     gpu_.Capture(stream, false);
-    session_->OnEndCapture();
+    session_->OnEndCapture(ToyGpu::KeyOf(stream));
   }
 
   void Join() {

@@ -26,7 +26,11 @@
 #undef cuStreamBeginCapture
 #undef cuGetProcAddress
 
+// These types are those of sidecar/hooks/cuda_table.h, which cudaTypedefs.h lacks.
 using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
+using BeginRecaptureToGraph = CUresult(CUDAAPI*)(CUstream, CUstreamCaptureMode, CUgraph, void*, void*);
+using BeginCaptureToCig = CUresult(CUDAAPI*)(CUstream, void*);
+using EndCaptureToCig = CUresult(CUDAAPI*)(CUstream);
 
 namespace {
 

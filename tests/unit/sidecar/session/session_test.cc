@@ -331,10 +331,10 @@ TEST_F(SessionTest, NoYieldPointWhileAnythingIsCaptured) {
   slot().stretch_launches[0] = 1;
   TakeTurns();
   FakeDriver::calls.clear();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   Launch();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   Launch();
   EXPECT_EQ(FakeDriver::calls.size(), 1u);
 }
@@ -450,7 +450,7 @@ TEST_F(SessionTest, NothingIsQueuedOnACapturingStream) {
   Collective(20);
   Join();
   FakeDriver::calls.clear();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSecond);
   Launch(kSecond);
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
@@ -458,13 +458,39 @@ TEST_F(SessionTest, NothingIsQueuedOnACapturingStream) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
+// The next capture would go uncounted, and the graph would get operations of ours.
+TEST_F(SessionTest, AnEndOfACaptureThatWasNotSeenChangesNothing) {
+  session_.OnEndCapture(kSecond);
+  slot().stretch_launches[0] = 1;
+  TakeTurns();
+  ASSERT_TRUE(session_.OnBeginCapture({kSide}));
+  session_.OnEndCapture(kSecond);
+  EXPECT_TRUE(session_.AnyCapture());
+  for (int i = 0; i < 8; ++i) Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+TEST_F(SessionTest, ACaptureEndsWithItsStreamAndTheTurnThatItKeptDoesToo) {
+  TakeTurns();
+  ASSERT_TRUE(session_.OnBeginCapture({kSecond}));
+  ASSERT_FALSE(session_.OnBeginCapture({kSecond})) << "the driver refuses this one";
+  FakeDriver::capturing = FakeDriver::Stream(kCompute);
+  Collective(77);
+  FakeDriver::capturing = nullptr;
+  FakeDriver::calls.clear();
+  EXPECT_TRUE(session_.OnStreamDestroy(kSecond));
+  EXPECT_FALSE(session_.AnyCapture());
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+  EXPECT_FALSE(session_.OnStreamDestroy(kSecond));
+}
+
 TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
   TakeTurns();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   Collective(10);
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   FakeDriver::calls.clear();
   Iterations(6);
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
@@ -473,7 +499,7 @@ TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
 // Every iteration is a graph from here on, and the job does not call NCCL any more.
 TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   TakeTurns();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   Collective(10);
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
@@ -481,7 +507,7 @@ TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10"));
   FakeDriver::calls.clear();
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "the turn that was held";
   EXPECT_EQ(attention, 0u);
 }
@@ -490,11 +516,11 @@ TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
 TEST_F(SessionTest, WhatIsCapturedWhileNoArbiterIsThereIsRemembered) {
   session_.StopTaking();
   session_.Detach();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   Collective(10);
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   EXPECT_EQ(ToldToAnother(), static_cast<std::uint32_t>(base::WatchReason::kCaptured));
 }
 
@@ -503,14 +529,14 @@ TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
   const gates::Driver driver = FakeDriver::Table();
   crossover_page page{};
   Session session;
-  session.OnBeginCapture();
+  session.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   session.OnCommunicator(&kComm, 2);
   session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);  // the driver cannot be asked for anything yet
   session.SetUp(&driver, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, true);
   session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);
   FakeDriver::capturing = nullptr;
-  session.OnEndCapture();
+  session.OnEndCapture(kSide);
   ASSERT_TRUE(session.Attach(&page, 0));
   EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
 }
@@ -530,7 +556,7 @@ TEST_F(SessionTest, ATurnBeginsElsewhereWhereTheStreamThatJoinedIsCaptured) {
   Collective(20);
   Join();
   FakeDriver::calls.clear();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kCompute);
   Launch(kSecond);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 300 ready=2 | gate>=2 hold=2 gate=2.end"));
@@ -539,14 +565,14 @@ TEST_F(SessionTest, ATurnBeginsElsewhereWhereTheStreamThatJoinedIsCaptured) {
 
 TEST_F(SessionTest, ATurnWhoseStreamIsCapturedGoesOnMeanwhile) {
   TakeTurns();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kCompute);
   Collective(77);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 77"));
   EXPECT_EQ(WatchReason(), 0u);
   FakeDriver::calls.clear();
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "which should have been before";
   Collective(10);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10"));
@@ -555,12 +581,12 @@ TEST_F(SessionTest, ATurnWhoseStreamIsCapturedGoesOnMeanwhile) {
 // The page's words of a turn that was never given back would keep the next turn shut for ever.
 TEST_F(SessionTest, AfterATurnThatCannotEndNoOtherIsAskedFor) {
   TakeTurns();
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kCompute);
   session_.OnStreamDestroy(kCompute);
   EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCaptured));
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   FakeDriver::calls.clear();
   Iterations(6);
   for (const std::string& call : FakeDriver::calls) EXPECT_THAT(call, Not(HasSubstr("ready=")));
@@ -611,7 +637,7 @@ TEST_F(SessionTest, NothingIsQueuedOnceOurContextHasEnded) {
       ::testing::internal::GetCapturedStderr(),
       ::testing::EndsWith("takes no turns: its GPU context has ended: it was destroyed, or its device "
                           "was reset\n"));
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   Collective(10);
   for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
@@ -668,13 +694,13 @@ class HostGatesTest : public SessionTest {
 };
 
 TEST_F(HostGatesTest, NothingIsWaitedForWhileAnythingIsCaptured) {
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   FakeDriver::capturing = FakeDriver::Stream(kSecond);
   Launch();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   EXPECT_EQ(WatchReason(), 0u);
   FakeDriver::capturing = nullptr;
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("record 100", "synchronize"));
   EXPECT_EQ(slot().hold, turn::FirstStretch(2));
@@ -892,10 +918,10 @@ TEST_F(IdleTurnTest, IsKeptWhileItsAcquireIsNotThroughYet) {
 }
 
 TEST_F(IdleTurnTest, IsKeptDuringACapture) {
-  session_.OnBeginCapture();
+  session_.OnBeginCapture({kSide});
   Ticks();
   EXPECT_FALSE(GivenBack());
-  session_.OnEndCapture();
+  session_.OnEndCapture(kSide);
   Ticks();
   EXPECT_TRUE(GivenBack());
 }

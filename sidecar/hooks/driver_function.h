@@ -1,0 +1,31 @@
+// Defines functions of the driver that the hooks call on their own account.
+#pragma once
+
+#include <atomic>
+
+#include "sidecar/hooks/library.h"
+
+namespace crossover::hooks {
+
+// A DriverFunction is a function of the driver that is looked up when it is first needed. Thread-safe.
+template <typename Function>
+class DriverFunction {
+ public:
+  constexpr explicit DriverFunction(const char* name) : name_(name) {}
+  // Returns the function, or null where the driver has none. Looks for it once.
+  Function Get() {
+    if (!looked_.load(std::memory_order_acquire)) {
+      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)),
+                      std::memory_order_relaxed);
+      looked_.store(true, std::memory_order_release);
+    }
+    return function_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  const char* const name_;
+  std::atomic<Function> function_{nullptr};
+  std::atomic<bool> looked_{false};
+};
+
+}  // namespace crossover::hooks
