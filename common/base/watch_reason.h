@@ -50,4 +50,11 @@ constexpr const char* Text(WatchReason reason) {
   return index < kWatchReasons ? kTexts[index] : "invalid";
 }
 
+// Returns what a user can do about the reason, as the end of a sentence; nothing where there is no advice.
+constexpr const char* Advice(WatchReason reason) {
+  if (reason != WatchReason::kNonBlocking) return "";
+  return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking ones "
+         "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+}
+
 }  // namespace crossover::base

@@ -195,7 +195,8 @@ void Session::ObserveOnly(base::WatchReason reason) {
 }
 
 void Session::ObserveOnlyLocked(base::WatchReason reason) {
-  if (WatchOnly(reason)) log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
+  if (!WatchOnly(reason)) return;
+  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
 }
 
 // Stores the reason, and tells the arbiter at once: perhaps no later collective would. Returns false where

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <future>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -539,6 +540,14 @@ TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
   session.OnEndCapture(kSide);
   ASSERT_TRUE(session.Attach(&page, 0));
   EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+}
+
+TEST_F(SessionTest, ItSaysWhatCanBeDoneAboutNonBlockingCommunicators) {
+  ::testing::internal::CaptureStderr();
+  session_.ObserveOnly(base::WatchReason::kNonBlocking);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("takes no turns: a communicator is non-blocking"));
+  EXPECT_THAT(said, HasSubstr("TORCH_NCCL_USE_COMM_NONBLOCKING=0"));
 }
 
 TEST_F(SessionTest, WhyItIsWatchedOnlyIsToldToEachArbiter) {
