@@ -23,8 +23,9 @@ enum class WatchReason : std::uint32_t {
   kContextLost = 13,
   kSeveralThreads = 14,
   kContextEnded = 15,
+  kOneConnection = 16,
 };
-inline constexpr std::uint32_t kWatchReasons = 16;
+inline constexpr std::uint32_t kWatchReasons = 17;
 
 // Returns the reason in words. `reason` may have any value, for another process wrote it.
 constexpr const char* Text(WatchReason reason) {
@@ -45,6 +46,7 @@ constexpr const char* Text(WatchReason reason) {
       "its GPU context is lost: an earlier operation of it failed on the GPU",
       "its turns begin on the default stream of one thread and end in another thread",
       "its GPU context has ended: it was destroyed, or its device was reset",
+      "CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

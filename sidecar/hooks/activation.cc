@@ -58,6 +58,9 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu));
   if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
+  // A release may wait for all that was queued in its channel before it, a collective that overlaps it too.
+  // Two jobs that wait for each other's collectives wait until the watchdog ends it.
+  if (config.one_connection) session::TheSession().ObserveOnly(base::WatchReason::kOneConnection);
   if (!base::AtFork(&InChild)) return false;
   helper.Start(&session::TheSession(), config.socket, hello);
   return true;

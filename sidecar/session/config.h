@@ -21,6 +21,7 @@ struct Config {
   std::uint64_t gpu_memory = 0;                             // bytes on each GPU; 0: no limit
   std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // the one to try first
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
+  bool one_connection = false;   // CUDA_DEVICE_MAX_CONNECTIONS is 1: all streams share a channel of the GPU
 };
 
 // Returns what the environment says. `get` answers like getenv(), and `exists` tells whether a path exists.

@@ -35,6 +35,12 @@ class Variants(unittest.TestCase):
             self.assertEqual(said, "", "it is learned still, and nothing is said of that")
         self.assertEqual(turns, 0)
 
+    def test_one_connection_to_the_gpu(self):
+        """Run beside a plain job with the same environment, in which both are only watched."""
+        turns, said, _ = run_beside(self, _WATCHED_ITERATIONS, CUDA_DEVICE_MAX_CONNECTIONS="1")
+        self.assertIn("takes no turns: CUDA_DEVICE_MAX_CONNECTIONS is 1", said)
+        self.assertEqual(turns, 0)
+
     def test_gradients_joined_by_polling_on_the_host(self):
         self.assert_takes_turns("--join=host")
 

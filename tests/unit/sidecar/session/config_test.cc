@@ -115,6 +115,19 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_TRUE(config.active);
 }
 
+TEST_F(ConfigTest, OneConnectionIsTheNumberOne) {
+  EXPECT_FALSE(Parse().one_connection);
+  for (const char* one : {"1", "01", " 1"}) {
+    environment["CUDA_DEVICE_MAX_CONNECTIONS"] = one;
+    EXPECT_TRUE(Parse().one_connection) << one;
+  }
+  for (const char* other : {"", "0", "8", "10", "x", "-1"}) {
+    environment["CUDA_DEVICE_MAX_CONNECTIONS"] = other;
+    EXPECT_FALSE(Parse().one_connection) << other;
+  }
+  EXPECT_EQ(said_, "") << "it is not our variable";
+}
+
 // The variable tells a pod what it was granted, and it is empty where nothing was granted.
 TEST_F(ConfigTest, AnEmptyBudgetIsNone) {
   environment["CROSSOVER_GPU_MEMORY"] = "";
