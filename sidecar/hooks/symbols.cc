@@ -1,13 +1,16 @@
 #include "sidecar/hooks/symbols.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include <array>
 #include <atomic>
 
+#include "common/base/optional_libc.h"
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/nccl_hooks.h"
 #include "sidecar/hooks/nvml_hooks.h"
+#include "sidecar/log/log.h"
 #include "sidecar/session/config.h"
 
 namespace crossover::hooks {
@@ -52,6 +55,16 @@ void* RealOf(std::size_t index) {
     known_real[index].store(real, std::memory_order_release);
   }
   return real;
+}
+
+constinit std::atomic<bool> told_of_newer{false};
+
+// Returns whether `real` is a function that the driver exports, and `*symbol` its name there.
+bool IsExported(void* real, const char** symbol) {
+  Dl_info found{};
+  if (!base::LoaderIsThere() || dladdr(real, &found) == 0 || found.dli_saddr != real) return false;
+  *symbol = found.dli_sname;
+  return *symbol != nullptr && LibraryOf(real) == Library::kCuda;
 }
 
 template <NcclHook kHook>
@@ -111,7 +124,7 @@ void* FindNcclWrapper(const char* name, void* real) {
   return real;
 }
 
-void* MatchByVersion(const char* name, int version, std::uint64_t flags) {
+void* MatchByVersion(const char* name, int version, std::uint64_t flags, bool (*exists)(std::size_t row)) {
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   std::size_t best = kCudaHooks;
   const auto better = [&best](std::size_t i) {
@@ -121,7 +134,7 @@ void* MatchByVersion(const char* name, int version, std::uint64_t flags) {
   };
   for (std::size_t i = 0; i < kCudaHooks; ++i) {
     const Row& row = kRows[i];
-    if (strcmp(row.name, name) != 0 || row.version > version) continue;
+    if (strcmp(row.name, name) != 0 || row.version > version || !exists(i)) continue;
     if (row.flavour == Flavour::kPerThread && !per_thread) continue;
     if (better(i)) best = i;
   }
@@ -136,8 +149,16 @@ void* SubstituteForProcAddress(const char* name, void* real, int version, std::u
     if (RealOf(i) == real) return WrapperOf(static_cast<CudaHook>(i));
   }
   if (!named) return real;
-  void* wrapper = MatchByVersion(name, version, flags);
-  return wrapper == nullptr ? real : wrapper;
+  void* wrapper =
+      MatchByVersion(name, version, flags, [](std::size_t row) { return RealOf(row) != nullptr; });
+  const char* symbol = nullptr;
+  if (wrapper == nullptr || !IsExported(real, &symbol)) return wrapper == nullptr ? real : wrapper;
+  // A function with a symbol of its own that is no row's has another ABI than all rows.
+  if (!told_of_newer.exchange(true, std::memory_order_relaxed)) {
+    log::Write(log::Level::kWarn, "%s of CUDA %d is %s, which this library does not know; its calls pass",
+               name, version, symbol);
+  }
+  return real;
 }
 
 void* GetProcAddress::Substitute(const char* name, void* real, int version, cuuint64_t flags) {
