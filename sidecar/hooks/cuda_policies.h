@@ -193,6 +193,25 @@ struct EventRecord {
   }
 };
 
+// Handles calls that record all of a context, or make all of it wait. Which streams are in it, also in a
+// green one, is not known: each counts as a call about all streams.
+struct ContextRecordEvent {
+  template <CudaHook kHook, typename Context>
+  static CUresult Run(Context context, CUevent event) {
+    const CUresult result = RealCuda<kHook>()(context, event);
+    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnRecordAll(KeyOfEvent(event));
+    return result;
+  }
+};
+struct ContextWaitEvent {
+  template <CudaHook kHook, typename Context>
+  static CUresult Run(Context context, CUevent event) {
+    const CUresult result = RealCuda<kHook>()(context, event);
+    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnAllWait(KeyOfEvent(event));
+    return result;
+  }
+};
+
 // Handles a call by which the host has waited for an event, or has seen that it is done. kTell says which.
 template <void (session::Session::*kTell)(phase::EventKey)>
 struct HostAsksEvent {

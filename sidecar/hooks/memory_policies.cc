@@ -69,6 +69,12 @@ std::uint64_t CurrentContext() {
   return find != nullptr && find(&context) == CUDA_SUCCESS ? KeyOfContext(context) : 0;
 }
 
+void LearnPool(CUmemoryPool pool, const CUmemLocation& location) {
+  if (location.type == CU_MEM_LOCATION_TYPE_NONE || !CountsMemory()) return;
+  const bool on_gpu = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  memory::TheLedger().KeepPool(KeyOfPool(pool), on_gpu ? location.id : memory::kOnHost);
+}
+
 void TellRefusal(std::size_t bytes) {
   if (told.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,

@@ -20,6 +20,9 @@ std::int32_t CurrentDevice();
 // Returns the calling thread's context, as the ledger knows it; 0 where there is none.
 std::uint64_t CurrentContext();
 inline std::uint64_t KeyOfContext(CUcontext context) { return reinterpret_cast<std::uintptr_t>(context); }
+inline std::uint64_t KeyOfPool(CUmemoryPool pool) { return reinterpret_cast<std::uintptr_t>(pool); }
+// Records where the memory of a pool is. Does nothing for one without a place (managed memory).
+void LearnPool(CUmemoryPool pool, const CUmemLocation& location);
 // Writes a line to the log, once, that the budget was reached. `bytes` is the size that was refused.
 void TellRefusal(std::size_t bytes);
 // These return the bytes of an array, or 0 for a 3D array that gets its memory later (sparse, deferred
@@ -61,7 +64,8 @@ class Room {
   bool kept_ = false;
 };
 
-// Counts an allocation. One on a stream comes from a pool, which is the device's and not the context's.
+// Counts an allocation. One on a stream comes from the current pool of the device, which is not the
+// context's.
 struct Allocate {
   template <CudaHook kHook, typename... Rest>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
@@ -72,6 +76,60 @@ struct Allocate {
     const CUresult result = RealCuda<kHook>()(address, bytes, rest...);
     if (result == CUDA_SUCCESS) room.Keep(*address, kFromPool ? 0 : CurrentContext());
     return result;
+  }
+};
+
+// Counts an allocation from a pool that the program names. It counts on the GPU of that pool, and not at
+// all where the pool is in memory of the host. A pool of which nothing is known counts as one of the current
+// device.
+struct AllocateFromPool {
+  template <CudaHook kHook>
+  static CUresult Run(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream stream) {
+    const auto real = RealCuda<kHook>();
+    if (address == nullptr || !CountsMemory()) return real(address, bytes, pool, stream);
+    std::int32_t device = memory::kOnHost;
+    if (!memory::TheLedger().FindPool(KeyOfPool(pool), &device)) device = CurrentDevice();
+    if (device == memory::kOnHost) return real(address, bytes, pool, stream);
+    Room room(device, bytes);
+    if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = real(address, bytes, pool, stream);
+    if (result == CUDA_SUCCESS) room.Keep(*address, 0);
+    return result;
+  }
+};
+
+// These learn where pools are, from the calls that hand them out.
+struct CreatePool {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+    const CUresult result = RealCuda<kHook>()(pool, properties);
+    if (result == CUDA_SUCCESS) LearnPool(*pool, properties->location);
+    return result;
+  }
+};
+struct FindPool {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+    const CUresult result = RealCuda<kHook>()(pool, location, type);
+    if (result == CUDA_SUCCESS) LearnPool(*pool, *location);
+    return result;
+  }
+};
+struct FindPoolOfDevice {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemoryPool* pool, CUdevice device) {
+    const CUresult result = RealCuda<kHook>()(pool, device);
+    if (result == CUDA_SUCCESS) LearnPool(*pool, {CU_MEM_LOCATION_TYPE_DEVICE, device});
+    return result;
+  }
+};
+
+// Forgets the pool before the driver can give its handle out again.
+struct DestroyPool {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemoryPool pool) {
+    if (CountsMemory()) memory::TheLedger().ForgetPool(KeyOfPool(pool));
+    return RealCuda<kHook>()(pool);
   }
 };
 

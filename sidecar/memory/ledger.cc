@@ -130,6 +130,26 @@ void Ledger::Unmap(std::uint64_t address, std::uint64_t bytes) {
   }
 }
 
+void Ledger::KeepPool(std::uint64_t pool, std::int32_t device) {
+  if (pool == 0) return;
+  const base::Locked locked(mutex_);
+  pools_.Put({.key = pool, .device = device});
+}
+
+void Ledger::ForgetPool(std::uint64_t pool) {
+  const base::Locked locked(mutex_);
+  Record removed;
+  pools_.Remove(pool, &removed);
+}
+
+bool Ledger::FindPool(std::uint64_t pool, std::int32_t* device) {
+  const base::Locked locked(mutex_);
+  const Record* known = pools_.Find(pool);
+  if (known == nullptr) return false;
+  *device = known->device;
+  return true;
+}
+
 std::uint64_t Ledger::AllocationAt(std::uint64_t address) {
   const Record* mapping = mappings_.Containing(address);
   return mapping == nullptr ? 0 : mapping->allocation;

@@ -18,6 +18,7 @@
 namespace crossover::memory {
 
 inline constexpr std::int32_t kMostDevices = 64;  // devices with higher numbers are not counted
+inline constexpr std::int32_t kOnHost = -2;       // in place of a device: memory of the host
 
 // A Ledger is the account of one process.
 class Ledger {
@@ -58,6 +59,13 @@ class Ledger {
   // Removes all mappings in the range.
   void Unmap(std::uint64_t address, std::uint64_t bytes);
 
+  // Records that the memory of `pool` is on `device`, or kOnHost. Where there is no memory for the record,
+  // the pool stays unknown.
+  void KeepPool(std::uint64_t pool, std::int32_t device);
+  void ForgetPool(std::uint64_t pool);
+  // Finds where the memory of `pool` is. Returns false where that is unknown.
+  bool FindPool(std::uint64_t pool, std::int32_t* device);
+
   // Gives back all that was recorded by address on `device`: its primary context has ended.
   void Reset(std::int32_t device);
   // Gives back all that was recorded with `context`: this context has ended.
@@ -84,7 +92,7 @@ class Ledger {
   std::uint64_t refused_ = 0;
   std::uint64_t last_allocation_ = 0;
   Device device_[kMostDevices];
-  Table addresses_, handles_, mappings_, allocations_;
+  Table addresses_, handles_, mappings_, allocations_, pools_;
 };
 
 // Returns the ledger of this process.

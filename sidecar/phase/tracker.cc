@@ -27,6 +27,19 @@ Sequence Tracker::OnStreamWait(StreamKey stream, EventKey event) {
   return state->compute ? Join(recorded->last) : 0;
 }
 
+Sequence Tracker::OnAllWait(EventKey event) {
+  const Event* recorded = FindEvent(event);
+  if (recorded == nullptr) return 0;
+  const Sequence last = recorded->last;
+  bool computes = false;
+  for (StreamState& state : streams_) {
+    if (state.key == 0) continue;
+    state.last = std::max(state.last, last);
+    computes = computes || state.compute;
+  }
+  return computes ? Join(last) : 0;
+}
+
 Sequence Tracker::OnHostWaitEvent(EventKey event) {
   const Event* recorded = FindEvent(event);
   return recorded == nullptr || recorded->of_nccl ? 0 : Join(recorded->last);
@@ -44,7 +57,10 @@ Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
 void Tracker::OnRecord(EventKey event, StreamKey stream) {
   StreamState* state = Find(stream);
   const Sequence last = state == nullptr ? 0 : state->last;
-  const bool of_nccl = state != nullptr && std::exchange(state->finishing, false);
+  Keep(event, last, state != nullptr && std::exchange(state->finishing, false));
+}
+
+void Tracker::Keep(EventKey event, Sequence last, bool of_nccl) {
   if (last <= joined_) {
     ForgetEvent(event);
     return;

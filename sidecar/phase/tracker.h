@@ -36,6 +36,7 @@ class Tracker {
   // Returns 0 where compute joins none, or came after that collective before.
   Sequence OnCollective(StreamKey stream, Sequence sequence);
   Sequence OnStreamWait(StreamKey stream, EventKey event);
+  Sequence OnAllWait(EventKey event);  // every stream waits for the event
   Sequence OnHostWaitEvent(EventKey event);
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
@@ -47,8 +48,9 @@ class Tracker {
   // between ranks, so such a look joins nothing.
   void OnNcclKernel(StreamKey stream);
 
-  // Records that `event` was recorded on `stream`.
+  // Records that `event` was recorded on `stream`, or behind all streams.
   void OnRecord(EventKey event, StreamKey stream);
+  void OnRecordAll(EventKey event) { Keep(event, newest_, false); }
   // Records that a kernel of the user was launched on `stream`.
   void OnLaunch(StreamKey stream);
   // Forgets a stream or an event that is destroyed: its handle may be given out again.
@@ -78,6 +80,7 @@ class Tracker {
   StreamState* FindOrAdd(StreamKey stream);
   Event* FindEvent(EventKey event);
   Event* FreeEvent(EventKey event);
+  void Keep(EventKey event, Sequence last, bool of_nccl);
   Sequence Join(Sequence sequence);
 
   std::array<StreamState, kStreams> streams_{};

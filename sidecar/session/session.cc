@@ -119,6 +119,17 @@ void Session::OnStreamWait(phase::StreamKey stream, phase::EventKey event) {
   OnWait(tracker_.OnStreamWait(stream, event), stream);
 }
 
+void Session::OnRecordAll(phase::EventKey event) {
+  const base::Locked locked(mutex_);
+  tracker_.OnRecordAll(event);
+}
+
+// Names no stream: the next turn begins where the next launch is.
+void Session::OnAllWait(phase::EventKey event) {
+  const base::Locked locked(mutex_);
+  OnWait(tracker_.OnAllWait(event), 0);
+}
+
 void Session::OnHostWaitEvent(phase::EventKey event) {
   const base::Locked locked(mutex_);
   OnWait(tracker_.OnHostWaitEvent(event), 0);

@@ -73,6 +73,8 @@ class Session final : public link::Client {
   // These record a call that the driver has carried out.
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
   void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
+  void OnRecordAll(phase::EventKey event);
+  void OnAllWait(phase::EventKey event);
   void OnHostWaitEvent(phase::EventKey event);
   void OnHostWaitStream(phase::StreamKey stream);
   void OnHostWaitContext();

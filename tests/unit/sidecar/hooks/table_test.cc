@@ -23,6 +23,14 @@ static_assert(
 static_assert(std::is_same_v<decltype(&::cuStreamBeginCapture_v2),
                              CudaTraits<CudaHook::k_cuStreamBeginCapture_v2>::Function>);
 
+static_assert(
+    std::is_same_v<decltype(&::cuMemPoolCreate), CudaTraits<CudaHook::k_cuMemPoolCreate>::Function>);
+static_assert(std::is_same_v<decltype(&::cuGreenCtxStreamCreate),
+                             CudaTraits<CudaHook::k_cuGreenCtxStreamCreate>::Function>);
+static_assert(std::is_same_v<decltype(&::cuCtxWaitEvent), CudaTraits<CudaHook::k_cuCtxWaitEvent>::Function>);
+static_assert(
+    std::is_same_v<decltype(&::cuGreenCtxWaitEvent), CudaTraits<CudaHook::k_cuGreenCtxWaitEvent>::Function>);
+
 std::set<std::string> Rows() {
   return {
       "dlsym",

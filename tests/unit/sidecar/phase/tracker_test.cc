@@ -25,6 +25,31 @@ TEST_F(TrackerTest, WaitingForAnEventBehindACollectiveJoinsIt) {
   EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u) << "joined already";
 }
 
+TEST_F(TrackerTest, AllStreamsWaitForAnEventBehindACollective) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnAllWait(kEvent), 1u);
+  EXPECT_EQ(tracker_.OnAllWait(kEvent), 0u) << "joined already";
+}
+
+TEST_F(TrackerTest, AnEventBehindAllStreamsIsBehindTheLastCollective) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnCollective(kRelay, 2);
+  tracker_.OnRecordAll(kEvent);
+  tracker_.OnCollective(kSide, 3);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 2u);
+}
+
+TEST_F(TrackerTest, AllStreamsThatWaitWithoutComputePassItOn) {
+  Tracker tracker;
+  tracker.OnCollective(kSide, 1);
+  tracker.OnRecord(kEvent, kSide);
+  tracker.OnRecord(kOther, kRelay);
+  EXPECT_EQ(tracker.OnAllWait(kEvent), 0u);
+  tracker.OnLaunch(kSide);
+  EXPECT_EQ(tracker.OnHostWaitStream(kSide), 1u);
+}
+
 TEST_F(TrackerTest, EventRecordedBeforeTheCollectiveDoesNotJoinIt) {
   tracker_.OnRecord(kEvent, kSide);
   tracker_.OnCollective(kSide, 1);

@@ -144,6 +144,20 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
 }
 
+// Streams of a green context wait so, and no call names them.
+TEST_F(SessionTest, AWaitOfAWholeContextJoinsToo) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  FakeDriver::calls.clear();
+  session_.OnRecordAll(kEvent);
+  session_.OnAllWait(kEvent);
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
+}
+
 // A user's thread that ends inside a driver call of ours must not take our lock with it.
 class CancelledThreadTest : public SessionTest {
  protected:
