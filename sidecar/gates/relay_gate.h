@@ -34,7 +34,7 @@ class RelayGate final : public Gate {
 
   // Opens every line that a stream may wait for, and makes the relay leave the lines alone from then on.
   // REQUIRES: the context of that memory has not ended yet; the caller holds the lock that keeps Acquire(),
-  // Release() and Yield() out; nothing is queued through this gate afterwards.
+  // Release() and Yield() out, or the process ends; nothing is queued through this gate afterwards.
   void LeaveMemory();
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;

@@ -19,6 +19,10 @@
 #include "sidecar/session/config.h"
 #include "sidecar/session/session.h"
 
+// __cxa_atexit() is what atexit() calls. All C libraries that we load into export it; atexit() itself is in
+// none of them, but linked statically.
+extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* object);
+
 namespace crossover::hooks {
 namespace {
 
@@ -28,6 +32,7 @@ constinit base::Mutex mutex;
 constinit bool started = false;              // guarded by `mutex`
 constinit std::atomic<CUdevice> device{-1};  // written under `mutex`; -1: none
 constinit std::atomic<bool> forked{false};
+constinit std::atomic<pid_t> own_process{0};  // in which the helper runs
 
 void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
   unsigned char b[16];
@@ -42,6 +47,12 @@ void InChild() {
   session::attention.store(0, std::memory_order_relaxed);
   session::watching.store(false, std::memory_order_relaxed);
   helper.CloseInChild();
+}
+
+// Runs before the exit handler of the driver, which was there before the helper started. A child of fork()
+// or clone() has our handler, but none of our threads and not the page.
+void AtEnd(void*) {
+  if (::getpid() == own_process.load(std::memory_order_relaxed)) session::TheSession().OnExit();
 }
 
 bool Start(CUcontext context, CUdevice gpu, int rank) {
@@ -61,7 +72,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   // A release may wait for all that was queued in its channel before it, a collective that overlaps it too.
   // Two jobs that wait for each other's collectives wait until the watchdog ends it.
   if (config.one_connection) session::TheSession().ObserveOnly(base::WatchReason::kOneConnection);
-  if (!base::AtFork(&InChild)) return false;
+  own_process.store(::getpid(), std::memory_order_relaxed);
+  if (!base::AtFork(&InChild) || __cxa_atexit(&AtEnd, nullptr, nullptr) != 0) return false;
   helper.Start(&session::TheSession(), config.socket, hello);
   return true;
 }

@@ -118,6 +118,11 @@ class Session final : public link::Client {
   // page.
   void ObserveOnly(base::WatchReason reason);
 
+  // Gives the turn back from the host and makes the helper leave the driver alone from now on: the process
+  // ends, and the driver ends before our threads do. Waits for another thread of the process for a fifth of
+  // a second at most; where that thread keeps the lock, the turn stays with us until the process is gone.
+  void OnExit();
+
   // Sets what turns are taken with. `transport` (enum crossover_transport) is tried first. `overlap` says
   // that collectives of this process and compute of another run side by side on this GPU. Otherwise a turn
   // lasts until its collective has ended, or for too long (docs/design/0004-time-slices.md). REQUIRES: the
@@ -209,6 +214,8 @@ class Session final : public link::Client {
   std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};
+  base::Mutex set_up_mutex_;          // held while the helper uses the driver without `mutex_`
+  std::atomic<bool> exiting_{false};  // the helper uses the driver no more
   // A communicator was aborted in the present turn, so there is no collective to wait for.
   std::atomic<bool> aborted_{false};
 

@@ -17,6 +17,17 @@ namespace {
 constexpr int kMembarrierPrivateExpedited = 1 << 3;
 constexpr int kMembarrierRegisterPrivateExpedited = 1 << 4;
 
+// Takes the lock within a tenth of a second. Returns false where another thread keeps it.
+bool LockSoon(base::Mutex* mutex) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    if (mutex->TryLock()) return true;
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
 // Makes every thread of the process pass a full memory barrier. Best effort: an old kernel has none.
 void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedited, 0); }
 
@@ -33,6 +44,8 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
 }
 
 void Session::OnThreadStart() {
+  const base::Locked set_up(set_up_mutex_);
+  if (exiting_.load(std::memory_order_relaxed)) return;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver_->ThreadExchangeStreamCaptureMode(&mode);
   driver_->CtxSetCurrent(context_);
@@ -65,6 +78,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
+  const base::Locked set_up(set_up_mutex_);
+  if (exiting_.load(std::memory_order_relaxed)) return false;
   // Where our context has ended there is nothing to set up, and the session joins as one that is only
   // watched.
   bool ended = false;
@@ -114,6 +129,10 @@ void Session::Detach() {
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
   if (!mutex_.TryLock()) return idle_watch_.next_look();
+  if (exiting_.load(std::memory_order_relaxed)) {
+    mutex_.Unlock();
+    return kNotWatched;
+  }
   idle_watch_.set_turns_last(!overlap_ && !gaps_.by_gaps());
   if (gaps_.silent()) FollowByGaps();
   const bool as_a_rule = idle_watch_.usual() || gaps_.by_gaps();
@@ -146,6 +165,21 @@ void Session::YieldIdleTurn() {
     armed_ = armed;
     SetAttention();
   }
+}
+
+// What runs on the GPU now ends with the process, and stands in no other job's way for long. A release that
+// is queued does itself, and a stream that waits for its turn holds none.
+void Session::OnExit() {
+  exiting_.store(true, std::memory_order_relaxed);
+  StopTaking();
+  if (LockSoon(&set_up_mutex_)) set_up_mutex_.Unlock();
+  const bool locked = LockSoon(&mutex_);
+  if (locked && !blocked_ && turns_.Let()) {
+    CountTurn();
+    turns_.ReleaseOnHost();
+  }
+  relay_gate_.LeaveMemory();
+  if (locked) mutex_.Unlock();
 }
 
 void Session::PublishMemory() {

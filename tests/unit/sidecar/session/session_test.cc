@@ -158,6 +158,56 @@ TEST_F(SessionTest, AWaitOfAWholeContextJoinsToo) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
 }
 
+// The driver ends before our threads do, and the next client does not wait for the death of the process.
+TEST_F(SessionTest, AProcessThatEndsGivesItsTurnBackAndLeavesTheDriverAlone) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  page_.slot[1].mode = CROSSOVER_MODE_GATE;
+  page_.slot[1].ready = turn::FirstStretch(1);
+  session_.OnExit();
+  EXPECT_EQ(slot().rel, slot().hold);
+  const int queries = FakeDriver::queries;
+  for (int i = 0; i < 50; ++i) session_.OnTick();
+  EXPECT_EQ(FakeDriver::queries, queries);
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Iterations(4);
+  for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
+}
+
+TEST_F(SessionTest, AProcessThatEndsBeforeItsTurnCameGivesNothingBack) {
+  TakeTurns();
+  session_.OnExit();
+  EXPECT_EQ(slot().rel, 0u);
+  EXPECT_EQ(page_.slot[1].gate, 0u);
+}
+
+TEST_F(SessionTest, AProcessThatEndsJoinsNoTurnstileAnyMore) {
+  session_.StopTaking();
+  session_.Detach();
+  session_.OnExit();
+  crossover_page fresh{};
+  EXPECT_FALSE(session_.Attach(&fresh, 0));
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+// A thread that is in the driver with our lock may stay there for as long as the process lives.
+TEST_F(SessionTest, AProcessEndsThoughAThreadKeepsTheLock) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  Collective(10);
+  std::promise<void> in_driver, ended;
+  FakeDriver::while_queueing = [&] {
+    in_driver.set_value();
+    ended.get_future().wait();
+  };
+  std::thread releases([&] { Collective(20); });
+  in_driver.get_future().wait();
+  session_.OnExit();
+  ended.set_value();
+  releases.join();
+  EXPECT_EQ(slot().rel, 0u) << "the release is queued";
+}
+
 // A user's thread that ends inside a driver call of ours must not take our lock with it.
 class CancelledThreadTest : public SessionTest {
  protected:
