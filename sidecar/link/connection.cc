@@ -22,20 +22,20 @@ constexpr std::int64_t kAnswerTimeoutMs = 2000;
 // A Received is one message from the socket, or the error in its place.
 struct Received {
   MessageKind kind = MessageKind::kBroken;
-  int error = 0;      // errno, where nothing came
-  base::UniqueFd fd;  // the only descriptor that came along; none where there were several
+  int error = 0;  // errno, where nothing came
+  OwnFd fd;       // the only descriptor that came along; none where there were several
 };
 
 // Moves the one descriptor of a message to `only`. Where several came along, closes them all: else each
 // message could leave some open in this process. The buffer has room for one control header and no more.
-void TakeDescriptors(msghdr* request, base::UniqueFd* only) {
+void TakeDescriptors(msghdr* request, OwnFd* only) {
   const cmsghdr* head = CMSG_FIRSTHDR(request);
   if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return;
   const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (std::size_t i = 0; i < count; ++i) {
     int fd = -1;
     memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
-    only->Reset(fd);  // closes the one before
+    *only = OwnFd(fd);  // closes the one before
   }
   if (count > 1) only->Reset();
 }
@@ -72,11 +72,11 @@ bool Connection::Connect(const char* path) {
   const std::size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return false;
   memcpy(address.sun_path, path, length + 1);
-  base::UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  OwnFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return false;
   }
-  fd_ = static_cast<base::UniqueFd&&>(fd);
+  fd_ = static_cast<OwnFd&&>(fd);
   return true;
 }
 
@@ -86,7 +86,7 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
     snprintf(reason, reason_bytes, "%s", why);
     return false;
   };
-  if (::send(fd(), &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) {
+  if (::send(fd_.get(), &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) {
     return refuse("the arbiter closed the connection");
   }
   const auto map = [&](int turnstile, turn::SlotIndex slot) {
@@ -98,13 +98,13 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   };
   const std::int64_t deadline = base::MonotonicNs() + kAnswerTimeoutMs * base::kNsPerMs;
   while (true) {
-    pollfd readable{fd(), POLLIN, 0};
+    pollfd readable{fd_.get(), POLLIN, 0};
     const std::int64_t left_ms = (deadline - base::MonotonicNs()) / base::kNsPerMs;
     const int ready = left_ms <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left_ms));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return refuse("the arbiter does not answer");
     Message message{};
-    const Received received = Receive(fd(), &message);
+    const Received received = Receive(fd_.get(), &message);
     switch (received.kind) {
       case MessageKind::kBroken:
         return refuse("the arbiter closed the connection or is of another version");
@@ -123,11 +123,14 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
 }
 
 bool Connection::AwaitEnd(int timeout_us) {
-  pollfd readable{fd(), POLLIN, 0};
+  pollfd readable{fd_.get(), POLLIN, 0};
+  if (readable.fd < 0) return true;
   const timespec timeout{timeout_us / 1'000'000, timeout_us % 1'000'000 * 1000L};
   if (::ppoll(&readable, 1, &timeout, nullptr) <= 0) return false;
+  const int own = fd_.get();  // the number may have changed hands during the wait
+  if (own < 0) return true;
   Message message{};
-  const Received received = Receive(fd(), &message);
+  const Received received = Receive(own, &message);
   if (received.error != 0) return received.error != EAGAIN && received.error != EINTR;
   if (received.kind == MessageKind::kNotice) log::Write(log::Level::kWarn, "%s", message.notice.text);
   return received.kind == MessageKind::kBroken || received.kind == MessageKind::kMalformed;
@@ -135,7 +138,7 @@ bool Connection::AwaitEnd(int timeout_us) {
 
 void Connection::Send(const crossover_profile& profile) {
   [[maybe_unused]] const ssize_t ignored =
-      ::send(fd(), &profile, sizeof profile, MSG_NOSIGNAL | MSG_DONTWAIT);
+      ::send(fd_.get(), &profile, sizeof profile, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace crossover::link

@@ -6,6 +6,7 @@
 #include "common/base/fd.h"
 #include "proto/arbiter_protocol.h"
 #include "proto/turnstile.h"
+#include "sidecar/link/own_fd.h"
 #include "turn/ops.h"
 
 namespace crossover::link {
@@ -21,7 +22,7 @@ struct Membership {
 class Connection {
  public:
   Connection() = default;
-  explicit Connection(base::UniqueFd fd) : fd_(static_cast<base::UniqueFd&&>(fd)) {}
+  explicit Connection(base::UniqueFd fd) : fd_(fd.Release()) {}
 
   // Connects to the arbiter's socket at `path`. Returns false where no arbiter can be reached.
   bool Connect(const char* path);
@@ -31,17 +32,18 @@ class Connection {
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
   // Waits at most `timeout_us` microseconds for a message or the end of the connection. Writes a notice to
-  // the log, and skips any other message. Returns true where the connection has ended or is of no more use.
+  // the log, and skips any other message. Returns true where the connection has ended or is of no more use,
+  // also because the program has closed or taken our descriptor.
   bool AwaitEnd(int timeout_us);
 
   // Sends `profile` without waiting. Drops it where it does not fit into the socket now.
   void Send(const crossover_profile& profile);
 
   void Close() { fd_.Reset(); }
-  int fd() const { return fd_.get(); }
+  const OwnFd& fd() const { return fd_; }
 
  private:
-  base::UniqueFd fd_;
+  OwnFd fd_;
 };
 
 // Returns the header of a message that is `bytes` long with its header.

@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
@@ -60,11 +59,6 @@ void Helper::Start(Client* client, const char* path, const crossover_hello& hell
   if (!StartThread(&Helper::Run, this)) Complain("no thread can be had");
 }
 
-void Helper::CloseInChild() {
-  const int socket = socket_.exchange(-1);
-  if (socket >= 0) ::close(socket);
-}
-
 void* Helper::Run(void* self) {
   NameThread();
   static_cast<Helper*>(self)->Loop();
@@ -79,7 +73,7 @@ void Helper::Loop() {
     Membership membership;
     if (Join(&connection, &membership)) {
       Serve(&connection, membership);
-      socket_.store(-1);
+      socket_.Hide();
       connection.Close();
       liveness_.Stop();
     }
@@ -93,7 +87,7 @@ bool Helper::Join(Connection* connection, Membership* membership) {
     Complain("no arbiter at its socket");
     return false;
   }
-  socket_.store(connection->fd());
+  socket_.Show(connection->fd());
   hello_.transport = client_->wanted_transport();
   char reason[CROSSOVER_REASON_MAX];
   bool joined = connection->Join(hello_, membership, reason, sizeof reason);
@@ -102,7 +96,7 @@ bool Helper::Join(Connection* connection, Membership* membership) {
     joined = false;
     given_up_ = true;
   }
-  if (!joined) socket_.store(-1);
+  if (!joined) socket_.Hide();
   return joined;
 }
 

@@ -10,6 +10,7 @@
 #include "sidecar/link/connection.h"
 #include "sidecar/link/leftovers.h"
 #include "sidecar/link/liveness.h"
+#include "sidecar/link/own_fd.h"
 
 namespace crossover::link {
 
@@ -24,7 +25,7 @@ class Helper {
   void Start(Client* client, const char* path, const crossover_hello& hello);
 
   // Closes the socket in a forked child, which has our descriptors but not our thread.
-  void CloseInChild();
+  void CloseInChild() { socket_.CloseInChild(); }
 
  private:
   static void* Run(void* self);
@@ -39,7 +40,7 @@ class Helper {
   crossover_hello hello_{};
   Liveness liveness_;
   std::atomic<bool> started_{false};
-  std::atomic<int> socket_{-1};
+  SharedFd socket_;
   Leftovers leftovers_;
   bool complained_ = false;
   bool given_up_ = false;  // what failed would fail again, and each try disturbs the other clients

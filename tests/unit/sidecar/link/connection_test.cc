@@ -83,6 +83,29 @@ TEST_F(ConnectionTest, EndOfFileIsARefusal) {
   EXPECT_FALSE(Join());
 }
 
+// The program takes the number of our socket for a socket of its own, in whose stream a notice lies.
+TEST_F(ConnectionTest, ANumberThatTheProgramHasTakenIsLeftAlone) {
+  const int number = connection_.fd().get();
+  int users[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, users), 0);
+  const base::UniqueFd far(users[0]), near(users[1]);
+  ASSERT_EQ(::dup2(near.get(), number), number);
+  ASSERT_EQ(::send(far.get(), "data", 4, 0), 4);
+  EXPECT_TRUE(connection_.AwaitEnd(1000)) << "our connection is gone";
+  connection_.Send(crossover_profile{});
+  connection_.Close();
+  char data[8] = {};
+  EXPECT_EQ(::recv(number, data, sizeof data, MSG_DONTWAIT), 4) << "it is open, and nothing was lost";
+  EXPECT_EQ(::recv(far.get(), data, sizeof data, MSG_DONTWAIT), -1) << "nothing of ours was sent there";
+  ::close(number);
+}
+
+TEST_F(ConnectionTest, ANumberThatTheProgramHasClosedEndsTheConnection) {
+  ::close(connection_.fd().get());
+  EXPECT_TRUE(connection_.AwaitEnd(1000));
+  EXPECT_FALSE(Join());
+}
+
 TEST_F(ConnectionTest, OtherProtocolVersionIsARefusal) {
   Turnstile turnstile;
   crossover_welcome welcome = Welcome(0);
