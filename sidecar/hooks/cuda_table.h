@@ -42,12 +42,13 @@ struct CudaTraits;
 #undef CUDA_HOOK
 
 // `real_cuda<kHook>` points to CudaFirstCall::Call() until the real function is known. Call() finds the
-// real function, stores it there and calls it.
+// real function, stores it there and calls it. It stores no function of a stub.
 template <CudaHook kHook, typename Function = typename CudaTraits<kHook>::Function>
 struct CudaFirstCall;
 
-// Returns the driver's function of this row, or null where the process has not loaded it.
-void* FindRealCuda(CudaHook hook);
+// Returns the driver's function of this row, or null where the process has not loaded it. Sets `*lasts` to
+// false where it is that of a stub: the driver may come later.
+void* FindRealCuda(CudaHook hook, bool* lasts = nullptr);
 
 // Holds the real function of a row. A plain call through it is all that an idle hook costs.
 template <CudaHook kHook>
@@ -61,9 +62,10 @@ auto RealCuda() {
 template <CudaHook kHook, typename... Arguments>
 struct CudaFirstCall<kHook, CUresult(CUDAAPI*)(Arguments...)> {
   static CUresult CUDAAPI Call(Arguments... arguments) {
-    const auto real = reinterpret_cast<typename CudaTraits<kHook>::Function>(FindRealCuda(kHook));
+    bool lasts = true;
+    const auto real = reinterpret_cast<typename CudaTraits<kHook>::Function>(FindRealCuda(kHook, &lasts));
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
-    real_cuda<kHook>.store(real, std::memory_order_relaxed);
+    if (lasts) real_cuda<kHook>.store(real, std::memory_order_relaxed);
     return real(arguments...);
   }
 };

@@ -48,7 +48,9 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (owner == Library::kOther && symbol.library == Library::kNccl && InNcclFile(value))
     owner = symbol.library;
   // A library of another namespace (dlmopen) is not the one that our wrapper would call.
-  const bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
+  bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
+  // Nor is another file of the driver's name: a stub, or a second driver.
+  if (replace && owner != Library::kNccl) replace = IsSearched(owner, value);
   if (!replace) return {nullptr, value};
   return {nullptr, owner == Library::kNccl ? FindNcclWrapper(name, value) : symbol.wrapper};
 }

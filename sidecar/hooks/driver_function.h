@@ -12,11 +12,14 @@ template <typename Function>
 class DriverFunction {
  public:
   constexpr explicit DriverFunction(const char* name) : name_(name) {}
-  // Returns the function, or null where the driver has none. Looks for it once.
+  // Returns the function, or null where the driver has none. Looks for it once, or more often as long as
+  // only a stub of the driver is there.
   Function Get() {
     if (!looked_.load(std::memory_order_acquire)) {
-      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)),
-                      std::memory_order_relaxed);
+      bool lasts = true;
+      const auto found = reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_, &lasts));
+      if (!lasts) return found;
+      function_.store(found, std::memory_order_relaxed);
       looked_.store(true, std::memory_order_release);
     }
     return function_.load(std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "common/base/optional_libc.h"
 #include "sidecar/hooks/elf.h"
@@ -40,29 +41,78 @@ const char* NameOf(Library library) {
   return library == Library::kCuda ? kCudaName : kNcclName;
 }
 
+using DriverVersion = int (*)(int* version);
+
+// Holds the base address of the driver, once one was found that is no stub.
+constinit std::atomic<std::uintptr_t> driver_base{0};
+
 struct Search {
   const char* name;
+  std::uintptr_t base;  // to look for, where it is not 0; then the one that was found
+  int skip;             // number of objects of that name to pass over
   char path[4096];
+  DriverVersion version;  // null where the object does not define it
   bool found;
 };
 
 int Visit(dl_phdr_info* info, std::size_t, void* argument) {
   auto* search = static_cast<Search*>(argument);
   if (info->dlpi_name == nullptr || !Names(info->dlpi_name, search->name)) return 0;
+  if (search->base != 0 && search->base != info->dlpi_addr) return 0;
+  if (search->skip-- > 0) return 0;
   const std::size_t length = strlen(info->dlpi_name);
   if (length >= sizeof search->path) return 0;
   memcpy(search->path, info->dlpi_name, length + 1);
+  search->base = info->dlpi_addr;
+  search->version = reinterpret_cast<DriverVersion>(FindInObject(*info, "cuDriverGetVersion"));
   search->found = true;
   return 1;
 }
 
-// Returns whether the library is loaded, and finds its path. To look up an object that is not there would
-// leave an error for the user's next dlerror(), so this looks first.
-bool FindObject(Library library, Search* search) {
+// Finds the object of that name at `base`; where that is 0, finds object number `skip` of that name, in the
+// order in which they were loaded. Returns whether there is one.
+bool Look(Library library, std::uintptr_t base, int skip, Search* search) {
   search->name = NameOf(library);
+  search->base = base;
+  search->skip = skip;
   search->found = false;
   dl_iterate_phdr(&Visit, search);
   return search->found;
+}
+
+// Returns whether the object is a stub, against which programs are linked where there is no driver. Toolkits
+// and package managers have one, also named libcuda.so. Each of its functions returns this one error.
+bool IsStub(const Search& driver) {
+  constexpr int kStubLibrary = 34;  // CUDA_ERROR_STUB_LIBRARY
+  int version = 0;
+  return driver.version != nullptr && driver.version(&version) == kStubLibrary;
+}
+
+// Returns whether the library is loaded, and finds its path. To look up an object that is not there would
+// leave an error for the user's next dlerror(), so this looks first. Of several drivers takes the first that
+// is no stub. Where all are stubs takes the first of them, and sets `*lasts` to false.
+bool FindObject(Library library, Search* search, bool* lasts) {
+  *lasts = true;
+  if (library != Library::kCuda) return Look(library, 0, 0, search);
+  const std::uintptr_t base = driver_base.load(std::memory_order_acquire);
+  if (base != 0 && Look(library, base, 0, search)) return true;
+  for (int skip = 0; Look(library, 0, skip, search); ++skip) {
+    if (IsStub(*search)) continue;
+    driver_base.store(search->base, std::memory_order_release);
+    return true;
+  }
+  *lasts = false;
+  return Look(library, 0, 0, search);
+}
+
+struct Place {
+  std::uintptr_t base;
+  const void* address;
+};
+
+int VisitForPlace(dl_phdr_info* info, std::size_t, void* argument) {
+  const auto* place = static_cast<const Place*>(argument);
+  return info->dlpi_addr == place->base && Contains(*info, place->address) ? 1 : 0;
 }
 
 int VisitForAddress(dl_phdr_info* info, std::size_t, void* argument) { return Contains(*info, argument); }
@@ -142,10 +192,20 @@ void* FindInFile(const char* path, const char* name, Stay stay) {
   return symbol;
 }
 
-void* FindSymbol(Library library, const char* name) {
+void* FindSymbol(Library library, const char* name, bool* lasts) {
   Search search;
-  if (!base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
-  return FindInFile(search.path, name, Stay::kForGood);
+  bool found_for_good = true;
+  if (!base::LoaderIsThere() || !FindObject(library, &search, &found_for_good)) return nullptr;
+  if (lasts != nullptr) *lasts = found_for_good;
+  return FindInFile(search.path, name, found_for_good ? Stay::kForGood : Stay::kAsItWas);
+}
+
+bool IsSearched(Library library, const void* address) {
+  Search search;
+  bool lasts = true;
+  if (!FindObject(library, &search, &lasts) || !lasts) return false;
+  Place place{search.base, address};
+  return dl_iterate_phdr(&VisitForPlace, &place) != 0;
 }
 
 }  // namespace crossover::hooks

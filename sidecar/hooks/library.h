@@ -21,9 +21,15 @@ Library LibraryOf(const void* address);
 bool InOurNamespace(const void* address);
 
 // Returns the address of a symbol in the library that the process itself has loaded. Never loads anything.
-// Returns null where library or symbol are missing. The result is valid for the life of the process: the
-// library is not unloaded any more.
-void* FindSymbol(Library library, const char* name);
+// Returns null where library or symbol are missing. Of several drivers, the first counts that is no stub of
+// a toolkit. The result is valid for the life of the process: the library is not unloaded any more. But
+// where only stubs are loaded the symbol is that of a stub, and a driver may come: `*lasts` is false then,
+// and the result is not to be kept.
+void* FindSymbol(Library library, const char* name, bool* lasts = nullptr);
+
+// Returns whether `address` lies in the object that FindSymbol() searches from now on. Another object of
+// that name, and a stub, is not the one that our wrappers call.
+bool IsSearched(Library library, const void* address);
 
 // Copies the path by which the object at `address` was loaded to `path`. Returns false for the program
 // itself, and where the path does not fit into `room` bytes.

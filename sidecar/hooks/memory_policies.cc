@@ -40,8 +40,9 @@ template <typename Function>
 Function Found(std::atomic<Function>* kept, const char* symbol) {
   Function find = kept->load(std::memory_order_acquire);
   if (find == nullptr) {
-    find = reinterpret_cast<Function>(FindSymbol(Library::kCuda, symbol));
-    kept->store(find, std::memory_order_release);
+    bool lasts = true;
+    find = reinterpret_cast<Function>(FindSymbol(Library::kCuda, symbol, &lasts));
+    if (lasts) kept->store(find, std::memory_order_release);
   }
   return find;
 }

@@ -48,12 +48,14 @@ void* WrapperOf(CudaHook hook) {
 // Holds the driver's own functions, each found when it is first asked for.
 constinit std::array<std::atomic<void*>, kCudaHooks> known_real{};
 
-void* RealOf(std::size_t index) {
+void* RealOf(std::size_t index, bool* lasts = nullptr) {
   void* real = known_real[index].load(std::memory_order_acquire);
+  bool found_for_good = true;
   if (real == nullptr) {
-    real = FindSymbol(Library::kCuda, kRows[index].symbol);
-    known_real[index].store(real, std::memory_order_release);
+    real = FindSymbol(Library::kCuda, kRows[index].symbol, &found_for_good);
+    if (found_for_good) known_real[index].store(real, std::memory_order_release);
   }
+  if (lasts != nullptr) *lasts = found_for_good;
   return real;
 }
 
@@ -100,7 +102,7 @@ const NvmlRow kNvmlRows[] = {
 
 }  // namespace
 
-void* FindRealCuda(CudaHook hook) { return RealOf(static_cast<std::size_t>(hook)); }
+void* FindRealCuda(CudaHook hook, bool* lasts) { return RealOf(static_cast<std::size_t>(hook), lasts); }
 
 Symbol FindWrapper(const char* name) {
   for (std::size_t i = 0; i < kCudaHooks; ++i) {

@@ -151,6 +151,21 @@ void OtherDriver() {
   Say("own", Owner(dlsym(own, "cuLaunchKernel")));
 }
 
+// Opens drivers one after the other, each by its own path, and prints what a function of each answers and
+// where it is from. Asks each again when all are there.
+void SeveralDrivers(int count, char** paths) {
+  void* drivers[8] = {};
+  for (const char* when : {"alone", "beside"}) {
+    for (int i = 0; i < count && i < 8; ++i) {
+      if (drivers[i] == nullptr) drivers[i] = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+      if (drivers[i] == nullptr) return Say("driver", dlerror());
+      void* function = dlsym(drivers[i], "cuCtxSynchronize");
+      const int answer = reinterpret_cast<int (*)()>(function)();
+      Say(std::string(when) + '-' + std::to_string(i), Owner(function) + ' ' + std::to_string(answer));
+    }
+  }
+}
+
 // Starts the real runtime over the driver that is there.
 void Runtime(const char* path) {
   void* runtime = dlopen(path, RTLD_NOW);
@@ -181,6 +196,7 @@ int main(int argc, char** argv) {
   if (what == "runtime" && argc > 2) Runtime(argv[2]);
   if (what == "caller" && argc > 3) Caller(argv[2], argv[3]);
   if (what == "other-driver") OtherDriver();
+  if (what == "several-drivers" && argc > 2) SeveralDrivers(argc - 2, argv + 2);
   if (what == "getppid") Say("getppid", std::to_string(getppid()));
   return 0;
 }

@@ -138,6 +138,19 @@ class Lookups(unittest.TestCase):
         # A library that our wrappers call is never unmapped.
         self.assertEqual(answers("reload", **self.gang), {**expected, "meanwhile": "there"})
 
+    def test_a_stub_of_the_driver_beside_the_driver(self):
+        """Each function answers as without the library, whichever file was loaded first."""
+        self.need_simgpu()
+        stub, driver = os.environ["STUB_CUDA"], f"{SIMGPU}/libcuda.so.1"
+        for order in ((stub, driver), (driver, stub)):
+            plain = answers("several-drivers", *order, preload=(), **self.gang)
+            of_driver = f"-{order.index(driver)}"
+            self.assertEqual({answer.split()[1] for question, answer in plain.items()
+                              if not question.endswith(of_driver)}, {"34"}, "the stub's answer")
+            expected = {question: answer.replace("libcuda", "libcrossover") if question.endswith(of_driver) else answer
+                        for question, answer in plain.items()}
+            self.assertEqual(answers("several-drivers", *order, **self.gang), expected)
+
     def test_next_in_line_stays_what_it_is(self):
         other = os.environ["NEXT_IN_LINE"]
         for order in ((LIBRARY, other), (other, LIBRARY)):
