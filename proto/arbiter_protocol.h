@@ -70,8 +70,10 @@ struct crossover_hello {
 
 struct crossover_welcome {
   struct crossover_header header;
-  uint32_t slot;  /* index into crossover_page.slot */
-  uint32_t state; /* always 0 */
+  uint32_t slot; /* index into crossover_page.slot */
+  /* Memory that the client may have on each GPU, in MiB, where the daemon knows it from the client's pod; 0
+   * where it does not. */
+  uint32_t memory_mib;
 };
 
 struct crossover_refused {

@@ -301,6 +301,7 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   member->transport = hello.transport;
   member->priority = hello.priority;
   member->max_slowdown = hello.max_slowdown / 1000.0;
+  member->memory_mib = hello.memory_mib;
   if (identities_ != nullptr) {
     const Standing standing = identities_->StandingOf(*member);
     if (standing.policy == Policy::kOff) return Refuse(connection, "gang " + hello.gang, standing.reason);

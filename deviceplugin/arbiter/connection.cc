@@ -35,8 +35,8 @@ Connection::Received Connection::Receive(turn::Time now) {
   return Parse(std::span(buffer).first(static_cast<std::size_t>(size)));
 }
 
-bool Connection::SendWelcome(std::uint32_t slot, int page_fd) {
-  const crossover_welcome wire = MakeWelcome(slot);
+bool Connection::SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int page_fd) {
+  const crossover_welcome wire = MakeWelcome(slot, memory_mib);
   const ssize_t sent = base::SendWithDescriptors(socket_.get(), &wire, sizeof(wire), std::span(&page_fd, 1),
                                                  MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent == static_cast<ssize_t>(sizeof(wire));

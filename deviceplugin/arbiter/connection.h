@@ -57,9 +57,9 @@ class Connection {
   // is invalid.
   Received Receive(turn::Time now);
 
-  // Sends the slot and the page's descriptor. Never blocks. Returns false when the peer does not take the
-  // message.
-  bool SendWelcome(std::uint32_t slot, int page_fd);
+  // Sends the slot, the memory that the client may have, and the page's descriptor. Never blocks. Returns
+  // false when the peer does not take the message.
+  bool SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int page_fd);
   // Sends without blocking. A message that the peer does not take is lost.
   void SendRefused(std::string_view reason);
   void SendNotice(std::string_view text);

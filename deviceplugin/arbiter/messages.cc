@@ -96,8 +96,8 @@ Message Parse(std::span<const std::byte> bytes) {
   return Unknown{};
 }
 
-crossover_welcome MakeWelcome(std::uint32_t slot) {
-  return {.header = HeaderOf<crossover_welcome>(CROSSOVER_WELCOME), .slot = slot, .state = 0};
+crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib) {
+  return {.header = HeaderOf<crossover_welcome>(CROSSOVER_WELCOME), .slot = slot, .memory_mib = memory_mib};
 }
 
 crossover_refused MakeRefused(std::string_view reason) {

@@ -28,6 +28,7 @@ struct Hello {
   std::string name_space;
   std::string pod;
   std::string pod_uid;
+  std::uint32_t memory_mib = 0;  // on each GPU; 0: no limit is known
 };
 
 struct Profile {
@@ -57,7 +58,7 @@ bool ValidGangName(std::string_view name);
 // Returns whether `uuid` is "GPU-" and a lower-case UUID.
 bool ValidGpuUuid(std::string_view uuid);
 
-crossover_welcome MakeWelcome(std::uint32_t slot);
+crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib);
 // Cuts a text that is too long for its field. MakeNotice does the same.
 crossover_refused MakeRefused(std::string_view reason);
 crossover_notice MakeNotice(std::string_view text);

@@ -35,9 +35,10 @@ struct Member {
   std::uint32_t rank = 0;
   std::int64_t pid = 0;  // process ID as the kernel reports it; 0 where the kernel cannot
   std::uint32_t uid = 0;
-  std::uint32_t priority = 0;  // enum crossover_priority
-  turn::Demand known;          // learned from an earlier process of the same job; else unknown
-  double max_slowdown = 0;     // step time together over step time alone; 0: no cap
+  std::uint32_t priority = 0;    // enum crossover_priority
+  turn::Demand known;            // learned from an earlier process of the same job; else unknown
+  double max_slowdown = 0;       // step time together over step time alone; 0: no cap
+  std::uint32_t memory_mib = 0;  // that it may have on each GPU; 0: no limit is known
   // These change while the client lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
   mutable std::atomic<std::uint32_t> transport_changes{0};

@@ -111,7 +111,7 @@ bool Reception::HandleHello(Connection& connection, const Hello& hello, std::str
   if (!why->empty()) return false;
   silent_.erase(connection.id());
   const Member& member = *connection.member;
-  if (connection.SendWelcome(member.slot, member.gpu->page->fd())) return true;
+  if (connection.SendWelcome(member.slot, member.memory_mib, member.gpu->page->fd())) return true;
   *why = "it does not take its welcome";
   return false;
 }

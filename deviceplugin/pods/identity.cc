@@ -1,5 +1,8 @@
 #include "deviceplugin/pods/identity.h"
 
+#include <cstdint>
+#include <string>
+
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "deviceplugin/config/values.h"
@@ -7,6 +10,21 @@
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {
+namespace {
+
+// Returns how many MiB of each GPU the containers of the pod may have, rounded up; 0 where it has no limit.
+// What the user has set goes before what the pod was granted, as in its environment.
+std::uint32_t MemoryOf(const Pod& pod) {
+  constexpr unsigned long long kMiB = 1 << 20;
+  for (const char* annotation : {base::kGpuMemoryAnnotation, base::kGrantedMemoryAnnotation}) {
+    const std::string& text = pod.Annotation(annotation);
+    const unsigned long long bytes = text.empty() ? 0 : base::GpuMemoryOf(text.c_str());
+    if (bytes != 0) return static_cast<std::uint32_t>((bytes + kMiB - 1) / kMiB);
+  }
+  return 0;
+}
+
+}  // namespace
 
 arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
   arbiter::Hello known = hello;
@@ -14,6 +32,7 @@ arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
   known.name_space = pod.name_space;
   known.pod = pod.name;
   known.pod_uid = pod.uid;
+  known.memory_mib = MemoryOf(pod);
   const std::string& size = pod.Annotation(base::kGangSizeAnnotation);
   if (base::IsGangSize(size.c_str()))
     known.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size.c_str()));

@@ -52,7 +52,7 @@ Function Found(std::atomic<Function>* kept, const char* symbol) {
 bool CountsMemory() {
   if (!Active()) return false;
   if (!limited.load(std::memory_order_acquire)) {
-    memory::TheLedger().SetLimit(session::GetConfig().gpu_memory);
+    memory::TheLedger().LowerLimit(session::GetConfig().gpu_memory);
     limited.store(true, std::memory_order_release);
   }
   return true;

@@ -18,6 +18,9 @@ class Client {
   // Returns the transport for the Hello message (enum crossover_transport).
   virtual std::uint32_t wanted_transport() const = 0;
 
+  // Limits the memory that this process may have on each GPU to `bytes`, as the arbiter knows it.
+  virtual void LimitMemory(std::uint64_t bytes) = 0;
+
   // Begins to take part with slot `slot` of `page`: the arbiter has let us in. Returns false where this
   // client cannot take part with this page.
   virtual bool Attach(crossover_page* page, turn::SlotIndex slot) = 0;

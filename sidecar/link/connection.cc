@@ -89,11 +89,11 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   if (::send(fd_.get(), &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) {
     return refuse("the arbiter closed the connection");
   }
-  const auto map = [&](int turnstile, turn::SlotIndex slot) {
+  const auto map = [&](int turnstile, const crossover_welcome& welcome) {
     const char* why = "";
     crossover_page* page = MapPage(turnstile, &why);
     if (page == nullptr) return refuse(why);
-    *membership = {page, slot};
+    *membership = {page, welcome.slot, welcome.memory_mib};
     return true;
   };
   const std::int64_t deadline = base::MonotonicNs() + kAnswerTimeoutMs * base::kNsPerMs;
@@ -114,7 +114,7 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
         return refuse(message.refused.reason);
       case MessageKind::kWelcome:
         if (!received.fd) return refuse("the arbiter's welcome is malformed");
-        return map(received.fd.get(), message.welcome.slot);
+        return map(received.fd.get(), message.welcome);
       case MessageKind::kUnknown:
       case MessageKind::kNotice:
         break;

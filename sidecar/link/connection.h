@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "common/base/fd.h"
 #include "proto/arbiter_protocol.h"
@@ -16,6 +17,7 @@ namespace crossover::link {
 struct Membership {
   crossover_page* page = nullptr;
   turn::SlotIndex slot = 0;
+  std::uint32_t memory_mib = 0;  // that this process may have on each GPU; 0: the arbiter knows no limit
 };
 
 // A Connection is one connection to the arbiter. It owns the socket.

@@ -92,6 +92,8 @@ bool Helper::Join(Connection* connection, Membership* membership) {
   char reason[CROSSOVER_REASON_MAX];
   bool joined = connection->Join(hello_, membership, reason, sizeof reason);
   if (!joined) Complain(reason);
+  if (joined && membership->memory_mib != 0)
+    client_->LimitMemory(std::uint64_t{membership->memory_mib} << 20);
   if (joined && !Enter(*membership)) {
     joined = false;
     given_up_ = true;

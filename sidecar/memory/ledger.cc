@@ -24,6 +24,11 @@ void Ledger::SetLimit(std::uint64_t bytes) {
   limit_ = bytes;
 }
 
+void Ledger::LowerLimit(std::uint64_t bytes) {
+  const base::Locked locked(mutex_);
+  if (bytes != 0 && (limit_ == 0 || bytes < limit_)) limit_ = bytes;
+}
+
 std::uint64_t Ledger::limit() const {
   const base::Locked locked(mutex_);
   return limit_;

@@ -27,6 +27,8 @@ class Ledger {
 
   // Sets the limit, in bytes of each GPU. 0 means no limit.
   void SetLimit(std::uint64_t bytes);
+  // Sets the limit to `bytes` unless it is lower already. 0 changes nothing.
+  void LowerLimit(std::uint64_t bytes);
   std::uint64_t limit() const;
 
   // Reserves `bytes` on `device`, before the driver is asked. Returns false, and reserves nothing, where

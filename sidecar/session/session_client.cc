@@ -4,10 +4,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "common/base/futex.h"
+#include "common/base/job_environment.h"
 #include "sidecar/log/log.h"
 #include "sidecar/memory/ledger.h"
 #include "sidecar/session/attention.h"
+#include "sidecar/session/config.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::session {
@@ -70,6 +74,19 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
   }
   transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
   return host_gate_works_ ? &host_gate_ : nullptr;
+}
+
+// The limit is in the environment, where a pod has one. A launcher that starts processes with a clean
+// environment loses it there (env -i, sshd under MPI).
+void Session::LimitMemory(std::uint64_t bytes) {
+  const std::uint64_t own = GetConfig().gpu_memory;
+  memory::TheLedger().LowerLimit(bytes);
+  if ((own != 0 && own <= bytes) || std::exchange(told_of_limit_, true)) return;
+  log::Write(log::Level::kWarn,
+             "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on",
+             base::kGpuMemory.name,
+             own == 0 ? "is not in the environment of this process" : "of this process is too large",
+             static_cast<unsigned long long>(bytes));
 }
 
 bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {

@@ -139,14 +139,15 @@ TEST(MessagesTest, UnknownTypesAreSkipped) {
   const crossover_header later = {77, sizeof(later), CROSSOVER_PROTOCOL_VERSION, 0};
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(later)));
   // A message that only the arbiter sends is unknown where it comes from a client.
-  EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(MakeWelcome(0))));
+  EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(MakeWelcome(0, 0))));
 }
 
 TEST(MessagesTest, LongReasonsAreCutAndTerminated) {
   const crossover_refused refused = MakeRefused(std::string(1000, 'r'));
   EXPECT_EQ(std::strlen(refused.reason), sizeof(refused.reason) - 1);
   EXPECT_EQ(refused.header.bytes, sizeof(refused));
-  EXPECT_EQ(MakeWelcome(7).slot, 7u);
+  EXPECT_EQ(MakeWelcome(7, 512).slot, 7u);
+  EXPECT_EQ(MakeWelcome(7, 512).memory_mib, 512u);
 }
 
 }  // namespace

@@ -50,6 +50,17 @@ TEST(HelloOfTest, AnnotationsGoBeforeItsOwnWishes) {
   EXPECT_EQ(hello.gang_size, 8u);
 }
 
+TEST(HelloOfTest, TheMemoryIsWhatThePodSetsElseWhatItWasGranted) {
+  EXPECT_EQ(HelloOf(MadePod({}), Claim()).memory_mib, 0u);
+  EXPECT_EQ(HelloOf(MadePod({{"crossover.dev/status-gpu-memory", "2147483649"}}), Claim()).memory_mib, 2049u);
+  EXPECT_EQ(
+      HelloOf(MadePod({{"crossover.dev/gpu-memory", "4Gi"}, {"crossover.dev/status-gpu-memory", "1Gi"}}),
+              Claim())
+          .memory_mib,
+      4096u);
+  EXPECT_EQ(HelloOf(MadePod({{"crossover.dev/gpu-memory", "much"}}), Claim()).memory_mib, 0u);
+}
+
 TEST(HelloOfTest, AnAnnotationThatIsNotAllowedCountsAsNotSet) {
   const arbiter::Hello hello = HelloOf(MadePod({{"crossover.dev/turn-priority", "highest"},
                                                 {"crossover.dev/max-slowdown", "0.5"},

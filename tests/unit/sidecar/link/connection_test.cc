@@ -61,6 +61,15 @@ TEST_F(ConnectionTest, JoinsAndMapsThePageThatCame) {
   EXPECT_EQ(turnstile.page().slot[3].phase, 2u) << "the same memory";
 }
 
+TEST_F(ConnectionTest, TakesTheMemoryThatItMayHaveFromTheWelcome) {
+  Turnstile turnstile;
+  crossover_welcome welcome = Welcome(3);
+  welcome.memory_mib = 512;
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  ASSERT_TRUE(Join()) << reason_;
+  EXPECT_EQ(membership_.memory_mib, 512u);
+}
+
 TEST_F(ConnectionTest, SkipsMessagesOfUnknownType) {
   Turnstile turnstile;
   const crossover_header unknown = UnknownMessage();

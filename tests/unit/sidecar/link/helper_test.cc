@@ -29,6 +29,7 @@ class FakeClient final : public Client {
  public:
   void OnThreadStart() override {}
   std::uint32_t wanted_transport() const override { return CROSSOVER_TRANSPORT_GPU_GATES; }
+  void LimitMemory(std::uint64_t bytes) override { limit = bytes; }
   bool Attach(crossover_page*, turn::SlotIndex) override {
     attaching = true;
     while (driver_waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -51,6 +52,7 @@ class FakeClient final : public Client {
     changed_.wait(lock, [&] { return attached_ == attached; });
   }
 
+  std::atomic<std::uint64_t> limit{0};
   std::atomic<turn::TurnNumber> asked{0};
   std::atomic<bool> stopped{false};
   std::atomic<bool> attaching{false};
@@ -86,7 +88,8 @@ class HelperTest : public ::testing::Test {
     base::UniqueFd connection = listener_->Accept(&hello);
     EXPECT_STREQ(hello.gang, "a");
     EXPECT_EQ(hello.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_GPU_GATES));
-    const crossover_welcome welcome = Welcome(1);
+    crossover_welcome welcome = Welcome(1);
+    welcome.memory_mib = memory_mib_;
     SendMessage(connection.get(), &welcome, sizeof welcome, turnstile.fd());
     client_->Await(true);
     return connection;
@@ -116,10 +119,19 @@ class HelperTest : public ::testing::Test {
     return object;
   }
 
+  std::uint32_t memory_mib_ = 0;  // of the welcome
   Listener* listener_ = Keep(new Listener);
   FakeClient* client_ = Keep(new FakeClient);
   Helper* helper_ = Keep(new Helper);
 };
+
+TEST_F(HelperTest, TellsTheClientHowMuchMemoryItsPodMayHave) {
+  Turnstile turnstile;
+  memory_mib_ = 5000;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  EXPECT_EQ(client_->limit, std::uint64_t{5000} << 20);
+}
 
 TEST_F(HelperTest, JoinsHoldsItsWordAndSendsProfiles) {
   Turnstile turnstile;

@@ -41,6 +41,17 @@ class NoBooksTest : public LedgerTest {
   }
 };
 
+TEST_F(LedgerTest, ALimitIsLoweredAndNeverRaised) {
+  ledger_.LowerLimit(0);
+  EXPECT_EQ(ledger_.limit(), 0u);
+  ledger_.LowerLimit(10 * kMiB);
+  ledger_.LowerLimit(20 * kMiB);
+  ledger_.LowerLimit(0);
+  EXPECT_EQ(ledger_.limit(), 10 * kMiB);
+  ledger_.LowerLimit(5 * kMiB);
+  EXPECT_FALSE(ledger_.Reserve(0, 6 * kMiB));
+}
+
 TEST_F(NoBooksTest, RefuseWhatMayBeOverTheLimit) {
   ledger_.SetLimit(10 * kMiB);
   EXPECT_EXIT(Reserve(false), ::testing::ExitedWithCode(0), "");

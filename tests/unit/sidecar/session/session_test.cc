@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "sidecar/memory/ledger.h"
 #include "sidecar/session/attention.h"
 #include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
@@ -604,6 +605,21 @@ TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
   session.OnEndCapture(kSide);
   ASSERT_TRUE(session.Attach(&page, 0));
   EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+}
+
+// A launcher with a clean environment loses the variable on the way.
+TEST_F(SessionTest, ALimitThatIsNotInTheEnvironmentIsTheArbitersAndIsToldOnce) {
+  constexpr std::uint64_t kLimit = 1 << 30;
+  ::testing::internal::CaptureStderr();
+  session_.LimitMemory(kLimit);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("CROSSOVER_GPU_MEMORY is not in the environment of this process: its pod may have "
+                        "1073741824 bytes on each GPU"));
+  EXPECT_EQ(memory::TheLedger().limit(), kLimit);
+  ::testing::internal::CaptureStderr();
+  session_.LimitMemory(kLimit);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  memory::TheLedger().SetLimit(0);
 }
 
 TEST_F(SessionTest, ItSaysWhatCanBeDoneAboutNonBlockingCommunicators) {
