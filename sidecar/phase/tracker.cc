@@ -1,6 +1,7 @@
 #include "sidecar/phase/tracker.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace crossover::phase {
 namespace {
@@ -67,10 +68,7 @@ void Tracker::Keep(EventKey event, Sequence last, bool of_nccl) {
   }
   Event* entry = FindEvent(event);
   if (entry == nullptr) entry = FreeEvent(event);
-  if (entry == nullptr) {
-    full_ = true;
-    return;
-  }
+  if (entry == nullptr) return MarkFull();
   *entry = {event, last, of_nccl};
 }
 
@@ -107,18 +105,40 @@ const StreamState* Tracker::Find(StreamKey stream) const {
   return nullptr;
 }
 
+// Returns whether the entry is free, or tells nothing that a new entry for the same stream would not.
+bool Tracker::Idle(const StreamState& state) const {
+  return state.key == 0 || (!state.compute && !state.collective && state.last <= joined_);
+}
+
+void Tracker::MarkFull() {
+  full_ = true;
+  full_at_ = newest_;
+}
+
+bool Tracker::Recover() {
+  constexpr std::ptrdiff_t kRoom = kStreams / 8;
+  const auto room = std::count_if(streams_.begin(), streams_.end(),
+                                  [this](const StreamState& state) { return Idle(state); });
+  if (room < kRoom || joined_ < full_at_) return false;
+  full_ = false;
+  return true;
+}
+
 StreamState* Tracker::FindOrAdd(StreamKey stream) {
-  StreamState* free = nullptr;
+  StreamState* idle = nullptr;
   for (StreamState& state : streams_) {
     if (state.key == stream) return &state;
-    if (state.key == 0 && free == nullptr) free = &state;
+    if (idle == nullptr || (idle->key != 0 && state.key == 0)) {
+      if (Idle(state)) idle = &state;
+    }
   }
-  if (free == nullptr) {
-    full_ = true;
-  } else {
-    free->key = stream;
+  if (idle == nullptr) {
+    MarkFull();
+    return nullptr;
   }
-  return free;
+  *idle = StreamState();
+  idle->key = stream;
+  return idle;
 }
 
 Tracker::Event* Tracker::FindEvent(EventKey event) {

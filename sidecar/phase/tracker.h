@@ -1,8 +1,9 @@
 // Knows which collective a stream or an event comes after. Turns program order into facts for the detector.
 //
 // Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are
-// opaque keys. The tables are bounded and never allocate. When one is full, full() says so, and the owner
-// stops taking turns. Not thread-safe.
+// opaque keys. The tables are bounded and never allocate. They hold what is alive and may still tell
+// something: an entry that cannot any more makes way for a new one. When a table is full all the same,
+// full() says so, and the owner takes no turns until Recover() does. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -56,10 +57,20 @@ class Tracker {
   // Forgets a stream or an event that is destroyed: its handle may be given out again.
   void ForgetStream(StreamKey stream);
   void ForgetEvent(EventKey event);
+  // Forgets all streams for which `which` is true.
+  template <typename Which>
+  void ForgetStreams(Which which) {
+    for (StreamState& state : streams_) {
+      if (state.key != 0 && which(state.key)) state = StreamState();
+    }
+  }
   void Reset() { *this = Tracker(); }
 
-  // Returns whether a table was too small.
+  // Returns whether a table was too small for what was recorded, since the last Recover().
   bool full() const { return full_; }
+  // Takes up the work again where there is room for a good number of streams, and compute has joined all
+  // collectives of which something may have been missed. Returns whether it did. REQUIRES: full().
+  bool Recover();
   bool IsCompute(StreamKey stream) const;
 
   // Returns all streams in use. Entries with key 0 are free.
@@ -78,6 +89,8 @@ class Tracker {
   const StreamState* Find(StreamKey stream) const;
   StreamState* Find(StreamKey stream) { return const_cast<StreamState*>(std::as_const(*this).Find(stream)); }
   StreamState* FindOrAdd(StreamKey stream);
+  bool Idle(const StreamState& state) const;
+  void MarkFull();
   Event* FindEvent(EventKey event);
   Event* FreeEvent(EventKey event);
   void Keep(EventKey event, Sequence last, bool of_nccl);
@@ -88,6 +101,7 @@ class Tracker {
   Sequence newest_ = 0;  // last collective called
   Sequence joined_ = 0;  // newest collective that compute comes after
   bool full_ = false;
+  Sequence full_at_ = 0;  // last collective called when something was missed
 };
 
 }  // namespace crossover::phase

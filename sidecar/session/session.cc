@@ -1,8 +1,11 @@
 #include "sidecar/session/session.h"
 
+#include <utility>
+
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
+#include "sidecar/session/streams.h"
 
 namespace crossover::session {
 namespace {
@@ -19,12 +22,14 @@ void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
   if (ranks > 1) gaps_.set_communicator(true);
   if (ranks > 1) TellOfEnd();
-  if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked(base::WatchReason::kCommunicators);
+  communicators_full_.store(!communicators_.Add(communicator, ranks), std::memory_order_relaxed);
+  LookForRoom();
 }
 
 void Session::OnCommunicatorEnd(const void* communicator) {
   const base::Locked locked(mutex_);
   communicators_.Remove(communicator);
+  communicators_full_.store(false, std::memory_order_relaxed);
   EndTurn();
 }
 
@@ -32,6 +37,7 @@ void Session::OnCommunicatorEnd(const void* communicator) {
 // handle.
 void Session::OnCommunicatorAbort(const void* communicator) {
   communicators_.Remove(communicator);
+  communicators_full_.store(false, std::memory_order_relaxed);
   aborted_.store(true, std::memory_order_relaxed);
 }
 
@@ -50,7 +56,9 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
+  LookForRoom();
   const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
+                      Crowded() == base::WatchReason::kNone &&
                       taking_allowed_.load(std::memory_order_acquire);
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
@@ -62,7 +70,6 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   const phase::Sequence joined = tracker_.OnCollective(stream, called_);
   since_wait_.fetch_add(1, std::memory_order_relaxed);
   if (joined != 0) OnWait(joined, stream);
-  if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
   SetAttention();
 }
 
@@ -237,6 +244,29 @@ bool Session::AllAlike() {
   return true;
 }
 
+// Returns which table is full, as the reason why no turns are taken until it has room; kNone where none is.
+base::WatchReason Session::Crowded() const {
+  if (communicators_full_.load(std::memory_order_relaxed)) return base::WatchReason::kCommunicators;
+  return tracker_.full() ? base::WatchReason::kStreams : base::WatchReason::kNone;
+}
+
+// Looks whether a table that was full has room again. A communicator that found no room is met again at its
+// next collective. A default stream of a thread ends with that thread, which no call tells. Streams that
+// compute are looked for anew: one that was missed may be among them.
+void Session::LookForRoom() {
+  if (tracker_.full()) {
+    tracker_.ForgetStreams([](phase::StreamKey key) { return IsPerThread(key) && ThreadIsGone(key); });
+    if (tracker_.Recover()) {
+      scan_until_ = called_ + 2 * detector_.period();
+      gaps_.OnStream();
+    }
+  }
+  if (Crowded() == base::WatchReason::kNone || std::exchange(said_crowded_, true)) return;
+  log::Write(log::Level::kWarn,
+             "takes no turns as long as there are %s; other ranks of the job may take turns",
+             base::Text(Crowded()));
+}
+
 // Reads the mode that the arbiter asks for. Returns false where nothing is watched now.
 bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
@@ -254,7 +284,9 @@ bool Session::Follow() {
 void Session::PublishPhase(bool gating) {
   crossover_slot& slot = turns_.page()->slot[turns_.slot()];
   std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
-  if ((detector_.locked() || gaps_.by_gaps()) && !watched_only() && alike_ == 0) {
+  const base::WatchReason crowded = Crowded();
+  if ((detector_.locked() || gaps_.by_gaps()) && !watched_only() && alike_ == 0 &&
+      crowded == base::WatchReason::kNone) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
@@ -264,6 +296,7 @@ void Session::PublishPhase(bool gating) {
   base::WatchReason reason = watch_reason_;
   if (!watched_only() && alike_ == phase::Detector::kMaxPeriod) reason = base::WatchReason::kAlike;
   if (!watched_only() && gaps_.refused()) reason = base::WatchReason::kUnaskable;
+  if (!watched_only() && crowded != base::WatchReason::kNone) reason = crowded;
   base::StoreWord(&slot.watch_reason, static_cast<std::uint32_t>(reason));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);

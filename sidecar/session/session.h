@@ -146,6 +146,8 @@ class Session final : public link::Client {
   bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
   bool Follow();
   bool AllAlike();
+  base::WatchReason Crowded() const;
+  void LookForRoom();
   void PublishPhase(bool gating);
   std::uint32_t AttentionAlways() const;
   void SetAttention();
@@ -212,6 +214,8 @@ class Session final : public link::Client {
   bool silent_ = true;       // see EndSilence()
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
+  std::atomic<bool> communicators_full_{false};  // the last one found no room, and none has ended since
+  bool said_crowded_ = false;
   std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};

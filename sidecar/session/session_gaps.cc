@@ -24,7 +24,6 @@ void Session::LearnGaps(phase::StreamKey launching) {
     for (const phase::StreamState& stream : tracker_.streams()) {
       if (stream.compute && IsPerThread(stream.key)) gaps_.Refuse();
     }
-    if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
   }
   if (gaps_.by_gaps() && !CanBeAsked(launching)) gaps_.Refuse();
   if (gaps_.refused() && !refused) OnUnaskable();
@@ -47,7 +46,7 @@ void Session::OnUnaskable() {
 void Session::PublishGaps() {
   if (turns_.page() == nullptr) return;
   PublishPhase(gaps_.by_gaps() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
-               taking_allowed_.load(std::memory_order_acquire));
+               Crowded() == base::WatchReason::kNone && taking_allowed_.load(std::memory_order_acquire));
   SetAttention();
 }
 
@@ -57,9 +56,12 @@ void Session::FollowByGaps() {
   if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
   const std::uint32_t mode = mode_;
   const bool watched = Follow();
+  const bool was_crowded = Crowded() != base::WatchReason::kNone;
+  LookForRoom();
+  const bool crowded = Crowded() != base::WatchReason::kNone;
   const bool takes = watched && mode_ == CROSSOVER_MODE_GATE && gaps_.by_gaps() && !watched_only() &&
-                     taking_allowed_.load(std::memory_order_acquire);
-  if (mode == mode_ && armed_ == takes) return;
+                     !crowded && taking_allowed_.load(std::memory_order_acquire);
+  if (mode == mode_ && armed_ == takes && crowded == was_crowded) return;
   if (gaps_.by_gaps()) {
     armed_ = takes;
     joined_stream_ = 0;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "sidecar/phase/tracker.h"
@@ -34,6 +35,15 @@ inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
 
 // Returns whether `key` is that of a per-thread default stream.
 inline bool IsPerThread(phase::StreamKey key) { return (key & 7) == 2; }
+
+// Returns whether the thread has ended whose default stream `key` is. Keeps errno. REQUIRES:
+// IsPerThread(key).
+inline bool ThreadIsGone(phase::StreamKey key) {
+  const int saved_errno = errno;
+  const bool gone = ::syscall(SYS_tgkill, ::getpid(), static_cast<pid_t>(key >> 3), 0) != 0 && errno == ESRCH;
+  errno = saved_errno;
+  return gone;
+}
 
 // Finds the handle for `key` on this thread. Returns false for the per-thread stream of another thread, and
 // for no stream.

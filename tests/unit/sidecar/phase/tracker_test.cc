@@ -140,6 +140,39 @@ TEST_F(TrackerTest, TellsThatItIsFullAndStaysAlive) {
   EXPECT_TRUE(tracker_.IsCompute(kCompute));
 }
 
+TEST_F(TrackerTest, StreamsThatTellNothingMakeWay) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnStreamWait(kCompute, kEvent);
+  tracker_.OnCollective(kSide, 2);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnStreamWait(kRelay, kEvent);
+  tracker_.OnCollective(kSide, 3);
+  tracker_.OnRecord(kOther, kSide);
+  tracker_.OnStreamWait(kCompute, kOther);
+  // Each of these comes after a collective that compute has joined.
+  for (StreamKey stream = 1; stream <= 10 * Tracker::kStreams; ++stream) {
+    tracker_.OnStreamWait(stream * 0x1000, kOther);
+  }
+  EXPECT_FALSE(tracker_.full());
+  tracker_.OnCollective(kSide, 4);
+  tracker_.OnRecord(kOther, kSide);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 4u);
+}
+
+TEST_F(TrackerTest, RecoversOnceThereIsRoomAgainAndNothingIsOpen) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  for (StreamKey stream = 1; stream <= 2 * Tracker::kStreams; ++stream) tracker_.OnLaunch(stream * 0x1000);
+  ASSERT_TRUE(tracker_.full());
+  EXPECT_FALSE(tracker_.Recover()) << "they are all alive";
+  tracker_.ForgetStreams([](StreamKey key) { return key >= 0x1000; });
+  EXPECT_FALSE(tracker_.Recover()) << "whether the collective was joined is not known";
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 1u);
+  EXPECT_TRUE(tracker_.Recover());
+  EXPECT_FALSE(tracker_.full());
+}
+
 TEST_F(TrackerTest, AnyNumberOfEventsBehindJoinedCollectivesFits) {
   Sequence sequence = 0;
   for (int iteration = 0; iteration < 2000; ++iteration) {

@@ -607,6 +607,48 @@ TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
   EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
 }
 
+// A burst of streams is no reason to take no turn for the rest of the process.
+TEST_F(SessionTest, MoreStreamsThanCanBeTrackedAreWatchedUntilTheyAreGone) {
+  constexpr phase::StreamKey kMany = 2 * phase::Tracker::kStreams;
+  TakeTurns();
+  session_.OnStreamCreate();
+  ::testing::internal::CaptureStderr();
+  for (phase::StreamKey stream = 1; stream <= kMany; ++stream) Launch(stream * 0x1000);
+  Iterations(3);
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kStreams));
+  EXPECT_NE(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("as long as there are more streams or events than can be tracked"));
+  for (phase::StreamKey stream = 1; stream <= kMany; ++stream) session_.OnStreamDestroy(stream * 0x1000);
+  Iterations(6);
+  EXPECT_EQ(WatchReason(), 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
+TEST_F(SessionTest, DefaultStreamsOfThreadsThatAreGoneMakeWay) {
+  TakeTurns();
+  session_.OnStreamCreate();
+  for (std::size_t i = 0; i < 2 * phase::Tracker::kStreams; ++i) {
+    std::thread([this] { Launch(PerThreadStream()); }).join();
+  }
+  Iterations(6);
+  EXPECT_EQ(WatchReason(), 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
+TEST_F(SessionTest, MoreCommunicatorsThanCanBeTrackedAreWatchedUntilTheyAreGone) {
+  constexpr int kMany = 100;
+  static char handles[kMany];
+  TakeTurns();
+  for (char& handle : handles) session_.OnCommunicator(&handle, 4);
+  Iterations(1);
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCommunicators));
+  for (char& handle : handles) session_.OnCommunicatorEnd(&handle);
+  Iterations(6);
+  EXPECT_EQ(WatchReason(), 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
 // A launcher with a clean environment loses the variable on the way.
 TEST_F(SessionTest, ALimitThatIsNotInTheEnvironmentIsTheArbitersAndIsToldOnce) {
   constexpr std::uint64_t kLimit = 1 << 30;
