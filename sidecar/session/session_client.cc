@@ -184,8 +184,8 @@ void Session::YieldIdleTurn() {
   }
 }
 
-// What runs on the GPU now ends with the process, and stands in no other job's way for long. A release that
-// is queued does itself, and a stream that waits for its turn holds none.
+// A process that ends takes along what it runs on the GPU now, so no other job waits for that. A release
+// that is queued does itself, and a stream that waits for its turn holds none.
 void Session::OnExit() {
   exiting_.store(true, std::memory_order_relaxed);
   StopTaking();
