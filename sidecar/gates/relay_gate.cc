@@ -35,6 +35,7 @@ bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotInde
 
 void RelayGate::LeaveMemory() {
   const base::Locked locked(memory_mutex_);
+  if (left_) return;  // the lines may be gone
   for (const Ask& ask : asks_) {
     if (ask.state.load(std::memory_order_acquire) == kFree) continue;
     if (!turn::AtOrPast(base::LoadWord(&ask.line->open), ask.k)) Open(ask);

@@ -90,6 +90,8 @@ TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
   gate_.LeaveMemory();
   EXPECT_EQ(opened(), 1);
   for (std::uint32_t& word : words) base::StoreWord(&word, 0);
+  gate_.LeaveMemory();  // once more, at the end of the process
+  EXPECT_EQ(opened(), 0);
   OpenOwnGate(&page_, 0, kFirst);
   Await(&page_.slot[0].gate, turn::LastStretch(kFirst));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
