@@ -6,13 +6,19 @@
 //           and none after it.
 // reset     resets its device and trains on in the next context.
 // end       resets its device and ends.
+// exit      exits in the middle of a turn, and leaves everything as it is.
+// take      takes the number of the library's socket for a socket of its own, in which data lies, and trains
+// on.
 //
 // Environment: RANK; IDS, the file where rank 0 leaves the unique id; THEN.
 #include <cuda.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "simgpu/nccl/nccl.h"
@@ -83,6 +89,34 @@ class Rank {
   CUfunction timed_ = nullptr;
 };
 
+// Returns the number of the socket by which this process is connected to the arbiter, or -1.
+int SocketOfLibrary() {
+  constexpr int kNumbers = 1024;
+  const char* const path = std::getenv("CROSSOVER_SOCKET");
+  for (int number = 3; path != nullptr && number < kNumbers; ++number) {
+    sockaddr_un peer{};
+    socklen_t bytes = sizeof peer;
+    if (getpeername(number, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (peer.sun_family == AF_UNIX && std::strcmp(peer.sun_path, path) == 0) return number;
+  }
+  return -1;
+}
+
+// Trains on with the number of the library's socket taken. Ends the program with an error where data is lost
+// or comes that is not the program's.
+void TrainWithItsNumber(Rank* rank, int iterations) {
+  const int number = SocketOfLibrary();
+  int ends[2];
+  char data[8] = {};
+  Must(number < 0 ? 1 : 0, "find the socket of the library");
+  MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+  Must(dup2(ends[1], number) == number ? 0 : 1, "take its number");
+  Must(send(ends[0], "data", 4, 0) == 4 ? 0 : 1, "send data");
+  rank->Train(iterations);
+  Must(recv(number, data, sizeof data, MSG_DONTWAIT) == 4 ? 0 : 1, "find the data");
+  Must(recv(ends[0], data, sizeof data, MSG_DONTWAIT) < 0 ? 0 : 1, "find nothing of others");
+}
+
 }  // namespace
 
 int main() {
@@ -93,6 +127,16 @@ int main() {
   MUST(UseDevice(number));
   Rank rank(number, ids);
   rank.Train(kEager);
+  if (then == "take") {
+    TrainWithItsNumber(&rank, kEager);
+    rank.Leave();
+    return 0;
+  }
+  if (then == "exit") {
+    rank.Compute();  // the first launch behind the join begins a turn
+    rank.Synchronize();
+    std::exit(0);
+  }
   if (then != "capture") {
     rank.Leave();
     MUST(cuDevicePrimaryCtxReset(number));

@@ -100,6 +100,20 @@ class Variants(unittest.TestCase):
     def test_a_context_that_ends_with_the_program(self):
         self.assertEqual(self.odd_beside_a_plain_job(then="end")[1], "")
 
+    def test_an_exit_in_the_middle_of_a_turn(self):
+        events, said = self.odd_beside_a_plain_job(then="exit")
+        self.assertEqual(said, "")
+        for gpu in {event["gpu"] for event in events}:
+            turns = [event["event"] for event in events
+                     if event["gpu"] == gpu and event["event"] in ("hold", "release")]
+            self.assertEqual(turns[-1], "release", "the turn was given back before the process was gone")
+
+    def test_a_program_that_takes_the_number_of_our_socket(self):
+        """It loses no data (else it ends with an error), and each rank joins anew."""
+        events, said = self.odd_beside_a_plain_job(then="take")
+        self.assertEqual(said.count("the arbiter is lost"), 2, said)
+        self.assertGreaterEqual(sum(event["event"] == "join" for event in events), 4)
+
     def test_collectives_that_are_captured_into_a_graph_after_eager_ones(self):
         events, said = self.odd_beside_a_plain_job(then="capture")
         self.assertIn("collectives are captured into graphs", said)
