@@ -75,7 +75,7 @@ constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successo
 
 // A transport carries out the lists below in their order, as others see it too. In front of each wait it has
 // a full barrier: documented is only that a GPU writes in order, not that it reads behind its own writes.
-//
+
 // Returns the operations that take turn `k` of slot `self`. At every instant the token is visible in at
 // least one of two words: a gate at `k` reads as open until `hold` is `k` too. The arbiter can therefore
 // see that a token is lost. The last operation leaves the gate open for the turn's other stretches: the
