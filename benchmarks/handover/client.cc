@@ -96,11 +96,18 @@ class Client {
     StoreAndWake(&client->shared_->page.slot[client->other_].gate, turn::OpenAny(k));
   }
 
+  // Queues the operations as the library does, with a barrier in front of each wait.
   void Enqueue(std::span<const turn::Op> ops) {
-    std::array<CUstreamBatchMemOpParams, 4> batch{};
-    for (std::size_t i = 0; i < ops.size(); ++i) batch[i] = Parameters(ops[i]);
-    Check(Cuda().cuStreamBatchMemOp(gpu_.stream(), static_cast<unsigned>(ops.size()), batch.data(), 0),
-          "cuStreamBatchMemOp");
+    std::array<CUstreamBatchMemOpParams, 8> batch{};
+    unsigned count = 0;
+    for (const turn::Op& op : ops) {
+      if (op.kind == turn::Op::Kind::kWaitGeq) {
+        batch[count].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+        batch[count++].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
+      }
+      batch[count++] = Parameters(op);
+    }
+    Check(Cuda().cuStreamBatchMemOp(gpu_.stream(), count, batch.data(), 0), "cuStreamBatchMemOp");
   }
 
   CUstreamBatchMemOpParams Parameters(const turn::Op& op) const {
