@@ -324,7 +324,32 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   return "";
 }
 
+// Tells a client that takes no turns of its own accord, and its log, where another rank of its job on this
+// node takes turns: then the job waits for this rank on its other GPUs for nothing.
+void Arbiter::TellOfUnlikeRanks(Connection& connection) {
+  const Member& member = *connection.member;
+  const auto own = gpus_.find(member.gpu->key);
+  if (own == gpus_.end()) return;
+  const base::WatchReason reason = own->second->gpu.ReasonOf(member.slot);
+  if (reason == base::WatchReason::kNone) return;
+  const auto takes = [&member](const Gpu& gpu) {
+    const auto members = gpu.Members();
+    return std::any_of(members.begin(), members.end(), [&](const std::shared_ptr<const Member>& other) {
+      return other->id != member.id && other->gang == member.gang && other->uid == member.uid &&
+             gpu.Takes(other->slot);
+    });
+  };
+  if (std::none_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) { return takes(entry.second->gpu); }))
+    return;
+  const std::string text =
+      std::string("other ranks of this job take turns, and this one does not: ") + base::Text(reason);
+  if (!said_unlike_.IsNews(static_cast<std::int64_t>(member.id), text, base::MonotonicNs())) return;
+  connection.SendNotice(text);
+  Log(LogLevel::kWarn, Describe(member) + ": " + text);
+}
+
 void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
+  TellOfUnlikeRanks(connection);
   const Member& member = *connection.member;
   const std::uint32_t before = member.transport.exchange(profile.transport);
   if (before == profile.transport) return;

@@ -78,6 +78,7 @@ class Arbiter : private Reception::Desk {
 
   Entry* EntryFor(const Connection& connection, const Hello& hello, std::string* refusal);
   Entry* FindOrMake(const std::string& uuid, const std::string& key, std::string* refusal);
+  void TellOfUnlikeRanks(Connection& connection);
   void OnDamage(const std::string& key, turn::Time now);
   void Release(const std::string& uuid);
   void CloseAll(const std::string& key, const std::string& why);
@@ -100,6 +101,7 @@ class Arbiter : private Reception::Desk {
   Quarantine quarantine_;
   Said said_refusals_;   // key: process ID
   Said said_too_many_;   // key: hash of the account
+  Said said_unlike_;     // key: ID of the connection
   Reception reception_;  // after gpus_: its destructor makes clients leave their GPUs
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};

@@ -348,9 +348,17 @@ void Gpu::Emit(const turn::Event& turn) {
   observer_->OnEvent(event);
 }
 
+bool Gpu::Takes(turn::SlotIndex slot) const {
+  return Atomic(info_->page->slot(slot).phase).load() == CROSSOVER_PHASE_TAKING;
+}
+
+base::WatchReason Gpu::ReasonOf(turn::SlotIndex slot) const {
+  return base::WatchReason{Atomic(info_->page->slot(slot).watch_reason).load()};
+}
+
 bool Gpu::SomebodyTakesTurns() const {
   for (const turn::SlotIndex slot : membership_.members()) {
-    if (Atomic(info_->page->slot(slot).phase).load() == CROSSOVER_PHASE_TAKING) return true;
+    if (Takes(slot)) return true;
   }
   return false;
 }

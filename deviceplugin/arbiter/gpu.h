@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/base/watch_reason.h"
 #include "deviceplugin/arbiter/membership.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
@@ -57,6 +58,10 @@ class Gpu {
   bool damaged() const { return page_guard_.damaged(); }
   std::string evidence() const { return page_guard_.evidence(); }
   std::vector<std::shared_ptr<const Member>> Members() const;
+  // Returns whether the client in `slot` takes turns now, and why it takes none, as it says itself. It may
+  // say anything.
+  bool Takes(turn::SlotIndex slot) const;
+  base::WatchReason ReasonOf(turn::SlotIndex slot) const;
   // Returns whether a client waits at a shut gate. Then it is too early to stop the daemon.
   bool SomebodyWaits() const;
   const GpuInfo& info() const { return *info_; }

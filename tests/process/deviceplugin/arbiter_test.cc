@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/base/watch_reason.h"
 #include "tests/process/deviceplugin/client.h"
 #include "tests/process/deviceplugin/processes.h"
 
@@ -93,6 +94,25 @@ TEST_F(ArbiterTest, RefusesASecondRankOfAGangAndSaysWhy) {
   EXPECT_FALSE(second.Join("a"));
   EXPECT_THAT(second.refusal(), HasSubstr("gang a is on this GPU already"));
   second.AwaitEnd();
+}
+
+TEST_F(ArbiterTest, TellsARankThatItTakesNoTurnsWhereOthersOfItsJobDo) {
+  StartDaemon();
+  Client taking(socket()), watched(socket());
+  ASSERT_TRUE(taking.Join("a"));
+  ASSERT_TRUE(watched.Join("a", "GPU-00000000-0000-0000-0000-000000000001"));
+  taking.SetPhase(CROSSOVER_PHASE_TAKING);
+  watched.self().watch_reason = static_cast<std::uint32_t>(base::WatchReason::kStreams);
+  crossover_profile profile{};
+  profile.header = {CROSSOVER_PROFILE, sizeof profile, CROSSOVER_PROTOCOL_VERSION, 0};
+  ASSERT_TRUE(watched.SendBytes(&profile, sizeof profile));
+  crossover_notice notice{};
+  ASSERT_EQ(recv(watched.fd(), &notice, sizeof notice, 0), static_cast<ssize_t>(sizeof notice));
+  EXPECT_EQ(notice.header.type, static_cast<std::uint32_t>(CROSSOVER_NOTICE));
+  EXPECT_STREQ(
+      notice.text,
+      "other ranks of this job take turns, and this one does not: more streams or events than can be "
+      "tracked");
 }
 
 TEST_F(ArbiterTest, RefusesAGpuThatIsNotConfigured) {
