@@ -143,6 +143,15 @@ Finding LaunchBlocking(const Facts& facts) {
              "every launch waits then, so jobs of this environment are only watched; unset it");
 }
 
+Finding OneConnection(const Facts& facts) {
+  const char* value = Value(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
+  if (!base::IsOneConnection(value)) return Ok("CUDA_DEVICE_MAX_CONNECTIONS is not 1");
+  return Bad(
+      Verdict::kWarn, std::string("CUDA_DEVICE_MAX_CONNECTIONS=") + value,
+      "the end of a turn could wait for a collective then, so jobs of this environment are only watched; "
+      "unset it where the framework does not need it");
+}
+
 Finding Driver(const Facts& facts) {
   if (facts.driver.loaded) {
     const int version = facts.driver.version;
@@ -210,6 +219,7 @@ constexpr Check kChecks[] = {
     {"environment", Environment},
     {"disabled", Disabled},
     {"launch_blocking", LaunchBlocking},
+    {"one_connection", OneConnection},
     {"driver", Driver},
     {"mps", Mps},
     {"memfd", Memfd},

@@ -104,6 +104,15 @@ constexpr bool IsLogLevel(const char* text) {
 // Returns whether a variable that switches something is on. Unset (null), empty and "0" mean off.
 constexpr bool IsOn(const char* text) { return text != nullptr && text[0] != '\0' && !Same(text, "0"); }
 
+// Returns whether the driver takes this value of CUDA_DEVICE_MAX_CONNECTIONS for one connection. Null means
+// that the variable is not set.
+constexpr bool IsOneConnection(const char* text) {
+  if (text == nullptr) return false;
+  while (*text == ' ') ++text;
+  while (*text == '0') ++text;
+  return *text == '1' && (text[1] < '0' || text[1] > '9');
+}
+
 struct JobVariable {
   const char* name;
   bool (*allows)(const char* text);

@@ -96,8 +96,7 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
-  const char* connections = get("CUDA_DEVICE_MAX_CONNECTIONS");
-  parsed.one_connection = connections != nullptr && ::strtol(connections, nullptr, 10) == 1;
+  parsed.one_connection = base::IsOneConnection(get("CUDA_DEVICE_MAX_CONNECTIONS"));
   parsed.active = true;
   return parsed;
 }

@@ -84,6 +84,7 @@ void Check(const Config& config) {
   Require((config.priority == CROSSOVER_PRIORITY_HIGH) == (priority == "high"));
   Require((config.priority == CROSSOVER_PRIORITY_LOW) == (priority == "low"));
   Require(config.launch_blocking == base::IsOn(Get("CUDA_LAUNCH_BLOCKING")));
+  Require(config.one_connection == base::IsOneConnection(Get("CUDA_DEVICE_MAX_CONNECTIONS")));
 }
 
 // Reads the environment. Returns what the library writes on stderr meanwhile.

@@ -191,6 +191,8 @@ std::vector<Fault> EnvironmentFaults() {
       {"environment", Verdict::kWarn, "LD_PRELOAD names no libcrossover.so", set("CROSSOVER_GANG", "a")},
       {"disabled", Verdict::kWarn, "CROSSOVER_DISABLE=1", set("CROSSOVER_DISABLE", "1")},
       {"launch_blocking", Verdict::kWarn, "CUDA_LAUNCH_BLOCKING=1", set("CUDA_LAUNCH_BLOCKING", "1")},
+      {"one_connection", Verdict::kWarn, "CUDA_DEVICE_MAX_CONNECTIONS=1",
+       set("CUDA_DEVICE_MAX_CONNECTIONS", "1")},
   };
 }
 
@@ -253,6 +255,7 @@ TEST(DoctorTest, WhatIsNoFaultIsNotSeen) {
                        {"CROSSOVER_GATES", "host"},
                        {"CROSSOVER_DISABLE", "0"},
                        {"CUDA_LAUNCH_BLOCKING", ""},
+                       {"CUDA_DEVICE_MAX_CONNECTIONS", "8"},
                        {"LD_PRELOAD", "/lib/libcrossover.so"}};
   facts.kernel.peer_pidfd = false;  // robust futexes are there
   FirstGpu(&facts)->set_clients(1);
