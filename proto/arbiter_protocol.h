@@ -6,6 +6,9 @@
  * now and then. The client is a member as long as the connection is open: end of file means that it leaves.
  * All urgent state goes through the page.
  *
+ * In place of Hello, a process may send Ask. The arbiter answers with Limit, and the process closes the
+ * connection. An arbiter that does not know Ask does not answer.
+ *
  * Both sides skip a message of unknown type. A message of wrong size or version ends the connection. Fields
  * have fixed widths and are little endian. */
 #ifndef CROSSOVER_PROTO_ARBITER_PROTOCOL_H_
@@ -29,7 +32,9 @@ enum crossover_message {
   CROSSOVER_WELCOME = 2,
   CROSSOVER_REFUSED = 3,
   CROSSOVER_PROFILE = 4,
-  CROSSOVER_NOTICE = 5
+  CROSSOVER_NOTICE = 5,
+  CROSSOVER_ASK = 6, /* a header alone */
+  CROSSOVER_LIMIT = 7
 };
 
 /* How a client takes turns. Metrics show it. */
@@ -76,6 +81,12 @@ struct crossover_welcome {
   uint32_t memory_mib;
 };
 
+struct crossover_limit {
+  struct crossover_header header;
+  uint32_t memory_mib; /* as in the welcome */
+  uint32_t reserved;
+};
+
 struct crossover_refused {
   struct crossover_header header;
   char reason[CROSSOVER_REASON_MAX];
@@ -102,6 +113,7 @@ struct crossover_profile {
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_header) == 16, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_welcome) == 24, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_limit) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_refused) == 16 + 192, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_notice) == 16 + 384, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_profile) == 16 + 24 + 16, "wire size");

@@ -259,6 +259,10 @@ std::string Arbiter::AccountOf(const Peer& peer) const {
   return identities_ != nullptr ? identities_->AccountOf(peer) : AccountOfUser(peer);
 }
 
+std::uint32_t Arbiter::MemoryOf(const Peer& peer) const {
+  return identities_ == nullptr ? 0 : identities_->MemoryOf(peer);
+}
+
 void Arbiter::OnTooMany(const std::string& account) {
   too_many_.fetch_add(1);
   const auto whom = static_cast<std::int64_t>(std::hash<std::string>()(account));

@@ -69,6 +69,7 @@ class Arbiter : private Reception::Desk {
   using Entries = std::unordered_map<std::string, std::unique_ptr<Entry>>;
 
   std::string AccountOf(const Peer& peer) const override;
+  std::uint32_t MemoryOf(const Peer& peer) const override;
   void OnTooMany(const std::string& account) override;
   std::string OnHello(Connection& connection, const Hello& hello) override;
   std::string Welcome(Connection& connection, const Hello& hello);

@@ -42,6 +42,11 @@ bool Connection::SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int p
   return sent == static_cast<ssize_t>(sizeof(wire));
 }
 
+void Connection::SendLimit(std::uint32_t memory_mib) {
+  // A process that gets no answer goes on without a limit until it joins.
+  SendIfTaken(socket_.get(), MakeLimit(memory_mib));
+}
+
 void Connection::SendRefused(std::string_view reason) {
   // A client that does not read this learns of the refusal from the end of file.
   SendIfTaken(socket_.get(), MakeRefused(reason));

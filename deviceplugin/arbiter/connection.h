@@ -61,6 +61,7 @@ class Connection {
   // false when the peer does not take the message.
   bool SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int page_fd);
   // Sends without blocking. A message that the peer does not take is lost.
+  void SendLimit(std::uint32_t memory_mib);
   void SendRefused(std::string_view reason);
   void SendNotice(std::string_view text);
 

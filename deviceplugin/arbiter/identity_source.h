@@ -1,6 +1,7 @@
 // Tells the arbiter who a client is, where the client's own word is not enough, and what it may do.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -34,6 +35,9 @@ class IdentitySource {
   // Returns what the client may do. The arbiter asks when a client joins, and asks again for all clients
   // after Arbiter::Review.
   virtual Standing StandingOf(const Member& member) const = 0;
+  // Returns how many MiB of each GPU the process may have, before it has said anything; 0 where no limit is
+  // known.
+  virtual std::uint32_t MemoryOf(const Peer&) const { return 0; }
   // Returns the account that a connection counts against, before the client has sent a message. The number
   // of connections of an account is limited.
   virtual std::string AccountOf(const Peer& peer) const { return AccountOfUser(peer); }

@@ -93,11 +93,19 @@ Message Parse(std::span<const std::byte> bytes) {
     const auto wire = Copy<crossover_profile>(bytes);
     return wire ? ParseProfile(*wire) : Broken{"profile of a wrong size"};
   }
+  if (header.type == CROSSOVER_ASK) {
+    if (bytes.size() != sizeof header) return Broken{"ask of a wrong size"};
+    return Ask{};
+  }
   return Unknown{};
 }
 
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib) {
   return {.header = HeaderOf<crossover_welcome>(CROSSOVER_WELCOME), .slot = slot, .memory_mib = memory_mib};
+}
+
+crossover_limit MakeLimit(std::uint32_t memory_mib) {
+  return {.header = HeaderOf<crossover_limit>(CROSSOVER_LIMIT), .memory_mib = memory_mib, .reserved = 0};
 }
 
 crossover_refused MakeRefused(std::string_view reason) {

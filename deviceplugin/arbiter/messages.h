@@ -40,13 +40,15 @@ struct Profile {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
 };
 
+struct Ask {};  // for the memory that the process may have; only without a hello
+
 struct Unknown {};  // a message type of a later version; it is skipped
 
 struct Broken {  // an invalid message; it ends the connection
   std::string reason;
 };
 
-using Message = std::variant<Hello, Profile, Unknown, Broken>;
+using Message = std::variant<Hello, Profile, Ask, Unknown, Broken>;
 
 // Returns the message in `bytes`, which must be exactly one message. Returns Broken with a reason where it
 // is invalid.
@@ -59,6 +61,7 @@ bool ValidGangName(std::string_view name);
 bool ValidGpuUuid(std::string_view uuid);
 
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib);
+crossover_limit MakeLimit(std::uint32_t memory_mib);
 // Cuts a text that is too long for its field. MakeNotice does the same.
 crossover_refused MakeRefused(std::string_view reason);
 crossover_notice MakeNotice(std::string_view text);

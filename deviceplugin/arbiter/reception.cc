@@ -92,6 +92,7 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
     return false;
   }
   if (const auto* hello = std::get_if<Hello>(&message)) return HandleHello(connection, *hello, why);
+  if (std::holds_alternative<Ask>(message)) connection.SendLimit(desk_->MemoryOf(connection.peer()));
   if (const auto* profile = std::get_if<Profile>(&message)) {
     if (connection.member == nullptr) {
       *why = "profile before hello";

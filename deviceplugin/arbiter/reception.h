@@ -26,6 +26,8 @@ class Reception {
     virtual ~Desk() = default;
     // Returns the account that a connection counts against.
     virtual std::string AccountOf(const Peer& peer) const = 0;
+    // Returns how many MiB of each GPU the process may have; 0 where no limit is known.
+    virtual std::uint32_t MemoryOf(const Peer& peer) const = 0;
     // Reports that a connection was refused because of the limits.
     virtual void OnTooMany(const std::string& account) = 0;
     // Gives the client a slot (connection.member) and returns an empty string, or returns why it gets none.

@@ -1,6 +1,7 @@
 #include "deviceplugin/pods/identity.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/job_environment.h"
@@ -14,7 +15,7 @@ namespace {
 
 // Returns how many MiB of each GPU the containers of the pod may have, rounded up; 0 where it has no limit.
 // What the user has set goes before what the pod was granted, as in its environment.
-std::uint32_t MemoryOf(const Pod& pod) {
+std::uint32_t LimitOf(const Pod& pod) {
   constexpr unsigned long long kMiB = 1 << 20;
   for (const char* annotation : {base::kGpuMemoryAnnotation, base::kGrantedMemoryAnnotation}) {
     const std::string& text = pod.Annotation(annotation);
@@ -32,7 +33,7 @@ arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
   known.name_space = pod.name_space;
   known.pod = pod.name;
   known.pod_uid = pod.uid;
-  known.memory_mib = MemoryOf(pod);
+  known.memory_mib = LimitOf(pod);
   const std::string& size = pod.Annotation(base::kGangSizeAnnotation);
   if (base::IsGangSize(size.c_str()))
     known.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size.c_str()));
@@ -58,6 +59,12 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
     return arbiter::Unidentified{"pod " + NameOf(*pod) + " has no slot of gpu " + hello.gpu_uuid};
   }
   return HelloOf(*pod, hello);
+}
+
+std::uint32_t PodIdentity::MemoryOf(const arbiter::Peer& peer) const {
+  const auto uid = peer.pidfd ? PodUidOf(peer, cgroup_root_) : std::nullopt;
+  const auto pod = uid ? pods_->Find(*uid) : std::nullopt;
+  return pod && !pod->over ? LimitOf(*pod) : 0;
 }
 
 // Counts connections by pod, not by user: pods may run as the same user, but each has its own limit.

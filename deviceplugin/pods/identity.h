@@ -2,6 +2,7 @@
 // what the process says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,7 @@ class PodIdentity : public arbiter::IdentitySource {
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
   arbiter::Standing StandingOf(const arbiter::Member& member) const override;
+  std::uint32_t MemoryOf(const arbiter::Peer& peer) const override;
   std::string AccountOf(const arbiter::Peer& peer) const override;
 
  private:

@@ -5,8 +5,10 @@
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nvml_hooks.h"
+#include "sidecar/link/connection.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/config.h"
+#include "sidecar/session/session.h"
 
 namespace crossover::hooks {
 namespace {
@@ -52,7 +54,12 @@ Function Found(std::atomic<Function>* kept, const char* symbol) {
 bool CountsMemory() {
   if (!Active()) return false;
   if (!limited.load(std::memory_order_acquire)) {
-    memory::TheLedger().LowerLimit(session::GetConfig().gpu_memory);
+    const session::Config& config = session::GetConfig();
+    memory::TheLedger().LowerLimit(config.gpu_memory);
+    if (config.asks_for_limit) {
+      if (const std::uint64_t limit = link::AskForLimit(config.socket); limit != 0)
+        session::TheSession().LimitMemory(limit);
+    }
     limited.store(true, std::memory_order_release);
   }
   return true;

@@ -60,6 +60,19 @@ Received Receive(int socket, Message* message) {
   return received;
 }
 
+// Returns a socket that is connected to `path`, or none. `flags` are more flags of the socket.
+OwnFd ConnectTo(const char* path, int flags) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = strlen(path);
+  if (length >= sizeof address.sun_path) return OwnFd();
+  memcpy(address.sun_path, path, length + 1);
+  OwnFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  const bool connected =
+      fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  return connected ? static_cast<OwnFd&&>(fd) : OwnFd();
+}
+
 }  // namespace
 
 crossover_header MakeHeader(crossover_message type, std::size_t bytes) {
@@ -67,17 +80,20 @@ crossover_header MakeHeader(crossover_message type, std::size_t bytes) {
 }
 
 bool Connection::Connect(const char* path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::size_t length = strlen(path);
-  if (length >= sizeof address.sun_path) return false;
-  memcpy(address.sun_path, path, length + 1);
-  OwnFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return false;
-  }
-  fd_ = static_cast<OwnFd&&>(fd);
-  return true;
+  fd_ = ConnectTo(path, 0);
+  return static_cast<bool>(fd_);
+}
+
+std::uint64_t AskForLimit(const char* path) {
+  constexpr int kTimeoutMs = 200;
+  const crossover_header ask = MakeHeader(CROSSOVER_ASK, sizeof ask);
+  const OwnFd fd = ConnectTo(path, SOCK_NONBLOCK);
+  if (!fd || ::send(fd.get(), &ask, sizeof ask, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof ask)) return 0;
+  pollfd readable{fd.get(), POLLIN, 0};
+  if (::poll(&readable, 1, kTimeoutMs) <= 0) return 0;
+  Message message{};
+  const Received received = Receive(fd.get(), &message);
+  return received.kind == MessageKind::kLimit ? std::uint64_t{message.limit.memory_mib} << 20 : 0;
 }
 
 bool Connection::Join(const crossover_hello& hello, Membership* membership, char* reason,
@@ -117,6 +133,7 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
         return map(received.fd.get(), message.welcome);
       case MessageKind::kUnknown:
       case MessageKind::kNotice:
+      case MessageKind::kLimit:
         break;
     }
   }

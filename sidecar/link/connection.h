@@ -48,6 +48,11 @@ class Connection {
   OwnFd fd_;
 };
 
+// Asks the arbiter at `path` how much memory of each GPU this process may have, and returns the bytes.
+// Returns 0 where the arbiter knows no limit, cannot be reached, or does not answer within a fifth of a
+// second.
+std::uint64_t AskForLimit(const char* path);
+
 // Returns the header of a message that is `bytes` long with its header.
 crossover_header MakeHeader(crossover_message type, std::size_t bytes);
 

@@ -21,6 +21,9 @@ MessageKind Read(Message* message, std::size_t bytes) {
     case CROSSOVER_WELCOME:
       if (bytes != sizeof message->welcome || message->welcome.slot >= CROSSOVER_MAX_CLIENTS) break;
       return MessageKind::kWelcome;
+    case CROSSOVER_LIMIT:
+      if (bytes != sizeof message->limit) break;
+      return MessageKind::kLimit;
     case CROSSOVER_REFUSED:
       if (bytes != sizeof message->refused) break;
       EndWithin(message->refused.reason);

@@ -11,6 +11,7 @@ namespace crossover::link {
 union Message {
   crossover_header header;
   crossover_welcome welcome;
+  crossover_limit limit;
   crossover_refused refused;
   crossover_notice notice;
 };
@@ -21,6 +22,7 @@ enum class MessageKind {
   kMalformed,  // wrong size for its type, or a slot that no page has: likewise
   kUnknown,    // another type: to be skipped
   kWelcome,    // welcome to a slot that the page has
+  kLimit,      // limit of memory
   kRefused,    // refusal, whose reason ends within its field
   kNotice,     // notice, whose text ends within its field
 };

@@ -95,6 +95,7 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
+  parsed.asks_for_limit = !named && get(base::kGpuMemory.name) == nullptr;
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.one_connection = base::IsOneConnection(get("CUDA_DEVICE_MAX_CONNECTIONS"));
   parsed.active = true;

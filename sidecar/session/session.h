@@ -132,7 +132,7 @@ class Session final : public link::Client {
   // --- The helper thread's side.
   void OnThreadStart() override;
   std::uint32_t wanted_transport() const override;
-  void LimitMemory(std::uint64_t bytes) override;
+  void LimitMemory(std::uint64_t bytes) override;  // any thread may call it
   bool Attach(crossover_page* page, turn::SlotIndex slot) override;
   void StopTaking() override { taking_allowed_.store(false, std::memory_order_release); }
   turn::TurnNumber Asked() const override { return turns_.asked(); }
@@ -228,7 +228,7 @@ class Session final : public link::Client {
   CUcontext context_ = nullptr;
   bool context_ended_ = false;  // nothing of ours is in it, and nothing may be asked of it
   bool told_of_end_ = true;
-  bool told_of_limit_ = false;  // used by the helper's thread alone
+  std::atomic<bool> told_of_limit_{false};
   CUevent event_ = nullptr;
   bool host_gate_works_ = false;
   bool overlap_ = true;

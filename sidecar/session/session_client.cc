@@ -81,7 +81,7 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
 void Session::LimitMemory(std::uint64_t bytes) {
   const std::uint64_t own = GetConfig().gpu_memory;
   memory::TheLedger().LowerLimit(bytes);
-  if ((own != 0 && own <= bytes) || std::exchange(told_of_limit_, true)) return;
+  if ((own != 0 && own <= bytes) || told_of_limit_.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
              "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on",
              base::kGpuMemory.name,

@@ -117,6 +117,7 @@ void ReadAlone(const Sent& sent) {
     case link::MessageKind::kBroken:
     case link::MessageKind::kMalformed:
     case link::MessageKind::kUnknown:
+    case link::MessageKind::kLimit:
       break;
   }
 }

@@ -96,6 +96,17 @@ TEST_F(ArbiterTest, RefusesASecondRankOfAGangAndSaysWhy) {
   second.AwaitEnd();
 }
 
+TEST_F(ArbiterTest, AnswersAProcessThatAsksHowMuchMemoryItMayHave) {
+  StartDaemon();
+  const Client client(socket());
+  const crossover_header ask = {CROSSOVER_ASK, sizeof ask, CROSSOVER_PROTOCOL_VERSION, 0};
+  ASSERT_TRUE(client.SendBytes(&ask, sizeof ask));
+  crossover_limit limit{};
+  ASSERT_EQ(recv(client.fd(), &limit, sizeof limit, 0), static_cast<ssize_t>(sizeof limit));
+  EXPECT_EQ(limit.header.type, static_cast<std::uint32_t>(CROSSOVER_LIMIT));
+  EXPECT_EQ(limit.memory_mib, 0u) << "it is in no pod";
+}
+
 TEST_F(ArbiterTest, TellsARankThatItTakesNoTurnsWhereOthersOfItsJobDo) {
   StartDaemon();
   Client taking(socket()), watched(socket());

@@ -135,6 +135,12 @@ TEST(MessagesTest, SizesOfKnownTypesAreExact) {
   EXPECT_THAT(Reason(Parse({})), HasSubstr("shorter than its header"));
 }
 
+TEST(MessagesTest, AnAskIsAHeader) {
+  const crossover_header ask = {CROSSOVER_ASK, sizeof(ask), CROSSOVER_PROTOCOL_VERSION, 0};
+  EXPECT_TRUE(std::holds_alternative<Ask>(ParseWire(ask)));
+  EXPECT_EQ(MakeLimit(512).memory_mib, 512u);
+}
+
 TEST(MessagesTest, UnknownTypesAreSkipped) {
   const crossover_header later = {77, sizeof(later), CROSSOVER_PROTOCOL_VERSION, 0};
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(later)));

@@ -82,6 +82,7 @@ TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
   ASSERT_TRUE(std::holds_alternative<arbiter::Unidentified>(outcome));
   EXPECT_THAT(std::get<arbiter::Unidentified>(outcome).reason,
               testing::HasSubstr("belongs to no pod of this node"));
+  EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").MemoryOf(self), 0u);
 }
 
 // Returns the standing of a client of a pod whose mode is `pod`, in namespace `team` whose mode is

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
 #include <vector>
 
 #include "sidecar/link/page.h"
@@ -113,6 +114,26 @@ TEST_F(ConnectionTest, ANumberThatTheProgramHasClosedEndsTheConnection) {
   ::close(connection_.fd().get());
   EXPECT_TRUE(connection_.AwaitEnd(1000));
   EXPECT_FALSE(Join());
+}
+
+TEST(AskForLimitTest, ReturnsWhatTheArbiterAnswers) {
+  const test::Listener listener;
+  std::thread arbiter([&] {
+    crossover_header ask{};
+    const base::UniqueFd client(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_EQ(::recv(client.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
+    EXPECT_EQ(ask.type, static_cast<std::uint32_t>(CROSSOVER_ASK));
+    const crossover_limit limit{MakeHeader(CROSSOVER_LIMIT, sizeof(crossover_limit)), 3, 0};
+    SendMessage(client.get(), &limit, sizeof limit);
+  });
+  EXPECT_EQ(AskForLimit(listener.path()), std::uint64_t{3} << 20);
+  arbiter.join();
+}
+
+TEST(AskForLimitTest, AnArbiterThatDoesNotAnswerKnowsNone) {
+  const test::Listener listener;
+  EXPECT_EQ(AskForLimit(listener.path()), 0u);
+  EXPECT_EQ(AskForLimit("/nowhere"), 0u);
 }
 
 TEST_F(ConnectionTest, OtherProtocolVersionIsARefusal) {

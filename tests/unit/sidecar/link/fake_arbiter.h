@@ -91,6 +91,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const char* path() const { return path_.c_str(); }
+  int fd() const { return fd_.get(); }
 
   // Waits for a client and its Hello. Returns the connection.
   base::UniqueFd Accept(crossover_hello* hello) const {

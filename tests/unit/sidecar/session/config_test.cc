@@ -115,6 +115,15 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_TRUE(config.active);
 }
 
+TEST_F(ConfigTest, TheLimitIsAskedForWhereAPodsProcessLacksTheVariable) {
+  in_a_pod = true;
+  EXPECT_FALSE(Parse().asks_for_limit) << "it has a gang of its own";
+  environment.clear();
+  EXPECT_TRUE(Parse().asks_for_limit);
+  environment["CROSSOVER_GPU_MEMORY"] = "";
+  EXPECT_FALSE(Parse().asks_for_limit) << "the pod has no limit";
+}
+
 TEST_F(ConfigTest, OneConnectionIsTheNumberOne) {
   EXPECT_FALSE(Parse().one_connection);
   for (const char* one : {"1", "01", " 1"}) {
