@@ -331,7 +331,8 @@ void Guard::EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& si
   const Time cost = Decide(jobs, turns, side, now);
   other_error_ = (settled_ == Way::kTurns ? side : turns).error;
   open_ = Compare(turns, side) == Verdict::kOpen;
-  Space(jobs, cost, before);
+  const bool clear = settled_ != Way::kExclusive && DifferClearly(turns, side);
+  Space(jobs, cost, !IsAnew() && settled_ == before, clear);
   tried_at_ = now;
   looked_until_ = until_;
   Settle(settled_, now);
@@ -350,9 +351,13 @@ Time Guard::AddCost() {
   return static_cast<Time>(cost);
 }
 
-// Sets the distance to the next look. `before` is the way that was chosen until now.
-void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
-  const bool agreed = !IsAnew() && settled_ == before;
+// Sets the distance to the next look. `agreed`: this look has confirmed the one before. `clear`: it needs no
+// confirmation.
+void Guard::Space(std::span<const Job> jobs, Time cost, bool agreed, bool clear) {
+  if (clear) {
+    spacing_ = kLater;
+    return;
+  }
   const Time step =
       settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
   const double apart =

@@ -110,7 +110,7 @@ class Guard {
   void EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);
   Time Decide(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);
   Time AddCost();
-  void Space(std::span<const Job> jobs, Time cost, Way before);
+  void Space(std::span<const Job> jobs, Time cost, bool agreed, bool clear);
   void Settle(Way way, Time now);
   void JudgeWindow(std::span<const Job> jobs, Time now);
   bool HasChanged(std::span<const Job> jobs) const;

@@ -10,18 +10,30 @@ namespace {
 constexpr double kBetter = 1.0075;
 // Ways that differ by less are not compared for longer.
 constexpr double kAlike = 0.02;
+// Ways differ clearly by this part at least, and by twice the noise.
+constexpr double kClear = 0.05;
 // Turns that gain less over side by side are left off where jobs cannot run one after the other.
 constexpr double kWorthTurns = 1.01;
+
+double Difference(const Rate& turns, const Rate& side) { return std::log(side.value / turns.value); }
+double Noise(const Rate& turns, const Rate& side) {
+  return kSure * std::hypot(turns.error / turns.value, side.error / side.value);
+}
 
 }  // namespace
 
 Verdict Compare(const Rate& turns, const Rate& side) {
   if (turns.value <= 0 || side.value <= 0) return Verdict::kOpen;
-  const double difference = std::log(side.value / turns.value);
-  const double noise = kSure * std::hypot(turns.error / turns.value, side.error / side.value);
+  const double difference = Difference(turns, side);
+  const double noise = Noise(turns, side);
   if (difference > std::max(noise, std::log(kBetter))) return Verdict::kSideBySide;
   if (difference < -std::max(noise, std::log(kBetter))) return Verdict::kTurns;
   return std::abs(difference) + noise < kAlike ? Verdict::kEqual : Verdict::kOpen;
+}
+
+bool DifferClearly(const Rate& turns, const Rate& side) {
+  if (turns.value <= 0 || side.value <= 0) return false;
+  return std::abs(Difference(turns, side)) > std::max(2 * Noise(turns, side), kClear);
 }
 
 Way Choose(Way present, const Rate& turns, const Rate& side, bool exclusive, bool alone_known) {

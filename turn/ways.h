@@ -31,6 +31,9 @@ inline constexpr double kSure = 2.7;
 // Compares turns with side by side. Returns kOpen where a rate is unknown.
 Verdict Compare(const Rate& turns, const Rate& side);
 
+// Returns whether the ways differ by so much that another comparison would hardly tell anything else.
+bool DifferClearly(const Rate& turns, const Rate& side);
+
 // Chooses the way in which the jobs go on. `present` is the way that was chosen until now: it stays where no
 // other way is clearly better. `exclusive` tells whether jobs can run one after the other at all; where they
 // cannot, turns stay only where they gain something over side by side. One after the other is chosen only

@@ -156,6 +156,22 @@ TEST(Guard, GoesBackToTurnsWhereAJobCountsItsIterationsByThemAlone) {
   EXPECT_LE(side_by_side, 6'000 * kMs);
 }
 
+TEST_F(GuardTest, AClearDifferenceIsNotConfirmedSoon) {
+  Run({30 * kMs, 40 * kMs}, 80);
+  ASSERT_FALSE(guard_.trying());
+  tried_ = false;
+  Run({30 * kMs, 40 * kMs}, 1000);
+  EXPECT_FALSE(tried_);
+}
+
+TEST_F(GuardTest, ASmallDifferenceIsConfirmedSoon) {
+  Run({30 * kMs, 31 * kMs}, 80);
+  ASSERT_FALSE(guard_.trying());
+  tried_ = false;
+  Run({30 * kMs, 31 * kMs}, 300);
+  EXPECT_TRUE(tried_);
+}
+
 TEST_F(GuardTest, SaysWhatLooksCost) {
   Run({30 * kMs, 40 * kMs}, 80);
   ASSERT_FALSE(guard_.trying());

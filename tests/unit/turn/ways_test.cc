@@ -24,6 +24,14 @@ TEST(Compare, EndsWhereTheWaysAreAlike) {
   EXPECT_EQ(Compare({1.500, 0.020}, {1.503, 0.020}), Verdict::kOpen);
 }
 
+TEST(DifferClearly, AsksForMoreThanTwiceTheNoise) {
+  EXPECT_TRUE(DifferClearly({1.5, 0.01}, {1.2, 0.01}));
+  EXPECT_TRUE(DifferClearly({1.2, 0.01}, {1.5, 0.01}));
+  EXPECT_FALSE(DifferClearly({1.5, 0.05}, {1.2, 0.05})) << "the difference is larger than its noise only";
+  EXPECT_FALSE(DifferClearly({1.50, 0.001}, {1.45, 0.001})) << "it is small";
+  EXPECT_FALSE(DifferClearly({1.5, 0.01}, kUnknown));
+}
+
 TEST(Choose, StaysWhereTheOtherWayIsBetterByAHair) {
   EXPECT_EQ(Choose(Way::kTurns, {1.500, 0.001}, {1.505, 0.001}, true, false), Way::kTurns);
   EXPECT_EQ(Choose(Way::kSideBySide, {1.505, 0.001}, {1.500, 0.001}, true, false), Way::kSideBySide);
