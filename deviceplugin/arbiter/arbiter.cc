@@ -345,11 +345,11 @@ void Arbiter::TellOfUnlikeRanks(Connection& connection) {
   };
   if (std::none_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) { return takes(entry.second->gpu); }))
     return;
-  const std::string text =
-      std::string("other ranks of this job take turns, and this one does not: ") + base::Text(reason);
-  if (!said_unlike_.IsNews(static_cast<std::int64_t>(member.id), text, base::MonotonicNs())) return;
-  connection.SendNotice(text);
-  Log(LogLevel::kWarn, Describe(member) + ": " + text);
+  const std::string text = "other ranks of this job take turns, and this one does not";
+  const std::string with_reason = text + ": " + base::Text(reason);
+  if (!said_unlike_.IsNews(static_cast<std::int64_t>(member.id), with_reason, base::MonotonicNs())) return;
+  connection.SendNotice(text);  // the client has told the reason itself
+  Log(LogLevel::kWarn, Describe(member) + ": " + with_reason);
 }
 
 void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
@@ -368,6 +368,7 @@ void Arbiter::OnGone(const Connection& connection, std::string_view why) {
   if (it == gpus_.end()) return;
   Entry& entry = *it->second;
   entry.liveness.Unwatch(member.slot);
+  entry.gpu.Poll(base::MonotonicNs());  // a client that exits in its turn has given it back just now
   entry.gpu.Leave(member.slot, base::MonotonicNs());
   Log(LogLevel::kInfo, Describe(member) + " left: " + std::string(why));
   // A page of one client is not reused for another client. A damaged page is not reused either.
