@@ -20,14 +20,30 @@ struct Shared {
   std::uint32_t stands;  // the blocked process is blocked
 };
 
-void StandStill(Shared* shared, bool spins) {
+// Makes a copy on a stream of its own wait for `stream`: a second engine then has work that cannot begin.
+void CopyBehind(const RealGpu& gpu, CUstream stream) {
+  constexpr std::size_t kBytes = 1 << 20;
+  CUdeviceptr target = 0;
+  CUevent event = nullptr;
+  Check(Cuda().cuMemAlloc(&target, kBytes), "cuMemAlloc");
+  Check(Cuda().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+  Check(Cuda().cuEventRecord(event, stream), "cuEventRecord");
+  const CUstream copies = gpu.NewStream();
+  Check(Cuda().cuStreamWaitEvent(copies, event, 0), "cuStreamWaitEvent");
+  void* source = SharedMemory(kBytes);
+  Register(source, kBytes);
+  Check(Cuda().cuMemcpyHtoDAsync(target, source, kBytes, copies), "cuMemcpyHtoDAsync");
+}
+
+void StandStill(Shared* shared, std::string_view how) {
   const RealGpu gpu;
   const CUdeviceptr page = Register(shared, 4096);
-  if (spins) {
+  if (how == "spin") {
     gpu.Spin(gpu.stream(), page, 1);
   } else {
     auto wait = WaitOp(page, 1);
     Enqueue(gpu.stream(), &wait, 1);
+    if (how == "copy") CopyBehind(gpu, gpu.stream());
   }
   base::StoreWord(&shared->stands, 1);
   base::FutexWakeAll(&shared->stands);
@@ -49,15 +65,16 @@ double Compute(std::int64_t ms) {
 }  // namespace
 
 int Blocked(Arguments arguments) {
-  if (arguments.size() != 2) return std::fputs("blocked: want nothing|wait|spin MS\n", stderr), 2;
-  const std::string_view beside = arguments[0];
+  const std::string_view beside = arguments.size() == 2 ? arguments[0] : "";
+  if (beside != "nothing" && beside != "wait" && beside != "copy" && beside != "spin")
+    return std::fputs("blocked: want nothing|wait|copy|spin MS\n", stderr), 2;
   const std::int64_t ms = Argument("MS", arguments[1], 10, 60'000);
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t blocked = -1;
   if (beside != "nothing") {
     blocked = ForkTied();
     if (blocked == 0) {
-      StandStill(shared, beside == "spin");
+      StandStill(shared, beside);
       std::exit(0);
     }
     while (base::LoadWord(&shared->stands) == 0) {

@@ -5,7 +5,7 @@
 namespace crossover::bench {
 
 double LoopsPerUs(const RealGpu& gpu) {
-  if (!gpu.computes()) return 0;
+  if (!gpu.computes() || !gpu.has_kernels()) return 0;
   constexpr std::uint32_t kLoops = 1'000'000;
   auto* stamps = static_cast<volatile std::int64_t*>(SharedMemory(4096));
   const CUdeviceptr where = Register(const_cast<std::int64_t*>(stamps), 4096);

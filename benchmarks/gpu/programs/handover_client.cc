@@ -5,8 +5,6 @@
 namespace crossover::bench {
 namespace {
 
-constexpr std::int64_t kLooksEveryNs = 200'000;
-
 class HandoverClient {
  public:
   HandoverClient(HandoverPage* page, int client, int socket, const HandoverOptions& options)
@@ -45,7 +43,7 @@ class HandoverClient {
 
   void Release(std::uint32_t turn) {
     if (options_.synchronises) {
-      while (Cuda().cuStreamQuery(gpu_.stream()) == CUDA_ERROR_NOT_READY) SleepNs(kLooksEveryNs);
+      while (Cuda().cuStreamQuery(gpu_.stream()) == CUDA_ERROR_NOT_READY) SleepNs(options_.look_us * 1000);
       StoreOnHost(turn);
     } else if (options_.host_gates) {
       releasing_ = turn;

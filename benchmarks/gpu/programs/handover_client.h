@@ -23,8 +23,9 @@ struct HandoverPage {
 struct HandoverOptions {
   Home home = Home::kHost;
   bool host_gates = false;  // the host waits at a futex before it launches
-  // Known bad: a host releases the turn. It looks every 200 us whether its stream is done.
+  // Known bad: a host releases the turn. It looks every `look_us` whether its stream is done.
   bool synchronises = false;
+  std::int64_t look_us = 200;
   std::uint32_t turns = 500;
   std::int64_t hold_us = 300;
 };

@@ -1,5 +1,5 @@
-// gpu_handover TRANSPORT same|apart TURNS HOLD_US measures the time from the end of one process's last kernel
-// to the start of the next one's first, by the GPU's clock.
+// gpu_handover TRANSPORT same|apart TURNS HOLD_US [LOOK_US] measures the time from the end of one process's
+// last kernel to the start of the next one's first, by the GPU's clock.
 //
 // TRANSPORT is host, vmm or ipc (words that streams wait for and write, by where they live), hostgate (a
 // futex before the launch) or synchronize (known bad). apart: each process is in a PID namespace of its own.
@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kWarmUp = 20;
 
 std::optional<HandoverOptions> Parse(int argc, char** argv) {
-  if (argc != 5) return std::nullopt;
+  if (argc < 5 || argc > 6) return std::nullopt;
   HandoverOptions options;
   const std::string_view transport = argv[1];
   options.synchronises = transport == "synchronize";
@@ -34,6 +34,7 @@ std::optional<HandoverOptions> Parse(int argc, char** argv) {
   options.home = *home;
   options.turns = static_cast<std::uint32_t>(Argument("TURNS", argv[3], 2 * kWarmUp, kMostTurns));
   options.hold_us = Argument("HOLD_US", argv[4], 0, 900'000);
+  if (argc == 6) options.look_us = Argument("LOOK_US", argv[5], 1, 1'000'000);
   return options;
 }
 
@@ -71,7 +72,8 @@ int Main(int argc, char** argv) {
   const auto options = Parse(argc, argv);
   int sockets[2];
   if (!options || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    std::fputs("gpu_handover: want host|vmm|ipc|hostgate|synchronize same|apart TURNS HOLD_US\n", stderr);
+    std::fputs("gpu_handover: want host|vmm|ipc|hostgate|synchronize same|apart TURNS HOLD_US [LOOK_US]\n",
+               stderr);
     return 2;
   }
   auto* page = static_cast<HandoverPage*>(SharedMemory(sizeof(HandoverPage)));

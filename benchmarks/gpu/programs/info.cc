@@ -23,7 +23,7 @@ int Info(Arguments) {
   std::printf(
       R"({"name": "%s", "driver": %d, "uid": %d, "sms": %d, "computes": %s, "compute_mode": %d, )"
       R"("wait_value_64": %d, "wait_value_nor": %d, "registered_same_address": %d, "posix_handles": %d, )"
-      R"("free_mib": %zu, "total_mib": %zu, "loops_per_us": %.6f})"
+      R"("free_mib": %zu, "total_mib": %zu, "kernels": "%s", "loops_per_us": %.6f})"
       "\n",
       name, version, static_cast<int>(::getuid()), attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
       gpu.computes() ? "true" : "false", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE),
@@ -31,7 +31,7 @@ int Info(Arguments) {
       attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR),
       attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
       attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED), free >> 20, total >> 20,
-      LoopsPerUs(gpu));
+      gpu.Kernels().c_str(), LoopsPerUs(gpu));
   return 0;
 }
 

@@ -27,6 +27,8 @@ class Job {
 
   // Puts one step on the streams, and waits until the step before it has ended.
   void Step();
+  // Puts the compute of a step on the streams and does not wait: its turn is held and nothing has ended.
+  void StepInPart();
   // Waits for all steps. Returns when each ended since the last call, in ns of CLOCK_MONOTONIC.
   std::vector<std::int64_t> TakeEnds();
   // Returns whether the gradients are unchanged: the other ranks must have sent zeros.

@@ -1,11 +1,14 @@
 // gpu_job COMPUTE_US GRADIENT_BYTES [RANKS] is a job that steps when it is told to. On its standard input,
 // "go" starts the steps. "stop" ends them, and the job prints when each step ended, by CLOCK_MONOTONIC. The
-// end of input ends the job. The PyTorch jobs of benchmarks/gpu have the same protocol.
+// end of input ends the job. "leave" makes it exit within a step, in a turn that it holds, with its
+// communicator alive. The PyTorch jobs of benchmarks/gpu have the same protocol, without "leave".
 #include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "benchmarks/driver/numbers.h"
 #include "benchmarks/gpu/programs/job.h"
@@ -37,24 +40,33 @@ void Report(std::int64_t began, const std::vector<std::int64_t>& ends, bool inta
   std::fflush(stdout);
 }
 
+// Returns from the program as one does that forgets its communicator: nothing of the job is destroyed.
+int Leave(std::unique_ptr<Job> job) {
+  job.release()->StepInPart();
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc < 3 || argc > 4) return std::fputs("gpu_job: want COMPUTE_US GRADIENT_BYTES [RANKS]\n", stderr), 2;
   JobOptions options;
   options.compute_us = Argument("COMPUTE_US", argv[1], 10, 10'000'000);
   options.gradient_bytes = Argument("GRADIENT_BYTES", argv[2], 64, std::int64_t{1} << 34);
   if (argc == 4) options.ranks = static_cast<int>(Argument("RANKS", argv[3], 2, 64));
-  Job job(options);
+  auto owned = std::make_unique<Job>(options);
+  Job& job = *owned;
   std::puts("{\"ready\": true}");
   std::fflush(stdout);
   std::string word = Word(true);
   while (word == "go") {
     const std::int64_t began = base::MonotonicNs();
     for (word = ""; word.empty(); word = Word(false)) job.Step();
+    if (word == "leave") return Leave(std::move(owned));
     const auto ends = job.TakeEnds();
     Report(began, ends, job.Intact());
     if (word == "stop") word = Word(true);
   }
-  return word == "end" ? 0 : (std::fprintf(stderr, "gpu_job: '%s' is not go or stop\n", word.c_str()), 2);
+  return word == "end" ? 0
+                       : (std::fprintf(stderr, "gpu_job: '%s' is not go, stop or leave\n", word.c_str()), 2);
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
+#include "benchmarks/gpu/programs/image.h"
 #include "common/base/clock.h"
 
 namespace crossover::bench {
@@ -18,56 +20,8 @@ namespace {
 constexpr const char* kText =
     "// simgpu 1\n"
     "kernel work ns=arg sms=132 args=8,4\n"
-    "kernel spin ns=0 sms=1 args=8,4 spin\n";
-
-// work runs dependent multiply-adds in all threads. The trap is never taken. It keeps the compiler from
-// removing the loop.
-constexpr const char* kPtx = R"(
-.version 7.0
-.target sm_75
-.address_size 64
-.visible .entry work(.param .u64 ns, .param .u32 loops) {
-  .reg .pred %more, %nan;
-  .reg .b32 %left;
-  .reg .f32 %x, %a, %b;
-  ld.param.u32 %left, [loops];
-  mov.f32 %x, 0f3F800000;
-  mov.f32 %a, 0f3F7FFF00;
-  mov.f32 %b, 0f38D1B717;
-LOOP:
-  setp.eq.u32 %more, %left, 0;
-  @%more bra DONE;
-  fma.rn.f32 %x, %x, %a, %b;
-  sub.u32 %left, %left, 1;
-  bra LOOP;
-DONE:
-  setp.nan.f32 %nan, %x, %x;
-  @%nan trap;
-  ret;
-}
-.visible .entry stamp(.param .u64 where) {
-  .reg .b64 %where, %now;
-  ld.param.u64 %where, [where];
-  cvta.to.global.u64 %where, %where;
-  mov.u64 %now, %globaltimer;
-  st.volatile.global.u64 [%where], %now;
-  ret;
-}
-.visible .entry spin(.param .u64 word, .param .u32 value) {
-  .reg .pred %waits;
-  .reg .b32 %seen, %value, %ahead;
-  .reg .b64 %word;
-  ld.param.u64 %word, [word];
-  ld.param.u32 %value, [value];
-  cvta.to.global.u64 %word, %word;
-LOOK:
-  ld.volatile.global.u32 %seen, [%word];
-  sub.s32 %ahead, %seen, %value;
-  setp.lt.s32 %waits, %ahead, 0;
-  @%waits bra LOOK;
-  ret;
-}
-)";
+    "kernel spin ns=0 sms=1 args=8,4 spin\n"
+    "kernel null ns=1000 sms=1\n";
 
 constexpr unsigned kThreads = 512;
 constexpr unsigned kBlocksPerSm = 2;
@@ -80,15 +34,11 @@ RealGpu::RealGpu() {
   Check(Cuda().cuDeviceGet(&device_, 0), "cuDeviceGet");
   Check(Cuda().cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
   Check(Cuda().cuCtxSetCurrent(context), "cuCtxSetCurrent");
-  stream_ = NewStream();
-  computes_ = Cuda().cuModuleLoadData(&module_, kText) != CUDA_SUCCESS;
-  if (computes_) Check(Cuda().cuModuleLoadData(&module_, kPtx), "cuModuleLoadData");
-  work_ = Kernel("work");
-  if (computes_) stamp_ = Kernel("stamp");
-  spin_ = Kernel("spin");
+  stream_ = ChosenStream();
+  LoadKernels();
   int sms = 1;
   Check(Cuda().cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_), "SM count");
-  blocks_ = computes_ ? static_cast<unsigned>(sms) * kBlocksPerSm : 1;
+  blocks_ = computes() ? static_cast<unsigned>(sms) * kBlocksPerSm : 1;
   const char* loops = std::getenv("GPU_LOOPS_PER_US");
   loops_per_ns_ = loops == nullptr ? 0 : std::atof(loops) / 1e3;
 }
@@ -99,28 +49,73 @@ CUstream RealGpu::NewStream() const {
   return stream;
 }
 
+CUstream RealGpu::ChosenStream() const {
+  const char* chosen = std::getenv("GPU_STREAM");
+  if (chosen == nullptr) return NewStream();
+  if (std::string_view(chosen) == "legacy") return CU_STREAM_LEGACY;
+  std::fprintf(stderr, "GPU_STREAM: expected legacy, or no such variable; got '%s'\n", chosen);
+  std::exit(2);
+}
+
+// A driver without its compiler for PTX loads the fatbin alone. A GPU that the fatbin was not made for needs
+// the PTX.
+void RealGpu::LoadKernels() {
+  if (Cuda().cuModuleLoadData(&module_, kText) == CUDA_SUCCESS) {
+    image_ = Image::kText;
+  } else if (FatbinBytes() > 0 && Cuda().cuModuleLoadData(&module_, kFatbin) == CUDA_SUCCESS) {
+    image_ = Image::kFatbin;
+  } else if (refused_ = Cuda().cuModuleLoadData(&module_, kPtx); refused_ == CUDA_SUCCESS) {
+    image_ = Image::kPtx;
+  }
+}
+
+const void* RealGpu::LoadedImage() const {
+  return image_ == Image::kText ? kText : image_ == Image::kFatbin ? kFatbin : kPtx;
+}
+
+std::string RealGpu::Kernels() const {
+  switch (image_) {
+    case Image::kText:
+      return "text";
+    case Image::kFatbin:
+      return "fatbin";
+    case Image::kPtx:
+      return "ptx";
+    case Image::kNone:
+      break;
+  }
+  const char* name = nullptr;
+  Cuda().cuGetErrorName(refused_, &name);
+  return std::string("none: ") + (name == nullptr ? "error " + std::to_string(refused_) : name) +
+         (FatbinBytes() > 0 ? ", and the fatbin is for other GPUs" : ", and no fatbin was built");
+}
+
 CUfunction RealGpu::Kernel(const char* name) const {
-  CUfunction kernel = nullptr;
-  Check(Cuda().cuModuleGetFunction(&kernel, module_, name), name);
+  if (image_ == Image::kNone) {
+    std::fprintf(stderr, "the driver loads no kernels: %s\n", Kernels().c_str());
+    std::exit(1);
+  }
+  CUfunction& kernel = functions_[name];
+  if (kernel == nullptr) Check(Cuda().cuModuleGetFunction(&kernel, module_, name), name);
   return kernel;
 }
 
 void RealGpu::Work(CUstream stream, std::uint64_t ns) const {
-  if (computes_ && loops_per_ns_ <= 0) {
+  if (computes() && loops_per_ns_ <= 0) {
     std::fputs("GPU_LOOPS_PER_US: not set: want what 'gpu_probe info' says\n", stderr);
     std::exit(2);
   }
   auto loops = static_cast<std::uint32_t>(std::clamp(static_cast<double>(ns) * loops_per_ns_, 1.0, 4e9));
   void* parameters[] = {&ns, &loops};
-  Check(Cuda().cuLaunchKernel(work_, blocks_, 1, 1, computes_ ? kThreads : 1, 1, 1, 0, stream, parameters,
-                              nullptr),
+  Check(Cuda().cuLaunchKernel(Kernel("work"), blocks_, 1, 1, computes() ? kThreads : 1, 1, 1, 0, stream,
+                              parameters, nullptr),
         "launch of work");
 }
 
 void RealGpu::Loops(CUstream stream, std::uint32_t loops) const {
   std::uint64_t ns = 1;
   void* parameters[] = {&ns, &loops};
-  Check(Cuda().cuLaunchKernel(work_, blocks_, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr),
+  Check(Cuda().cuLaunchKernel(Kernel("work"), blocks_, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr),
         "launch of work");
 }
 
@@ -128,16 +123,23 @@ void RealGpu::Stamp(CUstream stream, CUdeviceptr where) const {
   // The software GPU may run a kernel's effect ahead of its time, but not a host function. Its device
   // addresses are the host's.
   const auto on_host = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
-  if (!computes_)
+  if (!computes())
     return Check(Cuda().cuLaunchHostFunc(stream, on_host, reinterpret_cast<void*>(where)),
                  "cuLaunchHostFunc");
   void* parameters[] = {&where};
-  Check(Cuda().cuLaunchKernel(stamp_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), "launch of stamp");
+  Check(Cuda().cuLaunchKernel(Kernel("stamp"), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
+        "launch of stamp");
 }
 
 void RealGpu::Spin(CUstream stream, CUdeviceptr word, std::uint32_t value) const {
   void* parameters[] = {&word, &value};
-  Check(Cuda().cuLaunchKernel(spin_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), "launch of spin");
+  Check(Cuda().cuLaunchKernel(Kernel("spin"), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
+        "launch of spin");
+}
+
+void RealGpu::Null(CUstream stream) const {
+  Check(Cuda().cuLaunchKernel(Kernel("null"), 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr),
+        "launch of null");
 }
 
 void RealGpu::Synchronize(CUstream stream) const {
@@ -187,6 +189,13 @@ CUstreamBatchMemOpParams WriteOp(CUdeviceptr word, std::uint32_t value) {
   op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
   op.writeValue.address = word;
   op.writeValue.value = value;
+  return op;
+}
+
+CUstreamBatchMemOpParams BarrierOp() {
+  CUstreamBatchMemOpParams op{};
+  op.memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+  op.memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
   return op;
 }
 

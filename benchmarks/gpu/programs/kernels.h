@@ -1,16 +1,21 @@
-// Launches the kernels that all programs here use. They exist as PTX for a real GPU and as a text image for
-// the software GPU.
+// Launches the kernels that all programs here use. They exist as a fatbin (where the build had nvcc) and as
+// PTX for a real GPU, and as a text image for the software GPU.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "benchmarks/driver/driver.h"
 
 namespace crossover::bench {
 
-// Holds one context, one stream, and the kernels. Every failure ends the program and names itself.
+// Holds one context, one stream, and the kernels. Every failure ends the program and names itself. A driver
+// that loads no kernels is a failure of the first launch, so that questions without a kernel get answers.
+// The stream is a non-blocking one; with GPU_STREAM=legacy in the environment it is the legacy stream, on
+// which PyTorch computes. Not thread-safe.
 class RealGpu {
  public:
   RealGpu();
@@ -19,7 +24,13 @@ class RealGpu {
   CUstream stream() const { return stream_; }
   CUstream NewStream() const;
   // Returns false on the software GPU, where kernels last as long as they are told to.
-  bool computes() const { return computes_; }
+  bool computes() const { return image_ != Image::kText; }
+  bool has_kernels() const { return image_ != Image::kNone; }
+  // Returns which image of the kernels the driver has loaded: "text", "fatbin", "ptx", or "none" and why.
+  std::string Kernels() const;
+
+  // Returns that image, for another load of it. REQUIRES: has_kernels().
+  const void* LoadedImage() const;
 
   // Keeps the whole GPU busy for about `ns` if it has the GPU for itself. The amount of work is fixed, so
   // it takes longer where others compute too. REQUIRES on a real GPU: GPU_LOOPS_PER_US is set to what
@@ -33,16 +44,24 @@ class RealGpu {
   // Launches one block that reads the word until it is at or past `value`: a stream's wait must not behave
   // like this.
   void Spin(CUstream stream, CUdeviceptr word, std::uint32_t value) const;
+  // Launches one thread that does nothing.
+  void Null(CUstream stream) const;
+  // Blocks until all work of the stream is done.
   void Synchronize(CUstream stream) const;
 
  private:
+  enum class Image { kNone, kText, kFatbin, kPtx };
+
+  CUstream ChosenStream() const;
+  void LoadKernels();
   CUfunction Kernel(const char* name) const;
 
   CUdevice device_ = 0;
   CUstream stream_ = nullptr;
   CUmodule module_ = nullptr;
-  CUfunction work_ = nullptr, stamp_ = nullptr, spin_ = nullptr;
-  bool computes_ = false;
+  Image image_ = Image::kNone;
+  CUresult refused_ = CUDA_SUCCESS;  // of the last image, where none was loaded
+  mutable std::map<std::string, CUfunction> functions_;
   unsigned blocks_ = 1;
   double loops_per_ns_ = 0;
 };
@@ -60,6 +79,8 @@ CUdeviceptr Register(void* memory, std::size_t bytes);
 // Return a wait until the word is at or past `value`, and a write of `value`.
 CUstreamBatchMemOpParams WaitOp(CUdeviceptr word, std::uint32_t value);
 CUstreamBatchMemOpParams WriteOp(CUdeviceptr word, std::uint32_t value);
+// Returns a barrier: what is behind it begins when all processors and the host see the writes before it.
+CUstreamBatchMemOpParams BarrierOp();
 void Enqueue(CUstream stream, CUstreamBatchMemOpParams* ops, unsigned count);
 
 }  // namespace crossover::bench

@@ -12,13 +12,20 @@ struct Probe {
 };
 
 constexpr Probe kProbes[] = {
-    {"info", crossover::bench::Info},         // what the driver and the GPU are; calibrates the work kernel
-    {"lookups", crossover::bench::Lookups},   // pointers of functions by dlsym and by cuGetProcAddress
-    {"words", crossover::bench::Words},       // ROUNDS host|gpu: a word that two processes' streams pass on
-    {"blocked", crossover::bench::Blocked},   // nothing|wait|spin MS: a process computes beside a blocked one
-    {"queues", crossover::bench::Queues},     // STREAMS: which streams a blocked one holds up
-    {"loop", crossover::bench::Loop},         // KERNEL_US: computes until its standard input ends
-    {"allocate", crossover::bench::Allocate}  // MIB CHUNK_MIB hold|end
+    {"info", crossover::bench::Info},          // what the driver and the GPU are; calibrates the work kernel
+    {"lookups", crossover::bench::Lookups},    // pointers of functions by dlsym and by cuGetProcAddress
+    {"words", crossover::bench::Words},        // ROUNDS host|gpu [LOOK_US]: a word that two streams pass on
+    {"blocked", crossover::bench::Blocked},    // nothing|wait|copy|spin MS: computes beside a blocked process
+    {"queues", crossover::bench::Queues},      // STREAMS: which streams a blocked one holds up
+    {"loop", crossover::bench::Loop},          // KERNEL_US: computes until its standard input ends
+    {"allocate", crossover::bench::Allocate},  // MIB CHUNK_MIB hold|end
+    {"releases", crossover::bench::AskReleases},  // STREAMS: which writes wait for another stream's kernel
+    {"crowd", crossover::bench::Crowd},           // CLIENTS STREAMS MS: small kernels beside blocked clients
+    {"long_wait", crossover::bench::LongWait},    // MS: a stream that waits for a word for that long
+    {"litmus", crossover::bench::RunLitmus},      // ROUNDS SECONDS plain|barrier|reversed
+    {"stand", crossover::bench::Stand},           // gate|release: stands there until its standard input ends
+    {"names", crossover::bench::Names},           // the name of a CUkernel, asked as if of a CUfunction
+    {"joins", crossover::bench::Joins}            // STEPS: steps beside a helper that sets up turns
 };
 
 }  // namespace
@@ -28,6 +35,8 @@ int main(int argc, char** argv) {
   for (const Probe& probe : kProbes) {
     if (probe.name == wanted) return probe.run({argv + 2, static_cast<std::size_t>(argc - 2)});
   }
-  std::fputs("gpu_probe: want info, lookups, words, blocked, queues, loop or allocate\n", stderr);
+  std::fputs("gpu_probe: expected one of", stderr);
+  for (const Probe& probe : kProbes) std::fprintf(stderr, " %s", probe.name.data());
+  std::fprintf(stderr, "; got '%s'\n", argc > 1 ? argv[1] : "");
   return 2;
 }

@@ -14,5 +14,12 @@ int Blocked(Arguments arguments);
 int Queues(Arguments arguments);
 int Loop(Arguments arguments);
 int Allocate(Arguments arguments);
+int AskReleases(Arguments arguments);
+int Crowd(Arguments arguments);
+int LongWait(Arguments arguments);
+int RunLitmus(Arguments arguments);
+int Stand(Arguments arguments);
+int Names(Arguments arguments);
+int Joins(Arguments arguments);
 
 }  // namespace crossover::bench

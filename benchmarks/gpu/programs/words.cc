@@ -15,8 +15,6 @@
 namespace crossover::bench {
 namespace {
 
-constexpr std::int64_t kLooksEveryNs = 200'000;
-
 struct Shared {
   std::uint32_t word[2];
   std::uint32_t ready;
@@ -34,21 +32,22 @@ void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool
   }
 }
 
-// Passes the word in a known-bad way: the host waits for its stream, reads the word every 200 us, and
+// Passes the word in a known-bad way: the host waits for its stream, reads the word every `look_ns`, and
 // stores the answer.
-void PassByHost(const RealGpu& gpu, Shared* shared, int side, std::uint32_t rounds) {
+void PassByHost(const RealGpu& gpu, Shared* shared, int side, std::uint32_t rounds, std::int64_t look_ns) {
   for (std::uint32_t k = 1; k <= rounds; ++k) {
     gpu.Work(gpu.stream(), 1);
     gpu.Synchronize(gpu.stream());
     if (side == 0) base::StoreWord(&shared->word[1], k);
     if (side == 0) base::FutexWakeAll(&shared->word[1]);
-    while (base::LoadWord(&shared->word[side]) < k) SleepNs(kLooksEveryNs);
+    while (base::LoadWord(&shared->word[side]) < k) SleepNs(look_ns);
     if (side == 1) base::StoreWord(&shared->word[0], k);
     if (side == 1) base::FutexWakeAll(&shared->word[0]);
   }
 }
 
-void Side(Shared* shared, int side, std::uint32_t rounds, bool by_host) {
+// Plays one side. Its host passes the word and looks for it every `look_ns`, or 0: its stream does.
+void Side(Shared* shared, int side, std::uint32_t rounds, std::int64_t look_ns) {
   const RealGpu gpu;
   const CUdeviceptr page = Register(shared, 4096);
   const auto at = [&](void* member) {
@@ -57,9 +56,9 @@ void Side(Shared* shared, int side, std::uint32_t rounds, bool by_host) {
   __atomic_add_fetch(&shared->ready, 1, __ATOMIC_RELEASE);
   while (base::LoadWord(&shared->go) == 0) base::FutexWait(&shared->go, 0, 1'000'000);
   if (side == 0) gpu.Stamp(gpu.stream(), at(&shared->began));
-  if (by_host) gpu.Synchronize(gpu.stream());
-  if (by_host) {
-    PassByHost(gpu, shared, side, rounds);
+  if (look_ns > 0) {
+    gpu.Synchronize(gpu.stream());
+    PassByHost(gpu, shared, side, rounds, look_ns);
   } else {
     PassByStream(gpu, at(&shared->word[side]), at(&shared->word[1 - side]), side == 0, rounds);
   }
@@ -70,15 +69,17 @@ void Side(Shared* shared, int side, std::uint32_t rounds, bool by_host) {
 }  // namespace
 
 int Words(Arguments arguments) {
-  if (arguments.size() != 2) return std::fputs("words: want ROUNDS host|gpu\n", stderr), 2;
+  const std::string_view by = arguments.size() >= 2 ? arguments[1] : "";
+  if ((by != "host" && by != "gpu") || arguments.size() > 3)
+    return std::fputs("words: want ROUNDS host|gpu [LOOK_US]\n", stderr), 2;
   const auto rounds = static_cast<std::uint32_t>(Argument("ROUNDS", arguments[0], 1, 500));
-  const bool by_host = std::string_view(arguments[1]) == "host";
+  const std::int64_t look_us = arguments.size() == 3 ? Argument("LOOK_US", arguments[2], 1, 1'000'000) : 200;
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t sides[2];
   for (int side = 0; side < 2; ++side) {
     sides[side] = ForkTied();
     if (sides[side] != 0) continue;
-    Side(shared, side, rounds, by_host);
+    Side(shared, side, rounds, by == "host" ? look_us * 1000 : 0);
     std::exit(0);
   }
   bool well = true;

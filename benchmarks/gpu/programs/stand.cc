@@ -1,0 +1,51 @@
+// Plays a client that is killed: it stands at a gate, or its release is queued behind kernels. It says when
+// it does, and goes on until its standard input ends.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "benchmarks/gpu/programs/kernels.h"
+#include "benchmarks/gpu/programs/probes.h"
+#include "common/base/futex.h"
+
+namespace crossover::bench {
+namespace {
+
+constexpr std::uint64_t kKernelNs = 20'000'000;
+constexpr int kQueued = 200;
+
+}  // namespace
+
+int Stand(Arguments arguments) {
+  const std::string_view where = arguments.size() == 1 ? arguments[0] : "";
+  if (where != "gate" && where != "release") return std::fputs("stand: want gate|release\n", stderr), 2;
+  const RealGpu gpu;
+  auto* word = static_cast<std::uint32_t*>(SharedMemory(4096));
+  const CUdeviceptr page = Register(word, 4096);
+  CUstreamBatchMemOpParams started = WriteOp(page + 128, 1);
+  Enqueue(gpu.stream(), &started, 1);
+  if (where == "gate") {
+    auto wait = WaitOp(page, 1);
+    Enqueue(gpu.stream(), &wait, 1);
+    gpu.Work(gpu.stream(), kKernelNs);
+  } else {
+    for (int i = 0; i < kQueued; ++i) gpu.Work(gpu.stream(), kKernelNs);
+    auto write = WriteOp(page + 64, 1);
+    Enqueue(gpu.stream(), &write, 1);
+  }
+  while (base::LoadWord(word + 32) == 0) SleepNs(100'000);
+  std::printf("{\"ready\": true}\n");
+  std::fflush(stdout);
+  char ignored[64];
+  while (::read(STDIN_FILENO, ignored, sizeof ignored) > 0) continue;
+  base::StoreWord(word, 1);
+  base::FutexWakeAll(word);
+  const CUresult result = Cuda().cuStreamSynchronize(gpu.stream());
+  const char* name = nullptr;
+  Cuda().cuGetErrorName(result, &name);
+  std::printf("{\"result\": \"%s\"}\n", name == nullptr ? "unknown error" : name);
+  return result == CUDA_SUCCESS ? 0 : 3;
+}
+
+}  // namespace crossover::bench
