@@ -29,9 +29,8 @@ def answer(command, environment, timeout_s, preexec=None):
         _die_with_parent()
         if preexec:
             preexec()
-    with subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=before) as process:
+    with _started(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                  text=True, preexec_fn=before) as process:
         try:
             said, complaint = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -42,6 +41,16 @@ def answer(command, environment, timeout_s, preexec=None):
     if process.returncode != 0 or not lines:
         raise Cannot(f"{_name(command)}: ended with {process.returncode}: {_shorten(complaint or said)}")
     return json.loads(lines[-1])
+
+
+def _started(command, **how):
+    """Returns the started program. Raises Cannot where it is not there, or this user may not run it."""
+    try:
+        return subprocess.Popen([str(word) for word in command], **how)
+    except OSError as refused:
+        raise Cannot(f"{command[0]}: cannot be started: {refused.strerror}") from refused
+    except subprocess.SubprocessError as refused:  # what the child does before it becomes the program
+        raise Cannot(f"{command[0]}: cannot be started: {refused}") from refused
 
 
 class Program:
@@ -56,8 +65,8 @@ class Program:
             if preexec:
                 preexec()
         with open(log, "ab") as errors:
-            self.process = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=errors, preexec_fn=before)
+            self.process = _started(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=errors, preexec_fn=before)
 
     def __enter__(self):
         return self

@@ -69,6 +69,10 @@ class Crew:
         """Returns the file in which a job's stand-in notes its collectives."""
         return self.directory / f"times{index}.jsonl"
 
+    def trace(self, node):
+        """Returns the file in which a node's arbiter notes turns."""
+        return self.directory / f"node{node}" / "trace.jsonl"
+
     def _start(self):
         if self.way.turns:
             for node in (0, 1):

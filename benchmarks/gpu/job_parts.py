@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from benchmarks import stats
 from benchmarks.gpu import children, crew, steps
 from benchmarks.gpu.children import Cannot
-from benchmarks.gpu.figures import ETA, GAIN, GUARD, SOLO_OVERHEAD, Goal, figure, shown
+from benchmarks.gpu.figures import ETA, GAIN, GUARD, NEVER, SOLO_OVERHEAD, Goal, figure, shown
+from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
 
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
@@ -20,6 +21,7 @@ _GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that 
 _STRANGERS = 3
 _FREE_LINK = crew.UNSHAPED, 256  # next to nothing moves, and it moves as fast as can be
 _GAIN_FROM = 0.3  # m/c
+_PROCESS_MIB = 1024  # of GPU memory that a job of gpu_job takes, its context included
 
 
 def gradient_bytes(rig):
@@ -62,25 +64,35 @@ def calibrate(rig, shape, mps=None):
 
 
 def share(rig, case, ways=WAYS, all_at_once=True):
-    """Yields all that is measured of a case: lines of several figures."""
+    """Yields all that is measured of a case: lines of several figures. A way that fails is left out, and the lines say
+    so. `all_at_once`: the jobs of all ways are there from the start, and those of one way step at a time; else the jobs
+    of a way start when it is due, which takes longer and needs less memory."""
     with contextlib.ExitStack() as stack:
-        refused = ""
+        refused = {}
         try:
             mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
         except Cannot as reason:
-            mps, refused = None, str(reason)
-        seen = _measure(rig, case, [way for way in ways if not way.mps or mps], mps, all_at_once)
-    yield from _rate(rig, case, seen, refused)
+            mps, refused = None, {way.name: f"no MPS: {reason}" for way in ways if way.mps}
+        try:
+            seen = _measure(rig, case, [way for way in ways if not way.mps or mps], mps, all_at_once)
+            seen.refused = refused | seen.refused
+        except (Cannot, ValueError) as reason:
+            yield from _nothing(case, f"{reason}; {_in_words(refused)}" if refused else str(reason))
+            return
+    yield from _rate(rig, case, seen)
 
 
 @dataclass
 class Seen:
+    """Holds what was measured of a case. `refused` says of each way that gave nothing why, by the way's name."""
+
     compute: list
     link_s: list
     alone: list = None
     cycle: dict = None
     speed_up: dict = None
     disturbed: tuple = None  # (cycle, speed-up) of turns beside processes that take none
+    refused: dict = None
 
 
 def _measure(rig, case, ways, mps, all_at_once):
@@ -95,26 +107,52 @@ def _measure(rig, case, ways, mps, all_at_once):
     for index, profile in enumerate(profiles):
         files.append(rig.fresh("profile") / f"{index}")
         files[-1].write_text(profile.text(link[1]), encoding="utf-8")
-    seen = Seen([known[shape.name][1] for shape in shapes], [p.moved_bytes / link[0] for p in profiles], None, {}, {})
-    seconds = rig.pick(4.0, 3.0)
+    seen = Seen([known[shape.name][1] for shape in shapes], [p.moved_bytes / link[0] for p in profiles], None, {}, {},
+                None, {})
     with contextlib.ExitStack() as stack:
         crews = {way.name: crew.Crew(rig, shapes, way, link, files, mps if way.mps else None) for way in ways}
         if all_at_once:
             for one in crews.values():
                 stack.enter_context(one)
         for name, one in crews.items():
-            with contextlib.nullcontext(one) if all_at_once else one:
-                one.await_ready()
-                if seen.alone is None:
-                    seen.alone = [one.alone(index, seconds) for index in range(2)]
-                if one.way.turns:
-                    one.run([0, 1], seconds)  # the library learns, and so does the guard
-                reports = one.run([0, 1], seconds)
-                seen.cycle[name] = steps.cycle_s(reports)
-                seen.speed_up[name] = steps.speed_up(seen.alone, reports)
-                if name == crew.TURNS_MPS.name or (not mps and name == crew.TURNS_SLICES.name):
-                    seen.disturbed = _beside_a_stranger(rig, one, seen, seconds)
+            try:
+                with contextlib.nullcontext(one) if all_at_once else one:
+                    _measure_way(rig, seen, one, mps)
+            except (Cannot, ValueError) as reason:
+                seen.refused[name] = str(reason)
+    if not any(name.startswith("turns") for name in seen.cycle):
+        raise Cannot(_in_words(seen.refused))
     return seen
+
+
+def _measure_way(rig, seen, one, mps):
+    """Measures the jobs of one way, which are started, and writes what it finds to `seen`."""
+    seconds, name = rig.pick(4.0, 3.0), one.way.name
+    one.await_ready()
+    if seen.alone is None:
+        seen.alone = [one.alone(index, seconds) for index in range(2)]
+    if one.way.turns:
+        one.run([0, 1], seconds)  # the library learns, and so does the guard
+    reports = one.run([0, 1], seconds)
+    cycle, speed_up = steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
+    seen.cycle[name], seen.speed_up[name] = cycle, speed_up
+    if name != (crew.TURNS_MPS if mps else crew.TURNS_SLICES).name:
+        return
+    try:
+        seen.disturbed = _beside_a_stranger(rig, one, seen, seconds)
+    except (Cannot, ValueError) as reason:  # the figure stays, without its control
+        seen.refused["control"] = str(reason)
+
+
+def _in_words(refused):
+    return "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+
+
+def _nothing(case, reason):
+    """Yields the lines of a case of which nothing was measured."""
+    for name, unit, goal in (("gpu_eta", "1", ETA), ("gpu_guard", "of one after the other", GUARD),
+                             ("gpu_gain_over_best_baseline", "x", GAIN)):
+        yield figure(name, case.name, None, unit, goal, (), None, "", reason=reason)
 
 
 def _beside_a_stranger(rig, one, seen, seconds):
@@ -133,41 +171,49 @@ def _beside_a_stranger(rig, one, seen, seconds):
     return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
 
 
-def _rate(rig, case, seen, refused):
+def _rate(rig, case, seen):
     sms = rig.facts["sms"]
     bound = steps.bound_s(seen.alone, seen.compute, seen.link_s, COLLECTIVE_CTAS, sms)
     ratio = stats.mean([step / c - 1 for step, c in zip(seen.alone, seen.compute)])
     condition = (f"m/c {ratio:.2f}; steps alone {', '.join(f'{1e3 * s:.2f}' for s in seen.alone)} ms, compute "
                  f"{', '.join(f'{1e3 * c:.2f}' for c in seen.compute)} ms; T* {1e3 * bound:.2f} ms")
-    if refused:
-        condition += f"; no MPS: {refused}"
+    condition += f"; not measured: {_in_words(seen.refused)}" if seen.refused else ""
     remarks = {"cycle_ms": {name: 1e3 * s for name, s in seen.cycle.items()}, "back_to_back_ms": 1e3 * sum(seen.alone),
                "speed_up": seen.speed_up}
-    stranger = "strangers compute beside them and take no turns"
     turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
-    cycle = seen.cycle.get(crew.TURNS_MPS.name)
+    cycle, disturbed = seen.cycle.get(crew.TURNS_MPS.name), seen.disturbed or (None, None)
+
+    def strangers(value):
+        return ("strangers compute beside them and take no turns", value)
     if cycle:
-        yield figure("gpu_eta", case.name, bound / cycle, "1", ETA, (), (stranger, bound / seen.disturbed[0]),
-                     condition, **remarks)
+        yield figure("gpu_eta", case.name, bound / cycle, "1", ETA, (),
+                     strangers(disturbed[0] and bound / disturbed[0]), condition, **remarks)
     else:
-        yield figure("gpu_eta", case.name, None, "1", ETA, (), None, condition)
+        yield figure("gpu_eta", case.name, None, "1", ETA, (), None, condition,
+                     reason=seen.refused.get(crew.TURNS_MPS.name, "turns under MPS were not asked for"))
     yield figure("gpu_guard", case.name, min(turns.values()), "of one after the other", GUARD, tuple(turns.values()),
-                 (stranger, seen.disturbed[1]), condition + "; the worst of all ways", **remarks)
+                 strangers(disturbed[1]), condition + "; the worst of all ways", **remarks)
     baselines = [value for name, value in seen.speed_up.items() if name.startswith("free")] + [1.0]
     gain = max(turns.values()) / max(baselines)
     if ratio >= _GAIN_FROM - 0.02:
         yield figure("gpu_gain_over_best_baseline", case.name, gain, "x", GAIN, (),
-                     (stranger, seen.disturbed[1] / max(baselines)), condition, **remarks)
+                     strangers(disturbed[1] and disturbed[1] / max(baselines)), condition, **remarks)
     else:
         yield shown("gpu_gain_over_best_baseline_beside", case.name, gain, "x", condition, **remarks)
 
 
-def jobs(rig):
+def fits_at_once(rig, processes):
+    """Returns whether so many processes of gpu_job fit in the GPU's memory at once. On the software GPU the processes
+    would also need the machine's few cores at once."""
+    return not rig.software and rig.facts.get("free_mib", 0) >= processes * _PROCESS_MIB
+
+
+def jobs(rig, ratios=(0.1, 0.3, 0.6, 1.0), ways=WAYS):
     """Measures item (f): jobs of a fixed amount of work, by m/c."""
     compute_us = 10_000
-    for ratio in rig.pick((0.1, 0.3, 0.6, 1.0), (0.6,)):
+    for ratio in rig.pick(ratios, (0.6,)):
         case = Case(f"native_{ratio:g}", (native(compute_us), native(compute_us)), link_for(ratio), ratio)
-        yield from share(rig, case, all_at_once=not rig.software)
+        yield from share(rig, case, ways, all_at_once=fits_at_once(rig, 2 * len(ways) + _STRANGERS))
 
 
 def solo(rig, shape=None, name="native"):
@@ -211,13 +257,15 @@ def kills(rig, shape=None, name="native", count=None):
             way = crew.TURNS_MPS if mps else crew.TURNS_SLICES
             try:
                 stalls.append(_kill(rig, shape, way, mps, number % 2, draw.uniform(0, 0.3)))
+            except NotReady:  # no job was killed
+                raise
             except Cannot as reason:
                 bad += 1
                 words.append(str(reason))
     with _mps_or_none(rig) as mps:
         control = _frozen(rig, shape, way, mps)
     case = f"{name}_{way.mode}"
-    yield figure("gpu_kills", case, bad, f"of {count}: the other did not go on", Goal("==", 0), (),
+    yield figure("gpu_kills", case, bad, f"of {count}: the other did not go on", NEVER, (),
                  ("the other is stopped, too", control), "SIGKILL of either job at a random instant", words=words)
     if stalls:
         yield shown("gpu_kills_stall_ms", case, stats.percentile(stalls, 99), "ms at p99, over its usual step",
@@ -236,11 +284,23 @@ def _mps_or_none(rig):
         yield mps
 
 
+class NotReady(Cannot):
+    """Says that jobs did not come so far that one could be killed."""
+
+
+def await_ready(one):
+    """Waits until all jobs of a crew are ready. Raises NotReady where one does not become so."""
+    try:
+        return one.await_ready()
+    except Cannot as reason:
+        raise NotReady(str(reason)) from reason
+
+
 def _kill(rig, shape, way, mps, victim, later_s):
     """Returns by how many milliseconds the worst of the first steps after the kill exceeds the median step. Raises
     Cannot where the other job did not go on."""
     with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
-        both.await_ready()
+        await_ready(both)
         for job in both.jobs:
             job.say("go")
         time.sleep(rig.pick(1.0, 0.8) + later_s)
@@ -259,7 +319,7 @@ def _kill(rig, shape, way, mps, victim, later_s):
 def _frozen(rig, shape, way, mps):
     """Measures a known-bad case, a neighbour that is stopped. Returns 1 where this is noticed, else 0."""
     with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
-        both.await_ready()
+        await_ready(both)
         for job in both.jobs:
             job.say("go")
         time.sleep(0.3)
@@ -275,4 +335,10 @@ def _frozen(rig, shape, way, mps):
             both.jobs[1].kill()
 
 
-PARTS = (("jobs", 300, jobs), ("solo", 120, solo), ("kills", 240, kills))
+SHARED = (Promise("gpu_eta", ETA), Promise("gpu_guard", GUARD, "of one after the other"),
+          Promise("gpu_gain_over_best_baseline", GAIN, "x"))
+PARTS = (
+    Part("jobs", 300, jobs, SHARED),
+    Part("solo", 120, solo, (Promise("gpu_solo_overhead", SOLO_OVERHEAD),)),
+    Part("kills", 240, kills, (Promise("gpu_kills", NEVER),)),
+)

@@ -9,6 +9,7 @@ import time
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import YES, figure, shown
+from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.ports import free_port
 
@@ -125,4 +126,4 @@ def measure(rig, nccl):
             yield shown("gpu_real_nccl_beside", name, 2 * alone["median_step_ns"] / step, "x back-to-back")
 
 
-PARTS = (("losses", 120, losses),)
+PARTS = (Part("losses", 120, losses, (Promise("gpu_losses_identical", YES, "yes=1"),)),)

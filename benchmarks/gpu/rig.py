@@ -1,7 +1,9 @@
 """Gives a part the GPU that it runs on: a real GPU, or the software GPU in its place. The parts do not know which."""
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -15,8 +17,14 @@ COLLECTIVE_CTAS = 4
 _STAND_IN = "libnccl.so.2"
 _FIRST_CLIENT_S = 60  # until the first client of MPS has a server, on a machine whose driver starts slowly
 # These must not come from the caller's shell: they would change what is measured.
-_SCRUBBED = ("LD_PRELOAD", "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_LAUNCH_BLOCKING",
-             "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS")
+_SCRUBBED = ("LD_PRELOAD", "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES",
+             "CUDA_MODULE_LOADING", "CUDA_CACHE_DISABLE", "CUDA_FORCE_PTX_JIT", "GPU_STREAM", "NCCL_MAX_CTAS",
+             "NCCL_MIN_CTAS")
+_SCRUBBED_PREFIXES = ("CROSSOVER_", "SIMGPU_", "CUDA_MPS_")
+# A driver that is mounted into a machine has its programs here, and its libraries beside them.
+_DRIVER_PROGRAMS = ("/usr/local/nvidia/bin", "/usr/local/nvidia/sbin", "/opt/nvidia/bin")
+_DEFAULT_PIPES = "/tmp/nvidia-mps"
+_PUBLIC = 0o755
 
 
 @dataclass
@@ -26,6 +34,7 @@ class Rig:
 
     build: Path
     work: Path
+    disk: Path  # as `work`, but never in /dev/shm
     software: bool = False
     quick: bool = False
     python: str = "python3"
@@ -55,6 +64,17 @@ class Rig:
         """Makes a new empty directory and returns its path."""
         return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.work))
 
+    def fresh_on_disk(self, name):
+        """Does the same, in a place that a tmpfs at /dev/shm does not hide."""
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.disk))
+
+    def _made(self, name):
+        directory = self.work / name
+        if not directory.exists():
+            directory.mkdir()
+            directory.chmod(0o777)
+        return directory
+
     def stand_in(self):
         """Returns a directory with the stand-in for NCCL and nothing else: a driver beside it would be found, too."""
         directory = self.work / "nccl"
@@ -63,10 +83,28 @@ class Rig:
             (directory / _STAND_IN).symlink_to(self.software_libraries / _STAND_IN)
         return directory
 
+    def for_everybody(self, name):
+        """Returns a copy of a program that other users may run, with the software GPU's driver if need be: the build
+        may be in a folder that only its owner enters. Returns (program, variables)."""
+        place = self.work / "for_everybody"
+        place.mkdir(exist_ok=True)
+        for path in (self.work, place):
+            path.chmod(_PUBLIC)
+        driver = [self.software_libraries / "libcuda.so.1"] if self.software else []
+        for file in (self.program(name), *driver):
+            if not (place / file.name).exists():
+                shutil.copy(file, place / file.name)
+                (place / file.name).chmod(_PUBLIC)
+        return place / name, {"LD_LIBRARY_PATH": place} if driver else {}
+
     def environment(self, **more):
-        """Returns the environment of a program that uses the GPU. `more` overrides it."""
+        """Returns the environment of a program that uses the GPU. `more` overrides it. Without MPS in `more`, the
+        program meets no control daemon, whatever runs on the machine."""
         base = {name: value for name, value in os.environ.items()
-                if name not in _SCRUBBED and not name.startswith(("CROSSOVER_", "SIMGPU_"))}
+                if name not in _SCRUBBED and not name.startswith(_SCRUBBED_PREFIXES)}
+        base["PATH"] = ":".join((base.get("PATH", os.defpath), *_DRIVER_PROGRAMS))
+        base["CUDA_MPS_PIPE_DIRECTORY"] = str(self._made("no-mps"))
+        base["CUDA_CACHE_PATH"] = str(self._made("compiled"))  # PTX is compiled once, not by each process
         paths = [str(self.software_libraries)] if self.software else []
         paths += [path for path in (more.pop("LD_LIBRARY_PATH", ""), base.get("LD_LIBRARY_PATH", "")) if path]
         base["LD_LIBRARY_PATH"] = ":".join(str(path) for path in paths)
@@ -93,10 +131,40 @@ class Rig:
         service = children.start_service(command, self.environment(), directory / "arbiter.log", socket.exists)
         return service, socket
 
+    def kernel_faults(self):
+        """Returns how many faults (Xids) the driver has reported to the kernel's log, or None where that may not be
+        read."""
+        try:
+            done = subprocess.run(["dmesg"], capture_output=True, text=True, timeout=20, check=True)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.count("NVRM: Xid")
+
     def find_out(self):
         """Fills `facts` and returns them. Raises Cannot where no program can use the GPU."""
         self.facts = self.probe("info")
         return self.facts
+
+
+def daemon_of_the_machine(environ=os.environ):
+    """Returns the pipe directory of a control daemon of MPS that runs already, where programs find it by default, or
+    "". Programs of this suite do not meet it."""
+    directory = environ.get("CUDA_MPS_PIPE_DIRECTORY") or _DEFAULT_PIPES
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        try:
+            probe.connect(f"{directory}/control")
+        except OSError:  # a socket that nothing listens to is left behind by older daemons
+            return ""
+    return directory
+
+
+def mps_program(rig):
+    """Returns the path of MPS's control program. Raises Cannot where there is none."""
+    places = str(rig.build / "bin") if rig.software else rig.environment()["PATH"]
+    found = shutil.which("nvidia-cuda-mps-control", path=places)
+    if not found:
+        raise Cannot(f"no nvidia-cuda-mps-control on this machine: it is not in {places}")
+    return found
 
 
 class Mps:
@@ -110,10 +178,7 @@ class Mps:
         self._program = None
 
     def __enter__(self):
-        program = self.rig.program("nvidia-cuda-mps-control") if self.rig.software else shutil.which(
-            "nvidia-cuda-mps-control")
-        if not program or not Path(program).exists():
-            raise Cannot("no nvidia-cuda-mps-control on this machine")
+        program = mps_program(self.rig)
         for name in ("pipe", "log"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self._program = program
@@ -128,6 +193,13 @@ class Mps:
 
     def __exit__(self, *exc):
         self.stop()
+
+    @classmethod
+    def of(cls, rig, environment):
+        """Returns the MPS of clients with this environment, to ask it. Another part of the program runs it."""
+        mps = cls(rig, Path(environment["CUDA_MPS_PIPE_DIRECTORY"]).parent)
+        mps._program = mps_program(rig)
+        return mps
 
     def ask(self, words, timeout_s=10):
         done = subprocess.run([self._program], input=words + "\n", env=self._own(), capture_output=True, text=True,
@@ -150,7 +222,7 @@ class Mps:
 
 def sweep_mps(rig, patience_s=5.0):
     """Stops MPS daemons of parts that were killed before they could: by their pipes, then by their process IDs."""
-    for pipe in rig.work.glob("**/pipe"):
+    for pipe in (*rig.work.glob("**/pipe"), *rig.disk.glob("**/pipe")):
         recorded = pipe / "nvidia-cuda-mps-control.pid"
         if not recorded.exists():
             continue
@@ -162,12 +234,9 @@ def sweep_mps(rig, patience_s=5.0):
         if not comm.startswith("nvidia-cuda-mps"):
             continue
         mps = Mps(rig, pipe.parent)
-        mps._program = shutil.which("nvidia-cuda-mps-control")
-        try:
-            if mps._program:
-                mps.ask("quit", patience_s)
-        except (subprocess.TimeoutExpired, OSError):
-            pass
+        with contextlib.suppress(subprocess.TimeoutExpired, OSError, Cannot):
+            mps._program = mps_program(rig)
+            mps.ask("quit", patience_s)
         end = time.monotonic() + patience_s
         while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
             time.sleep(0.05)

@@ -35,9 +35,20 @@ void CopyBehind(const RealGpu& gpu, CUstream stream) {
   Check(Cuda().cuMemcpyHtoDAsync(target, source, kBytes, copies), "cuMemcpyHtoDAsync");
 }
 
+// Known bad: computes all the time until the word is there.
+void Work(const RealGpu& gpu, Shared* shared) {
+  base::StoreWord(&shared->stands, 1);
+  base::FutexWakeAll(&shared->stands);
+  while (base::LoadWord(&shared->word) == 0) {
+    for (int i = 0; i < 4; ++i) gpu.Work(gpu.stream(), 500'000);
+    gpu.Synchronize(gpu.stream());
+  }
+}
+
 void StandStill(Shared* shared, std::string_view how) {
   const RealGpu gpu;
   const CUdeviceptr page = Register(shared, 4096);
+  if (how == "work") return Work(gpu, shared);
   if (how == "spin") {
     gpu.Spin(gpu.stream(), page, 1);
   } else {
@@ -66,8 +77,8 @@ double Compute(std::int64_t ms) {
 
 int Blocked(Arguments arguments) {
   const std::string_view beside = arguments.size() == 2 ? arguments[0] : "";
-  if (beside != "nothing" && beside != "wait" && beside != "copy" && beside != "spin")
-    return std::fputs("blocked: want nothing|wait|copy|spin MS\n", stderr), 2;
+  if (beside != "nothing" && beside != "wait" && beside != "copy" && beside != "spin" && beside != "work")
+    return std::fputs("blocked: want nothing|wait|copy|spin|work MS\n", stderr), 2;
   const std::int64_t ms = Argument("MS", arguments[1], 10, 60'000);
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t blocked = -1;

@@ -71,11 +71,14 @@ class Litmus {
   // comes to it.
   void PlayRound(std::uint32_t round, Counts* counts) {
     Store(&words_->gate, round);
-    Store(&words_->start, round);
+    base::StoreWord(&words_->start, round);
+    const bool wakes_first = round % 2 == 0;  // the software GPU may run its stream within this call
+    if (wakes_first) base::FutexWakeAll(&words_->start);
     random_ = random_ * 1664525u + 1013904223u;
     for (std::uint32_t left = (random_ >> 8) % (2 * delay_ + 1); left > 0; --left) __asm__ volatile("");
     __atomic_exchange_n(&words_->gate, round - 1, __ATOMIC_SEQ_CST);
     const bool seen = __atomic_load_n(&words_->ready, __ATOMIC_SEQ_CST) == round;
+    if (!wakes_first) base::FutexWakeAll(&words_->start);
     while (order_ != Order::kReversed && base::LoadWord(&words_->ready) != round) continue;
     const bool passed = PassesInTime(round);
     counts->both += passed && seen;

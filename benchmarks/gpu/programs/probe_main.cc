@@ -12,13 +12,14 @@ struct Probe {
 };
 
 constexpr Probe kProbes[] = {
-    {"info", crossover::bench::Info},          // what the driver and the GPU are; calibrates the work kernel
-    {"lookups", crossover::bench::Lookups},    // pointers of functions by dlsym and by cuGetProcAddress
-    {"words", crossover::bench::Words},        // ROUNDS host|gpu [LOOK_US]: a word that two streams pass on
-    {"blocked", crossover::bench::Blocked},    // nothing|wait|copy|spin MS: computes beside a blocked process
-    {"queues", crossover::bench::Queues},      // STREAMS: which streams a blocked one holds up
-    {"loop", crossover::bench::Loop},          // KERNEL_US: computes until its standard input ends
-    {"allocate", crossover::bench::Allocate},  // MIB CHUNK_MIB hold|end
+    {"info", crossover::bench::Info},        // what the driver and the GPU are; calibrates the work kernel
+    {"lookups", crossover::bench::Lookups},  // pointers of functions by dlsym and by cuGetProcAddress
+    {"words", crossover::bench::Words},      // ROUNDS host|gpu [LOOK_US]: a word that two streams pass on
+    {"blocked",
+     crossover::bench::Blocked},  // nothing|wait|copy|spin|work MS: computes beside a blocked process
+    {"queues", crossover::bench::Queues},         // STREAMS: which streams a blocked one holds up
+    {"loop", crossover::bench::Loop},             // KERNEL_US: computes until its standard input ends
+    {"allocate", crossover::bench::Allocate},     // MIB CHUNK_MIB hold|end
     {"releases", crossover::bench::AskReleases},  // STREAMS: which writes wait for another stream's kernel
     {"crowd", crossover::bench::Crowd},           // CLIENTS STREAMS MS: small kernels beside blocked clients
     {"long_wait", crossover::bench::LongWait},    // MS: a stream that waits for a word for that long

@@ -1,5 +1,5 @@
-"""features.py NAME runs a few steps of one rank with one feature of PyTorch, and prints a digest of the results. NCCL
-is the machine's own.
+"""features.py NAME STEPS [DEVICE] runs steps with one feature of PyTorch, and prints a digest of the results. The job
+has as many ranks as its environment says; with_peers.py runs it as rank 0 of two.
 """
 
 import json
@@ -14,8 +14,6 @@ import torch.distributed as dist
 from learn import digest
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-
-_STEPS = 40
 
 
 class Training:
@@ -47,26 +45,26 @@ class Training:
         return {"losses": digest(self.losses), "parameters": digest(self.model.parameters())}
 
 
-def plain(device, **how):
+def plain(device, steps, **how):
     training = Training(device, **how)
-    for number in range(_STEPS):
+    for number in range(steps):
         training.step(number)
     return training.said()
 
 
-def compiled(device):
+def compiled(device, steps):
     training = Training(device)
     model = torch.compile(training.model)
-    for number in range(_STEPS):
+    for number in range(steps):
         training.step(number, model)
     return training.said()
 
 
-def profiled(device):
+def profiled(device, steps):
     training = Training(device)
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=kinds[:1 + (device.type == "cuda")]) as profile:
-        for number in range(_STEPS):
+        for number in range(steps):
             training.step(number)
     with tempfile.TemporaryDirectory() as directory:
         profile.export_chrome_trace(os.path.join(directory, "trace.json"))
@@ -74,7 +72,7 @@ def profiled(device):
     return training.said() | {"kernels_seen": kernels > 0}
 
 
-def graphed(device):
+def graphed(device, steps):
     """Replays a graph of compute alone, and returns a digest of its output."""
     weights, inputs = torch.randn(256, 256, device=device), torch.randn(64, 256, device=device)
     side = torch.cuda.Stream()
@@ -86,7 +84,7 @@ def graphed(device):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         outputs = torch.tanh(inputs @ weights)
-    for _ in range(_STEPS):
+    for _ in range(steps):
         graph.replay()
         inputs.copy_(outputs @ weights)
         dist.all_reduce(inputs)
@@ -95,22 +93,20 @@ def graphed(device):
 
 
 FEATURES = {
-    "eager": plain, "amp": lambda device: plain(device, amp=True),
-    "channels_last": lambda device: plain(device, channels_last=True), "compile": compiled, "profiler": profiled,
-    "graphs": graphed,
+    "eager": plain, "amp": lambda device, steps: plain(device, steps, amp=True),
+    "channels_last": lambda device, steps: plain(device, steps, channels_last=True), "compile": compiled,
+    "profiler": profiled, "graphs": graphed,
 }
 
 
 def main():
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    name, device = sys.argv[1], torch.device(sys.argv[2] if len(sys.argv) > 2 else "cuda")
-    os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
-    os.environ.setdefault("MASTER_PORT", "0")
+    name, steps = sys.argv[1], int(sys.argv[2])
+    device = torch.device(sys.argv[3] if len(sys.argv) > 3 else "cuda")
     torch.use_deterministic_algorithms(True)
     torch.manual_seed(1)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo",
-                            store=dist.HashStore(), rank=0, world_size=1)
-    print(json.dumps(FEATURES[name](device)), flush=True)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    print(json.dumps(FEATURES[name](device, steps)), flush=True)
     dist.destroy_process_group()
     os._exit(0)
 

@@ -1,0 +1,134 @@
+"""The first ten minutes on a machine: few questions, in an order in which each answer decides what is worth asking next.
+
+Pure but for the parts that it names: what is asked, and what answers mean, are functions of the lines so far.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from benchmarks.gpu import crew, driver_parts, exit_parts, job_parts, mps_parts, stream_parts
+
+NAME = "first"
+LIMIT_S = 10 * 60  # of all questions together, the build included
+
+
+class Answers:
+    """Holds the lines so far, by figure and case."""
+
+    def __init__(self, lines=()):
+        self._lines = {(line.figure, line.case): line for line in lines}
+
+    def add(self, line):
+        self._lines[line.figure, line.case] = line
+
+    def values(self, figure, start=""):
+        """Returns the values of a figure's cases that begin with `start`; None stands for one that was not measured."""
+        return [line.value for (name, case), line in self._lines.items() if name == figure and case.startswith(start)]
+
+    def asked(self, figure):
+        return bool(self.values(figure))
+
+    def none_of(self, figure, start=""):
+        """Returns whether the figure was asked for and no case that begins with `start` has a value."""
+        return self.asked(figure) and not any(value is not None for value in self.values(figure, start))
+
+    def missed(self, figure, start=""):
+        """Returns whether a case of a figure that begins with `start` was measured and missed its goal."""
+        return any(name == figure and case.startswith(start) and line.value is not None
+                   and not line.goal.met_by(line.value) for (name, case), line in self._lines.items())
+
+
+@dataclass(frozen=True)
+class Question:
+    """Names a part of the suite, cut short. `unless(answers)` returns why it is not worth asking, or "". `given(answers)`
+    returns what the part is asked with, as arguments by name."""
+
+    part: object
+    unless: object = lambda answers: ""
+    given: object = lambda answers: {}
+
+    def part_for(self, answers):
+        return replace(self.part, run=partial(self.part.run, **self.given(answers)))
+
+
+def _without_words(answers):
+    return "streams cannot wait for words in host memory" if answers.none_of("gpu_word_hop_us") else ""
+
+
+def _without_mps(answers):
+    return "there is no MPS" if answers.none_of("gpu_word_hop_us", "mps") else ""
+
+
+def _the_library_crashes(answers):
+    return "the library crashes a program by itself" if answers.missed("gpu_smoke") else ""
+
+
+def ways_of_jobs(answers):
+    """Returns the ways of sharing that are worth measuring with jobs. Gates on streams are of no use in time slices
+    where a blocked stream keeps the GPU."""
+    if not answers.missed("gpu_beside_blocked", "timeslice"):
+        return job_parts.WAYS
+    return tuple(way for way in job_parts.WAYS if way != crew.TURNS_SLICES)
+
+
+def _jobs_unless(answers):
+    if answers.missed("gpu_beside_blocked", "timeslice") and _without_mps(answers):
+        return "a blocked stream keeps the GPU in time slices, and there is no MPS"
+    return _the_library_crashes(answers)
+
+
+def _part(parts, name, limit_s):
+    return replace(next(part for part in parts if part.name == name), limit_s=limit_s)
+
+
+QUESTIONS = (
+    Question(_part(exit_parts.PARTS, "smoke", 90)),
+    Question(_part(driver_parts.PARTS, "words", 60)),
+    Question(_part(driver_parts.PARTS, "blocked", 50), _without_words),
+    Question(_part(stream_parts.PARTS, "releases", 70), _without_words, lambda answers: {"connections": (None, 1, 32)}),
+    Question(_part(stream_parts.PARTS, "long_waits", 40), _without_words, lambda answers: {"waits_ms": (3000,)}),
+    Question(_part(mps_parts.PARTS, "mps_sights", 40), _without_mps),
+    Question(_part(stream_parts.PARTS, "litmus", 60), _without_words, lambda answers: {"seconds": 15}),
+    Question(_part(job_parts.PARTS, "jobs", 120), _jobs_unless,
+             lambda answers: {"ratios": (0.6,), "ways": ways_of_jobs(answers)}),
+)
+
+
+def meanings(answers):
+    """Returns what the answers mean for the design, and what to ask next, a sentence each."""
+    found = []
+
+    def say(condition, words):
+        if condition:
+            found.append(words)
+    say(answers.missed("gpu_smoke"), "The library ends a program at its first kernels. Mend that first: no other figure "
+        "with the library means anything.")
+    say(answers.none_of("gpu_word_hop_us"), "Streams cannot wait for words here. Gates must be on the host: ask "
+        "ONLY=handover,jobs.")
+    say(answers.missed("gpu_word_hop_us"), "A hop takes too long. Its time is the floor of a hand-over: ask "
+        "ONLY=handover for the best transport.")
+    say(answers.missed("gpu_beside_blocked", "timeslice"), "A blocked stream takes time slices. Without MPS, who waits "
+        "must wait on its host.")
+    say(answers.missed("gpu_beside_blocked", "mps"), "A blocked client slows its neighbours under MPS: ask ONLY=crowd.")
+    say(answers.missed("gpu_releases_held"), "A release waits for the kernels of other streams. Turns must then end after "
+        "collectives, or jobs hang until the watchdog opens their gates: ask ONLY=releases,torch_releases.")
+    say(answers.asked("gpu_releases_held") and not answers.none_of("gpu_releases_held")
+        and not answers.missed("gpu_releases_held"), "Releases wait for compute alone: ask ONLY=torch_releases to know it "
+        "of PyTorch.")
+    say(answers.missed("gpu_long_wait"), "The driver ends a wait of seconds with an error. No gate may stay shut for so "
+        "long.")
+    say(answers.asked("gpu_long_wait") and not answers.none_of("gpu_long_wait") and not answers.missed("gpu_long_wait"),
+        "A wait of three seconds is sound: ask ONLY=long_waits for two minutes.")
+    say(0 in answers.values("gpu_mps_sights", "private_shm"), "A client of MPS needs the daemon's /dev/shm: pods must "
+        "mount it.")
+    say(1 in answers.values("gpu_mps_sights", "private_shm"), "A client of MPS does not need the daemon's /dev/shm: the "
+        "mount can go.")
+    say(0 in answers.values("gpu_mps_sights", "read_only_pipes"), "A client of MPS writes to the pipe directory.")
+    say(answers.missed("gpu_litmus", "plain") and not answers.missed("gpu_litmus", "barrier"), "A write and the wait "
+        "behind it change places without a barrier: the barrier must stay.")
+    say(answers.missed("gpu_litmus", "barrier"), "A write and the wait behind it change places even with a barrier: two "
+        "jobs can hold a turn.")
+    say(answers.none_of("gpu_word_hop_us", "mps"), "Without MPS, half of the questions stay open.")
+    say(answers.missed("gpu_guard"), "Turns are slower than one job after the other: ask ONLY=handover,crowd for the "
+        "reason.")
+    return found

@@ -1,0 +1,134 @@
+"""Measures what the words in host memory cost and promise, on which gates and releases rest: items (m) to (q) of
+benchmarks/gpu/README.md.
+"""
+
+from benchmarks.gpu import children
+from benchmarks.gpu.children import Cannot
+from benchmarks.gpu.figures import CROWD, NEVER, NONE, YES, figure, shown
+from benchmarks.gpu.parts import Part, Promise
+from benchmarks.gpu.ways import each_way, missed, sharing
+
+_CONNECTIONS = (None, 1, 2, 8, 32)
+_AS_IN_A_JOB = 4  # streams: compute, copies, collectives, one more
+_WAITS_MS = (3_000, 30_000, 120_000)
+
+
+def releases(rig, connections=_CONNECTIONS):
+    """Measures item (m): whether a stream's write of a word waits for the kernel of another stream."""
+    def lines_of(way, environment):
+        for number in connections:
+            extra = {} if number is None else {"CUDA_DEVICE_MAX_CONNECTIONS": number}
+            if rig.software and number == 1:
+                extra["SIMGPU_FAULT"] = "queues:1"
+            name = "default" if number is None else f"connections_{number}"
+            for streams in (_AS_IN_A_JOB, rig.pick(24, 8)):
+                seen = rig.probe("releases", streams, **environment, **extra)
+                unit, more = f"pairs of {seen['pairs']}", {key: seen[key] for key in (
+                    "late_of_legacy", "late_behind_legacy")}
+                case = f"{way}_{name}_{streams}_streams"
+                if streams == _AS_IN_A_JOB and number in (None, 32):
+                    yield figure("gpu_releases_held", case, seen["late"], unit, NEVER, (),
+                                 ("a write behind the kernel itself", seen["own_late"]),
+                                 "writes that wait for the kernel of another stream", **more)
+                else:
+                    yield shown("gpu_releases_held_beside", case, seen["late"], unit, **more)
+
+    yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_releases_held", way, NEVER, reason, "pairs"))
+
+
+def long_waits(rig, waits_ms=_WAITS_MS):
+    """Measures item (n): whether a wait of seconds is an error, beside a process that computes. All lengths wait at
+    once."""
+    waits_ms = rig.pick(waits_ms, (300,))
+
+    def lines_of(way, environment):
+        before = rig.kernel_faults()
+        with children.Program([rig.program("gpu_probe"), "loop", 1000], rig.environment(**environment),
+                              rig.work / f"long_waits_{way}.log") as neighbour:
+            neighbour.hear(30)
+            control = _is_sound(rig.probe("long_wait", 0, **environment))
+            waits = [children.Program([rig.program("gpu_probe"), "long_wait", ms], rig.environment(**environment),
+                                      rig.work / f"long_wait_{way}_{ms}.log") for ms in waits_ms]
+            for ms, wait in zip(waits_ms, waits):
+                with wait:
+                    seen = wait.hear(ms / 1000 + 30)
+                faults = rig.kernel_faults()
+                unfaulted = before is None or faults == before
+                yield figure("gpu_long_wait", f"{way}_{ms / 1000:g}s", int(_is_sound(seen) and unfaulted), "yes=1", YES,
+                             (), ("the word is already there", int(control)), "a stream stands for so long, passes, and "
+                             "its process goes on computing", xids="unknown" if faults is None else faults - before,
+                             **{key: seen[key] for key in ("during", "passed", "after")})
+            neighbour.process.stdin.close()
+            if neighbour.hear(20)["result"] != "CUDA_SUCCESS":
+                raise Cannot("the neighbour ended with an error")
+
+    yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_long_wait", way, YES, reason, "yes=1"))
+
+
+def _is_sound(seen):
+    return seen["stood"] and seen["passed"] == "CUDA_SUCCESS" and seen["after"] == "CUDA_SUCCESS"
+
+
+def litmus(rig, seconds=60):
+    """Measures item (o): whether a stream's write and its following wait keep their order, as the host sees it."""
+    rounds, seconds = rig.pick(10_000_000, 2_000), rig.pick(seconds, 10)
+    with sharing(rig, "timeslice") as environment:
+        bad = _litmus(rig, 2_000, 10, "plain", environment | {"SIMGPU_FAULT": "delayed_writes_us:50"}) if (
+            rig.software) else _litmus(rig, 100_000, 10, "reversed", environment)
+        for order in ("plain", "barrier"):
+            seen = _litmus(rig, rounds, seconds, order, environment)
+            if not seen["both"] or not seen["shut_in_time"]:
+                raise Cannot(f"{order}: the gate was never shut near the moment at which the stream came: {seen}")
+            yield figure("gpu_litmus", order, seen["forbidden"], f"of {seen['rounds']} rounds", NEVER, (),
+                         ("the stream writes too late", bad["forbidden"]),
+                         "rounds in which a stream passed a shut gate and its write before it was not seen", **seen)
+
+
+def _litmus(rig, rounds, seconds, order, environment):
+    return rig.probe("litmus", rounds, seconds, order, timeout_s=seconds + 30, **environment)
+
+
+def crowd(rig):
+    """Measures item (p): small kernels beside 1 to 14 clients whose streams wait for a word."""
+    def lines_of(way, environment):
+        ms, worst = rig.pick(400, 100), 0.0
+        alone = rig.probe("crowd", 0, 1, ms, **environment)
+        for clients in rig.pick((1, 3, 7, 14), (1, 3)):
+            for streams in (1, 8):
+                seen = rig.probe("crowd", clients, streams, ms, **environment)
+                slower = seen["step_us"]["p50"] / alone["step_us"]["p50"]
+                worst = max(worst, slower)
+                yield shown("gpu_crowd_beside", f"{way}_{clients}x{streams}", slower, "of a step alone",
+                            null_kernels=seen["null_per_s"] / alone["null_per_s"], step_us=seen["step_us"])
+        with children.Program([rig.program("gpu_probe"), "loop", 1000], rig.environment(**environment),
+                              rig.work / f"crowd_{way}.log") as neighbour:
+            neighbour.hear(30)
+            bad = rig.probe("crowd", 0, 1, ms, **environment)["step_us"]["p50"] / alone["step_us"]["p50"]
+        yield figure("gpu_crowd", way, worst, "of a step alone", _crowd_goal(rig), (),
+                     ("beside a process that computes", bad), "20 kernels of 5 us beside clients that stand still")
+
+    yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_crowd", way, CROWD, reason, "of a step alone"))
+
+
+def _crowd_goal(rig):
+    return CROWD if not rig.software else type(CROWD)("<=", 3.0)
+
+
+def joins(rig):
+    """Shows item (q): the worst step while a helper thread sets up what turns need."""
+    def lines_of(way, environment):
+        seen = rig.probe("joins", rig.pick(1000, 60), **environment)
+        yield shown("gpu_join_step_ms", way, seen["joining_us"]["max"] / 1e3, "ms, the worst step while joining",
+                    quiet_ms={key: seen["quiet_us"][key] / 1e3 for key in ("p50", "p99", "max")},
+                    joining_p50_ms=seen["joining_us"]["p50"] / 1e3)
+
+    yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_join_step_ms", way, NONE, reason, "ms"))
+
+
+PARTS = (
+    Part("releases", 180, releases, (Promise("gpu_releases_held", NEVER, "pairs"),), True),
+    Part("long_waits", 330, long_waits, (Promise("gpu_long_wait", YES, "yes=1"),), True),
+    Part("litmus", 180, litmus, (Promise("gpu_litmus", NEVER),), True),
+    Part("crowd", 120, crowd, (Promise("gpu_crowd", CROWD),), True),
+    Part("joins", 60, joins, (Promise("gpu_join_step_ms", NONE, "ms"),), True),
+)
