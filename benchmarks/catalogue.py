@@ -78,6 +78,7 @@ FIGURES = {
     "private_mib": Figure("cluster", _NODE),
     "hostile_node": Figure("processes", ("sidecar", "turn", *_NODE)),
     "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
+    "gpu_suite": Figure("program", ("benchmarks/gpu",)),
     "eta_hostgates_beside": Figure("processes", _TURNS),
 }
 # `python3 -m tools.soak` keeps this one. It plays tests from all folders.

@@ -121,10 +121,22 @@ class Program:
         self.process.stdout.close()
 
     def last_words(self):
+        """Returns the end of what the program has written to its standard error, or of what it has written to its
+        standard output and was not heard."""
         try:
-            return _shorten(self._log.read_text(encoding="utf-8", errors="replace"))
+            complaint = self._log.read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return "nothing said"
+            complaint = ""
+        return _shorten(complaint.strip() or self._unheard())
+
+    def _unheard(self):
+        read = self._partial
+        while not self.process.stdout.closed and select.select([self.process.stdout], [], [], 0)[0]:
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                break
+            read += more
+        return read.decode(errors="replace")
 
 
 def start_service(command, environment, log, ready, timeout_s=10.0, preexec=None):
@@ -134,8 +146,9 @@ def start_service(command, environment, log, ready, timeout_s=10.0, preexec=None
     end = time.monotonic() + timeout_s
     while not ready():
         if not service.alive() or time.monotonic() > end:
+            words = service.last_words()
             service.end(0.2)
-            raise Cannot(f"{service.name} did not begin to serve: {service.last_words()}")
+            raise Cannot(f"{service.name} did not begin to serve: {words}")
         time.sleep(0.01)
     return service
 

@@ -92,8 +92,8 @@ def handover(rig):
         if not known or ("synchronize", "same") not in seen:
             raise Cannot("no transport worked, or the known-bad one did not")
         best = min(known, key=lambda key: seen[key]["p50"])
-        for suffix, quantile, goals in (("", "p50", HANDOVER_US), ("_p99", "p99", HANDOVER_P99_US)):
-            yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", _of_way(goals, rig, way, 4), (),
+        for suffix, quantile, goals, factor in (("", "p50", HANDOVER_US, 4), ("_p99", "p99", HANDOVER_P99_US, 3)):
+            yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", _of_way(goals, rig, way, factor), (),
                          (f"release by a host that looks every {LOOK_US[way]} us whether its stream is done",
                           seen["synchronize", "same"][quantile]), "best transport",
                          transport=" ".join(best), turns=shape[0], hold_us=shape[1])

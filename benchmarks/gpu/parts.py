@@ -108,16 +108,24 @@ def _child(sender, rig, run_part):
     os.setsid()
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        reason = _send_lines(sender, rig, run_part)
+    except KeyboardInterrupt:
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the parent asks for the end as soon as it has these words
+    sender.send(("end", reason))
+
+
+def _send_lines(sender, rig, run_part):
+    """Sends the lines of a part. Returns why it ended before its own end, or ""."""
+    try:
         for measured in run_part(rig):
             sender.send(("line", measured))
-        sender.send(("end", ""))
     except Cannot as reason:
-        sender.send(("end", str(reason)))
-    except KeyboardInterrupt:
-        pass
+        return str(reason)
     except Exception as fault:  # a fault of the suite, not of the GPU: the other parts go on
         traceback.print_exc()
-        sender.send(("end", f"{type(fault).__name__}: {fault}"))
+        return f"{type(fault).__name__}: {fault}"
+    return ""
 
 
 def _end_session(child):

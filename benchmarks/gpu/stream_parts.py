@@ -2,14 +2,17 @@
 benchmarks/gpu/README.md.
 """
 
+import contextlib
+
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
-from benchmarks.gpu.figures import CROWD, NEVER, NONE, YES, figure, shown
+from benchmarks.gpu.figures import CROWD, NEVER, NONE, YES, figure, loosened, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.ways import each_way, missed, sharing
 
 _CONNECTIONS = (None, 1, 2, 8, 32)
 _AS_IN_A_JOB = 4  # streams: compute, copies, collectives, one more
+_THAT_COMPUTE = 4  # processes of the known-bad variant of crowd
 _WAITS_MS = (3_000, 30_000, 120_000)
 
 
@@ -92,26 +95,26 @@ def crowd(rig):
     """Measures item (p): small kernels beside 1 to 14 clients whose streams wait for a word."""
     def lines_of(way, environment):
         ms, worst = rig.pick(400, 100), 0.0
-        alone = rig.probe("crowd", 0, 1, ms, **environment)
-        for clients in rig.pick((1, 3, 7, 14), (1, 3)):
-            for streams in (1, 8):
+        alone = min((rig.probe("crowd", 0, 1, ms, **environment) for _ in range(3)),
+                    key=lambda seen: seen["step_us"]["p50"])
+        for clients in rig.pick((1, 3, 7, 14), (1, 2)):
+            for streams in rig.pick((1, 8), (1, 4)):
                 seen = rig.probe("crowd", clients, streams, ms, **environment)
                 slower = seen["step_us"]["p50"] / alone["step_us"]["p50"]
                 worst = max(worst, slower)
                 yield shown("gpu_crowd_beside", f"{way}_{clients}x{streams}", slower, "of a step alone",
                             null_kernels=seen["null_per_s"] / alone["null_per_s"], step_us=seen["step_us"])
-        with children.Program([rig.program("gpu_probe"), "loop", 1000], rig.environment(**environment),
-                              rig.work / f"crowd_{way}.log") as neighbour:
-            neighbour.hear(30)
+        with contextlib.ExitStack() as stack:
+            for _ in range(_THAT_COMPUTE):
+                stack.enter_context(children.Program([rig.program("gpu_probe"), "loop", 1000],
+                                                     rig.environment(**environment),
+                                                     rig.work / f"crowd_{way}.log")).hear(30)
             bad = rig.probe("crowd", 0, 1, ms, **environment)["step_us"]["p50"] / alone["step_us"]["p50"]
-        yield figure("gpu_crowd", way, worst, "of a step alone", _crowd_goal(rig), (),
-                     ("beside a process that computes", bad), "20 kernels of 5 us beside clients that stand still")
+        yield figure("gpu_crowd", way, worst, "of a step alone", loosened(CROWD, rig, 3), (),
+                     (f"beside {_THAT_COMPUTE} processes that compute", bad),
+                     "20 kernels of 5 us beside clients that stand still")
 
     yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_crowd", way, CROWD, reason, "of a step alone"))
-
-
-def _crowd_goal(rig):
-    return CROWD if not rig.software else type(CROWD)("<=", 3.0)
 
 
 def joins(rig):

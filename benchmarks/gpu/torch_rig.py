@@ -22,7 +22,12 @@ print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "file"
 
 def versions(rig):
     """Returns what PyTorch says of itself. Raises Cannot where there is none."""
-    return children.answer([rig.python, "-c", _TELL], rig.environment(), 120)
+    try:
+        return children.answer([rig.python, "-c", _TELL], rig.environment(), 120)
+    except Cannot as reason:
+        if "No module named 'torch'" in str(reason):
+            raise Cannot(f"{rig.python} has no PyTorch") from reason
+        raise
 
 
 def describe(rig):

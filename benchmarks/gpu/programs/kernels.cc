@@ -60,13 +60,18 @@ CUstream RealGpu::ChosenStream() const {
 // A driver without its compiler for PTX loads the fatbin alone. A GPU that the fatbin was not made for needs
 // the PTX.
 void RealGpu::LoadKernels() {
-  if (Cuda().cuModuleLoadData(&module_, kText) == CUDA_SUCCESS) {
-    image_ = Image::kText;
-  } else if (FatbinBytes() > 0 && Cuda().cuModuleLoadData(&module_, kFatbin) == CUDA_SUCCESS) {
-    image_ = Image::kFatbin;
-  } else if (refused_ = Cuda().cuModuleLoadData(&module_, kPtx); refused_ == CUDA_SUCCESS) {
-    image_ = Image::kPtx;
-  }
+  const auto load = [&](Image image, const char* name, const void* bytes) {
+    if (image_ != Image::kNone) return;
+    const CUresult result = Cuda().cuModuleLoadData(&module_, bytes);
+    if (result == CUDA_SUCCESS) image_ = image;
+    const char* error = nullptr;
+    Cuda().cuGetErrorName(result, &error);
+    refused_ += std::string(refused_.empty() ? "" : ", ") + name + ": " +
+                (error == nullptr ? "error " + std::to_string(result) : error);
+  };
+  load(Image::kText, "text", kText);
+  if (FatbinBytes() > 0) load(Image::kFatbin, "fatbin", kFatbin);
+  load(Image::kPtx, "PTX", kPtx);
 }
 
 const void* RealGpu::LoadedImage() const {
@@ -84,10 +89,7 @@ std::string RealGpu::Kernels() const {
     case Image::kNone:
       break;
   }
-  const char* name = nullptr;
-  Cuda().cuGetErrorName(refused_, &name);
-  return std::string("none: ") + (name == nullptr ? "error " + std::to_string(refused_) : name) +
-         (FatbinBytes() > 0 ? ", and the fatbin is for other GPUs" : ", and no fatbin was built");
+  return "none: " + refused_ + (FatbinBytes() > 0 ? "" : ", no fatbin was built");
 }
 
 CUfunction RealGpu::Kernel(const char* name) const {
@@ -101,7 +103,7 @@ CUfunction RealGpu::Kernel(const char* name) const {
 }
 
 void RealGpu::Work(CUstream stream, std::uint64_t ns) const {
-  if (computes() && loops_per_ns_ <= 0) {
+  if (has_kernels() && computes() && loops_per_ns_ <= 0) {
     std::fputs("GPU_LOOPS_PER_US: not set: want what 'gpu_probe info' says\n", stderr);
     std::exit(2);
   }

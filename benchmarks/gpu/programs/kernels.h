@@ -60,7 +60,7 @@ class RealGpu {
   CUstream stream_ = nullptr;
   CUmodule module_ = nullptr;
   Image image_ = Image::kNone;
-  CUresult refused_ = CUDA_SUCCESS;  // of the last image, where none was loaded
+  std::string refused_;  // what the driver said of each image that it was given
   mutable std::map<std::string, CUfunction> functions_;
   unsigned blocks_ = 1;
   double loops_per_ns_ = 0;

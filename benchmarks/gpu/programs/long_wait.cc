@@ -10,6 +10,8 @@
 namespace crossover::bench {
 namespace {
 
+constexpr std::int64_t kPatienceMs = 5000;  // for a stream that does not wait
+
 const char* NameOf(CUresult result) {
   const char* name = nullptr;
   Cuda().cuGetErrorName(result, &name);
@@ -29,10 +31,10 @@ int LongWait(Arguments arguments) {
   gpu.Synchronize(gpu.stream());
   if (ms == 0) base::StoreWord(word, 1);
   CUstreamBatchMemOpParams ops[2] = {WaitOp(page, 1), WriteOp(page + 64, 1)};
-  const std::int64_t began = base::MonotonicNs();
+  const std::int64_t began = base::MonotonicNs(), longest_ms = ms == 0 ? kPatienceMs : ms;
   Enqueue(gpu.stream(), ops, 2);
   CUresult during = CUDA_ERROR_NOT_READY;
-  while (base::MonotonicNs() < began + ms * base::kNsPerMs && during == CUDA_ERROR_NOT_READY) {
+  while (base::MonotonicNs() < began + longest_ms * base::kNsPerMs && during == CUDA_ERROR_NOT_READY) {
     SleepNs(10 * base::kNsPerMs);
     during = Cuda().cuStreamQuery(gpu.stream());
   }

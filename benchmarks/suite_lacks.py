@@ -1,0 +1,358 @@
+"""Plays the suite for real GPUs (benchmarks/gpu/run) on machines that lack something. A Stage is a build directory of
+links, in which the program or the library that stands for the lack is another one. Each lack says which lines the table
+must have all the same, and which must say why they have no value.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchmarks import kept
+from benchmarks.processes import Failed
+
+TOP = Path(__file__).resolve().parent.parent
+_FOLDERS = ("bin", "lib", "simgpu/lib")
+_PROGRAMS = ("crossover-arbiter", "gpu_handover", "gpu_job", "gpu_probe", "nccl_peer", "nvidia-cuda-mps-control",
+             "trainer")
+_CONTROL = "nvidia-cuda-mps-control"
+_LACKING_DRIVER = "tests/process/benchmarks/lacking/libcuda.so.1"
+_NOBODY = 65534
+_LIMIT_S = 240
+_CONTEXTS = 4
+
+
+class Stage:
+    """Holds a machine for one run, as a context: a build directory, and what the caller's environment has. `user` runs
+    the suite. `around` is the command under which it runs."""
+
+    def __init__(self, build):
+        self.real, self.environment, self.arguments, self.user, self.around = Path(build), {}, [], None, []
+
+    def __enter__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="gpu-suite-")
+        self.top = Path(self._folder.name)
+        self.top.chmod(0o755)
+        self.build, self.out, self.bin = self.top / "build", self.top / "out", self.top / "bin"
+        for folder in _FOLDERS:
+            (self.build / folder).mkdir(parents=True)
+            for file in (self.real / folder).glob("*"):
+                if folder != "bin" or file.name in _PROGRAMS:
+                    (self.build / folder / file.name).symlink_to(file.resolve())
+        for folder in (self.out, self.bin):
+            folder.mkdir()
+            folder.chmod(0o777)
+        return self
+
+    def __exit__(self, *exc):
+        self._folder.cleanup()
+
+    def script(self, path, text):
+        """Puts a shell script at `path`, in place of what was there. Returns its path."""
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def drive_by(self, lack):
+        """Puts the driver that lacks something in the software GPU's place."""
+        driver = self.real / _LACKING_DRIVER
+        if not driver.exists():
+            raise Failed(f"{driver} is not built")
+        libraries = self.build / "simgpu" / "lib"
+        (libraries / "libcuda.so.1").rename(libraries / "libcuda_behind.so")
+        (libraries / "libcuda.so.1").symlink_to(driver)
+        self.environment["GPU_SUITE_LACK"] = lack
+
+    def copy(self):
+        """Puts copies in the place of links, for a user who may not go where they lead."""
+        for folder in _FOLDERS:
+            for file in (self.build / folder).glob("*"):
+                real = file.resolve()
+                if folder == "lib" and file.name != "libcrossover.so":
+                    file.unlink()
+                elif file.is_symlink():
+                    file.unlink()
+                    shutil.copy(real, file)
+                    file.chmod(0o755)
+
+    def _python(self):
+        """Returns an interpreter that the user of this stage may run. Raises Failed where there is none."""
+        if self.user is None:
+            return sys.executable
+        for python in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
+            with contextlib.suppress(OSError):
+                subprocess.run([python, "-c", ""], user=self.user, group=self.user, extra_groups=[], cwd="/",
+                               check=True)
+                return python
+        raise Failed(f"no python3 that user {self.user} may run")
+
+    def run(self, tree, parts):
+        """Runs the suite of a tree. Returns (exit code, what it said)."""
+        environment = {name: value for name, value in os.environ.items() if name not in ("ONLY", "OUT")}
+        environment |= {"PATH": f"{self.bin}:{environment['PATH']}", **self.environment}
+        if self.user is not None:
+            environment["HOME"] = str(self.out)
+        command = [*self.around, self._python(), "-B", str(tree / "benchmarks" / "gpu" / "run"), "--software", "--quick",
+                   "--build", str(self.build), "--out", str(self.out), "--only", ",".join(parts), *self.arguments]
+        try:
+            done = subprocess.run(command, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=_LIMIT_S, check=False, user=self.user, group=self.user,
+                                  extra_groups=None if self.user is None else [])
+        except subprocess.TimeoutExpired as late:
+            return None, str(late.stdout)
+        return done.returncode, done.stdout
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Describes what a machine lacks. `arrange(stage)` takes it from a stage. `measured` lists (figure, start of the
+    case) of lines that must have a value; `says` lists (figure, start of the case, pattern) of lines that must have none
+    and give a reason like the pattern. `also(stage)` returns what else is wrong."""
+
+    name: str
+    what: str
+    parts: tuple
+    arrange: object
+    measured: tuple = ()
+    says: tuple = ()
+    also: object = lambda stage: []
+    builds: bool = False
+    newer: tuple = ()  # those of `parts` that an older suite does not have, with their figures
+
+    def for_older(self):
+        """Returns the same for a suite without the newer parts."""
+        def kept_of(lines):
+            return tuple(line for line in lines if line[0] not in self.newer)
+        return replace(self, parts=tuple(part for part in self.parts if part not in self.newer),
+                       measured=kept_of(self.measured), says=kept_of(self.says))
+
+
+@dataclass
+class Outcome:
+    faults: list
+    said: str = ""
+    entries: list = field(default_factory=list)
+
+    @property
+    def whole(self):
+        return not self.faults
+
+
+def play(lack, build, tree=TOP, newer=True):
+    """Runs the suite of `tree` on a machine with this lack. `newer`: it has this tree's parts and knows --limit. Returns
+    an Outcome."""
+    if not newer:
+        lack = lack.for_older()
+    with Stage(build) as stage:
+        lack.arrange(stage)
+        stage.arguments += [] if lack.builds else ["--no-build"]
+        if not newer and "--limit" in stage.arguments:
+            place = stage.arguments.index("--limit")
+            del stage.arguments[place:place + 2]
+        if stage.user is not None:
+            tree = _copy_of(tree, stage.top / "tree")
+        code, said = stage.run(tree, lack.parts)
+        table = _text(stage.out / "table.txt")
+        lines = _text(stage.out / "gpu.jsonl").splitlines()
+        found = kept.newest(lines)
+        return Outcome(faults_of(lack, code, said, table, found) + lack.also(stage), said, found)
+
+
+def faults_of(lack, code, said, table, entries):
+    """Returns in words what a table lacks to be whole. Pure."""
+    faults = [] if code in (0, 1) else [f"the run ended with {code}"]
+    if "Traceback (most recent call last)" in re.sub(r"ended with 1: Traceback.*", "", said):
+        faults.append("the suite met a fault of its own")
+    faults += [f"{part}: the table does not say what became of it" for part in lack.parts
+               if not re.search(rf"^{part}: ", table, re.M)]
+    for figure, case in lack.measured:
+        if not any(line["value"] is not None for line in _lines(entries, figure, case)):
+            faults.append(f"{figure} {case}: expected a value, got none")
+    for figure, case, pattern in lack.says:
+        reasons = [_reason(line) for line in _lines(entries, figure, case) if line["value"] is None]
+        if not any(re.search(pattern, reason) for reason in reasons):
+            faults.append(f"{figure} {case}: expected a line with the reason '{pattern}', got {reasons or 'no line'}")
+    return faults
+
+
+def _lines(entries, figure, case):
+    return [entry for entry in entries if entry["figure"] == figure and entry["case"].startswith(case)]
+
+
+def _reason(entry):
+    remarks = entry.get("remarks", {})
+    return " ".join(str(remarks.get(key, "")) for key in ("reason", "refused", "condition"))
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _copy_of(tree, target):
+    """Copies what the suite needs to a place that every user may read."""
+    for name in ("benchmarks", "examples/data"):
+        shutil.copytree(tree / name, target / name, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755)
+    return target
+
+
+@contextlib.contextmanager
+def tree_of(revision):
+    """Yields a directory with the suite of an older revision. Raises Failed where the history does not have it."""
+    with tempfile.TemporaryDirectory(prefix="gpu-suite-") as folder:
+        git = subprocess.run(["git", "-C", str(TOP), "archive", revision, "benchmarks", "examples/data"],
+                             capture_output=True, check=False)
+        if git.returncode != 0:
+            raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
+        subprocess.run(["tar", "-x", "-C", folder], input=git.stdout, check=True)
+        yield Path(folder)
+
+
+def _no_mps_programs(stage):
+    (stage.build / "bin" / _CONTROL).unlink()
+
+
+def _no_jit(stage):
+    stage.drive_by("jit")
+
+
+def _server_cannot_start(stage):
+    """Puts a control daemon there whose servers cannot start: it is told so before its socket is where clients look."""
+    real = stage.real / "bin" / _CONTROL
+    stage.script(stage.build / "bin" / _CONTROL, f"""
+[ "$1" = -f ] || exec {real} "$@"
+hidden="$CUDA_MPS_PIPE_DIRECTORY/hidden"
+mkdir "$hidden"
+CUDA_MPS_PIPE_DIRECTORY="$hidden" {real} "$@" &
+daemon=$!
+trap 'kill $daemon' TERM
+until [ -S "$hidden/control" ]; do sleep 0.01; done
+echo simgpu_servers fail | CUDA_MPS_PIPE_DIRECTORY="$hidden" {real}
+ln -s hidden/control "$CUDA_MPS_PIPE_DIRECTORY/control"
+wait $daemon""")
+
+
+def _multi_user_refused(stage):
+    """Puts a control daemon there that prints its help for what it does not know, as the driver 555's does for -M."""
+    real = stage.real / "bin" / _CONTROL
+    stage.script(stage.build / "bin" / _CONTROL, f"""
+for option in "$@"; do
+  case $option in
+  -f | -d) ;;
+  *) echo "usage: nvidia-cuda-mps-control [-d|-f]" && exit 1 ;;
+  esac
+done
+exec {real} "$@\"""")
+
+
+def _private_home(stage):
+    stage.top.chmod(0o700)
+
+
+def _little_memory(stage):
+    places = stage.top / "contexts"
+    places.mkdir()
+    for number in range(_CONTEXTS):
+        (places / str(number)).touch()
+    stage.drive_by("memory")
+    stage.environment["GPU_SUITE_CONTEXTS"] = str(places)
+
+
+def _daemon_runs(stage):
+    """Starts a control daemon at the place where programs find it, in a mount namespace. It notes at last which servers
+    it has started for clients."""
+    real, default = stage.real / "bin" / _CONTROL, Path("/tmp/nvidia-mps")
+    default.mkdir(exist_ok=True)
+    script = stage.script(stage.bin / "beside-a-daemon", f"""
+mount --make-rprivate / && mount -t tmpfs tmpfs {default} && {real} -d || exit 3
+"$@"
+code=$?
+echo get_server_list | {real} >{stage.out}/servers
+echo quit | {real}
+exit $code""")
+    stage.around = ["unshare", "--mount", str(script)]
+    stage.environment["CUDA_MPS_PIPE_DIRECTORY"] = str(default)
+
+
+def _met_the_daemon(stage):
+    servers, table = _text(stage.out / "servers").split(), _text(stage.out / "table.txt")
+    return [f"programs met the machine's own daemon: servers {servers}"] * bool(servers) + [
+        "the table does not name the daemon"] * ("a control daemon runs already" not in table)
+
+
+def _no_toolkit(stage):
+    stage.script(stage.bin / "cmake", 'echo "CMake Error: cuda.h not found: set CUDA_HOME" && exit 1')
+    stage.environment["PATH"] = f"{stage.bin}:/usr/bin:/bin:/usr/sbin:/sbin"
+
+
+def _no_pytorch(stage):
+    stage.arguments += ["--python", str(stage.script(stage.bin / "bare-python", f'exec {sys.executable} -I -S "$@"'))]
+
+
+def _no_nccl(stage):
+    """Puts a PyTorch there that says what a real one says of itself, and has no NCCL."""
+    package = stage.top / "packages" / "torch"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import types\n__version__ = '2.11.0'\nversion = types.SimpleNamespace(cuda='13.0')\n"
+        "cuda = types.SimpleNamespace(is_available=lambda: True)\n", encoding="utf-8")
+    (package / "distributed.py").touch()
+    stage.arguments += ["--python", str(stage.script(
+        stage.bin / "python-with-torch", f'PYTHONPATH={package.parent} exec {sys.executable} -B "$@"'))]
+
+
+def _not_root(stage):
+    stage.copy()
+    stage.user = _NOBODY if os.getuid() == 0 else None
+
+
+def _reaches_its_limit(stage):
+    real = stage.real / "bin" / "gpu_probe"
+    stage.script(stage.build / "bin" / "gpu_probe", f'[ "$1" != queues ] || exec sleep 1000\nexec {real} "$@"')
+    stage.arguments += ["--limit", "8"]
+
+
+_JOB = (("gpu_guard", "native_0.6"), ("gpu_gain_over_best_baseline", "native_0.6"))
+LACKS = (
+    Lack("no_mps_programs", "nvidia-cuda-mps-control is nowhere", ("words", "jobs"), _no_mps_programs,
+         (("gpu_word_hop_us", "timeslice"), *_JOB),
+         (("gpu_word_hop_us", "mps", "no nvidia-cuda-mps-control"), ("gpu_eta", "native", "no nvidia-cuda-mps-control"))),
+    Lack("no_jit_compiler", "the driver compiles no PTX", ("words", "lookups", "kills"), _no_jit,
+         (("gpu_lookup_identity", "driver"),),
+         (("gpu_word_hop_us", "timeslice", "loads no kernels: .*PTX: "), ("gpu_kills", "", "cannot load the kernels"))),
+    Lack("mps_server_cannot_start", "a control daemon of MPS whose server cannot start", ("words", "jobs"),
+         _server_cannot_start, (("gpu_word_hop_us", "timeslice"), *_JOB),
+         (("gpu_word_hop_us", "mps", "serves no client.*MPS_CONNECTION_FAILED"),
+          ("gpu_eta", "native", "serves no client"))),
+    Lack("multi_user_refused", "a control daemon that refuses every option for several users", ("users", "words"),
+         _multi_user_refused, (("gpu_word_hop_us", "mps"),),
+         (("gpu_second_user_s", "one_user", "no end after"), ("gpu_second_user_s", "multi_user", "usage:"))),
+    Lack("private_home", "a checkout in a folder of mode 0700", ("users", "words"), _private_home,
+         (("gpu_second_user_s", "multi_user"), ("gpu_word_hop_us", "mps"))),
+    Lack("little_memory", "GPU memory for four processes", ("jobs", "words"), _little_memory,
+         (*_JOB, ("gpu_eta", "native_0.6"), ("gpu_word_hop_us", "mps"))),
+    Lack("daemon_runs_already", "a control daemon of MPS that runs already", ("words",), _daemon_runs,
+         (("gpu_word_hop_us", "timeslice"), ("gpu_word_hop_us", "mps")), (), _met_the_daemon),
+    Lack("no_nvcc", "no CUDA toolkit, neither nvcc nor headers", ("words", "lookups"), _no_toolkit, (),
+         (("gpu_word_hop_us", "", "the build failed: .*cuda.h not found"),
+          ("gpu_lookup_identity", "", "the build failed: .*cuda.h not found")), builds=True),
+    Lack("no_pytorch", "an interpreter without PyTorch", ("torch_models", "torch_features", "lookups"), _no_pytorch,
+         (("gpu_lookup_identity", "driver"),),
+         (("gpu_eta", "", "has no PyTorch"), ("gpu_features_identical", "", "has no PyTorch"))),
+    Lack("no_nccl", "a PyTorch that has no NCCL beside it", ("real_nccl", "lookups"), _no_nccl,
+         (("gpu_lookup_identity", "driver"),), (("gpu_real_nccl", "", "no libnccl.so.2"),)),
+    Lack("not_root", "a user who is not root", ("users", "mps_sights", "handover", "words"), _not_root,
+         (("gpu_word_hop_us", "mps"), ("gpu_handover_us", "mps"), ("gpu_handover_us_beside", "mps_host_same")),
+         (("gpu_second_user_s", "", "needs root"),
+          ("gpu_mps_sights", "", "no client in a mount namespace"),
+          ("gpu_handover_us_beside", "mps_host_apart", "unshare")), newer=("mps_sights", "gpu_mps_sights")),
+    Lack("time_limit", "a part that does not end", ("queues", "lookups"), _reaches_its_limit,
+         (("gpu_lookup_identity", "driver"),), (("gpu_streams_held_up", "", "no end after"),)),
+)
