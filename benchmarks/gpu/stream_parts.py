@@ -94,13 +94,16 @@ def _litmus(rig, rounds, seconds, order, environment):
 def crowd(rig):
     """Measures item (p): small kernels beside 1 to 14 clients whose streams wait for a word."""
     def lines_of(way, environment):
-        ms, worst = rig.pick(400, 100), 0.0
-        alone = min((rig.probe("crowd", 0, 1, ms, **environment) for _ in range(3)),
-                    key=lambda seen: seen["step_us"]["p50"])
+        def beside(clients, streams):  # on the software GPU the threads of other processes disturb a short run
+            runs = [rig.probe("crowd", clients, streams, rig.pick(400, 100), **environment)
+                    for _ in range(3 if rig.software else 1)]
+            return min(runs, key=lambda seen: seen["step_mean_us"])
+
+        alone, worst = beside(0, 1), 0.0
         for clients in rig.pick((1, 3, 7, 14), (1, 2)):
             for streams in rig.pick((1, 8), (1, 4)):
-                seen = rig.probe("crowd", clients, streams, ms, **environment)
-                slower = seen["step_us"]["p50"] / alone["step_us"]["p50"]
+                seen = beside(clients, streams)
+                slower = seen["step_mean_us"] / alone["step_mean_us"]
                 worst = max(worst, slower)
                 yield shown("gpu_crowd_beside", f"{way}_{clients}x{streams}", slower, "of a step alone",
                             null_kernels=seen["null_per_s"] / alone["null_per_s"], step_us=seen["step_us"])
@@ -109,8 +112,8 @@ def crowd(rig):
                 stack.enter_context(children.Program([rig.program("gpu_probe"), "loop", 1000],
                                                      rig.environment(**environment),
                                                      rig.work / f"crowd_{way}.log")).hear(30)
-            bad = rig.probe("crowd", 0, 1, ms, **environment)["step_us"]["p50"] / alone["step_us"]["p50"]
-        yield figure("gpu_crowd", way, worst, "of a step alone", loosened(CROWD, rig, 3), (),
+            bad = beside(0, 1)["step_mean_us"] / alone["step_mean_us"]
+        yield figure("gpu_crowd", way, worst, "of a step alone", loosened(CROWD, rig, 2), (),
                      (f"beside {_THAT_COMPUTE} processes that compute", bad),
                      "20 kernels of 5 us beside clients that stand still")
 

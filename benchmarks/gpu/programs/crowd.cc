@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "benchmarks/driver/numbers.h"
 #include "benchmarks/gpu/programs/kernels.h"
@@ -53,15 +54,18 @@ void Measure(std::int64_t clients, std::int64_t streams, std::int64_t ms) {
   }
   const double per_s = static_cast<double>(launched) * 1e9 / static_cast<double>(base::MonotonicNs() - began);
   std::vector<std::int64_t> steps;
+  const std::int64_t steps_began = base::MonotonicNs();
   end = base::MonotonicNs() + ms * base::kNsPerMs;
   while (base::MonotonicNs() < end) {
     const std::int64_t before = base::MonotonicNs();
     step();
     steps.push_back(base::MonotonicNs() - before);
   }
-  std::printf(R"({"clients": %lld, "streams": %lld, "null_per_s": %.1f, "step_us": %s})"
+  const double mean_us =
+      static_cast<double>(base::MonotonicNs() - steps_began) / 1e3 / static_cast<double>(steps.size());
+  std::printf(R"({"clients": %lld, "streams": %lld, "null_per_s": %.1f, "step_mean_us": %.3f, "step_us": %s})"
               "\n",
-              static_cast<long long>(clients), static_cast<long long>(streams), per_s,
+              static_cast<long long>(clients), static_cast<long long>(streams), per_s, mean_us,
               SummaryUs(steps).c_str());
 }
 

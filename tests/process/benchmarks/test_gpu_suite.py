@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
+from benchmarks import suite_lacks
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Mps
 
@@ -77,12 +79,11 @@ class RigWithoutServer:
     software = True
 
     def __init__(self, folder):
-        self._control = folder / "control-daemon"
-        self._control.write_text(_CONTROL_DAEMON, encoding="utf-8")
-        self._control.chmod(0o755)
-
-    def program(self, _name):
-        return self._control
+        self.build = folder
+        (folder / "bin").mkdir()
+        control = folder / "bin" / "nvidia-cuda-mps-control"
+        control.write_text(_CONTROL_DAEMON, encoding="utf-8")
+        control.chmod(0o755)
 
     def environment(self, **more):
         return os.environ | {name: str(value) for name, value in more.items()}
@@ -104,10 +105,17 @@ class MpsOfARig(unittest.TestCase):
 class Driver(Suite):
 
     def test_probes(self):
-        parts = ("words", "blocked", "lookups", "queues", "budget", "users")
+        parts = ("words", "blocked", "lookups", "queues", "budget", "users", "mps_sights")
         code, said, lines = self.measure(*parts)
         self.assert_ok(lines, said, "gpu_lookup_identity", "gpu_streams_held_up", "gpu_budget", "gpu_beside_blocked",
-                       "gpu_word_hop_us")
+                       "gpu_word_hop_us", "gpu_mps_sights")
+        for way in ("timeslice", "mps"):
+            self.assertIn(("gpu_word_hop_us", f"{way}_legacy"), lines, said)
+            self.assertIn(("gpu_beside_blocked", f"{way}_copy"), lines, said)
+        self.assertNotEqual(lines["gpu_word_hop_us", "timeslice"]["goal"], lines["gpu_word_hop_us", "mps"]["goal"])
+        for case in ("private_shm", "read_only_pipes", "both"):
+            entry = lines["gpu_mps_sights", case]
+            self.assertEqual((entry["value"], entry["remarks"]["without_pipes"]), (1, 0), said)
         self.assertEqual(lines["gpu_lookup_identity", "driver"]["control"], 0)
         self.assertEqual(lines["gpu_budget", "library"]["control"], 0)
         self.assertEqual(lines["gpu_streams_held_up_beside", "connections_1"]["value"], 24)
@@ -124,10 +132,125 @@ class Driver(Suite):
         self.assertIsNone(refused["value"])
         self.assertIn("cuIpcOpenMemHandle", refused["remarks"]["refused"])
 
-    def test_kills_in_a_kernel(self):
-        code, said, lines = self.measure("kernel_kills")
-        self.assert_ok(lines, said, "gpu_kernel_kills")
+    def test_kills_in_a_kernel_and_at_a_gate(self):
+        code, said, lines = self.measure("kernel_kills", "gate_kills")
+        self.assert_ok(lines, said, "gpu_kernel_kills", "gpu_gate_kills")
+        for case in ("timeslice_gate_sigkill", "mps_gate_terminate", "mps_release_sigkill", "mps_release_terminate"):
+            self.assertEqual(lines["gpu_gate_kills", case]["control"], 1, said)
         self.assertEqual(code, 0, said)
+
+
+class Streams(Suite):
+
+    def test_releases_waits_and_order(self):
+        code, said, lines = self.measure("releases", "long_waits", "litmus", "joins")
+        self.assert_ok(lines, said, "gpu_releases_held", "gpu_long_wait", "gpu_litmus")
+        for way in ("timeslice", "mps"):  # the probe sees releases that wait for other streams, where they do
+            beside = lines["gpu_releases_held_beside", f"{way}_connections_1_4_streams"]
+            self.assertEqual((beside["value"], beside["unit"]), (20, "pairs of 20"), said)
+            self.assertGreater(lines["gpu_join_step_ms", way]["value"], 0)
+        self.assertGreater(lines["gpu_litmus", "barrier"]["control"], 0)
+        self.assertEqual(code, 0, said)
+
+    def test_small_kernels_beside_a_crowd(self):
+        _, said, lines = self.measure("crowd")
+        for way in ("timeslice", "mps"):
+            entry = lines["gpu_crowd", way]
+            self.assertLess(entry["value"], entry["control"], said)
+
+    def test_first_kernels_and_exits(self):
+        _, said, lines = self.measure("smoke", "exits")
+        self.assert_ok(lines, said, "gpu_exits")
+        entry = lines["gpu_smoke", "cukernel"]
+        self.assertEqual((entry["value"], entry["control"], entry["remarks"]["said"]["name"]), (1, 0, "null"), said)
+
+    def test_the_first_ten_minutes(self):
+        _, said, lines = self.measure("first")
+        order = re.findall(r"^(\w+) \.\.\.$", said, re.M)
+        self.assertEqual(order, ["smoke", "words", "blocked", "releases", "long_waits", "mps_sights", "litmus", "jobs"])
+        self.assertEqual({line["command"].rpartition("--only ")[2] for line in lines.values()}, {"first"}, said)
+        self.assertIn("Releases wait for compute alone", said)
+        self.assertIsNotNone(lines["gpu_guard", "native_0.6"]["value"], said)
+
+    def test_an_answer_spares_the_questions_that_rest_on_it(self):
+        with suite_lacks.Stage(BUILD) as stage:
+            probe = BUILD / "bin" / "gpu_probe"
+            stage.script(stage.build / "bin" / "gpu_probe", f"""
+case $1 in
+words | joins) echo "cuStreamBatchMemOp: CUDA_ERROR_NOT_SUPPORTED" >&2 && exit 1 ;;
+esac
+exec {probe} "$@\"""")
+            stage.script(stage.build / "bin" / "gpu_job", "exit 1")
+            stage.arguments.append("--no-build")
+            _, said = stage.run(TOP, ("first",))
+            entries = [json.loads(line) for line in (stage.out / "gpu.jsonl").read_text(encoding="utf-8").splitlines()]
+        for part, figure in (("blocked", "gpu_beside_blocked"), ("releases", "gpu_releases_held"),
+                             ("long_waits", "gpu_long_wait"), ("litmus", "gpu_litmus")):
+            (entry,) = [entry for entry in entries if entry["figure"] == figure]
+            self.assertEqual(entry["case"], f"not_measured_by_{part}", said)
+            self.assertIn("not asked: streams cannot wait for words", entry["remarks"]["reason"])
+        self.assertIn("Gates must be on the host", said)
+
+
+class Lacks(unittest.TestCase):
+    """Runs the suite on machines that lack something. Each test is one of suite_lacks.LACKS."""
+
+    def play(self, lack):
+        if lack.name == "daemon_runs_already" and os.getuid() != 0:
+            self.skipTest("needs root, for a daemon at the default place in a mount namespace")
+        outcome = suite_lacks.play(lack, BUILD)
+        self.assertEqual(outcome.faults, [], outcome.said)
+
+
+for _lack in suite_lacks.LACKS:
+    setattr(Lacks, f"test_{_lack.name}", lambda self, lack=_lack: self.play(lack))
+
+
+class KernelImages(unittest.TestCase):
+    """Runs what the preset gpu does to make a fatbin, with another nvcc."""
+
+    def fatbin(self, nvcc, architectures="90"):
+        with tempfile.TemporaryDirectory() as folder:
+            if nvcc is not None:
+                (Path(folder) / "nvcc").write_text(f"#!/bin/sh\n{nvcc}\n", encoding="utf-8")
+                (Path(folder) / "nvcc").chmod(0o755)
+            script = Path(folder) / "script.cmake"
+            script.write_text(f"""
+set(CMAKE_CURRENT_BINARY_DIR {folder})
+set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
+include({TOP}/benchmarks/gpu/programs/kernels_fatbin.cmake)
+crossover_gpu_fatbin(OUTPUT fatbin PTX {TOP}/benchmarks/gpu/programs/kernels.ptx)
+message(STATUS "made: '${{fatbin}}'")
+""", encoding="utf-8")
+            search = f"{folder}:/nonexistent"
+            done = subprocess.run([_which("cmake"), f"-DCROSSOVER_GPU_ARCHITECTURES={architectures}", "-P", script], env={"PATH": search, "CUDA_HOME": "", "CUDA_PATH": ""},
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return re.search(r"made: '(.*)'", done.stdout)[1], done.stdout
+
+    def test_without_nvcc_the_kernels_are_ptx(self):
+        fatbin, said = self.fatbin(None)
+        self.assertEqual(fatbin, "")
+        self.assertIn("no nvcc: the kernels are PTX alone", said)
+
+    def test_an_nvcc_that_refuses_leaves_ptx(self):
+        fatbin, said = self.fatbin("echo Unsupported gpu architecture >&2; exit 1")
+        self.assertEqual(fatbin, "")
+        self.assertIn("Unsupported gpu architecture: the kernels are PTX alone", said)
+
+    def test_an_nvcc_that_works_makes_a_fatbin(self):
+        fatbin, said = self.fatbin('while [ "$1" != -o ]; do shift; done; echo fatbin >"$2"')
+        self.assertTrue(fatbin.endswith("kernels.fatbin"), said)
+
+    def test_no_architecture_asks_for_no_fatbin(self):
+        self.assertEqual(self.fatbin("exit 1", "")[0], "")
+
+
+def _which(program):
+    found = shutil.which(program)
+    if found is None:
+        raise unittest.SkipTest(f"no {program}")
+    return found
 
 
 class Jobs(Suite):
@@ -162,9 +285,10 @@ class Stopping(Suite):
     def test_what_cannot_run_says_why(self):
         code, said, lines = self.measure("torch_models", "real_nccl")
         self.assertEqual(code, 1)
-        self.assertRegex(said, r"torch_models: not run: PyTorch computes on real GPUs alone")
-        self.assertRegex(said, r"real_nccl: not run: needs NVIDIA's NCCL")
-        self.assertEqual(lines, {})
+        why = "(PyTorch computes on real GPUs alone|.* has no PyTorch|needs NVIDIA's NCCL|no libnccl.so.2)"
+        for part, figure in (("torch_models", "gpu_eta"), ("real_nccl", "gpu_real_nccl")):
+            self.assertRegex(said, f"(?m)^{part}: not run: {why}")
+            self.assertRegex(lines[figure, f"not_measured_by_{part}"]["remarks"]["reason"], why)
 
     def test_results_add_up(self):
         self.measure("lookups")
@@ -188,7 +312,7 @@ class Stopping(Suite):
         with self.start("nonsense") as process:
             said = process.communicate(timeout=60)[0]
         self.assertEqual(process.returncode, 2)
-        self.assertTrue(re.search("--only nonsense: no such part; there are words,", said), said)
+        self.assertTrue(re.search("--only nonsense: no such part; there are first, words,", said), said)
 
 
 if __name__ == "__main__":
