@@ -40,6 +40,8 @@ class Rig:
     python: str = "python3"
     say: object = print
     facts: dict = field(default_factory=dict)  # the answer of gpu_probe info
+    simgpu_machine: str = ""  # options that every program of the software GPU gets
+    simgpu_fault: str = ""
 
     @property
     def where(self):
@@ -112,7 +114,11 @@ class Rig:
             base["GPU_LOOPS_PER_US"] = str(self.facts["loops_per_us"])
         if self.software:
             base |= {"SIMGPU_MACHINE": "1x1", "SIMGPU_STATE": str(self.work / "machine")}
-        return base | {name: str(value) for name, value in more.items()}
+        whole = base | {name: str(value) for name, value in more.items()}
+        for name, option in (("SIMGPU_MACHINE", self.simgpu_machine), ("SIMGPU_FAULT", self.simgpu_fault)):
+            if self.software and option:
+                whole[name] = ",".join(filter(None, (whole.get(name), option)))
+        return whole
 
     def with_library(self, socket, gang, size=1):
         """Returns the variables that load the library into a program."""

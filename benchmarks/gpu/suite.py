@@ -50,6 +50,9 @@ def _parse(arguments):
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds that a part may take at most")
     parser.add_argument("--software", action="store_true", help="the software GPU in the driver's place: to prove the "
                         "suite, not to measure")
+    parser.add_argument("--simgpu-machine", default="", help="more options of the software GPU's machine, KEY=VALUE,...: "
+                        "to see that the probes notice")
+    parser.add_argument("--simgpu-fault", default="", help="faults of the software GPU in every program, likewise")
     parser.add_argument("--quick", action="store_true", help="short runs that say nothing but that all works")
     options = parser.parse_args(arguments)
     options.parts = [name for name in options.only.split(",") if name]
@@ -58,6 +61,8 @@ def _parse(arguments):
             parser.error(f"--only {name}: no such part; there are {', '.join(known)}")
     if not options.limit > 0:
         parser.error(f"--limit {options.limit:g}: expected seconds above 0")
+    if (options.simgpu_machine or options.simgpu_fault) and not options.software:
+        parser.error("--simgpu-machine, --simgpu-fault: expected --software beside them: they are of the software GPU")
     options.build = options.build.resolve()
     options.out = (options.out or options.build / "results").resolve()
     return options
@@ -88,13 +93,16 @@ class Run:
         self.began, self.options = time.monotonic(), options
         options.out.mkdir(parents=True, exist_ok=True)
         flags = [f"--{name}" for name in ("software", "quick") if getattr(options, name)]
+        flags += [f"--{name}={value}" for name, value in (("simgpu-machine", options.simgpu_machine),
+                                                         ("simgpu-fault", options.simgpu_fault)) if value]
         self.table, self.outcomes, self.meanings = Table(options.out, flags, _say), {}, []
         self.machine = {} if options.no_build else {"build": _build(options)}
         # The software GPU's state wants a tmpfs. A real GPU has none, and what it has must not be hidden with /dev/shm.
         tmpfs = "/dev/shm" if options.software and os.access("/dev/shm", os.W_OK) else None
         work, disk = (Path(tempfile.mkdtemp(prefix="crossover-gpu-", dir=place)) for place in (tmpfs, None))
         work.chmod(0o755)
-        self.rig = Rig(options.build, work, disk, options.software, options.quick, options.python, _say)
+        self.rig = Rig(options.build, work, disk, options.software, options.quick, options.python, _say, {},
+                       options.simgpu_machine, options.simgpu_fault)
         self.machine |= _look_round(self.rig)
         for name, words in self.machine.items():
             _say(f"{name}: {words}")

@@ -24,16 +24,16 @@ class Suite(unittest.TestCase):
     def setUp(self):
         self.out = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="gpu-suite-")))
 
-    def start(self, *parts):
+    def start(self, *parts, options=()):
         environment = {name: value for name, value in os.environ.items() if name not in ("ONLY", "OUT")}
         environment["GPU_SUITE_TEST"] = str(self.out)  # marks its processes
-        command = [RUN, "--software", "--quick", "--no-build", "--build", BUILD, "--out", self.out]
+        command = [RUN, "--software", "--quick", "--no-build", "--build", BUILD, "--out", self.out, *options]
         return subprocess.Popen([*command, "--only", ",".join(parts)], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
-    def measure(self, *parts):
+    def measure(self, *parts, options=()):
         """Runs these parts. Returns (exit code, output, {(figure, case): line})."""
-        with self.start(*parts) as process:
+        with self.start(*parts, options=options) as process:
             said = process.communicate(timeout=390)[0]
         return process.returncode, said, self.lines()
 
@@ -151,6 +151,20 @@ class Streams(Suite):
             self.assertGreater(lines["gpu_join_step_ms", way]["value"], 0)
         self.assertGreater(lines["gpu_litmus", "barrier"]["control"], 0)
         self.assertEqual(code, 0, said)
+
+    def test_a_driver_whose_releases_wait_misses_the_goal(self):
+        code, said, lines = self.measure("releases", options=("--simgpu-fault", "queues:1"))
+        for way in ("timeslice", "mps"):
+            entry = lines["gpu_releases_held", f"{way}_default_4_streams"]
+            self.assertEqual((entry["value"], entry["ok"]), (20, False), said)
+            self.assertIn("--simgpu-fault=queues:1", entry["command"])
+        self.assertEqual(code, 1, said)
+
+    def test_a_driver_whose_writes_are_late_misses_the_goal(self):
+        code, said, lines = self.measure("litmus", options=("--simgpu-fault", "delayed_writes_us:50"))
+        self.assertFalse(lines["gpu_litmus", "plain"]["ok"], said)
+        self.assertGreater(lines["gpu_litmus", "plain"]["value"], 0, said)
+        self.assertEqual(code, 1, said)
 
     def test_small_kernels_beside_a_crowd(self):
         _, said, lines = self.measure("crowd")
@@ -307,6 +321,11 @@ class Stopping(Suite):
             rest = process.communicate(timeout=60)[0]
         self.assertEqual(process.returncode, 130, told + rest)
         self.assert_nothing_left()
+
+    def test_options_of_the_software_gpu_want_it(self):
+        done = subprocess.run([RUN, "--simgpu-fault", "queues:1"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--simgpu-machine, --simgpu-fault: expected --software beside them", done.stderr)
 
     def test_unknown_part(self):
         with self.start("nonsense") as process:
