@@ -98,8 +98,9 @@ class Stage:
         environment |= {"PATH": f"{self.bin}:{environment['PATH']}", **self.environment}
         if self.user is not None:
             environment["HOME"] = str(self.out)
-        command = [*self.around, self._python(), "-B", str(tree / "benchmarks" / "gpu" / "run"), "--software", "--quick",
-                   "--build", str(self.build), "--out", str(self.out), "--only", ",".join(parts), *self.arguments]
+        command = [*self.around, self._python(), "-B", str(tree / "benchmarks" / "gpu" / "run"), "--software",
+                   "--quick", "--build", str(self.build), "--out", str(self.out), "--only", ",".join(parts),
+                   *self.arguments]
         try:
             done = subprocess.run(command, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, timeout=_LIMIT_S, check=False, user=self.user, group=self.user,
@@ -112,8 +113,8 @@ class Stage:
 @dataclass(frozen=True)
 class Lack:
     """Describes what a machine lacks. `arrange(stage)` takes it from a stage. `measured` lists (figure, start of the
-    case) of lines that must have a value; `says` lists (figure, start of the case, pattern) of lines that must have none
-    and give a reason like the pattern. `also(stage)` returns what else is wrong."""
+    case) of lines that must have a value. `says` lists (figure, start of the case, pattern) of lines that must have
+    none, and a reason like the pattern. `also(stage)` returns what else is wrong. `builds`: the suite builds first."""
 
     name: str
     what: str
@@ -145,8 +146,8 @@ class Outcome:
 
 
 def play(lack, build, tree=TOP, newer=True):
-    """Runs the suite of `tree` on a machine with this lack. `newer`: it has this tree's parts and knows --limit. Returns
-    an Outcome."""
+    """Runs the suite of `tree` on a machine with this lack. `newer`: it has this tree's parts and knows --limit.
+    Returns an Outcome."""
     if not newer:
         lack = lack.for_older()
     with Stage(build) as stage:
@@ -323,7 +324,8 @@ _JOB = (("gpu_guard", "native_0.6"), ("gpu_gain_over_best_baseline", "native_0.6
 LACKS = (
     Lack("no_mps_programs", "nvidia-cuda-mps-control is nowhere", ("words", "jobs"), _no_mps_programs,
          (("gpu_word_hop_us", "timeslice"), *_JOB),
-         (("gpu_word_hop_us", "mps", "no nvidia-cuda-mps-control"), ("gpu_eta", "native", "no nvidia-cuda-mps-control"))),
+         (("gpu_word_hop_us", "mps", "no nvidia-cuda-mps-control"),
+          ("gpu_eta", "native", "no nvidia-cuda-mps-control"))),
     Lack("no_jit_compiler", "the driver compiles no PTX", ("words", "lookups", "kills"), _no_jit,
          (("gpu_lookup_identity", "driver"),),
          (("gpu_word_hop_us", "timeslice", "loads no kernels: .*PTX: "), ("gpu_kills", "", "cannot load the kernels"))),

@@ -1,6 +1,6 @@
-"""gpu_suite counts the lacks of a machine on which the suite for real GPUs (benchmarks/gpu/run) ends with a whole table.
-It is run on the software GPU, with a stand-in for each lack. A table is whole if all that the machine has is measured,
-and each figure that cannot be has a line that says why.
+"""gpu_suite counts the lacks of a machine with which the suite for real GPUs (benchmarks/gpu/run) ends with a whole
+table. It runs on the software GPU, with a stand-in for each lack. A table is whole if all that the machine has is
+measured, and each figure that cannot be measured has a line that says why.
 
 gpu_suite_lack is whether the table was whole, for each lack.
 
@@ -23,7 +23,8 @@ def measure(context, case):
         for lack in suite_lacks.LACKS:
             found[lack.name] = suite_lacks.play(lack, context.build.top).faults
             older[lack.name] = suite_lacks.play(lack, context.build.top, tree, newer=False).faults
-            context.say(f"    {lack.name}: {found[lack.name] or 'whole'}; revision {_OLD}: {older[lack.name] or 'whole'}")
+            context.say(f"    {lack.name}: {found[lack.name] or 'whole'}")
+            context.say(f"      revision {_OLD}: {older[lack.name] or 'whole'}")
     for lack in suite_lacks.LACKS:
         whole = int(not found[lack.name])
         yield Measured("gpu_suite_lack", f"{case}_{lack.name}", whole, "whole=1", _WHOLE, (whole,), None,

@@ -3,8 +3,8 @@
 from benchmarks import stats
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
-from benchmarks.gpu.figures import (BESIDE_BLOCKED, HANDOVER_P99_US, HANDOVER_US, LOOK_US, NEVER, NONE, WORD_HOP_US, YES,
-                                    Goal, figure, loosened, shown)
+from benchmarks.gpu.figures import (BESIDE_BLOCKED, HANDOVER_P99_US, HANDOVER_US, LOOK_US, NEVER, NONE, WORD_HOP_US,
+                                    YES, Goal, figure, loosened, shown)
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.gpu.ways import each_way, missed
@@ -93,7 +93,8 @@ def handover(rig):
             raise Cannot("no transport worked, or the known-bad one did not")
         best = min(known, key=lambda key: seen[key]["p50"])
         for suffix, quantile, goals, factor in (("", "p50", HANDOVER_US, 4), ("_p99", "p99", HANDOVER_P99_US, 3)):
-            yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", _of_way(goals, rig, way, factor), (),
+            goal = _of_way(goals, rig, way, factor)
+            yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", goal, (),
                          (f"release by a host that looks every {LOOK_US[way]} us whether its stream is done",
                           seen["synchronize", "same"][quantile]), "best transport",
                          transport=" ".join(best), turns=shape[0], hold_us=shape[1])

@@ -8,7 +8,7 @@ from benchmarks.results import Goal, Measured, controlled
 HANDOVER_US = {"mps": Goal("<=", 20.0), "timeslice": Goal("<=", 5000.0)}
 HANDOVER_P99_US = {"mps": Goal("<=", 100.0), "timeslice": Goal("<=", 10_000.0)}
 WORD_HOP_US = {"mps": Goal("<=", 10.0), "timeslice": Goal("<=", 5000.0)}
-# How often the host of the known-bad variants looks.
+# The host of the known-bad variants looks once in this time.
 LOOK_US = {"mps": 200, "timeslice": 20_000}
 BESIDE_BLOCKED = Goal("<=", 1.03)
 CROWD = Goal("<=", 1.10)

@@ -1,6 +1,5 @@
-"""The first ten minutes on a machine: few questions, in an order in which each answer decides what is worth asking next.
-
-Pure but for the parts that it names: what is asked, and what answers mean, are functions of the lines so far.
+"""Holds the questions of the first ten minutes on a machine: few, in an order in which each answer decides what is
+worth asking next. What is asked and what answers mean are pure functions of the lines so far.
 """
 
 from dataclasses import dataclass, replace
@@ -40,8 +39,8 @@ class Answers:
 
 @dataclass(frozen=True)
 class Question:
-    """Names a part of the suite, cut short. `unless(answers)` returns why it is not worth asking, or "". `given(answers)`
-    returns what the part is asked with, as arguments by name."""
+    """Names a part of the suite, cut short. `unless(answers)` returns why it is not worth asking, or "".
+    `given(answers)` returns what the part is asked with, as arguments by name."""
 
     part: object
     unless: object = lambda answers: ""
@@ -94,41 +93,56 @@ QUESTIONS = (
 )
 
 
-def meanings(answers):
-    """Returns what the answers mean for the design, and what to ask next, a sentence each."""
-    found = []
+def _said(figure, value, start):
+    return lambda answers: value in answers.values(figure, start)
 
-    def say(condition, words):
-        if condition:
-            found.append(words)
-    say(answers.missed("gpu_smoke"), "The library ends a program at its first kernels. Mend that first: no other figure "
-        "with the library means anything.")
-    say(answers.none_of("gpu_word_hop_us"), "Streams cannot wait for words here. Gates must be on the host: ask "
-        "ONLY=handover,jobs.")
-    say(answers.missed("gpu_word_hop_us"), "A hop takes too long. Its time is the floor of a hand-over: ask "
-        "ONLY=handover for the best transport.")
-    say(answers.missed("gpu_beside_blocked", "timeslice"), "A blocked stream takes time slices. Without MPS, who waits "
-        "must wait on its host.")
-    say(answers.missed("gpu_beside_blocked", "mps"), "A blocked client slows its neighbours under MPS: ask ONLY=crowd.")
-    say(answers.missed("gpu_releases_held"), "A release waits for the kernels of other streams. Turns must then end after "
-        "collectives, or jobs hang until the watchdog opens their gates: ask ONLY=releases,torch_releases.")
-    say(answers.asked("gpu_releases_held") and not answers.none_of("gpu_releases_held")
-        and not answers.missed("gpu_releases_held"), "Releases wait for compute alone: ask ONLY=torch_releases to know it "
-        "of PyTorch.")
-    say(answers.missed("gpu_long_wait"), "The driver ends a wait of seconds with an error. No gate may stay shut for so "
-        "long.")
-    say(answers.asked("gpu_long_wait") and not answers.none_of("gpu_long_wait") and not answers.missed("gpu_long_wait"),
-        "A wait of three seconds is sound: ask ONLY=long_waits for two minutes.")
-    say(0 in answers.values("gpu_mps_sights", "private_shm"), "A client of MPS needs the daemon's /dev/shm: pods must "
-        "mount it.")
-    say(1 in answers.values("gpu_mps_sights", "private_shm"), "A client of MPS does not need the daemon's /dev/shm: the "
-        "mount can go.")
-    say(0 in answers.values("gpu_mps_sights", "read_only_pipes"), "A client of MPS writes to the pipe directory.")
-    say(answers.missed("gpu_litmus", "plain") and not answers.missed("gpu_litmus", "barrier"), "A write and the wait "
-        "behind it change places without a barrier: the barrier must stay.")
-    say(answers.missed("gpu_litmus", "barrier"), "A write and the wait behind it change places even with a barrier: two "
-        "jobs can hold a turn.")
-    say(answers.none_of("gpu_word_hop_us", "mps"), "Without MPS, half of the questions stay open.")
-    say(answers.missed("gpu_guard"), "Turns are slower than one job after the other: ask ONLY=handover,crowd for the "
-        "reason.")
-    return found
+
+def _misses(figure, start=""):
+    return lambda answers: answers.missed(figure, start)
+
+
+def _meets(figure):
+    """Returns a test of whether a figure was measured and no case of it missed its goal."""
+    return lambda answers: (answers.asked(figure) and not answers.none_of(figure) and not answers.missed(figure))
+
+
+def _nothing(figure, start=""):
+    return lambda answers: answers.none_of(figure, start)
+
+
+# Each has a condition on the answers, and what it means for the design and what to ask next.
+_MEANINGS = (
+    (_misses("gpu_smoke"),
+     "The library ends a program at its first kernels. Mend that first: no other figure with the library means "
+     "anything."),
+    (_nothing("gpu_word_hop_us"),
+     "Streams cannot wait for words here. Gates must be on the host: ask ONLY=handover,jobs."),
+    (_misses("gpu_word_hop_us"),
+     "A hop takes too long. Its time is the floor of a hand-over: ask ONLY=handover for the best transport."),
+    (_misses("gpu_beside_blocked", "timeslice"),
+     "A blocked stream takes time slices. Without MPS, who waits must wait on its host."),
+    (_misses("gpu_beside_blocked", "mps"), "A blocked client slows its neighbours under MPS: ask ONLY=crowd."),
+    (_misses("gpu_releases_held"),
+     "A release waits for the kernels of other streams. Turns must then end after collectives, or jobs stand until the "
+     "watchdog opens their gates: ask ONLY=releases,torch_releases."),
+    (_meets("gpu_releases_held"), "Releases wait for compute alone: ask ONLY=torch_releases to know it of PyTorch."),
+    (_misses("gpu_long_wait"), "The driver ends a wait of seconds with an error. No gate may stay shut for so long."),
+    (_meets("gpu_long_wait"), "A wait of three seconds is sound: ask ONLY=long_waits for two minutes."),
+    (_said("gpu_mps_sights", 0, "private_shm"), "A client of MPS needs the daemon's /dev/shm: pods must mount it."),
+    (_said("gpu_mps_sights", 1, "private_shm"),
+     "A client of MPS does not need the daemon's /dev/shm: the mount can go."),
+    (_said("gpu_mps_sights", 0, "read_only_pipes"),
+     "A client of MPS writes to the pipe directory: it cannot be mounted read-only."),
+    (lambda answers: answers.missed("gpu_litmus", "plain") and not answers.missed("gpu_litmus", "barrier"),
+     "A write and the wait behind it change places without a barrier: the barrier must stay."),
+    (_misses("gpu_litmus", "barrier"),
+     "A write and the wait behind it change places even with a barrier: two jobs can hold a turn."),
+    (_nothing("gpu_word_hop_us", "mps"), "Without MPS, half of the questions stay open."),
+    (_misses("gpu_guard"),
+     "Turns are slower than one job after the other: ask ONLY=handover,crowd for the reason."),
+)
+
+
+def meanings(answers):
+    """Returns what the answers mean for the design, and what to ask next, in sentences."""
+    return [words for holds, words in _MEANINGS if holds(answers)]

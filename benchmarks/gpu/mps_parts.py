@@ -103,7 +103,8 @@ def _kills(rig, name, case, way, victim, end, count):
         yield missed(name, case, NEVER, str(reason), unit)
         return
     yield figure(name, case, ended, unit, NEVER, (), ("the neighbour itself is killed", control),
-                 "the fault domain: a neighbour that ends shares it", stall_ms=stats.summary(stalls) if stalls else None)
+                 "the fault domain: a neighbour that ends shares it",
+                 stall_ms=stats.summary(stalls) if stalls else None)
 
 
 def _kill_beside(rig, way, victim, end, draw, of_neighbour=False):
@@ -144,7 +145,7 @@ def _terminate(rig, environment, client):
     raise Cannot(f"MPS does not name process {client.process.pid} as a client")
 
 
-# What a client of MPS sees of the machine, as commands for a shell in a mount namespace of its own.
+# These commands change what a client of MPS sees of the machine. A shell runs them in a mount namespace of its own.
 _SIGHTS = {
     "unchanged": "true",
     "private_shm": "mount -t tmpfs tmpfs /dev/shm",

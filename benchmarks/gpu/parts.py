@@ -45,7 +45,7 @@ def unmeasured_case(part):
 
 @dataclass
 class Ran:
-    """What has become of a part: its lines, and in words why it ended before its own end, or ""."""
+    """Holds what has become of a part: its lines, and in words why it ended before its own end, or ""."""
 
     lines: list = field(default_factory=list)
     failure: str = ""

@@ -58,8 +58,9 @@ def long_waits(rig, waits_ms=_WAITS_MS):
                 faults = rig.kernel_faults()
                 unfaulted = before is None or faults == before
                 yield figure("gpu_long_wait", f"{way}_{ms / 1000:g}s", int(_is_sound(seen) and unfaulted), "yes=1", YES,
-                             (), ("the word is already there", int(control)), "a stream stands for so long, passes, and "
-                             "its process goes on computing", xids="unknown" if faults is None else faults - before,
+                             (), ("the word is already there", int(control)),
+                             "a stream stands for so long, passes, and its process goes on computing",
+                             xids="unknown" if faults is None else faults - before,
                              **{key: seen[key] for key in ("during", "passed", "after")})
             neighbour.process.stdin.close()
             if neighbour.hear(20)["result"] != "CUDA_SUCCESS":

@@ -50,8 +50,8 @@ def _parse(arguments):
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds that a part may take at most")
     parser.add_argument("--software", action="store_true", help="the software GPU in the driver's place: to prove the "
                         "suite, not to measure")
-    parser.add_argument("--simgpu-machine", default="", help="more options of the software GPU's machine, KEY=VALUE,...: "
-                        "to see that the probes notice")
+    parser.add_argument("--simgpu-machine", default="", help="more options of the software GPU's machine, "
+                        "KEY=VALUE,...: to see that the probes notice")
     parser.add_argument("--simgpu-fault", default="", help="faults of the software GPU in every program, likewise")
     parser.add_argument("--quick", action="store_true", help="short runs that say nothing but that all works")
     options = parser.parse_args(arguments)

@@ -25,8 +25,8 @@ class Table:
         self._path = out / FILE
 
     def add(self, part, name, measured, where):
-        """Adds a line of a part, or replaces the line of this figure and case, and the line which said that the part had
-        measured nothing of the figure. `name` is what --only calls the part."""
+        """Adds a line of a part, or replaces the line of this figure and case. It also replaces the line that
+        says that the part had measured nothing of the figure. `name` is what --only calls the part."""
         command = shlex.join(["benchmarks/gpu/run", *self._flags, "--only", name])
         measured = replace(measured, condition=measured.condition or f"part {part.name}, case {measured.case}")
         entry = results.line(measured, "component" if part.component else "chain", results.where(where), command, "gpu")
@@ -43,8 +43,8 @@ class Table:
         return newest(self._path.read_text(encoding="utf-8").splitlines()) if self._path.exists() else []
 
     def finish(self, machine, outcomes, meanings=()):
-        """Writes the table and prints it. `machine` and `outcomes` are texts by name: what the machine has, and what has
-        become of each part. `meanings` say what the answers mean."""
+        """Writes the table and prints it. `machine` and `outcomes` are texts by name: what the machine has, and what
+        has become of each part. `meanings` say what the answers mean."""
         entries = self.entries()
         text = _columns(entries) + _reasons(entries)
         text += _section("this machine", (f"{name}: {words}" for name, words in machine.items()))

@@ -5,9 +5,9 @@
 
 namespace crossover::bench {
 
-// PTX, as a text that ends with a zero byte.
+// This is PTX, as a text that ends with a zero byte.
 extern "C" const char kPtx[];
-// A fatbin of the same kernels. It is empty where the build had no nvcc.
+// This is a fatbin of the same kernels. It is empty where the build had no nvcc.
 extern "C" const char kFatbin[];
 extern "C" const char kFatbinEnd[];
 

@@ -79,7 +79,8 @@ class JobsOfAWay(unittest.TestCase):
     def seen(self, **changed):
         return Seen(**{"compute": [0.01, 0.01], "link_s": [0.006, 0.006], "alone": [0.016, 0.016],
                        "cycle": {"turns_mps": 0.021, "free_mps": 0.026},
-                       "speed_up": {"turns_mps": 1.5, "free_mps": 1.2}, "disturbed": (0.05, 0.5), "refused": {}} | changed)
+                       "speed_up": {"turns_mps": 1.5, "free_mps": 1.2}, "disturbed": (0.05, 0.5),
+                       "refused": {}} | changed)
 
     def test_a_way_that_fails_leaves_the_others(self):
         lines = self.lines(self.seen(cycle={"turns_timeslicing": 0.03}, speed_up={"turns_timeslicing": 1.0},
@@ -90,7 +91,8 @@ class JobsOfAWay(unittest.TestCase):
         self.assertIn("not measured: turns_mps: no MPS", lines["gpu_guard"].condition)
 
     def test_a_control_that_could_not_be_measured_is_not_caught(self):
-        whole, lacking = self.lines(self.seen()), self.lines(self.seen(disturbed=None, refused={"control": "no memory"}))
+        whole = self.lines(self.seen())
+        lacking = self.lines(self.seen(disturbed=None, refused={"control": "no memory"}))
         self.assertTrue(whole["gpu_guard"].ok)
         self.assertEqual(lacking["gpu_guard"].value, whole["gpu_guard"].value)
         self.assertFalse(lacking["gpu_guard"].ok)
@@ -99,14 +101,16 @@ class JobsOfAWay(unittest.TestCase):
         for free_mib, fits in ((80_000, True), (11_264, True), (11_263, False), (0, False)):
             rig = Rig(Path(), Path(), Path(), facts={"free_mib": free_mib})
             self.assertEqual(job_parts.fits_at_once(rig, 11), fits, free_mib)
-        self.assertFalse(job_parts.fits_at_once(Rig(Path(), Path(), Path(), software=True, facts={"free_mib": 80_000}), 11))
+        rig = Rig(Path(), Path(), Path(), software=True, facts={"free_mib": 80_000})
+        self.assertFalse(job_parts.fits_at_once(rig, 11))
 
 
 class PyTorch(unittest.TestCase):
 
     def test_turns_of_a_job_are_those_that_it_held(self):
         trace = ['{"t_ns":1,"gang":"job0","event":"hold"}', '{"t_ns":2,"gang":"job1","event":"hold"}',
-                 '{"t_ns":3,"gang":"job1","event":"release"}', '{"dropped":2}', '{"t_ns":4,"gang":"job1","event":"hold"}']
+                 '{"t_ns":3,"gang":"job1","event":"release"}', '{"dropped":2}',
+                 '{"t_ns":4,"gang":"job1","event":"hold"}']
         self.assertEqual(torch_rig.turns_of(trace, "job1"), 2)
         self.assertEqual(torch_rig.turns_of([], "job1"), 0)
 
