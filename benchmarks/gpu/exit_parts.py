@@ -18,7 +18,7 @@ _EXIT_S = 15
 _ENDS = ("return", "sys_exit", "exception")
 
 
-def smoke(rig):
+def smoke(rig, patience_s=120):
     """Measures item (r): whether the first kernels of a process survive the library, without an arbiter. The library
     asks each of them for its name until the first communicator."""
     loaded = rig.with_library(rig.work / "no-arbiter.sock", "smoke", 2)
@@ -30,17 +30,17 @@ def smoke(rig):
     except Cannot as reason:
         yield missed("gpu_smoke", "cukernel", YES, str(reason), "yes=1")
     try:
-        yield from _smoke_of_pytorch(rig, loaded)
+        yield from _smoke_of_pytorch(rig, loaded, patience_s)
     except Cannot as reason:
         yield missed("gpu_smoke", "pytorch", YES, str(reason), "yes=1")
 
 
-def _smoke_of_pytorch(rig, loaded):
+def _smoke_of_pytorch(rig, loaded, patience_s):
     torch_rig.need(rig)
     command = [rig.python, "-B", torch_rig.SCRIPTS / "smoke.py"]
-    plain = children.answer(command, rig.environment(), 120)["results"]
+    plain = children.answer(command, rig.environment(), patience_s)["results"]
     try:
-        hooked, why = children.answer(command, rig.environment(**loaded), 120)["results"], ""
+        hooked, why = children.answer(command, rig.environment(**loaded), patience_s)["results"], ""
     except Cannot as reason:  # this is what the question is about
         hooked, why = None, str(reason)
     yield figure("gpu_smoke", "pytorch", int(hooked == plain), "yes=1", YES, (), ("without results", int(plain == {})),

@@ -81,7 +81,7 @@ def _part(parts, name, limit_s):
 
 
 QUESTIONS = (
-    Question(_part(exit_parts.PARTS, "smoke", 90)),
+    Question(_part(exit_parts.PARTS, "smoke", 90), given=lambda answers: {"patience_s": 40}),
     Question(_part(driver_parts.PARTS, "words", 60)),
     Question(_part(driver_parts.PARTS, "blocked", 50), _without_words),
     Question(_part(stream_parts.PARTS, "releases", 70), _without_words, lambda answers: {"connections": (None, 1, 32)}),

@@ -34,7 +34,7 @@ class Rig:
 
     build: Path
     work: Path
-    disk: Path  # as `work`, but never in /dev/shm
+    disk: Path  # as `work`, but not in /dev/shm
     software: bool = False
     quick: bool = False
     python: str = "python3"
@@ -86,12 +86,11 @@ class Rig:
         return directory
 
     def for_everybody(self, name):
-        """Returns a copy of a program that other users may run, with the software GPU's driver if need be: the build
-        may be in a folder that only its owner enters. Returns (program, variables)."""
-        place = self.work / "for_everybody"
+        """Copies a program to a place where other users may run it, with the software GPU's driver if need be: the
+        build may be in a folder that only its owner enters. Returns (program, variables)."""
+        place = self.disk / "for_everybody"  # /dev/shm may forbid programs
         place.mkdir(exist_ok=True)
-        for path in (self.work, place):
-            path.chmod(_PUBLIC)
+        place.chmod(_PUBLIC)
         driver = [self.software_libraries / "libcuda.so.1"] if self.software else []
         for file in (self.program(name), *driver):
             if not (place / file.name).exists():

@@ -97,10 +97,11 @@ class Run:
                                                          ("simgpu-fault", options.simgpu_fault)) if value]
         self.table, self.outcomes, self.meanings = Table(options.out, flags, _say), {}, []
         self.machine = {} if options.no_build else {"build": _build(options)}
-        # The software GPU's state wants a tmpfs. A real GPU has none, and what it has must not be hidden with /dev/shm.
-        tmpfs = "/dev/shm" if options.software and os.access("/dev/shm", os.W_OK) else None
+        # Peers are on a software GPU, whose state wants a tmpfs.
+        tmpfs = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         work, disk = (Path(tempfile.mkdtemp(prefix="crossover-gpu-", dir=place)) for place in (tmpfs, None))
-        work.chmod(0o755)
+        for place in (work, disk):
+            place.chmod(0o755)
         self.rig = Rig(options.build, work, disk, options.software, options.quick, options.python, _say, {},
                        options.simgpu_machine, options.simgpu_fault)
         self.machine |= _look_round(self.rig)

@@ -65,7 +65,12 @@ void Job::Step() {
   if (steps_ > 1) AwaitStep(steps_ - 1);
 }
 
-void Job::StepInPart() { Compute(0.3); }
+void Job::StepInPart() {
+  gpu_.Work(gpu_.stream(), 1000);
+  Check(Cuda().cuEventRecord(ready_, gpu_.stream()), "cuEventRecord");
+  Check(Cuda().cuEventSynchronize(ready_), "cuEventSynchronize");
+  Compute(0.3);
+}
 
 // Notes the ends of steps up to `step`. The host notes them; it is never more than one step ahead.
 void Job::AwaitStep(std::uint64_t step) {

@@ -27,7 +27,8 @@ class Job {
 
   // Puts one step on the streams, and waits until the step before it has ended.
   void Step();
-  // Puts the compute of a step on the streams and does not wait: its turn is held and nothing has ended.
+  // Waits until the compute of a step has begun, so that its turn is held, and puts more compute on the
+  // stream without waiting for it.
   void StepInPart();
   // Waits for all steps. Returns when each ended since the last call, in ns of CLOCK_MONOTONIC.
   std::vector<std::int64_t> TakeEnds();

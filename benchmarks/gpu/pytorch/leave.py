@@ -37,6 +37,8 @@ def main():
         nn.functional.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
         words = told()
+    inputs + 1
+    torch.cuda.current_stream().synchronize()  # the turn is held
     model(inputs)  # compute that has not ended
     if words[1] == "exception":
         raise RuntimeError("the program ends by an exception")
