@@ -33,6 +33,7 @@ class Stage:
 
     def __init__(self, build):
         self.real, self.environment, self.arguments, self.user, self.around = Path(build), {}, [], None, []
+        self.made = None  # an empty folder outside of the stage, which goes with it
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="gpu-suite-")
@@ -51,6 +52,8 @@ class Stage:
 
     def __exit__(self, *exc):
         self._folder.cleanup()
+        if self.made:
+            self.made.rmdir()
 
     def script(self, path, text):
         """Puts a shell script at `path`, in place of what was there. Returns its path."""
@@ -270,7 +273,9 @@ def _daemon_runs(stage):
     """Starts a control daemon at the place where programs find it, in a mount namespace. It notes at last which servers
     it has started for clients."""
     real, default = stage.real / "bin" / _CONTROL, Path("/tmp/nvidia-mps")
-    default.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        default.mkdir()
+        stage.made = default
     script = stage.script(stage.bin / "beside-a-daemon", f"""
 mount --make-rprivate / && mount -t tmpfs tmpfs {default} && {real} -d || exit 3
 "$@"
