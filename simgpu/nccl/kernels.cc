@@ -28,13 +28,17 @@ std::vector<std::string> AllNames() {
   return names;
 }
 
-// Every thread of the block polls the word until it is cyclically at or past the number.
+// One thread of each block polls the word, with pauses, until it is cyclically at or past the number. The
+// others wait for it at a barrier: 512 threads that read host memory would slow down every other reader.
 constexpr const char* kPtxBody = R"((
   .param .u64 done, .param .u32 number, .param .u64 engine)
 {
-  .reg .pred %waits;
-  .reg .b32 %seen, %number, %ahead;
+  .reg .pred %waits, %other;
+  .reg .b32 %seen, %number, %ahead, %thread;
   .reg .b64 %done;
+  mov.u32 %thread, %tid.x;
+  setp.ne.u32 %other, %thread, 0;
+  @%other bra OVER;
   ld.param.u64 %done, [done];
   ld.param.u32 %number, [number];
   cvta.to.global.u64 %done, %done;
@@ -42,7 +46,11 @@ LOOK:
   ld.volatile.global.u32 %seen, [%done];
   sub.s32 %ahead, %seen, %number;
   setp.lt.s32 %waits, %ahead, 0;
-  @%waits bra LOOK;
+  @!%waits bra OVER;
+  nanosleep.u32 500;
+  bra LOOK;
+OVER:
+  bar.sync 0;
   ret;
 }
 )";
