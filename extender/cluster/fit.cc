@@ -9,7 +9,7 @@
 namespace crossover::extender {
 namespace {
 
-constexpr int kMostPods = 1 << 20;
+using placement::kMostPods;
 
 std::string Whole(std::int64_t amount) { return std::to_string(amount); }
 
@@ -31,19 +31,18 @@ struct Share {
 // replaces one that holds only now.
 void Narrow(const Share& share, const std::string& name, std::string (*text)(std::int64_t),
             placement::Fit* fit) {
-  if (share.wanted <= 0 || fit->never) return;
+  if (share.wanted <= 0 || fit->never()) return;
   const std::string wants = ", and the pod wants " + text(share.wanted);
   if (share.has <= 0) {
-    *fit = {.pods = 0, .never = true, .why = "it has no " + name + wants};
+    *fit = {.pods = 0, .ever = 0, .why = "it has no " + name + wants};
     return;
   }
   if (share.wanted > share.has) {
-    *fit = {.pods = 0,
-            .never = true,
-            .why = "its " + name + " is too little",
-            .figures = text(share.has) + wants};
+    *fit = {
+        .pods = 0, .ever = 0, .why = "its " + name + " is too little", .figures = text(share.has) + wants};
     return;
   }
+  fit->ever = static_cast<int>(std::min<std::int64_t>(fit->ever, share.has / share.wanted));
   const std::int64_t room = std::max<std::int64_t>(0, kube::Sum(share.has, -share.taken)) / share.wanted;
   if (fit->pods == 0 || room >= fit->pods) return;
   fit->pods = static_cast<int>(room);
@@ -53,11 +52,11 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
 }
 
 placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Resources& taken) {
-  placement::Fit fit{.pods = kMostPods, .never = false, .why = {}};
+  placement::Fit fit{.pods = kMostPods, .why = {}};
   const std::int64_t places = Amount(has, kPods), pods = Amount(taken, kPods);
   fit.pods = static_cast<int>(std::clamp<std::int64_t>(kube::Sum(places, -pods), 0, kMostPods));
+  fit.ever = static_cast<int>(std::clamp<std::int64_t>(places, 0, kMostPods));
   if (fit.pods == 0) {
-    fit.never = places <= 0;
     fit.why = "it takes no more pods";
     fit.figures = Whole(pods) + " of " + Whole(places);
   }
@@ -82,13 +81,13 @@ std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
 
 placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned) {
   const Node* there = world.FindNode(node);
-  if (there == nullptr) return {.pods = 0, .never = false, .why = "there is no such node"};
+  if (there == nullptr) return {.pods = 0, .why = "there is no such node"};
   std::string why = WhyNotLetIn(pod, *there);
   if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
-  if (!why.empty()) return {.pods = 0, .never = true, .why = std::move(why)};
   const GpuNode* gpus = world.FindGpuNode(node);
-  why = gpus == nullptr ? "" : WhyNotItsShm(pod, *gpus);
-  if (!why.empty()) return {.pods = 0, .never = false, .why = std::move(why)};
+  // That is so as long as the node shares its GPUs as it does now, whichever pods come and go.
+  if (why.empty() && gpus != nullptr) why = WhyNotItsShm(pod, *gpus);
+  if (!why.empty()) return {.pods = 0, .ever = 0, .why = std::move(why)};
   Resources taken = world.UsedOn(node);
   if (gpus != nullptr) taken += gpus->requested;
   taken += planned;

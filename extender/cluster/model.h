@@ -86,8 +86,8 @@ struct Pod {
   kube::NodeSelection selection;
   std::vector<Toleration> tolerations;
   std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
-  // On the node its processes are of a user that no other pod has (hostUsers: false), or of several users.
-  bool own_users = false;
+  bool several_users = false;         // its containers with slots are of several users
+  bool own_users = false;  // on the node they are of a user that no other pod has (hostUsers: false)
   Shm shm = Shm::kUsual;
   std::int32_t priority = 0;  // spec.priority
   std::string profile_key;    // profile of its job, in its namespace (kube::ProfileKeyOf)

@@ -87,9 +87,13 @@ std::set<std::optional<std::uint32_t>> UsersOf(const json& spec) {
 void ReadUsers(const json& spec, Pod* pod) {
   const auto users = UsersOf(spec);
   const json& of_host = At(spec, "hostUsers");
-  if (users.size() == 1) pod->user = *users.begin();
+  // Where the image decides, that usually means root, as it does between pods (gang/request.cc).
+  pod->several_users = std::any_of(users.begin(), users.end(), [&users](const auto& user) {
+    return user.value_or(0) != users.begin()->value_or(0);
+  });
+  if (!pod->several_users) pod->user = *users.rbegin();  // one that is named comes last
   // In a user namespace the kernel maps each user ID to one of a range that the pod alone has.
-  pod->own_users = users.size() > 1 || (of_host.is_boolean() && !of_host.get<bool>());
+  pod->own_users = of_host.is_boolean() && !of_host.get<bool>();
 }
 
 Shm ShmOf(const json& spec) {

@@ -7,6 +7,7 @@
 #include "common/base/names.h"
 #include "extender/cluster/resources.h"
 #include "extender/gang/request.h"
+#include "extender/placement/users.h"
 #include "extender/profiles/observed.h"
 
 namespace crossover::extender {
@@ -126,42 +127,6 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
   }
 }
 
-// A Company says who is on a node.
-struct Company {
-  bool any = false;        // a gang is
-  bool own_users = false;  // a gang is whose pods have users of their own
-};
-using Companies = std::map<std::string, Company>;  // by node
-
-Companies CompaniesIn(const placement::State& state) {
-  Companies companies;
-  for (const placement::Placed& placed : state.placed) {
-    for (const placement::Seat& seat : placed.seats) {
-      companies[seat.node].any = true;
-      companies[seat.node].own_users |= placed.gang.own_users;
-    }
-  }
-  return companies;
-}
-
-// Limits the pods of a gang that fit on a node whose MPS serves one user: one with a user of its own is
-// there alone, because every other would wait in its first call for its end.
-void LimitByUser(const Companies& companies, const std::string& node, const placement::Gang& gang,
-                 std::span<const placement::Planned> planned, placement::Fit* fit) {
-  const auto found = companies.find(node);
-  Company there = found == companies.end() ? Company() : found->second;
-  for (const placement::Planned& other : planned) {
-    there.any |= other.pods > 0;
-    there.own_users |= other.pods > 0 && other.gang->own_users;
-  }
-  const bool full = there.own_users || (gang.own_users && there.any);
-  if (!full && !gang.own_users) return;
-  fit->pods = full ? 0 : std::min(fit->pods, 1);
-  if (!full && gang.pods <= 1) return;
-  fit->why = "MPS serves one user ID at a time, and with hostUsers: false each pod has its own";
-  fit->figures.clear();
-}
-
 }  // namespace
 
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
@@ -227,7 +192,6 @@ std::map<std::string, Resources> PlannedOn(const Desk& desk) {
 
 placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
   const auto earlier = std::make_shared<const std::map<std::string, Resources>>(PlannedOn(desk));
-  const auto company = std::make_shared<const Companies>(CompaniesIn(state));
   const auto fits = [&desk, &state, earlier](const placement::Gang& gang, int index,
                                              std::span<const placement::Planned> planned) -> placement::Fit {
     const auto found = desk.gangs.find(gang.id);
@@ -236,8 +200,7 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     const auto excluded = found->second.excluded.find(node);
     if (excluded != found->second.excluded.end() && desk.now_s < excluded->second.until_s) {
       const std::string& why = excluded->second.why;
-      return {
-          .pods = 0, .never = false, .why = "the scheduler would not have its pods there", .figures = why};
+      return {.pods = 0, .why = "the scheduler would not have its pods there", .figures = why};
     }
     if (!desk.fits) return placement::FitsAnywhere(gang, index, planned);
     const auto pod_of = [&desk](const std::string& id) -> const Pod* {
@@ -259,13 +222,7 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     if (pod == nullptr) return placement::FitsAnywhere(gang, index, planned);
     return desk.fits(*pod, node, sum);
   };
-  return [&state, company, fits](const placement::Gang& gang, int index,
-                                 std::span<const placement::Planned> planned) -> placement::Fit {
-    placement::Fit fit = fits(gang, index, planned);
-    const placement::Node& node = state.nodes[static_cast<std::size_t>(index)];
-    if (node.one_user && fit.pods > 0) LimitByUser(*company, node.name, gang, planned, &fit);
-    return fit;
-  };
+  return placement::LimitedByUser(state, fits);
 }
 
 }  // namespace crossover::extender

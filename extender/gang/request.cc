@@ -77,6 +77,13 @@ void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
                    .peak_memory = known->peak_memory};
 }
 
+// Returns what the pod makes of the users of its gang, another pod of which is of the user `uid`.
+placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
+  if (pod.several_users) return placement::Users::kMixed;
+  if (pod.own_users) return placement::Users::kOwn;
+  return pod.user.value_or(0) == uid ? placement::Users::kOne : placement::Users::kUnlike;
+}
+
 // Returns in what two pods of a gang differ although they must be alike, in words for the user, or "".
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
@@ -115,7 +122,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   gang.pods = pods;
   gang.gpus_per_pod = GpusWanted(first);
   gang.uid = first.user.value_or(0);  // without runAsUser the image decides, which usually means root
-  for (const Pod* pod : members) gang.own_users |= pod->own_users || pod->user.value_or(0) != gang.uid;
+  for (const Pod* pod : members) gang.users = std::max(gang.users, UsersOf(*pod, gang.uid));
   // The gang's waiting time begins with its last pod, because it could not be placed before.
   gang.arrived_s = first.created_s;
   for (const Pod* pod : members) gang.arrived_s = std::max(gang.arrived_s, pod->created_s);

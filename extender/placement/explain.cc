@@ -53,7 +53,7 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
       say("closed to new pods", "");
     } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
       say("fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs", "");
-    } else if (fit.never || fit.pods == 0 || !fit.why.empty()) {
+    } else if (fit.never() || fit.pods == 0 || !fit.why.empty()) {
       say(fit.why, fit.figures);
     }
   }
@@ -103,6 +103,20 @@ Bytes LargestGpu(const State& state) {
     for (const Gpu& gpu : node.gpus) largest = std::max(largest, gpu.memory);
   }
   return largest;
+}
+
+// Returns why MPS does not serve the users of both.
+std::string WordsOfUsers(const Broken& broken, const Gang& newcomer) {
+  const bool own = newcomer.users != Users::kOne;
+  Users users = newcomer.users;
+  if (!own && broken.peer != nullptr) users = broken.peer->users;
+  if (users == Users::kOne) {
+    return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
+           "runAsUser";
+  }
+  const std::string serves = "MPS serves one user ID at a time on those nodes, and ";
+  if (users == Users::kOwn) return serves + "with hostUsers: false each pod has its own";
+  return serves + (own ? "this job" : "it") + " has several: use the same runAsUser";
 }
 
 long GpusOf(const Occupancy& occupancy, bool kept) {
@@ -192,11 +206,7 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kConsent:
       return "both must allow it: crossover.dev/share-with: cluster";
     case Rule::kUser:
-      if (newcomer.own_users || (broken.peer != nullptr && broken.peer->own_users))
-        return "MPS serves one user ID at a time on those nodes, and with hostUsers: false each pod has its "
-               "own";
-      return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
-             "runAsUser";
+      return WordsOfUsers(broken, newcomer);
     case Rule::kLearning:
       return std::string(broken.peer == &newcomer ? "this job's" : "its") +
              " need of GPU memory is not known yet: set crossover.dev/gpu-memory, or let it run alone once";

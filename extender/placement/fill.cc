@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "extender/placement/memory.h"
 #include "extender/placement/sets.h"
@@ -17,9 +18,25 @@ Wanted WantedBy(std::vector<const Gang*> gangs, const Settings& settings) {
     wanted.memory = MemoryOf(wanted.gangs, settings);
   }
   const bool several = wanted.gangs.size() > 1;
-  wanted.many_users = std::ranges::any_of(
-      wanted.gangs, [&](const Gang* gang) { return gang->uid != first.uid || (several && gang->own_users); });
+  wanted.many_users = several && std::ranges::any_of(wanted.gangs, [&](const Gang* gang) {
+                        return gang->uid != first.uid || gang->users != Users::kOne;
+                      });
   return wanted;
+}
+
+// Adds the other GPUs of the nodes on which the gang's pods are the only ones. While others come there, such
+// a node is never empty.
+void AddWhatMustBeEmpty(const Occupancy& occupancy, const Gang& gang, std::vector<GpuRef>* gpus) {
+  if (gang.users == Users::kOne) return;
+  std::set<int> nodes;
+  for (const GpuRef ref : *gpus) {
+    if (occupancy.node(ref.node).one_user) nodes.insert(ref.node);
+  }
+  std::erase_if(*gpus, [&](GpuRef ref) { return nodes.contains(ref.node); });
+  for (const int node : nodes) {
+    for (int g = 0; g < static_cast<int>(occupancy.node(node).gpus.size()); ++g) gpus->push_back({node, g});
+  }
+  std::ranges::sort(*gpus);
 }
 
 }  // namespace
@@ -72,6 +89,7 @@ std::vector<GpuRef> Filler::Keep(const Gang& gang, double busy_part) {
     wanted.among.clear();
   }
   if (gpus.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);
+  AddWhatMustBeEmpty(occupancy_, gang, &gpus);
   const auto busy = std::ranges::count_if(gpus, [&](GpuRef ref) { return occupancy_.Busy(ref); });
   if (static_cast<double>(busy) > busy_part * static_cast<double>(gpus.size())) return {};
   occupancy_.Keep(gpus);

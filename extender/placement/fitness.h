@@ -14,14 +14,18 @@
 
 namespace crossover::placement {
 
+inline constexpr int kMostPods = 1 << 20;  // of a node that has room for all
+
 // A Fit says how many pods of a gang a node takes, and why it takes none.
 struct Fit {
-  int pods = 0;        // how many more of the gang's pods the node takes, GPUs aside
-  bool never = false;  // it would take none even if it were empty
+  int pods = 0;          // how many more of the gang's pods the node takes, GPUs aside
+  int ever = kMostPods;  // how many it would take if it were empty and else as it is now
   // Says why it takes none, or few of the gang's pods. The text is the same for all nodes alike: "its CPU is
   // taken".
   std::string why;
   std::string figures{};  // details of this node: "12 of 16"
+
+  bool never() const { return ever <= 0; }
 };
 
 // Returns how many pods of `gang` fit on the node with this index in State::nodes. `planned` are pods that
@@ -29,8 +33,6 @@ struct Fit {
 using Fitness = std::function<Fit(const Gang& gang, int node, std::span<const Planned> planned)>;
 
 // Is the Fitness of callers that know of no further limits.
-inline Fit FitsAnywhere(const Gang&, int, std::span<const Planned>) {
-  return {.pods = 1 << 20, .never = false, .why = {}};
-}
+inline Fit FitsAnywhere(const Gang&, int, std::span<const Planned>) { return {.pods = kMostPods, .why = {}}; }
 
 }  // namespace crossover::placement

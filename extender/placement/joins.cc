@@ -13,7 +13,7 @@ bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& new
                  const Fitness& fitness) {
   return std::ranges::any_of(group.by_node, [&](const OnNode& on) {
     const Fit fit = fitness(newcomer, on.node, occupancy.planned(on.node));
-    return fit.never || fit.pods < on.gpus / newcomer.gpus_per_pod;
+    return fit.never() || fit.pods < on.gpus / newcomer.gpus_per_pod;
   });
 }
 

@@ -30,6 +30,13 @@ struct Profile {
   double alone_s() const { return compute_s + exposed_s; }
 };
 
+// A Users says of which users a gang's processes are, as MPS tells users apart. A later one is worse.
+enum class Users : std::uint8_t {
+  kOne,     // all are of one user
+  kUnlike,  // its pods are of different users
+  kOwn,     // each pod is of a user that no other pod has (hostUsers: false)
+  kMixed    // one pod has processes of several users
+};
 enum class Consent : std::uint8_t { kNamespace, kCluster };
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
@@ -47,8 +54,8 @@ struct Gang {
   Priority priority = Priority::kNormal;
   double max_slowdown = 0;  // step together over step alone; 0: any
   Bytes memory_cap = 0;     // on each of its GPUs; 0: not declared
-  std::uint32_t uid = 0;    // user ID of its processes
-  bool own_users = false;   // each of its pods is of a user that no other pod has, whatever `uid` says
+  Users users = Users::kOne;
+  std::uint32_t uid = 0;  // user ID of its processes, if `users` is kOne
   Profile profile;
   double arrived_s = 0;
 

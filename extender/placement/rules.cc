@@ -64,7 +64,8 @@ bool BreaksExclusive(const Gang& there, const Gang& newcomer) {
 }
 
 bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site) {
-  return site.one_user && (there.own_users || newcomer.own_users || there.uid != newcomer.uid);
+  const bool several = there.users != Users::kOne || newcomer.users != Users::kOne;
+  return site.one_user && (several || there.uid != newcomer.uid);
 }
 
 bool BreaksMemory(const Meeting& meeting) {

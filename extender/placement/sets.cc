@@ -47,8 +47,8 @@ Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const 
   if (offer.units == 0) return offer;
   for (const Gang* gang : wanted.gangs) {
     const Fit fit = fitness(*gang, node, occupancy.planned(node));
-    if (ever && !fit.never) continue;
-    offer.units = std::min(offer.units, fit.never ? 0 : fit.pods * gang->gpus_per_pod / unit);
+    const int pods = ever ? fit.ever : std::min(fit.pods, fit.ever);
+    offer.units = std::min(offer.units, pods * gang->gpus_per_pod / unit);
   }
   std::stable_partition(offer.gpus.begin(), offer.gpus.end(),
                         [&](GpuRef ref) { return !occupancy.Busy(ref); });

@@ -33,7 +33,7 @@ void TryPod(const Pod& pod, World* world) {
   for (const auto& [name, node] : world->nodes()) {
     const auto fit = FitOn(*world, name, pod, {});
     Require(fit.pods >= 0 && (fit.pods == 0) == !fit.why.empty());
-    if (fit.never) Require(fit.pods == 0);
+    Require(fit.pods <= fit.ever);
     // When `fit.pods` of the pod are planned already, one more does not fit.
     Resources planned;
     if (fit.pods > 64) continue;

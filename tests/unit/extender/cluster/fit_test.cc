@@ -68,8 +68,19 @@ TEST_F(FitTest, WhatAPodNeedsAtShmIsThere) {
     EXPECT_EQ(Fit().why, mps ? "the pod's volume at /dev/shm would hide what MPS has there" : "");
     pod_.shm = Shm::kMoved;
     EXPECT_EQ(Fit().pods > 0, mps) << sharing;
-    EXPECT_FALSE(Fit().never);
+    EXPECT_EQ(Fit().never(), !mps) << "nothing may be kept for it there: it would be for ever";
+    pod_.shm = Shm::kOwn;
+    EXPECT_EQ(Fit().never(), mps);
   }
+}
+
+TEST_F(FitTest, AsManyAsAnEmptyNodeHasRoomFor) {
+  pod_.requests.milli_cpu = 6'000;
+  planned_.milli_cpu = 8'000;
+  EXPECT_EQ(Fit().pods, 1);
+  EXPECT_EQ(Fit().ever, 2);
+  pod_.requests = {};
+  EXPECT_EQ(Fit().ever, 10) << "places for pods";
 }
 
 TEST_F(FitTest, WhatOursAndOthersAndThePlannedHaveIsGone) {
@@ -96,31 +107,31 @@ TEST_F(FitTest, SaysWhatIsTaken) {
               pod_.requests.milli_cpu = 8'000;
             }),
             "its CPU is taken: 12 of 16, and the pod wants 8");
-  EXPECT_FALSE(Fit().never);
+  EXPECT_FALSE(Fit().never());
 }
 
 TEST_F(FitTest, SaysWhatItNeverHas) {
   EXPECT_EQ(Why([this] { pod_.requests.memory_bytes = 65 * kGibi + kGibi / 2; }),
             "its memory is too little: 64 GiB, and the pod wants 65.5 GiB");
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
   pod_.requests.memory_bytes = 0;
   pod_.requests.others["x.y/z"] = 1;
   EXPECT_EQ(Fit().why, "it has no x.y/z, and the pod wants 1");
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
 }
 
 TEST_F(FitTest, WhatCanNeverBeComesFirst) {
   planned_.milli_cpu = 16'000;
   pod_.requests.memory_bytes = 100 * kGibi;
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
   EXPECT_EQ(WordsOf(Fit()), "its memory is too little: 64 GiB, and the pod wants 100 GiB");
 }
 
 TEST_F(FitTest, ANodeTakesSoManyPods) {
   EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "it takes no more pods: 10 of 10");
-  EXPECT_FALSE(Fit().never);
+  EXPECT_FALSE(Fit().never());
   node_.allocatable.others.erase("pods");
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
 }
 
 TEST_F(FitTest, MoreThanThereIsIsNoRoomEither) {
@@ -147,7 +158,7 @@ TEST_F(FitTest, NodesThatAreNotThere) {
 
 TEST_F(FitTest, ReadinessAndCordon) {
   EXPECT_EQ(Why([this] { node_.ready = false; }), "it is not ready");
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
   node_.ready = true;
   EXPECT_EQ(Why([this] { node_.cordoned = true; }), "it is cordoned");
   pod_.tolerations.push_back(
@@ -182,7 +193,7 @@ TEST_F(FitTest, WhereItsLabelsLetIt) {
   node_.labels["zone"] = "a";
   EXPECT_EQ(Why([this] { pod_.selection.selector["zone"] = "b"; }),
             "it does not have the label zone=b of the pod's nodeSelector");
-  EXPECT_TRUE(Fit().never);
+  EXPECT_TRUE(Fit().never());
   pod_.selection = {
       .selector = {},
       .affinity = {{{.key = "metadata.name", .op = "NotIn", .values = {node_.name}, .of_field = true}}}};

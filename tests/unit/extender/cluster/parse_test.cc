@@ -124,8 +124,14 @@ TEST(ParsePodTest, UserOfTheContainersWithSlots) {
   EXPECT_EQ(Parsed(object).user, 0u);
   object["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"] = "1";
   EXPECT_FALSE(Parsed(object).user) << "they differ";
-  EXPECT_TRUE(Parsed(object).own_users);
+  EXPECT_TRUE(Parsed(object).several_users);
+  EXPECT_FALSE(Parsed(object).own_users) << "they are not the pod's own";
   object["spec"].erase("securityContext");
+  object["spec"]["containers"][1].erase("securityContext");
+  EXPECT_TRUE(Parsed(object).several_users) << "1337, and the image's";
+  object["spec"]["containers"][0]["securityContext"]["runAsUser"] = 0;
+  EXPECT_FALSE(Parsed(object).several_users) << "the image's user is taken for root";
+  EXPECT_EQ(Parsed(object).user, 0u);
   object["spec"].erase("containers");
   EXPECT_FALSE(Parsed(object).user);
 }

@@ -171,7 +171,7 @@ TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
   options.fits = [&](const World&, const std::string&, const Pod&, const Resources&) {
     ++looks;
     now_s_ = now_s_ + 1;
-    return placement::Fit{.pods = 0, .never = false, .why = "there is no room"};
+    return placement::Fit{.pods = 0, .why = "there is no room"};
   };
   Controller controller(std::move(options), api_);
   AddNodes(controller, 1);

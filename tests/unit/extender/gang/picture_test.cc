@@ -3,76 +3,95 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <span>
+#include "extender/cluster/fit.h"
+#include "extender/placement/engine.h"
 
 namespace crossover::extender {
 namespace {
 
 using testing::HasSubstr;
 
-// Has two nodes. MPS serves one user on the first.
-class UsersOnNodesTest : public ::testing::Test {
+// Has a node with two GPUs, on which MPS serves one user, and a desk that asks the world what fits.
+class KeptForNoneTest : public ::testing::Test {
  protected:
-  UsersOnNodesTest() {
-    desk_.world = &world_;
-    for (const char* name : {"n0", "n1"}) {
-      placement::Node node;
-      node.name = name;
-      node.one_user = state_.nodes.empty();
-      state_.nodes.push_back(node);
+  KeptForNoneTest() {
+    Node node;
+    node.name = "n0";
+    node.ready = true;
+    node.allocatable = {.milli_cpu = 8'000, .memory_bytes = 1 << 30, .others = {{"pods", 10}}};
+    world_.Put(node);
+    GpuNode gpus;
+    gpus.name = "n0";
+    gpus.sharing = "mps";
+    for (const char* uuid : {"GPU-a", "GPU-b"}) {
+      GpuNode::Gpu gpu;
+      gpu.uuid = uuid;
+      gpu.slots = 2;
+      gpu.healthy = true;
+      gpus.gpus.push_back(gpu);
     }
-    own_.id = "own";
-    plain_.id = "plain";
-    own_.pods = plain_.pods = 2;
-    own_.gpus_per_pod = plain_.gpus_per_pod = 1;
-    own_.own_users = true;
+    world_.Put(gpus);
+    desk_.world = &world_;
+    desk_.fits = [this](const Pod& pod, const std::string& there, const Resources& planned) {
+      return FitOn(world_, there, pod, planned);
+    };
+    desk_.settings.domains = {};
   }
-  placement::Fit On(int node, const placement::Gang& gang,
-                    std::span<const placement::Planned> planned = {}) const {
-    return FitnessOf(desk_, state_)(gang, node, planned);
+  // Adds a pod that waits, and its gang of `pods` pods.
+  placement::Gang Waiting(const std::string& id, int pods, double arrived_s, Shm shm = Shm::kUsual) {
+    Pod pod;
+    pod.uid = pod.name = id;
+    pod.name_space = "team";
+    pod.shm = shm;
+    world_.Put(pod);
+    desk_.gangs[id].members[id];
+    placement::Gang gang;
+    gang.id = gang.name = id;
+    gang.space = "team";
+    gang.pods = pods;
+    gang.gpus_per_pod = 1;
+    gang.arrived_s = arrived_s;
+    return gang;
   }
-  void Place(const placement::Gang& gang, const char* node) {
-    placement::Placed placed;
-    placed.gang = gang;
-    placed.seats = {{.node = node, .gpus = {"GPU-1"}}};
-    state_.placed = {placed};
+  // Decides where every gang that finds nothing is one that has waited for too long.
+  placement::Decision Decide(const std::vector<placement::Gang>& waiting) const {
+    const placement::State state = PictureOf(desk_);
+    placement::Settings settings;
+    settings.starvation_s = 0;
+    return placement::Decide(state, waiting, 1e6, settings, FitnessOf(desk_, state));
   }
 
   World world_;
   Desk desk_;
-  placement::State state_;
-  placement::Gang own_, plain_;
 };
 
-TEST_F(UsersOnNodesTest, APodWithAUserOfItsOwnIsAloneWhereMpsServesOne) {
-  EXPECT_EQ(On(0, own_).pods, 1) << "not beside another pod of its gang";
-  EXPECT_THAT(On(0, own_).why, HasSubstr("hostUsers: false"));
-  EXPECT_GT(On(1, own_).pods, 1);
-  EXPECT_GT(On(0, plain_).pods, 1);
-  own_.pods = 1;
-  EXPECT_EQ(On(0, own_).pods, 1);
-  EXPECT_EQ(On(0, own_).why, "") << "nothing keeps it from there";
+TEST_F(KeptForNoneTest, ANodeThatHidesThePodsVolume) {
+  const placement::Gang older = Waiting("older", 1, 0, Shm::kOwn), neighbour = Waiting("neighbour", 2, 1);
+  const placement::Decision decision = Decide({older, neighbour});
+  ASSERT_EQ(decision.plans.size(), 1u);
+  EXPECT_EQ(decision.plans[0].gang, "neighbour") << "it has both GPUs";
+  ASSERT_EQ(decision.refusals.size(), 1u);
+  EXPECT_THAT(decision.refusals[0].text, HasSubstr("the pod's volume at /dev/shm would hide"));
+  EXPECT_FALSE(decision.kept);
 }
 
-TEST_F(UsersOnNodesTest, ItMeetsNoOtherAndNoOtherMeetsIt) {
-  Place(plain_, "n0");
-  EXPECT_EQ(On(0, own_).pods, 0);
-  EXPECT_GT(On(0, plain_).pods, 1);
-  Place(own_, "n0");
-  EXPECT_EQ(On(0, plain_).pods, 0);
-  EXPECT_THAT(On(0, plain_).why, HasSubstr("hostUsers: false"));
-  EXPECT_FALSE(On(0, plain_).never);
-  Place(own_, "n1");
-  EXPECT_GT(On(1, plain_).pods, 1) << "MPS serves all users there, or is not used";
+TEST_F(KeptForNoneTest, ANodeWithFewerUsersThanTheGangHas) {
+  placement::Gang older = Waiting("older", 2, 0), neighbour = Waiting("neighbour", 2, 1);
+  older.users = placement::Users::kOwn;
+  const placement::Decision decision = Decide({older, neighbour});
+  ASSERT_EQ(decision.plans.size(), 1u);
+  EXPECT_EQ(decision.plans[0].gang, "neighbour");
+  EXPECT_FALSE(decision.kept);
 }
 
-TEST_F(UsersOnNodesTest, WhatTheSameDecisionPutsThereCounts) {
-  const std::array planned{placement::Planned{&own_, 1}};
-  EXPECT_EQ(On(0, plain_, planned).pods, 0);
-  const std::array others{placement::Planned{&plain_, 1}};
-  EXPECT_EQ(On(0, own_, others).pods, 0);
-  EXPECT_GT(On(0, plain_, others).pods, 1);
+TEST_F(KeptForNoneTest, TheControlKeeps) {
+  const placement::Gang first = Waiting("first", 1, 0), older = Waiting("older", 2, 1);
+  const placement::Gang neighbour = Waiting("neighbour", 1, 2);
+  const placement::Decision decision = Decide({first, older, neighbour});
+  ASSERT_EQ(decision.plans.size(), 1u);
+  EXPECT_EQ(decision.plans[0].gang, "first");
+  ASSERT_TRUE(decision.kept);
+  EXPECT_EQ(decision.kept->gang, "older") << "it fits as soon as the first has ended";
 }
 
 }  // namespace

@@ -63,21 +63,24 @@ TEST(GangRequest, ExclusiveAndDefaults) {
   EXPECT_FALSE(gang.profile.known());
 }
 
-TEST(GangRequest, PodsOfSeveralUsersHaveUsersOfTheirOwn) {
+TEST(GangRequest, WhichUsersItsPodsHave) {
+  using placement::Users;
   Pod pod = PodWith({});
   pod.user = 1000;
   EXPECT_EQ(Of({pod, pod}).gang.uid, 1000u);
-  EXPECT_FALSE(Of({pod, pod}).gang.own_users);
+  EXPECT_EQ(Of({pod, pod}).gang.users, Users::kOne);
   Pod other = pod;
   other.user = 2000;
-  EXPECT_TRUE(Of({pod, other}).gang.own_users);
+  EXPECT_EQ(Of({pod, other}).gang.users, Users::kUnlike);
   other = pod;
   other.own_users = true;
-  EXPECT_TRUE(Of({pod, other}).gang.own_users);
+  EXPECT_EQ(Of({pod, other}).gang.users, Users::kOwn);
+  other.several_users = true;
+  EXPECT_EQ(Of({pod, other}).gang.users, Users::kMixed);
   other = PodWith({});
   Pod root = other;
   root.user = 0;
-  EXPECT_FALSE(Of({other, root}).gang.own_users) << "the image's user is taken for root";
+  EXPECT_EQ(Of({other, root}).gang.users, Users::kOne) << "the image's user is taken for root";
 }
 
 TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {

@@ -62,7 +62,7 @@ TEST_F(ExplainTest, TooMuchMemory) {
 
 TEST_F(ExplainTest, NoNodes) {
   const Fitness never = [](const Gang&, int node, std::span<const Planned>) {
-    return Fit{.pods = 0, .never = true, .why = node == 0 ? "tainted gpu=broken" : "too little CPU"};
+    return Fit{.pods = 0, .ever = 0, .why = node == 0 ? "tainted gpu=broken" : "too little CPU"};
   };
   const Refusal refusal = Refused(a_, never);
   EXPECT_EQ(refusal.reason, Reason::kNodes);
@@ -125,7 +125,10 @@ TEST_F(ExplainTest, Users) {
   b_.uid = 1000;
   Expect(a_, b_, "MPS serves one at a time on those nodes: use the same runAsUser");
   b_.uid = a_.uid;
-  b_.own_users = true;
+  b_.users = Users::kUnlike;
+  Expect(a_, b_, "MPS serves one user ID at a time on those nodes, and this job has several: use the same");
+  Expect(b_, a_, "MPS serves one user ID at a time on those nodes, and it has several: use the same");
+  b_.users = Users::kOwn;
   Expect(a_, b_,
          "MPS serves one user ID at a time on those nodes, and with hostUsers: false each pod has its own");
   Expect(b_, a_, "with hostUsers: false each pod has its own");
@@ -191,7 +194,7 @@ TEST_F(ExplainTest, Closed) {
 TEST_F(ExplainTest, Nodes) {
   Run(a_);
   const Fitness full = [](const Gang&, int, std::span<const Planned>) {
-    return Fit{.pods = 0, .never = false, .why = "too little CPU"};
+    return Fit{.pods = 0, .why = "too little CPU"};
   };
   const std::string text = Refused(b_, full).text;
   EXPECT_NE(text.find("its nodes have no room for the pods otherwise"), std::string::npos) << text;
@@ -203,10 +206,9 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   state_.nodes = Nodes(50, 2);
   state_.placed = {On(Job("r", 2), {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}})};
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
-    if (node == 49)
-      return Fit{.pods = 0, .never = false, .why = "it takes no more pods", .figures = "9 of 9"};
+    if (node == 49) return Fit{.pods = 0, .why = "it takes no more pods", .figures = "9 of 9"};
     const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // may be unknown
-    return Fit{.pods = 0, .never = false, .why = "its CPU is taken", .figures = figures};
+    return Fit{.pods = 0, .why = "its CPU is taken", .figures = figures};
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,
             "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, for example: "
@@ -218,14 +220,14 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
 TEST_F(ExplainTest, ManyReasonsAreNotAllSaid) {
   state_.nodes = Nodes(50, 2);
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
-    return Fit{.pods = 0, .never = false, .why = "reason " + std::to_string(100 + node)};
+    return Fit{.pods = 0, .why = "reason " + std::to_string(100 + node)};
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,
             "needs 2 GPUs; 100 are free, but not where its pods fit; 1 node: reason 100; 1 node: reason 101; "
             "1 node: "
             "reason 102; 1 node: reason 103; 46 nodes: other reasons");
   const Fitness wordy = [](const Gang&, int node, std::span<const Planned>) {
-    return Fit{.pods = 0, .never = false, .why = std::string(500, static_cast<char>('a' + node % 26))};
+    return Fit{.pods = 0, .why = std::string(500, static_cast<char>('a' + node % 26))};
   };
   EXPECT_EQ(Refused(Job("b", 2), wordy).text.size(), kLongestReason);
 }

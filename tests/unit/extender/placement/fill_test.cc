@@ -38,12 +38,24 @@ TEST_F(FillTest, ASetForTwoHasRoomForBoth) {
   EXPECT_EQ(filler.steps()[0].gpus.front().node, 1);
   EXPECT_TRUE(filler.Join(b, filler.last()));
   b.uid = a.uid;
-  b.own_users = true;
+  b.users = Users::kOwn;
   Filler own(Occupancy(state_), terms_);
   EXPECT_TRUE(own.Open(a, &b));
   EXPECT_EQ(own.steps()[0].gpus.front().node, 1) << "a user of its own is another user";
   a.memory_cap = b.memory_cap = 45 * kGib;
   EXPECT_FALSE(Filler(Occupancy(state_), terms_).Open(a, &b)) << "too much for one, two users for the other";
+}
+
+TEST_F(FillTest, WhatMustBeEmptyIsKeptWhole) {
+  state_.nodes[0].one_user = true;
+  Gang gang = Job("g", 2);
+  EXPECT_EQ(Filler(Occupancy(state_), terms_).Keep(gang, 1).size(), 2u);
+  gang.users = Users::kOwn;
+  gang.pods = 1;
+  gang.gpus_per_pod = 2;
+  EXPECT_EQ(Filler(Occupancy(state_), terms_).Keep(gang, 1).size(), 4u) << "else others come there for ever";
+  state_.nodes[0].one_user = false;
+  EXPECT_EQ(Filler(Occupancy(state_), terms_).Keep(gang, 1).size(), 2u);
 }
 
 TEST_F(FillTest, JoinsWhereItAddsTheMost) {

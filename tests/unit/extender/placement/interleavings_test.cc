@@ -123,6 +123,14 @@ INSTANTIATE_TEST_SUITE_P(
     All, PlantedTest,
     ::testing::Values(OfGang("no consent", [](Gang& g) { g.consent = Consent::kCluster; }),
                       OfGang("two users", [](Gang& g) { g.uid = 0; }),
+                      OfGang("several users on a node",
+                             [](Gang& g) {
+                               if (g.users != Users::kMixed) g.users = Users::kOne;
+                             }),
+                      OfGang("several users in one pod",
+                             [](Gang& g) {
+                               if (g.users == Users::kMixed) g.users = Users::kOwn;
+                             }),
                       OfGang("exclusive", [](Gang& g) { g.exclusive = false; }),
                       OfGang("more memory", [](Gang& g) { g.memory_cap = g.memory_cap > 0 ? kGib : 0; }),
                       OfGang("without a limit", [](Gang& g) { g.memory_cap = std::max(g.memory_cap, kGib); }),

@@ -36,13 +36,9 @@ TEST_F(JoinsTest, NotOnGpusThatTakeNobody) {
 }
 
 TEST_F(JoinsTest, NotWhereANodeLacksSomethingElse) {
-  const Fitness two = [](const Gang&, int, std::span<const Planned>) {
-    return Fit{.pods = 2, .never = false, .why = {}};
-  };
+  const Fitness two = [](const Gang&, int, std::span<const Planned>) { return Fit{.pods = 2, .why = {}}; };
   EXPECT_EQ(WhyNot(Job("b", 6), two), Rule::kNodes);
-  const Fitness three = [](const Gang&, int, std::span<const Planned>) {
-    return Fit{.pods = 3, .never = false, .why = {}};
-  };
+  const Fitness three = [](const Gang&, int, std::span<const Planned>) { return Fit{.pods = 3, .why = {}}; };
   EXPECT_EQ(WhyNot(Job("b", 6), three), std::nullopt);
 }
 

@@ -90,7 +90,8 @@ std::string FaultOfPair(const Gang& a, const Gang& b, bool one_user, const Setti
   if (a.id == b.id) return "a gang twice";
   if (a.exclusive || b.exclusive) return "somebody beside an exclusive gang";
   if (!Agree(a, b, settings)) return "no consent";
-  if (one_user && (a.own_users || b.own_users || a.uid != b.uid)) return "two users under MPS";
+  if (one_user && (a.users != Users::kOne || b.users != Users::kOne || a.uid != b.uid))
+    return "two users under MPS";
   return "";
 }
 
@@ -123,6 +124,24 @@ std::string FaultOfGpu(const State& state, const Name& name, const std::vector<c
   return whole && promised > 0.95 ? "a cap on slowdown that cannot be kept" : "";
 }
 
+// Returns the first fault among the pods of the nodes whose MPS serves one user, or "".
+std::string FaultOfUsers(const State& state, const std::vector<Client>& clients) {
+  std::map<std::string, std::map<const Gang*, int>> gpus;  // by node
+  for (const Client& client : clients) {
+    for (const Name& name : client.set) ++gpus[name.first][client.gang];
+  }
+  for (const auto& [name, gangs] : gpus) {
+    const Node* node = NodeOf(state, name);
+    if (node == nullptr || !node->one_user) continue;
+    for (const auto& [gang, count] : gangs) {
+      if (gang->users == Users::kOne) continue;
+      if (gang->users == Users::kMixed) return "several users in one pod, on " + name;
+      if (gangs.size() > 1 || count > gang->gpus_per_pod) return "several users on a node, on " + name;
+    }
+  }
+  return "";
+}
+
 std::string FaultOfAll(const State& state, const std::vector<Client>& clients, const Settings& settings) {
   std::map<Name, std::vector<const Client*>> by_gpu;
   for (const Client& client : clients) {
@@ -132,7 +151,7 @@ std::string FaultOfAll(const State& state, const std::vector<Client>& clients, c
     std::string fault = FaultOfGpu(state, name, there, settings);
     if (!fault.empty()) return fault + ", on " + name.second;
   }
-  return "";
+  return FaultOfUsers(state, clients);
 }
 
 std::string FaultOfWords(const State& state, const std::vector<Gang>& waiting, const Refusal& refusal) {

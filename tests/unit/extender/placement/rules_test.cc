@@ -76,12 +76,12 @@ TEST_F(RulesTest, OneUserWhereMpsServesOne) {
 
 TEST_F(RulesTest, AUserOfItsOwnIsAnotherUser) {
   for (Gang* gang : {&newcomer_, &there_}) {
-    gang->own_users = true;
+    gang->users = Users::kOwn;
     site_.one_user = false;
     EXPECT_EQ(Broken(), std::nullopt);
     site_.one_user = true;
     EXPECT_EQ(Broken(), Rule::kUser);
-    gang->own_users = false;
+    gang->users = Users::kOne;
   }
   EXPECT_EQ(Broken(), std::nullopt);
 }

@@ -59,7 +59,7 @@ TEST_F(SetsTest, WithinTheNarrowestDomain) {
 
 TEST_F(SetsTest, WhatElseANodeMustHave) {
   const Fitness little = [](const Gang&, int node, std::span<const Planned>) {
-    return Fit{.pods = node == 0 ? 1 : 3, .never = node == 1, .why = "too little CPU"};
+    return Fit{.pods = node == 0 ? 1 : 3, .ever = node == 1 ? 0 : kMostPods, .why = "too little CPU"};
   };
   EXPECT_EQ(Found(Job("g", 4), little), "0.0 2.0 2.1 2.2 ");
   EXPECT_EQ(Found(Job("g", 5), little), "");
@@ -71,7 +71,7 @@ TEST_F(SetsTest, NothingIsAskedOfNodesThatHaveNoGpusToGive) {
   std::string asked;
   const Fitness asks = [&asked](const Gang&, int node, std::span<const Planned>) {
     asked += std::to_string(node) + " ";
-    return Fit{.pods = 4, .never = false, .why = ""};
+    return Fit{.pods = 4, .why = ""};
   };
   EXPECT_EQ(Found(Job("g", 4), asks), "0.0 0.1 0.2 0.3 ");
   EXPECT_EQ(asked, "0 2 ");
@@ -108,6 +108,18 @@ TEST_F(SetsTest, OnlyGpusThatHaveWhatIsWanted) {
   EXPECT_EQ(all({.gangs = {&g}, .slots = 2, .memory = 0, .many_users = false}), 11);
   EXPECT_EQ(all({.gangs = {&g}, .slots = 1, .memory = 2 * kGib, .many_users = false}), 11);
   EXPECT_EQ(all({.gangs = {&g}, .slots = 1, .memory = 0, .many_users = true}), 8);
+}
+
+TEST_F(SetsTest, EverIsBoundedByWhatAnEmptyNodeTakes) {
+  const Fitness one_each = [](const Gang&, int, std::span<const Planned>) {
+    return Fit{.pods = 0, .ever = 1, .why = "it is taken"};
+  };
+  const auto ever = [&](const Gang& gang) {
+    return Names(FindEver(Occupancy(state_), {.gangs = {&gang}, .slots = 1, .memory = 0, .many_users = false},
+                          one_each));
+  };
+  EXPECT_EQ(ever(Job("g", 3)), "0.0 1.0 2.0 ");
+  EXPECT_EQ(ever(Job("g", 4)), "") << "it can never be there";
 }
 
 TEST_F(SetsTest, EverTakesTheFewestBusyGpus) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "extender/placement/users.h"
 #include "tests/unit/extender/placement/referee.h"
 
 namespace crossover::placement {
@@ -38,6 +39,7 @@ void World::Arrive() {
   gang.max_slowdown = Random(3) == 0 ? 1.1 + 0.1 * Random(15) : 0;
   gang.memory_cap = Random(4) == 0 ? 0 : static_cast<Bytes>(5 + Random(30)) * kGib;
   gang.uid = static_cast<std::uint32_t>(1000 + Random(4) / 3);
+  if (Random(6) == 0) gang.users = static_cast<Users>(1 + Random(3));
   gang.arrived_s = now_s_;
   gang.profile.compute_s = 0.001 * (1 + Random(20));
   gang.profile.exposed_s = 0.001 * Random(40);
@@ -106,7 +108,7 @@ std::string World::Decide() {
   for (Placed& placed : told.placed) lies_.about_gang(placed.gang);
   for (Gang& gang : asked) lies_.about_gang(gang);
   for (Node& node : told.nodes) lies_.about_node(node);
-  Decision decision = placement::Decide(told, asked, now_s_, settings_);
+  Decision decision = placement::Decide(told, asked, now_s_, settings_, LimitedByUser(told, FitsAnywhere));
   lies_.in_decision(decision);
   std::string fault = FaultOf(state_, waiting_, decision, settings_);
   if (!fault.empty()) return fault;  // it may be impossible to carry out

@@ -1,0 +1,78 @@
+#include "extender/placement/users.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace crossover::placement {
+namespace {
+
+// A Company says which gangs are on a node.
+struct Company {
+  bool any = false;           // some gang is
+  Users users = Users::kOne;  // the most that one of them has
+
+  void Add(const Gang& gang) {
+    any = true;
+    users = std::max(users, gang.users);
+  }
+};
+using Companies = std::map<std::string, Company>;  // by node
+
+Companies CompaniesIn(const State& state) {
+  Companies companies;
+  for (const Placed& placed : state.placed) {
+    for (const Seat& seat : placed.seats) companies[seat.node].Add(placed.gang);
+  }
+  return companies;
+}
+
+// Returns why MPS keeps a gang of such users, or another one, from a node.
+std::string WhyNot(Users users) {
+  const std::string serves = "MPS serves one user ID at a time, and ";
+  switch (users) {
+    case Users::kMixed:
+      return serves + "the containers of one pod have several: use the same runAsUser";
+    case Users::kOwn:
+      return serves + "with hostUsers: false each pod has its own";
+    case Users::kUnlike:
+    case Users::kOne:
+      break;
+  }
+  return serves + "the pods of one job have several: use the same runAsUser";
+}
+
+void Limit(const Gang& gang, const Company& there, Fit* fit) {
+  const bool one = gang.users == Users::kOne;
+  if (one && there.users == Users::kOne) return;
+  const bool full = one || there.any;
+  if (gang.users == Users::kMixed) fit->ever = 0;
+  if (!one) fit->ever = std::min(fit->ever, 1);
+  fit->pods = std::min({fit->pods, fit->ever, full ? 0 : 1});
+  if (fit->pods > 0 && gang.pods <= 1) return;
+  fit->why = WhyNot(one ? there.users : gang.users);
+  fit->figures.clear();
+}
+
+}  // namespace
+
+Fitness LimitedByUser(const State& state, Fitness fitness) {
+  const auto companies = std::make_shared<const Companies>(CompaniesIn(state));
+  return [&state, companies, fitness = std::move(fitness)](const Gang& gang, int index,
+                                                           std::span<const Planned> planned) -> Fit {
+    Fit fit = fitness(gang, index, planned);
+    const Node& node = state.nodes[static_cast<std::size_t>(index)];
+    if (!node.one_user || fit.never()) return fit;
+    const auto found = companies->find(node.name);
+    Company there = found == companies->end() ? Company() : found->second;
+    for (const Planned& other : planned) {
+      if (other.pods > 0) there.Add(*other.gang);
+    }
+    // Where something else leaves no room, its words stay, unless the pod can never be there.
+    if (fit.pods > 0 || gang.users != Users::kOne) Limit(gang, there, &fit);
+    return fit;
+  };
+}
+
+}  // namespace crossover::placement
