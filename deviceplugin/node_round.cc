@@ -1,4 +1,5 @@
 // Implements the round of a node's services, twice a second: compare, withhold, limit, and report.
+#include <algorithm>
 #include <utility>
 
 #include "common/base/clock.h"
@@ -48,15 +49,20 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
     withheld_ = FindOthers(*kubelet, pods, choice.sharing);
     looked_ = true;
   }
-  if (looked_) gpus_.Withhold(withheld_, WhyNone(choice));
+  if (!looked_) return;
+  const std::string why_none = WhyNone();
+  gpus_.Withhold(withheld_, why_none.empty() ? choice.withheld : why_none);
+  const std::vector<std::string> uuids = Uuids();
+  sharing_.NoteOffers(why_none.empty() && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
+                        return !withheld_.contains(uuid);
+                      }));
 }
 
-// Returns why no GPU may be given out, or an empty string where GPUs may be given out.
-std::string NodeServices::WhyNone(const SharingChoice& choice) const {
+// Returns why no GPU may be given out, however they are shared, or an empty string.
+std::string NodeServices::WhyNone() const {
   if (node_.wishes().maintenance) return base::kInMaintenance;
   const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
-  const std::string no_cdi = by_cdi ? WhyNoCdi(node_.runtime()) : "";
-  return no_cdi.empty() ? choice.withheld : no_cdi;
+  return by_cdi ? WhyNoCdi(node_.runtime()) : "";
 }
 
 // Returns the GPUs that this daemon may not give out, and why.
@@ -153,8 +159,7 @@ void NodeServices::TellOfFaults() {
 // hangs.
 void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
                              const SharingChoice& choice) {
-  std::set<kube::Event> events;
-  if (choice.sharing == Sharing::kMps) events = MpsNotices(pods, kubelet.handed_out, choice.withheld);
+  std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, choice);
   for (const kube::Event& event : events) {
     if (!told_of_mps_.contains(event)) events_.Tell(event);
   }

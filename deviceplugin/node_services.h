@@ -87,7 +87,7 @@ class NodeServices : public Companion {
   void KeepHeldSlots();
   void Round();
   void WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
-  std::string WhyNone(const SharingChoice& choice) const;
+  std::string WhyNone() const;
   std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet, const std::vector<Pod>& pods,
                                                 Sharing sharing);
   void LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods);

@@ -127,7 +127,9 @@ bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
 
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,
-                           const std::string& input, milliseconds patience, const Wanted& wanted) {
+                           const std::string& input, milliseconds patience, const Wanted& wanted,
+                           NoOutcome* why) {
+  if (why != nullptr) *why = NoOutcome::kNotStarted;
   const auto end = steady_clock::now() + patience;
   Pipe in, out, errors;
   if (!in.Open() || !out.Open() || (wanted.errors && !errors.Open())) return std::nullopt;
@@ -144,6 +146,7 @@ std::optional<Outcome> Run(const std::vector<std::string>& command,
                              wanted.most) &&
                      AwaitEnd(pid, end);
   if (!ended) kill(pid, SIGKILL);
+  if (!ended && why != nullptr) *why = NoOutcome::kLate;
   int status = 0;
   if (waitpid(pid, &status, 0) != pid || !ended) return std::nullopt;
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

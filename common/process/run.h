@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,10 @@ struct Outcome {
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
+// A NoOutcome says why a program has none. kNotStarted: it could not be started, or its end was not seen.
+// kLate: it had not ended in time and was killed.
+enum class NoOutcome : std::uint8_t { kNotStarted, kLate };
+
 struct Wanted {
   std::size_t most = kMostOutput;
   bool errors = false;  // collect standard error; otherwise the program inherits ours
@@ -24,10 +29,11 @@ struct Wanted {
 // Runs `command`, which is the program, found as a shell finds it, and its arguments. The program inherits
 // our environment with `variables` added or replaced, and reads `input`, which has 1 MiB at most. Returns
 // nothing if the program cannot be started, if the input is larger than a pipe may be, or if the program has
-// not ended within `patience`; in the last case it is killed. Thread-safe.
+// not ended within `patience`; in the last case it is killed. `why`, unless null, then gets which of these it
+// was. Thread-safe.
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,
                            const std::string& input, std::chrono::milliseconds patience,
-                           const Wanted& wanted = {});
+                           const Wanted& wanted = {}, NoOutcome* why = nullptr);
 
 }  // namespace crossover::process

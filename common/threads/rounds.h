@@ -14,9 +14,12 @@ namespace crossover::threads {
 
 class Rounds {
  public:
-  // `name` is the name of the thread, at most 15 characters. The first call comes after one `period`.
-  Rounds(const char* name, std::chrono::milliseconds period, std::function<void()> round)
-      : period_(period), round_(std::move(round)), thread_([this] { Run(); }) {
+  enum class First { kAfterPeriod, kAtOnce };  // when the first call comes
+
+  // `name` is the name of the thread, at most 15 characters.
+  Rounds(const char* name, std::chrono::milliseconds period, std::function<void()> round,
+         First first = First::kAfterPeriod)
+      : period_(period), round_(std::move(round)), thread_([this, first] { Run(first); }) {
     pthread_setname_np(thread_.native_handle(), name);
   }
   // Blocks until the call in progress, if any, has returned.
@@ -32,7 +35,8 @@ class Rounds {
   Rounds& operator=(const Rounds&) = delete;
 
  private:
-  void Run() {
+  void Run(First first) {
+    if (first == First::kAtOnce) round_();
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, period_, [this] { return stop_; })) {
       lock.unlock();

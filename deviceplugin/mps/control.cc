@@ -6,11 +6,12 @@
 #include <sstream>
 
 #include "common/files/read_file.h"
+#include "common/process/run.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kPatienceToStart{10};
 constexpr char kPidFile[] = "/nvidia-cuda-mps-control.pid";
 constexpr std::size_t kLongestPidFile = 64;
 constexpr std::string_view kName = "nvidia-cuda-mps";  // the kernel cuts names at 15 characters
@@ -34,6 +35,8 @@ char StateIn(const std::string& stat) {
   const std::size_t at = stat.rfind(") ");
   return at == std::string::npos || at + 2 >= stat.size() ? 'X' : stat[at + 2];
 }
+
+bool HasEnded(char state) { return state == 'Z' || state == 'X'; }
 
 // Returns the first of the lines that is neither empty nor a process ID, or "".
 std::string FirstOddLine(const std::string& lines) {
@@ -61,11 +64,13 @@ std::vector<std::string_view> Entries(std::string_view text) {
   return entries;
 }
 
-// Sets `protocol` to the number in `text`. A text that is not a number changes nothing.
-void ReadProtocol(std::string_view text, int* protocol) {
+// Sets `protocol` to the number in `text`. Returns false and changes nothing if it is not a number.
+bool ReadProtocol(std::string_view text, int* protocol) {
   int number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) *protocol = number;
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return false;
+  *protocol = number;
+  return true;
 }
 
 // Returns what follows `prefix` in `text`, or nothing if `text` does not begin with it.
@@ -76,20 +81,39 @@ std::optional<std::string_view> After(std::string_view prefix, std::string_view 
 
 }  // namespace
 
+bool MpsAnswer::unrecognized() const { return text.find("nrecognized command") != std::string::npos; }
+
+std::string MpsAnswer::Fault() const {
+  switch (kind) {
+    case Kind::kNotStarted:
+      return "the client program of MPS cannot be run (node.mps_control)";
+    case Kind::kFailed:
+      return "the client program of MPS ends with status " + std::to_string(status);
+    case Kind::kLate:
+      return "the control daemon of MPS does not answer";
+    case Kind::kText:
+      break;
+  }
+  return "";
+}
+
 MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environment) {
   MpsOptions options;
+  bool knows_protocols = false;
   const std::vector<std::string_view> words = Entries(arguments);
   for (std::size_t i = 1; i < words.size(); ++i) {  // the first one is the program
     const std::string_view word = words[i];
     options.multi_user |= std::find(kMultiUser.begin(), kMultiUser.end(), word) != kMultiUser.end();
     if ((word == "-p" || word == "--protocol") && i + 1 < words.size())
-      ReadProtocol(words[i + 1], &options.protocol);
+      knows_protocols |= ReadProtocol(words[i + 1], &options.protocol);
     for (const std::string_view prefix : {"-p", "--protocol="}) {
-      if (const auto number = After(prefix, word)) ReadProtocol(*number, &options.protocol);
+      if (const auto number = After(prefix, word))
+        knows_protocols |= ReadProtocol(*number, &options.protocol);
     }
   }
   for (const std::string_view entry : Entries(environment)) {  // it takes precedence over the arguments
-    if (const auto number = After(kProtocolVariable, entry)) ReadProtocol(*number, &options.protocol);
+    const auto number = After(kProtocolVariable, entry);
+    if (number && ReadProtocol(*number, &options.protocol)) options.sure = knows_protocols;
   }
   return options;
 }
@@ -109,59 +133,61 @@ std::vector<pid_t> ParsePids(std::string_view lines) {
 
 MpsControl::State MpsControl::Look() const {
   // Clients of MPS can write to the directory. The PID in the file therefore counts only if that process has
-  // the daemon's name and belongs to root.
+  // the daemon's name and belongs to its user.
   std::string why;
   const std::string file = settings_.pipe_directory + kPidFile;
   const auto pids = ParsePids(files::ReadFileOfOthers(file, kLongestPidFile, &why).value_or(""));
   if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
-      UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
+      UidIn(ReadOf(pids.front(), "status")) != settings_.owner)
     return {};
   const pid_t pid = pids.front();
-  return {.alive = true, .options = ReadMpsOptions(ReadOf(pid, "cmdline"), ReadOf(pid, "environ"))};
+  return {
+      .alive = true, .pid = pid, .options = ReadMpsOptions(ReadOf(pid, "cmdline"), ReadOf(pid, "environ"))};
 }
 
-std::optional<process::Outcome> MpsControl::Run(const std::string& command) const {
-  return process::Run({settings_.program}, {{"CUDA_MPS_PIPE_DIRECTORY", settings_.pipe_directory}},
-                      command + "\n", kPatience);
+MpsAnswer MpsControl::Ask(const std::string& command, std::chrono::seconds patience) const {
+  process::NoOutcome why{};
+  const auto outcome =
+      process::Run({settings_.program}, {{"CUDA_MPS_PIPE_DIRECTORY", settings_.pipe_directory}},
+                   command + "\n", patience, {}, &why);
+  if (outcome) {
+    return {.kind = outcome->status == 0 ? MpsAnswer::Kind::kText : MpsAnswer::Kind::kFailed,
+            .status = outcome->status,
+            .text = outcome->output};
+  }
+  return {.kind = why == process::NoOutcome::kLate ? MpsAnswer::Kind::kLate : MpsAnswer::Kind::kNotStarted};
 }
 
-std::optional<std::string> MpsControl::Ask(const std::string& command) const {
-  const auto outcome = Run(command);
-  if (!outcome || outcome->status != 0) return std::nullopt;
-  return outcome->output;
-}
-
-std::optional<std::vector<MpsControl::Server>> MpsControl::Servers(std::string* odd) const {
-  const auto lines = Ask("get_server_list");
-  if (!lines) return std::nullopt;
-  if (odd != nullptr) *odd = FirstOddLine(*lines);
-  std::vector<Server> servers;
-  for (const pid_t pid : ParsePids(*lines)) {
+MpsControl::List MpsControl::Servers() const {
+  List list{.answer = Ask("get_server_list")};
+  if (!list.answer.given()) return list;
+  list.odd = FirstOddLine(list.answer.text);
+  for (const pid_t pid : ParsePids(list.answer.text)) {
     const auto uid = UidIn(ReadOf(pid, "status"));
     const char state = StateIn(ReadOf(pid, "stat"));
-    if (uid && state != 'Z' && state != 'X') servers.push_back({pid, *uid, state});
+    if (uid && !HasEnded(state)) list.servers.push_back({pid, *uid, state});
   }
-  return servers;
+  return list;
 }
 
-std::optional<std::string> MpsControl::Status(pid_t server) const {
-  const auto outcome = Run("get_server_status " + std::to_string(server));
-  if (!outcome) return std::nullopt;
-  return outcome->output;
+MpsAnswer MpsControl::Status(pid_t server) const {
+  return Ask("get_server_status " + std::to_string(server));
 }
 
-bool MpsControl::StartServer(uid_t uid) const {
-  return Ask("start_server -uid " + std::to_string(uid)).has_value();
+bool MpsControl::Lives(pid_t server) { return !HasEnded(StateIn(ReadOf(server, "stat"))); }
+
+MpsAnswer MpsControl::StartServer(uid_t uid) const {
+  return Ask("start_server -uid " + std::to_string(uid), kPatienceToStart);
 }
 
 std::optional<std::vector<pid_t>> MpsControl::Clients(pid_t server) const {
-  const auto lines = Ask("get_client_list " + std::to_string(server));
-  if (!lines) return std::nullopt;
-  return ParsePids(*lines);
+  const MpsAnswer answer = Ask("get_client_list " + std::to_string(server));
+  if (!answer.given()) return std::nullopt;
+  return ParsePids(answer.text);
 }
 
 bool MpsControl::Terminate(pid_t server, pid_t client) const {
-  return Ask("terminate_client " + std::to_string(server) + " " + std::to_string(client)).has_value();
+  return Ask("terminate_client " + std::to_string(server) + " " + std::to_string(client)).given();
 }
 
 }  // namespace crossover::deviceplugin

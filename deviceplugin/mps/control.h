@@ -5,12 +5,12 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/process/run.h"
 
 namespace crossover::deviceplugin {
 
@@ -23,6 +23,7 @@ inline constexpr int kMpsProtocol = 2;  // the protocol with the commands that M
 struct MpsOptions {
   bool multi_user = false;      // it serves all users at the same time
   int protocol = kMpsProtocol;  // 3 has other commands
+  bool sure = true;  // false: the variable alone says which protocol, and older ones do not know it
 
   friend bool operator==(const MpsOptions&, const MpsOptions&) = default;
 };
@@ -31,17 +32,38 @@ struct MpsOptions {
 // nothing. Pure.
 MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environment);
 
+// An MpsAnswer is what came of one command for a control daemon.
+struct MpsAnswer {
+  enum class Kind : std::uint8_t {
+    kText,        // the client program succeeded, with this text; it does so for commands that fail, too
+    kFailed,      // it failed
+    kNotStarted,  // it could not be run
+    kLate         // it did not end in time: the control daemon does not answer
+  };
+  Kind kind = Kind::kNotStarted;
+  int status = 0;      // exit status, if kFailed
+  std::string text{};  // if kText or kFailed
+
+  bool given() const { return kind == Kind::kText; }
+  // Returns whether the control daemon says that it has no such command.
+  bool unrecognized() const;
+  // Returns what went wrong, in words, or "".
+  std::string Fault() const;
+};
+
 class MpsControl {
  public:
   struct Settings {
     std::string pipe_directory;  // the control daemon's CUDA_MPS_PIPE_DIRECTORY
     std::string program = "nvidia-cuda-mps-control";
+    uid_t owner = 0;  // user of the control daemon's process
   };
 
   explicit MpsControl(Settings settings) : settings_(std::move(settings)) {}
 
   struct State {
     bool alive = false;  // the control daemon runs
+    pid_t pid = 0;       // its process
     MpsOptions options{};
   };
   // Returns the state of the control daemon, from its PID file and /proc. Does not run the client program.
@@ -52,25 +74,30 @@ class MpsControl {
     uid_t uid = 0;
     char state = 'S';  // of the process, as /proc/PID/stat has it
   };
-  // The functions below run the client program for at most two seconds. They return nullopt, or false, if
-  // the control daemon does not answer.
-  //
-  // Servers() leaves out processes that have ended. It sets `odd`, unless null, to the first line of the
-  // answer that is not a process ID, or to "".
-  std::optional<std::vector<Server>> Servers(std::string* odd = nullptr) const;
-  // Returns what the control daemon says of the server, in its own words, whatever the program's exit
-  // status is: an older one may not know the command.
-  std::optional<std::string> Status(pid_t server) const;
-  // Asks the control daemon for a server of the user. Whether it starts shows in Servers().
-  bool StartServer(uid_t uid) const;
+  // A List holds the servers that have not ended.
+  struct List {
+    MpsAnswer answer{};
+    std::vector<Server> servers{};
+    std::string odd{};  // the first line of the answer that is not a process ID, or ""
+  };
+  // The functions below run the client program for at most two seconds. Those that return
+  // nullopt, or false, do so if they get no answer.
+  List Servers() const;
+  // Returns what the control daemon says of the server.
+  MpsAnswer Status(pid_t server) const;
+  // Returns whether the server's process is there and has not ended.
+  static bool Lives(pid_t server);
+  // Asks the control daemon for a server of the user, and waits for up to ten seconds: it may answer when the
+  // server has started. Whether it starts shows in Servers().
+  MpsAnswer StartServer(uid_t uid) const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
   // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
   // client is gone.
   bool Terminate(pid_t server, pid_t client) const;
 
  private:
-  std::optional<process::Outcome> Run(const std::string& command) const;
-  std::optional<std::string> Ask(const std::string& command) const;
+  static constexpr std::chrono::seconds kPatience{2};
+  MpsAnswer Ask(const std::string& command, std::chrono::seconds patience = kPatience) const;
 
   const Settings settings_;
 };

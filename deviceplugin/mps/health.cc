@@ -1,8 +1,10 @@
 #include "deviceplugin/mps/health.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "common/base/gpu_reasons.h"
@@ -10,38 +12,41 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// A Symptom is what is wrong, and for how long it has to last until it counts.
-struct Symptom {
-  std::string words;
-  MpsHealth::Time patience = 0;
+// A Row says for how long a symptom has to last until it counts, and its words.
+struct Row {
+  MpsSymptom symptom;
+  MpsHealth::Time patience;
+  const char* words;
 };
 
-Symptom Of(const char* what, MpsHealth::Time patience) {
-  return {std::string(base::kMpsTakesNone) + ": " + what, patience};
-}
+// The symptom that counts soonest comes first.
+constexpr std::array kRows = {
+    Row{MpsSymptom::kFault, 0, "its server is in FAULT, until the clients that the fault hit have ended"},
+    Row{MpsSymptom::kStopped, MpsHealth::kStopped, "the process of its server is stopped"},
+    Row{MpsSymptom::kDaemonSilent, MpsHealth::kSilent, "its control daemon does not answer"},
+    Row{MpsSymptom::kServerSilent, MpsHealth::kSilent, "its server does not answer"},
+    Row{MpsSymptom::kNone, MpsHealth::kNone, "its server cannot start"},
+    Row{MpsSymptom::kInitializing, MpsHealth::kLong, "its server does not get beyond INITIALIZING"},
+    Row{MpsSymptom::kInDriver, MpsHealth::kLong, "its server hangs in the driver"},
+    Row{MpsSymptom::kNeverWell, MpsHealth::kLong, "its servers end, or do not answer, again and again"}};
 
-std::optional<Symptom> SymptomOf(const MpsLook::Server& server) {
-  if (server.status == MpsStatus::kFault)
-    return Of("its server is in FAULT, until the clients that the fault hit have ended", 0);
-  if (server.state == 'T' || server.state == 't')
-    return Of("the process of its server is stopped", MpsHealth::kStopped);
-  if (!server.status) return Of("its server does not answer", MpsHealth::kSilent);
-  if (server.status == MpsStatus::kInitializing)
-    return Of("its server does not get beyond INITIALIZING", MpsHealth::kInitializing);
-  if (server.state == 'D') return Of("its server hangs in the driver", MpsHealth::kInDriver);
+std::optional<MpsSymptom> SymptomOf(const MpsLook::Server& server) {
+  if (server.status == MpsStatus::kFault) return MpsSymptom::kFault;
+  if (server.state == 'T' || server.state == 't') return MpsSymptom::kStopped;
+  if (!server.status) return MpsSymptom::kServerSilent;
+  if (server.status == MpsStatus::kInitializing) return MpsSymptom::kInitializing;
+  if (server.state == 'D') return MpsSymptom::kInDriver;
   return std::nullopt;
 }
 
-// Returns the symptom that counts soonest, or nothing if there is none.
-std::optional<Symptom> SymptomIn(const MpsLook& look) {
-  if (!look.servers) return Of("its control daemon does not answer", MpsHealth::kSilent);
-  if (look.servers->empty()) return Of("its server cannot start", MpsHealth::kNone);
-  std::optional<Symptom> worst;
-  for (const MpsLook::Server& server : *look.servers) {
-    auto symptom = SymptomOf(server);
-    if (symptom && (!worst || symptom->patience < worst->patience)) worst = std::move(symptom);
+std::set<MpsSymptom> SymptomsIn(const MpsLook& look) {
+  if (look.list == MpsLook::List::kSilent) return {MpsSymptom::kDaemonSilent};
+  if (look.servers.empty()) return {MpsSymptom::kNone};
+  std::set<MpsSymptom> symptoms;
+  for (const MpsLook::Server& server : look.servers) {
+    if (const auto symptom = SymptomOf(server)) symptoms.insert(*symptom);
   }
-  return worst;
+  return symptoms;
 }
 
 char Upper(char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); }
@@ -65,25 +70,55 @@ MpsStatus ReadMpsStatus(std::string_view answer) {
 }
 
 void MpsHealth::OnLook(const MpsLook& look, Time now) {
-  const auto symptom = SymptomIn(look);
   wants_server_ = false;
-  if (!symptom) {
-    Forget();
+  if (look.list == MpsLook::List::kUnknown) {  // the last judgement stays
+    known_ = true;
     return;
   }
-  const bool again = bad_since_.has_value();
-  if (!again) bad_since_ = now;
-  if (now - *bad_since_ >= symptom->patience || !fault_.empty()) fault_ = symptom->words;
-  // It waits for the second look in a row: after the first one a client may have come, for which a server
-  // starts.
-  if (again && look.servers && look.servers->empty()) AskForServer(now);
+  const std::set<MpsSymptom> symptoms = SymptomsIn(look);
+  if (symptoms.empty()) {
+    Forget();
+    known_ = true;
+    return;
+  }
+  const bool none = symptoms.contains(MpsSymptom::kNone);
+  const bool again = since_.contains(MpsSymptom::kNone);
+  std::erase_if(since_, [&](const auto& entry) {
+    return entry.first != MpsSymptom::kNeverWell && !symptoms.contains(entry.first);
+  });
+  for (const MpsSymptom symptom : symptoms) since_.emplace(symptom, now);
+  if (!none) server_asked_.reset();
+  if (!none || server_asked_) {
+    since_.emplace(MpsSymptom::kNeverWell, now);
+  } else if (now - since_.at(MpsSymptom::kNone) >= kNone) {  // it is merely idle
+    since_.erase(MpsSymptom::kNeverWell);
+  }
+  Judge(now);
+  // After the first look without one, a client may have come, for which a server starts. So it waits for the
+  // second look in a row, unless slots wait for what it finds.
+  wants_server_ = none && (again || !known_) && (!next_ask_ || now >= *next_ask_);
 }
 
-void MpsHealth::AskForServer(Time now) {
-  if (next_ask_ && now < *next_ask_) return;
-  wants_server_ = true;
+// Looks for a symptom that counts. What was a fault stays one until all is well.
+void MpsHealth::Judge(Time now) {
+  for (const Row& row : kRows) {
+    const auto since = since_.find(row.symptom);
+    if (since == since_.end()) continue;
+    const bool none = row.symptom == MpsSymptom::kNone;
+    if (none && !server_asked_) continue;
+    if (now - (none ? *server_asked_ : since->second) < row.patience) continue;
+    fault_ = std::string(base::kMpsTakesNone) + ": " + row.words;
+    known_ = true;
+    return;
+  }
+}
+
+void MpsHealth::OnServerAsked(bool taken, Time now) {
+  wants_server_ = false;
   next_ask_ = now + wait_;
   wait_ = std::min(2 * wait_, kLongestWait);
+  if (taken && !server_asked_) server_asked_ = now;
+  known_ |= !taken;  // it cannot be found out
 }
 
 }  // namespace crossover::deviceplugin

@@ -1,5 +1,7 @@
 #include "deviceplugin/sharing/choice.h"
 
+#include <utility>
+
 #include "common/base/gpu_reasons.h"
 
 namespace crossover::deviceplugin {
@@ -18,18 +20,31 @@ std::string_view Name(Sharing sharing) {
   return "exclusive";
 }
 
+namespace {
+
+constexpr char kGone[] = "the control daemon of MPS does not run";
+
+// Returns the choice of MPS where its control daemon runs.
+SharingChoice ThroughMps(std::string reason, const MpsHistory& mps) {
+  SharingChoice choice{Sharing::kMps, std::move(reason), mps.fault, !mps.fault.empty()};
+  if (!mps.known && !choice.refused) choice.withheld = "it is not known yet whether MPS takes new clients";
+  return choice;
+}
+
+}  // namespace
+
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
-  constexpr char kGone[] = "the control daemon of MPS does not run";
   switch (wanted) {
     case Sharing::kTimeslice:
     case Sharing::kExclusive:
       return {wanted, base::kAsConfigured, ""};
     case Sharing::kMps:
-      return {wanted, base::kAsConfigured, mps.alive ? mps.fault : kGone};
+      if (mps.alive) return ThroughMps(base::kAsConfigured, mps);
+      return {wanted, base::kAsConfigured, kGone};
     case Sharing::kAuto:
       break;
   }
-  if (mps.alive) return {Sharing::kMps, "the control daemon of MPS runs", mps.fault};
+  if (mps.alive) return ThroughMps("the control daemon of MPS runs", mps);
   if (mps.needed) return {Sharing::kMps, "pods were started under MPS", kGone};
   if (mps.was_there) return {Sharing::kMps, "the control daemon of MPS ran a moment ago", kGone};
   return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without",

@@ -20,6 +20,7 @@ struct SharingChoice {
   Sharing sharing = Sharing::kExclusive;  // never kAuto
   std::string reason;                     // reason for the choice, in words
   std::string withheld;                   // why no slot is given out now; empty: slots are given out
+  bool refused = false;                   // that is because MPS, which runs, takes no new clients
 
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };
@@ -28,12 +29,13 @@ struct MpsHistory {
   bool alive = false;      // the MPS control daemon runs
   bool was_there = false;  // it ran a moment ago, and may be restarting
   bool needed = false;     // a living pod was started as a client of MPS
+  bool known = true;       // whether it takes new clients, or it cannot be known
   std::string fault{};     // why it takes no new clients although it runs; empty: it takes them
 };
 
 // Returns how the GPUs are shared. Pods that were started under MPS get no neighbours without it: if the
 // MPS control daemon ends, nothing is given out until it is back or these pods are gone. While it takes no
-// new clients, nothing is given out either, and the GPUs stay shared through it.
+// new clients, or that is not known yet, nothing is given out either, and the GPUs stay shared through it.
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps);
 
 }  // namespace crossover::deviceplugin

@@ -27,17 +27,17 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
 }
 
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
-                                 const std::string& withheld) {
+                                 const SharingChoice& choice) {
   std::set<kube::Event> events;
-  if (withheld.empty()) return events;
+  if (!choice.refused) return events;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || !IsUnderMps(entry)) continue;
     events.insert({.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
                    .reason = "MpsTakesNoClients",
                    .action = "WithholdSlots",
-                   .note = withheld +
-                           ": a CUDA program that begins in this pod now fails or hangs; one that runs may "
+                   .note = choice.withheld +
+                           ". A CUDA program that begins in this pod now fails or hangs; one that runs may "
                            "go on"});
   }
   return events;

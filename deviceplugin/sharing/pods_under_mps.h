@@ -11,6 +11,7 @@
 #include "common/kube/events.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/pod.h"
+#include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
 
@@ -19,10 +20,10 @@ namespace crossover::deviceplugin {
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
                                                     const std::vector<HandedOut>& handed_out, bool mps);
 
-// Returns the events for living pods that are clients of MPS while nothing is given out for the reason
-// `withheld`. Returns none if `withheld` is empty.
+// Returns the events for living pods that are clients of MPS while MPS takes no new clients. Returns none
+// where it takes them, or is gone: its clients end with it, and a program that begins then runs without it.
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
-                                 const std::string& withheld);
+                                 const SharingChoice& choice);
 
 // Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);

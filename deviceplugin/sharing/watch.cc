@@ -13,7 +13,6 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::chrono::seconds kPeriod{1};
 constexpr int kAskEvery = 5;         // in rounds while all is well; asking runs programs
 constexpr std::size_t kShown = 100;  // bytes of an answer in the log
 
@@ -23,24 +22,37 @@ std::string FaultOfProtocol(int protocol) {
          std::to_string(kMpsProtocol);
 }
 
+// Returns whether the control daemon has other commands than MpsControl. If that is not sure, an answer that
+// is no list shows it.
+bool SpeaksAnother(const MpsOptions& options, bool odd_list) {
+  return options.protocol != kMpsProtocol && (options.sure || odd_list);
+}
+
 SharingWatch::State Begin(const MpsControl& control, Sharing wanted) {
   SharingWatch::State state;
   state.mps = control.Look();
-  state.choice = ChooseSharing(wanted, {.alive = state.mps.alive});
+  const bool another = state.mps.alive && SpeaksAnother(state.mps.options, false);
+  if (another) state.fault = FaultOfProtocol(state.mps.options.protocol);
+  state.choice = ChooseSharing(wanted, {.alive = state.mps.alive, .known = another, .fault = state.fault});
+  if (state.choice.sharing != Sharing::kMps) state.fault.clear();
   return state;
 }
+
+bool IsBlank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 }  // namespace
 
 SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
-                           std::string cgroup_root)
+                           std::string cgroup_root, std::chrono::milliseconds period)
     : control_(std::move(mps)),
       pods_(std::move(pods)),
       cgroup_root_(std::move(cgroup_root)),
       wanted_(wanted),
       state_(Begin(control_, wanted)),
-      rounds_("xo-sharing", kPeriod, [this] { Round(); }) {
-  logging::Info("sharing: " + std::string(Name(state_.choice.sharing)) + ": " + state_.choice.reason);
+      rounds_(
+          "xo-sharing", period, [this] { Round(); }, threads::Rounds::First::kAtOnce) {
+  const SharingChoice choice = state().choice;
+  logging::Info("sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason);
 }
 
 SharingWatch::State SharingWatch::state() const {
@@ -55,22 +67,35 @@ void SharingWatch::NoteNeed(bool needed) {
   need_known_ = true;
 }
 
+void SharingWatch::NoteOffers(bool any) { offers_ = any; }
+
 void SharingWatch::Round() {
-  Choose();
-  const MpsControl::State mps = state().mps;
-  if (!mps.alive) {
-    health_.Forget();
-    since_asked_ = 0;
-    return;
-  }
-  const bool known = mps.options.protocol == kMpsProtocol;
-  if (known) AskMps();
-  if (NoteFault(mps)) Choose();
-  if (known) SayFarewell();
+  const MpsControl::State mps = control_.Look();
+  if (mps.pid != daemon_) BeginAnew(mps.pid);
+  NoteFault(mps);
+  Choose(mps);
+  if (!mps.alive) return;
+  AskMps(mps);
+  NoteFault(mps);
+  Choose(mps);
+  if (!SpeaksAnother(mps.options, odd_list_)) SayFarewell();
 }
 
-void SharingWatch::Choose() {
-  const MpsControl::State mps = control_.Look();
+// Forgets what an earlier control daemon said. 0: there is none now.
+void SharingWatch::BeginAnew(pid_t control_daemon) {
+  daemon_ = control_daemon;
+  health_.Forget();
+  since_asked_ = 0;
+  odd_list_ = false;
+  const std::lock_guard lock(mutex_);
+  state_.served.reset();
+  state_.servers.clear();
+  state_.asked = false;
+  state_.fault.clear();
+  state_.unasked.clear();
+}
+
+void SharingWatch::Choose(const MpsControl::State& mps) {
   const std::int64_t now = base::MonotonicNs();
   if (mps.alive) {
     gone_since_.reset();
@@ -78,78 +103,110 @@ void SharingWatch::Choose() {
     gone_since_ = now;
   }
   SharingChoice choice;
+  bool better = false;  // the same, and slots are given out again
   {
     const std::lock_guard lock(mutex_);
     const bool chosen = state_.choice.sharing == Sharing::kMps;
     choice = ChooseSharing(wanted_, {.alive = mps.alive,
                                      .was_there = chosen && gone_since_ && now - *gone_since_ < kMayComeBack,
                                      .needed = need_known_ ? needed_.load() : chosen,
+                                     .known = health_.known(),
                                      .fault = state_.fault});
     state_.mps = mps;
-    if (!mps.alive) {
-      state_.served.reset();
-      state_.servers.clear();
-      state_.fault.clear();
-    }
     if (choice == state_.choice) return;
+    better = choice.sharing == state_.choice.sharing && choice.withheld.empty();
     state_.choice = choice;
   }
-  logging::Warn("sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason +
-                (choice.withheld.empty() ? "" : "; nothing is given out: " + choice.withheld));
+  const std::string said = "sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason +
+                           (choice.withheld.empty() ? "" : "; nothing is given out: " + choice.withheld);
+  better ? logging::Info(said) : logging::Warn(said);
 }
 
 // Asks for the servers and for their status. Asks for a server if there is none.
-void SharingWatch::AskMps() {
-  if (health_.well() && since_asked_++ % kAskEvery != 0) return;
-  std::string odd;
-  const auto servers = control_.Servers(&odd);
-  if (!odd.empty()) WarnOnce("get_server_list", odd, "process IDs, one a line; the line is left out");
-  // One failure changes nothing: the servers are probably the same as before.
-  if (servers) NoteServers(*servers);
-  {
+void SharingWatch::AskMps(const MpsControl::State& mps) {
+  if (mps.options.protocol != kMpsProtocol && mps.options.sure) {
     const std::lock_guard lock(mutex_);
-    state_.asked = true;
-    if (state_.choice.sharing != Sharing::kMps) {  // it may stay without a server
-      health_.Forget();
-      return;
-    }
+    state_.asked = true;  // nothing that it says would be understood
+    return;
   }
-  health_.OnLook(LookAt(servers), base::MonotonicNs());
-  if (health_.wants_server()) control_.StartServer(last_served_);
+  const bool matters = state().choice.sharing == Sharing::kMps && offers_;
+  const bool calm = !matters || (health_.known() && health_.well());
+  if (calm && since_asked_++ % kAskEvery != 0) return;
+  const MpsControl::List list = control_.Servers();
+  if (!list.answer.given() && control_.Look().pid != daemon_) return;  // it has just ended
+  NoteList(list);
+  if (state().choice.sharing != Sharing::kMps) {  // it may stay without a server
+    health_.Forget();
+    return;
+  }
+  health_.OnLook(LookAt(list), base::MonotonicNs());
+  if (health_.wants_server() && offers_) AskForServer();
 }
 
-MpsLook SharingWatch::LookAt(const std::optional<std::vector<MpsControl::Server>>& servers) {
-  if (!servers) return {};
-  MpsLook look{.servers = std::vector<MpsLook::Server>()};
-  for (const MpsControl::Server& server : *servers) {
-    MpsLook::Server seen{.state = server.state};
-    if (const auto answer = control_.Status(server.pid)) {
-      seen.status = ReadMpsStatus(*answer);
-      if (seen.status == MpsStatus::kOther)
-        WarnOnce("get_server_status", *answer, "ACTIVE, INITIALIZING or FAULT; the server is taken for well");
-    }
-    look.servers->push_back(seen);
+void SharingWatch::AskForServer() {
+  const MpsAnswer answer = control_.StartServer(last_served_);
+  if (answer.unrecognized()) WarnOnce("start_server", answer.text, "a server, or why it does not start");
+  // One that takes longer than we wait was taken, too.
+  const bool taken = (answer.given() && !answer.unrecognized()) || answer.kind == MpsAnswer::Kind::kLate;
+  health_.OnServerAsked(taken, base::MonotonicNs());
+  // A server that has just started is known before it is on a GPU, so that it does not pass for a stranger.
+  const MpsControl::List list = control_.Servers();
+  NoteList(list);
+  health_.OnLook(LookAt(list), base::MonotonicNs());
+}
+
+// Notes which servers there are, and whether that can be asked.
+void SharingWatch::NoteList(const MpsControl::List& list) {
+  using Kind = MpsAnswer::Kind;
+  const bool failed = list.answer.kind == Kind::kFailed || list.answer.kind == Kind::kNotStarted;
+  const std::string unasked = failed ? list.answer.Fault() : "";
+  odd_list_ = list.servers.empty() && !list.odd.empty();
+  if (!list.odd.empty())
+    WarnOnce("get_server_list", list.odd, "process IDs, one a line; the line is left out");
+  if (!list.servers.empty()) last_served_ = list.servers.front().uid;
+  const std::lock_guard lock(mutex_);
+  if (unasked != state_.unasked && !unasked.empty())
+    logging::Warn("MPS: get_server_list: " + unasked + ": whether MPS takes clients is not known");
+  state_.unasked = unasked;
+  state_.asked = true;
+  // One failure changes nothing: the servers are probably the same as before.
+  if (!list.answer.given()) return;
+  state_.served.reset();
+  state_.servers.clear();
+  if (list.servers.size() == 1) state_.served = list.servers.front().uid;
+  for (const MpsControl::Server& server : list.servers) state_.servers.insert(server.pid);
+}
+
+MpsLook SharingWatch::LookAt(const MpsControl::List& list) {
+  if (list.answer.kind == MpsAnswer::Kind::kLate) return {.list = MpsLook::List::kSilent};
+  if (!list.answer.given() || odd_list_) return {.list = MpsLook::List::kUnknown};
+  MpsLook look{.list = MpsLook::List::kGiven};
+  for (const MpsControl::Server& server : list.servers) {
+    const MpsLook::Server seen{.state = server.state, .status = StatusOf(server.pid)};
+    // What is said of a server that ends meanwhile says nothing.
+    if (MpsControl::Lives(server.pid)) look.servers.push_back(seen);
   }
   return look;
 }
 
-void SharingWatch::NoteServers(const std::vector<MpsControl::Server>& servers) {
-  if (!servers.empty()) last_served_ = servers.front().uid;
-  const std::lock_guard lock(mutex_);
-  state_.served.reset();
-  state_.servers.clear();
-  if (servers.size() == 1) state_.served = servers.front().uid;
-  for (const MpsControl::Server& server : servers) state_.servers.insert(server.pid);
+std::optional<MpsStatus> SharingWatch::StatusOf(pid_t server) {
+  const MpsAnswer answer = control_.Status(server);
+  if (answer.kind == MpsAnswer::Kind::kLate) return std::nullopt;
+  if (answer.given() && IsBlank(answer.text)) return std::nullopt;
+  const MpsStatus status = ReadMpsStatus(answer.text);
+  if (status == MpsStatus::kOther && MpsControl::Lives(server)) {
+    WarnOnce("get_server_status", answer.given() ? answer.text : answer.Fault(),
+             "ACTIVE, INITIALIZING or FAULT; the server is taken for well");
+  }
+  return status;
 }
 
-// Returns whether the fault has changed.
-bool SharingWatch::NoteFault(const MpsControl::State& mps) {
-  const int protocol = mps.options.protocol;
-  std::string fault = protocol == kMpsProtocol ? health_.fault() : FaultOfProtocol(protocol);
+void SharingWatch::NoteFault(const MpsControl::State& mps) {
+  const bool another = SpeaksAnother(mps.options, odd_list_);
+  std::string fault = another ? FaultOfProtocol(mps.options.protocol) : health_.fault();
   const std::lock_guard lock(mutex_);
-  if (fault == state_.fault) return false;
+  if (state_.choice.sharing != Sharing::kMps) fault.clear();
   state_.fault = std::move(fault);
-  return true;
 }
 
 // Logs an answer of the control daemon that is not known, once for each command.
@@ -165,9 +222,7 @@ void SharingWatch::SayFarewell() {
   if (due.empty()) return;
   std::set<std::string> uids;
   for (const Pod& pod : due) uids.insert(pod.uid);
-  const auto servers = control_.Servers();
-  if (!servers) return;
-  for (const MpsControl::Server& server : *servers) {
+  for (const MpsControl::Server& server : control_.Servers().servers) {
     for (const pid_t client : control_.Clients(server.pid).value_or(std::vector<pid_t>())) {
       const auto pod = PodUidOf(client, cgroup_root_);
       if (pod && uids.contains(*pod)) End(server.pid, client, *pod);

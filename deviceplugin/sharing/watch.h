@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -25,17 +26,19 @@ class SharingWatch {
   struct State {
     SharingChoice choice;
     MpsControl::State mps;
-    std::optional<uid_t> served;   // user of the MPS server, if there is exactly one server
-    std::set<pid_t> servers;       // process IDs of the MPS servers
-    bool asked = false;            // `served` and `servers` were asked for at least once, answered or not
-    std::string fault{};           // why MPS takes no new clients although its control daemon runs
+    std::optional<uid_t> served;  // user of the MPS server, if there is exactly one server
+    std::set<pid_t> servers;      // process IDs of the MPS servers
+    bool asked = false;           // `served` and `servers` were asked for at least once, answered or not
+    std::string fault{};          // why MPS, through which the GPUs are shared, takes no new clients
+    std::string unasked{};  // why its control daemon, which runs, cannot be asked; then nothing is a fault
     std::uint64_t terminated = 0;  // clients terminated through MPS
   };
 
-  // Makes the first choice before it returns. `pods` returns the pods of the node; it is called on the
-  // watch's thread. `cgroup_root` is the kubelet's (cgroup.h).
+  // Makes the first choice before it returns. Looks at MPS's servers at once, and then each `period`. `pods`
+  // returns the pods of the node; it is called on the watch's thread. `cgroup_root` is the kubelet's
+  // (cgroup.h).
   SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
-               std::string cgroup_root);
+               std::string cgroup_root, std::chrono::milliseconds period = std::chrono::seconds(1));
 
   // An MPS control daemon that ended may be restarting. The choice waits this long for it, even if no pod
   // needs it.
@@ -46,14 +49,20 @@ class SharingWatch {
   // Notes whether living pods were started under MPS. The caller finds this out now and then. Before the
   // first call, an earlier choice of MPS stays.
   void NoteNeed(bool needed);
+  // Notes whether any slot could be given out if MPS took clients. Only then is MPS asked for a server where
+  // it has none. Before the first call it is not.
+  void NoteOffers(bool any);
 
  private:
   void Round();
-  void Choose();
-  void AskMps();
-  MpsLook LookAt(const std::optional<std::vector<MpsControl::Server>>& servers);
-  void NoteServers(const std::vector<MpsControl::Server>& servers);
-  bool NoteFault(const MpsControl::State& mps);
+  void BeginAnew(pid_t control_daemon);
+  void Choose(const MpsControl::State& mps);
+  void AskMps(const MpsControl::State& mps);
+  void AskForServer();
+  void NoteList(const MpsControl::List& list);
+  MpsLook LookAt(const MpsControl::List& list);
+  std::optional<MpsStatus> StatusOf(pid_t server);
+  void NoteFault(const MpsControl::State& mps);
   void WarnOnce(const std::string& command, const std::string& answer, const char* expected);
   void SayFarewell();
   void End(pid_t server, pid_t client, const std::string& pod);
@@ -66,10 +75,13 @@ class SharingWatch {
   std::set<std::string> warned_;            // of commands; used by the thread only
   uid_t last_served_ = 0;                   // used by the thread only
   int since_asked_ = 0;                     // in rounds; used by the thread only
+  pid_t daemon_ = 0;                        // the control daemon of the last round; used by the thread only
+  bool odd_list_ = false;                   // its last list was none; used by the thread only
   std::optional<std::int64_t> gone_since_;  // end of the control daemon; used by the thread only
   std::atomic<Sharing> wanted_;
   std::atomic<bool> needed_{false};
   std::atomic<bool> need_known_{false};
+  std::atomic<bool> offers_{false};
   mutable std::mutex mutex_;
   State state_;
   threads::Rounds rounds_;  // must be the last member: its thread uses the others

@@ -20,7 +20,8 @@
 // CUDA_MPS_PIPE_DIRECTORY names the directory of its socket. With SIMGPU_MPS_STRICT set, a client that is
 // killed ends the other clients of its server too, which may happen on real GPUs.
 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default percentage of the daemon. A server keeps the percentage
-// that it started with until set_active_thread_percentage changes it.
+// that it started with until set_active_thread_percentage changes it. With CUDA_MPS_PROTOCOL_VERSION set to
+// another number than 2 it knows none of these commands but quit.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -133,8 +134,9 @@ int Serve(bool multi_user, bool background) {
                  "the variable is ignored\n",
                  kActiveThreadVariable, text);
   }
-  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr,
-                  percentage == 0 ? 100 : percentage);
+  const char* protocol = std::getenv(kProtocolVariable);
+  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr, percentage == 0 ? 100 : percentage,
+                  protocol != nullptr && std::string_view(protocol) != "2");
   for (;;) {
     std::vector<pollfd> fds = {{told, POLLIN, 0}, {listener, POLLIN, 0}};
     for (const int connection : servers.connections()) fds.push_back({connection, POLLIN, 0});

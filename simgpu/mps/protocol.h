@@ -21,6 +21,7 @@ inline constexpr char kBye = 'B';
 
 inline constexpr char kDirectoryVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kActiveThreadVariable[] = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+inline constexpr char kProtocolVariable[] = "CUDA_MPS_PROTOCOL_VERSION";
 inline constexpr char kDefaultDirectory[] = "/tmp/nvidia-mps";
 
 }  // namespace simgpu::mps

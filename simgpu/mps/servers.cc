@@ -202,6 +202,8 @@ std::string Servers::SetPercentage(std::istringstream& words, bool of_server) {
 }
 
 std::string Servers::Execute(const std::string& line) {
+  constexpr char kUnrecognized[] = "Unrecognized command\n";
+  if (other_commands_) return kUnrecognized;
   std::istringstream words(line);
   std::string verb;
   words >> verb;
@@ -230,7 +232,7 @@ std::string Servers::Execute(const std::string& line) {
     Drop(client, true);
     Serve();
   } else {
-    answer = "Unrecognized command\n";
+    answer = kUnrecognized;
   }
   return answer;
 }

@@ -21,9 +21,9 @@ class Servers {
  public:
   // With `strict`, a client that ends without kBye, for example because it was killed, ends the other
   // clients of its server too. `percentage` is the part of the threads that clients of later servers may
-  // use, a whole number from 1 to 100.
-  Servers(bool multi_user, bool strict, int percentage)
-      : multi_user_(multi_user), strict_(strict), percentage_(percentage) {}
+  // use, a whole number from 1 to 100. With `other_commands`, none of the commands below is known.
+  Servers(bool multi_user, bool strict, int percentage, bool other_commands)
+      : multi_user_(multi_user), strict_(strict), other_commands_(other_commands), percentage_(percentage) {}
   ~Servers();
 
   // Adds a client, which waits until it has a server, or refuses it. Takes ownership of the connection.
@@ -67,6 +67,7 @@ class Servers {
 
   const bool multi_user_;
   const bool strict_;
+  const bool other_commands_;
   Clients clients_;
   int percentage_;  // percentage of a server that starts from now on
   std::map<pid_t, Server> servers_;

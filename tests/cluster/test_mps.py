@@ -85,8 +85,12 @@ class Mps(NodeCase):
         self.mps.start()
         self.wait_for_slots(4)
 
-    def wait_until_withheld(self, words):
-        self.wait_for_words(f"MPS takes no new clients{words}")
+    def said_so_far(self):
+        return len(self.daemons.said(self.node))
+
+    def wait_until_withheld(self, words, after):
+        """`after` is the position in the daemon's log at which the fault was made."""
+        self.wait_for_words(f"MPS takes no new clients{words}", after)
         self.wait_for_slots(0)
         self.wait_for_metric("crossover_mps_accepts_clients 0")
         self.wait_for_metric("crossover_mps_alive 1")
@@ -102,8 +106,9 @@ class Mps(NodeCase):
         """It takes clients again when those that the fault hit have ended."""
         self.start_user("hit")
         self.wait_until_it_works("hit")
+        seen = self.said_so_far()
         self.mps.ask(f"simgpu_fault {self.mps.server()}")
-        self.wait_until_withheld(": its server is in FAULT")
+        self.wait_until_withheld(": its server is in FAULT", seen)
         self.wait_for_event("hit", "MpsTakesNoClients", NAMESPACE)
         self.wait_for_event(self.node.name, "SlotsWithheld")
         self.wait_for_doctor("mps_takes_no_clients", "fail")
@@ -113,24 +118,27 @@ class Mps(NodeCase):
 
     def test_a_server_that_hangs_gets_no_newcomers(self):
         self.wait_for_server()
+        seen = self.said_so_far()
         self.mps.signal_server(signal.SIGSTOP)
-        self.wait_until_withheld(": the process of its server is stopped")
+        self.wait_until_withheld(": the process of its server is stopped", seen)
         self.mps.signal_server(signal.SIGCONT)
         self.wait_until_given_out()
 
     def test_a_control_daemon_that_hangs_gets_no_newcomers(self):
+        seen = self.said_so_far()
         self.mps.freeze()
         try:
-            self.wait_until_withheld(": its control daemon does not answer")
+            self.wait_until_withheld(": its control daemon does not answer", seen)
         finally:
             self.mps.thaw()
         self.wait_until_given_out()
 
     def test_where_no_server_can_start_nothing_is_given_out(self):
         self.wait_for_server()
+        seen = self.said_so_far()
         self.mps.ask("simgpu_servers fail")
         self.mps.signal_server(signal.SIGKILL)
-        self.wait_until_withheld(": its server cannot start")
+        self.wait_until_withheld(": its server cannot start", seen)
         self.mps.ask("simgpu_servers start")
         self.wait_for_server()
         self.wait_until_given_out()
@@ -143,9 +151,10 @@ class Mps(NodeCase):
         self.wait_until_given_out()
 
     def test_a_control_daemon_with_other_commands_is_named(self):
+        seen = self.said_so_far()
         self.mps.stop()
         self.mps.start(CUDA_MPS_PROTOCOL_VERSION="3")
-        self.wait_until_withheld(" of ours: its control daemon speaks protocol 3")
+        self.wait_until_withheld(" of ours: its control daemon speaks protocol 3", seen)
         self.mps.stop()
         self.mps.start()
         self.wait_until_given_out()

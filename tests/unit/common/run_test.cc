@@ -38,8 +38,11 @@ TEST(RunTest, ItsExitStatusAndTheSignalThatEndedIt) {
 }
 
 TEST(RunTest, OneThatIsNotThereOrDoesNotEnd) {
-  EXPECT_FALSE(process::Run({"/nonexistent/program"}, {}, "", kPatience));
-  EXPECT_FALSE(process::Run({"sleep", "1000"}, {}, "", milliseconds(50)));
+  auto why = process::NoOutcome::kLate;
+  EXPECT_FALSE(process::Run({"/nonexistent/program"}, {}, "", kPatience, {}, &why));
+  EXPECT_EQ(why, process::NoOutcome::kNotStarted);
+  EXPECT_FALSE(process::Run({"sleep", "1000"}, {}, "", milliseconds(50), {}, &why));
+  EXPECT_EQ(why, process::NoOutcome::kLate);
   EXPECT_FALSE(process::Run({"sh", "-c", "exec sleep 1000 >&-"}, {}, "", milliseconds(50)))
       << "which says no more";
 }

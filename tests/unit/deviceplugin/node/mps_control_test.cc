@@ -49,7 +49,12 @@ TEST(MpsOptionsTest, KnowsTheProtocol) {
   EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol", "3", "-d"}), "").protocol, 3);
   EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p3"}), "").protocol, 3);
   EXPECT_EQ(ReadMpsOptions(Entries({"x", "--protocol=3"}), "").protocol, 3);
-  EXPECT_EQ(ReadMpsOptions(Entries({"x"}), Entries({"A=b", "CUDA_MPS_PROTOCOL_VERSION=3"})).protocol, 3);
+  EXPECT_TRUE(ReadMpsOptions(Entries({"x", "-p3"}), "").sure);
+  const MpsOptions by_variable =
+      ReadMpsOptions(Entries({"x"}), Entries({"A=b", "CUDA_MPS_PROTOCOL_VERSION=3"}));
+  EXPECT_EQ(by_variable.protocol, 3);
+  EXPECT_FALSE(by_variable.sure) << "a driver that knows no protocols does not heed it";
+  EXPECT_TRUE(ReadMpsOptions(Entries({"x", "-p", "2"}), Entries({"CUDA_MPS_PROTOCOL_VERSION=3"})).sure);
   EXPECT_EQ(ReadMpsOptions(Entries({"x", "-p", "3"}), Entries({"CUDA_MPS_PROTOCOL_VERSION=2"})).protocol, 2)
       << "the variable takes precedence";
   for (const char* odd : {"-p", "-px", "--protocol=", "--protocol"})
@@ -83,38 +88,54 @@ class MpsProgramTest : public ::testing::Test {
 
 TEST_F(MpsProgramTest, ServersAndTheirState) {
   Answer("get_server_list", std::to_string(getpid()) + "\n999999999");
-  std::string odd = "unset";
-  const auto servers = control_.Servers(&odd);
-  ASSERT_TRUE(servers);
-  ASSERT_EQ(servers->size(), 1u) << "the other one is no process";
-  EXPECT_EQ(servers->front().pid, getpid());
-  EXPECT_EQ(servers->front().uid, getuid());
-  EXPECT_TRUE(servers->front().state == 'R' || servers->front().state == 'S') << servers->front().state;
-  EXPECT_EQ(odd, "");
+  const auto list = control_.Servers();
+  ASSERT_TRUE(list.answer.given());
+  ASSERT_EQ(list.servers.size(), 1u) << "the other one is no process";
+  const auto& server = list.servers.front();
+  EXPECT_EQ(server.pid, getpid());
+  EXPECT_EQ(server.uid, getuid());
+  EXPECT_TRUE(server.state == 'R' || server.state == 'S') << server.state;
+  EXPECT_TRUE(MpsControl::Lives(server.pid));
+  EXPECT_FALSE(MpsControl::Lives(999999999));
+  EXPECT_EQ(list.odd, "");
 }
 
 TEST_F(MpsProgramTest, AnAnswerThatIsNoListIsNamed) {
   Answer("get_server_list", "\nUnknown command: get_server_list");
-  std::string odd;
-  const auto servers = control_.Servers(&odd);
-  ASSERT_TRUE(servers);
-  EXPECT_THAT(*servers, IsEmpty());
-  EXPECT_EQ(odd, "Unknown command: get_server_list");
+  const auto list = control_.Servers();
+  EXPECT_TRUE(list.answer.given());
+  EXPECT_THAT(list.servers, IsEmpty());
+  EXPECT_EQ(list.odd, "Unknown command: get_server_list");
 }
 
 TEST_F(MpsProgramTest, StatusAndStart) {
   Answer("get_server_status 12", "FAULT");
-  EXPECT_EQ(control_.Status(12), "FAULT\n");
-  EXPECT_TRUE(control_.StartServer(1000));
+  EXPECT_EQ(control_.Status(12).text, "FAULT\n");
+  EXPECT_TRUE(control_.StartServer(1000).given());
   EXPECT_EQ(Log(), "get_server_status 12\nstart_server -uid 1000\n");
+}
+
+TEST_F(MpsProgramTest, WhatWentWrongIsToldApart) {
+  Answer("start_server", "Unrecognized command");
+  EXPECT_TRUE(control_.StartServer(0).given());
+  EXPECT_TRUE(control_.StartServer(0).unrecognized());
+  EXPECT_EQ(control_.StartServer(0).Fault(), "");
+  std::ofstream(program_) << "#!/bin/sh\necho sorry; exit 3\n";
+  EXPECT_EQ(control_.Servers().answer.kind, MpsAnswer::Kind::kFailed);
+  EXPECT_EQ(control_.Servers().answer.Fault(), "the client program of MPS ends with status 3");
+  EXPECT_THAT(control_.Servers().servers, IsEmpty());
+  std::ofstream(program_) << "#!/bin/sh\nexec sleep 1000\n";
+  EXPECT_EQ(control_.Servers().answer.kind, MpsAnswer::Kind::kLate) << "it does not answer";
+  std::filesystem::remove(program_);
+  EXPECT_EQ(control_.Servers().answer.kind, MpsAnswer::Kind::kNotStarted);
 }
 
 TEST(MpsControlTest, WhereThereIsNoneNothingIsAlive) {
   const MpsControl control({.pipe_directory = "/nonexistent", .program = "/nonexistent"});
   EXPECT_FALSE(control.Look().alive);
-  EXPECT_FALSE(control.Servers());
-  EXPECT_FALSE(control.Status(1));
-  EXPECT_FALSE(control.StartServer(0));
+  EXPECT_EQ(control.Servers().answer.kind, MpsAnswer::Kind::kNotStarted);
+  EXPECT_FALSE(control.Status(1).given());
+  EXPECT_FALSE(control.StartServer(0).given());
   EXPECT_FALSE(control.Clients(1));
   EXPECT_FALSE(control.Terminate(1, 2));
 }

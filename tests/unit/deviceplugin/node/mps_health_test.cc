@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "deviceplugin/mps/health.h"
@@ -14,12 +13,14 @@ using Time = MpsHealth::Time;
 constexpr Time kSecond = 1'000'000'000;
 
 MpsLook Of(MpsStatus status, char state = 'S') {
-  MpsLook look;
-  look.servers.emplace();
-  look.servers->push_back({.state = state, .status = status});
+  return {.list = MpsLook::List::kGiven, .servers = {{.state = state, .status = status}}};
+}
+MpsLook WithoutServer() { return {.list = MpsLook::List::kGiven}; }
+MpsLook Silent() {
+  MpsLook look = Of(MpsStatus::kActive);
+  look.servers.front().status.reset();
   return look;
 }
-MpsLook WithoutServer() { return {.servers = std::vector<MpsLook::Server>()}; }
 
 class MpsHealthTest : public ::testing::Test {
  protected:
@@ -27,13 +28,16 @@ class MpsHealthTest : public ::testing::Test {
   void Last(const MpsLook& look, Time seconds) {
     for (Time i = 0; i <= seconds; ++i, now_ += kSecond) {
       health_.OnLook(look, now_);
-      asked_ += health_.wants_server() ? 1 : 0;
+      if (!health_.wants_server()) continue;
+      ++asked_;
+      health_.OnServerAsked(taken_, now_);
     }
   }
 
   MpsHealth health_;
   Time now_ = 7;
-  int asked_ = 0;  // for a server
+  int asked_ = 0;      // for a server
+  bool taken_ = true;  // the control daemon takes the order
 };
 
 TEST_F(MpsHealthTest, AnActiveServerIsWell) {
@@ -65,8 +69,8 @@ TEST_F(MpsHealthTest, AFaultCountsAtOnceAndEndsWithIt) {
 
 TEST_F(MpsHealthTest, OneServerOfSeveralIsEnough) {
   MpsLook look = Of(MpsStatus::kActive);
-  look.servers->push_back({.status = MpsStatus::kInitializing});
-  look.servers->push_back({.status = MpsStatus::kFault});
+  look.servers.push_back({.status = MpsStatus::kInitializing});
+  look.servers.push_back({.status = MpsStatus::kFault});
   health_.OnLook(look, now_);
   EXPECT_THAT(health_.fault(), testing::HasSubstr("is in FAULT"));
 }
@@ -80,45 +84,114 @@ TEST_F(MpsHealthTest, WhatLastsForAMomentDoesNotCount) {
   }
 }
 
-TEST_F(MpsHealthTest, WhatLastsCounts) {
-  MpsLook silent = Of(MpsStatus::kActive);
-  silent.servers->front().status.reset();
-  const std::vector<std::pair<MpsLook, const char*>> faults = {
-      {MpsLook(), "its control daemon does not answer"},
-      {silent, "its server does not answer"},
-      {WithoutServer(), "its server cannot start"},
-      {Of(MpsStatus::kActive, 'T'), "the process of its server is stopped"},
-      {Of(MpsStatus::kActive, 't'), "the process of its server is stopped"},
-      {Of(MpsStatus::kInitializing), "its server does not get beyond INITIALIZING"},
-      {Of(MpsStatus::kActive, 'D'), "its server hangs in the driver"}};
-  for (const auto& [look, words] : faults) {
-    Last(look, MpsHealth::kInDriver / kSecond);
-    EXPECT_EQ(health_.fault(), std::string("MPS takes no new clients: ") + words);
+TEST_F(MpsHealthTest, WhatLastsCountsFromItsOwnTimeOn) {
+  struct Case {
+    MpsLook look;
+    Time patience;
+    const char* words;
+  };
+  const std::vector<Case> cases = {
+      {MpsLook(), 3, "its control daemon does not answer"},
+      {Silent(), 3, "its server does not answer"},
+      {Of(MpsStatus::kActive, 'T'), 2, "the process of its server is stopped"},
+      {Of(MpsStatus::kActive, 't'), 2, "the process of its server is stopped"},
+      {Of(MpsStatus::kInitializing), 30, "its server does not get beyond INITIALIZING"},
+      {Of(MpsStatus::kActive, 'D'), 30, "its server hangs in the driver"}};
+  for (const Case& each : cases) {
+    Last(each.look, each.patience - 1);
+    EXPECT_EQ(health_.fault(), "") << each.words;
+    EXPECT_FALSE(health_.well());
+    Last(each.look, 0);
+    EXPECT_EQ(health_.fault(), std::string("MPS takes no new clients: ") + each.words);
     Last(Of(MpsStatus::kActive), 0);
-    EXPECT_EQ(health_.fault(), "") << words;
+    EXPECT_EQ(health_.fault(), "") << each.words;
   }
 }
 
-TEST_F(MpsHealthTest, AServerThatStartsAgainAndAgainIsNotWell) {
-  for (int i = 0; i < 6; ++i) {
-    Last(WithoutServer(), 0);
-    Last(Of(MpsStatus::kInitializing), 0);
-  }
+TEST_F(MpsHealthTest, OneSymptomDoesNotLendAnotherItsTime) {
+  Last(Of(MpsStatus::kInitializing), 9);
+  Last(Silent(), 2);
+  EXPECT_EQ(health_.fault(), "") << "it is silent for two seconds, and was INITIALIZING for nine";
+  Last(Silent(), 0);
+  EXPECT_THAT(health_.fault(), testing::HasSubstr("its server does not answer"));
+}
+
+TEST_F(MpsHealthTest, AFaultStaysUntilAllIsWell) {
+  Last(Of(MpsStatus::kFault), 0);
+  Last(WithoutServer(), 1);
+  EXPECT_THAT(health_.fault(), testing::HasSubstr("is in FAULT"));
+}
+
+TEST_F(MpsHealthTest, ThatThereIsNoServerCountsFromAnOrderThatWasTaken) {
+  Last(WithoutServer(), 9);
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(health_.fault(), "");
+  EXPECT_FALSE(health_.known());
+  Last(WithoutServer(), 0);
+  EXPECT_EQ(health_.fault(), "MPS takes no new clients: its server cannot start");
+  EXPECT_TRUE(health_.known());
+}
+
+TEST_F(MpsHealthTest, WhereNoServerCanBeAskedForNothingIsJudged) {
+  taken_ = false;
+  Last(WithoutServer(), 300);
+  EXPECT_EQ(health_.fault(), "");
+  EXPECT_TRUE(health_.known()) << "it cannot be found out";
+}
+
+TEST_F(MpsHealthTest, WhereTheListIsNoneTheLastJudgementStays) {
+  const MpsLook unknown{.list = MpsLook::List::kUnknown};
+  EXPECT_FALSE(health_.known());
+  Last(unknown, 100);
+  EXPECT_TRUE(health_.known());
+  EXPECT_TRUE(health_.well());
+  EXPECT_EQ(health_.fault(), "");
+  Last(Of(MpsStatus::kFault), 0);
+  Last(unknown, 1);
   EXPECT_NE(health_.fault(), "");
 }
 
-TEST_F(MpsHealthTest, AServerIsAskedForAtTheSecondLookAndMoreAndMoreSeldom) {
+TEST_F(MpsHealthTest, ItIsNotKnownWhileASymptomDoesNotCountYet) {
+  Last(Silent(), 0);
+  EXPECT_FALSE(health_.known());
+  Last(Of(MpsStatus::kActive), 0);
+  EXPECT_TRUE(health_.known());
+  Last(Silent(), 0);
+  EXPECT_TRUE(health_.known()) << "it was well before";
+}
+
+TEST_F(MpsHealthTest, AServerThatStartsAgainAndAgainIsNotWell) {
+  for (int i = 0; i < 15; ++i) {
+    EXPECT_EQ(health_.fault(), "") << i;
+    Last(WithoutServer(), 0);
+    Last(Of(MpsStatus::kInitializing), 0);
+  }
+  Last(WithoutServer(), 1);
+  EXPECT_EQ(health_.fault(), "MPS takes no new clients: its servers end, or do not answer, again and again");
+}
+
+TEST_F(MpsHealthTest, AnIdleControlDaemonThatIsNotAskedIsNoServerThatEndsAgainAndAgain) {
+  for (int i = 0; i < 300; ++i, now_ += kSecond) health_.OnLook(WithoutServer(), now_);
+  Last(Of(MpsStatus::kInitializing), 0);
+  EXPECT_EQ(health_.fault(), "");
+}
+
+TEST_F(MpsHealthTest, AServerIsAskedForAtOnceWhileNothingIsKnownAndMoreAndMoreSeldom) {
   Last(WithoutServer(), 0);
-  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(asked_, 1) << "slots wait for it";
+  Last(Of(MpsStatus::kActive), 0);
   Last(WithoutServer(), 0);
-  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(asked_, 1) << "a client may have come since, for which one starts";
+  Last(WithoutServer(), 0);
+  EXPECT_EQ(asked_, 2);
   Last(WithoutServer(), 300);
-  EXPECT_GE(asked_, 5);
-  EXPECT_LE(asked_, 10);
+  EXPECT_GE(asked_, 6);
+  EXPECT_LE(asked_, 11);
   Last(Of(MpsStatus::kActive), 0);
   EXPECT_FALSE(health_.wants_server());
+  const int before = asked_;
   Last(WithoutServer(), 1);
-  EXPECT_TRUE(health_.wants_server()) << "soon again, as all was well between";
+  EXPECT_EQ(asked_, before + 1) << "soon again, as all was well between";
 }
 
 TEST_F(MpsHealthTest, AnotherControlDaemonBeginsAnew) {
@@ -126,6 +199,7 @@ TEST_F(MpsHealthTest, AnotherControlDaemonBeginsAnew) {
   health_.Forget();
   EXPECT_EQ(health_.fault(), "");
   EXPECT_TRUE(health_.well());
+  EXPECT_FALSE(health_.known());
 }
 
 TEST(MpsStatusTest, ReadsWords) {

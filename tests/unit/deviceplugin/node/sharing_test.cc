@@ -36,10 +36,23 @@ TEST(ChooseSharingTest, WhileMpsTakesNoClientsNothingIsGivenOut) {
     const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"});
     EXPECT_EQ(choice.sharing, Sharing::kMps);
     EXPECT_EQ(choice.withheld, "it is in FAULT");
+    EXPECT_TRUE(choice.refused);
     EXPECT_EQ(ChooseSharing(wanted, {.alive = true}).withheld, "") << "it is well again";
   }
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
     EXPECT_EQ(ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"}).withheld, "");
+}
+
+TEST(ChooseSharingTest, WhileItIsNotKnownNothingIsGivenOutEither) {
+  for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
+    const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .known = false});
+    EXPECT_EQ(choice.withheld, "it is not known yet whether MPS takes new clients");
+    EXPECT_FALSE(choice.refused);
+    EXPECT_NE(ChooseSharing(wanted, {.known = false}).withheld, choice.withheld) << "it does not run";
+  }
+  for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
+    EXPECT_EQ(ChooseSharing(wanted, {.alive = true, .known = false}).withheld, "");
+  EXPECT_EQ(ChooseSharing(Sharing::kAuto, {.known = false}).withheld, "") << "no node waits without MPS";
 }
 
 TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayComeBack) {
@@ -104,12 +117,17 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   EXPECT_THAT(FindOtherSharing(pods, handed_out, false),
               ElementsAre(Pair("GPU-3", "pod team/client is on it, which is a client of MPS")));
   EXPECT_TRUE(AnyUnderMps(pods, handed_out));
-  EXPECT_THAT(MpsNotices(pods, handed_out, ""), IsEmpty());
-  const auto told = MpsNotices(pods, handed_out, "its server is in FAULT");
+  const auto notices = [&](const MpsHistory& mps) {
+    return MpsNotices(pods, handed_out, ChooseSharing(Sharing::kMps, mps));
+  };
+  EXPECT_THAT(notices({.alive = true}), IsEmpty());
+  EXPECT_THAT(notices({.alive = true, .known = false}), IsEmpty());
+  EXPECT_THAT(notices({}), IsEmpty()) << "MPS is gone: a program that begins now neither fails nor hangs";
+  const auto told = notices({.alive = true, .fault = "its server is in FAULT"});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.begin()->regarding.name, "client");
   EXPECT_EQ(told.begin()->reason, "MpsTakesNoClients");
-  EXPECT_THAT(told.begin()->note, testing::StartsWith("its server is in FAULT: a CUDA program"));
+  EXPECT_THAT(told.begin()->note, testing::StartsWith("its server is in FAULT. A CUDA program"));
   pods[0].over = pods[1].over = true;
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
   EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
