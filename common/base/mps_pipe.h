@@ -17,7 +17,7 @@ inline constexpr char kMpsPipeVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kDefaultMpsPipe[] = "/tmp/nvidia-mps";
 
 // Returns 0 if a control daemon of MPS listens in `directory`, or else the errno of why this process cannot
-// reach one: ENOENT or ECONNREFUSED where there is none. Connects, sends nothing and hangs up, which the
+// reach one (see IsNoMps). Connects, sends nothing and hangs up, which the
 // control daemon notes in its log. Neither blocks nor allocates.
 inline int TryMpsPipe(const char* directory) {
   sockaddr_un address{};
@@ -31,6 +31,19 @@ inline int TryMpsPipe(const char* directory) {
   ::close(fd);
   // These two come from a process that has the socket: its queue is full, or it is of another type.
   return error == EAGAIN || error == EPROTOTYPE ? 0 : error;
+}
+
+// Returns whether that error of TryMpsPipe() means that there is no control daemon.
+constexpr bool IsNoMps(int error) { return error == ENOENT || error == ENOTDIR || error == ECONNREFUSED; }
+// Returns whether that error says nothing of the control daemon: this process lacks descriptors or memory.
+constexpr bool IsOwnLack(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+// Returns whether the control daemon's socket is in `directory`, where it may have been left behind.
+inline bool HasMpsSocket(const char* directory) {
+  char path[sizeof sockaddr_un::sun_path];
+  const int length = ::snprintf(path, sizeof path, "%s/control", directory);
+  return length > 0 && static_cast<std::size_t>(length) < sizeof path && ::access(path, F_OK) == 0;
 }
 
 }  // namespace crossover::base

@@ -11,8 +11,11 @@ bool RunsProcessesTogether(const gates::Driver& driver, CUdevice gpu) {
   if (driver.DeviceGetAttribute != nullptr &&
       driver.DeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, gpu) == CUDA_SUCCESS)
     return enabled != 0;
-  const char* directory = ::getenv(base::kMpsPipeVariable);
-  return base::TryMpsPipe(directory != nullptr ? directory : base::kDefaultMpsPipe) == 0;
+  const char* named = ::getenv(base::kMpsPipeVariable);
+  const char* directory = named != nullptr ? named : base::kDefaultMpsPipe;
+  const int error = base::TryMpsPipe(directory);
+  // The driver connected earlier, when there may have been descriptors left.
+  return error == 0 || (base::IsOwnLack(error) && base::HasMpsSocket(directory));
 }
 
 }  // namespace crossover::hooks

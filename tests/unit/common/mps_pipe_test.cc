@@ -47,6 +47,14 @@ TEST_F(MpsPipeTest, ASocketThatWasLeftBehindIsNone) {
   EXPECT_EQ(Try(), ECONNREFUSED);
 }
 
+TEST(MpsPipeErrorTest, OnlyAMissingOneIsNone) {
+  for (const int error : {ENOENT, ENOTDIR, ECONNREFUSED}) EXPECT_TRUE(IsNoMps(error)) << error;
+  for (const int error : {0, EMFILE, ENFILE, EACCES, EPERM, ENAMETOOLONG, ENOMEM})
+    EXPECT_FALSE(IsNoMps(error)) << error;
+  EXPECT_TRUE(IsOwnLack(EMFILE));
+  EXPECT_FALSE(IsOwnLack(EACCES));
+}
+
 TEST_F(MpsPipeTest, OneThatIsBusyIsThere) {
   const UniqueFd daemon = Bind(SOCK_SEQPACKET);
   ASSERT_EQ(listen(daemon.get(), 0), 0);

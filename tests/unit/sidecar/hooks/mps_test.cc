@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -61,6 +62,19 @@ TEST_F(MpsTest, ForOneThatDoesNotKnowAListeningControlDaemonTells) {
   daemon_.Reset();
   ASSERT_TRUE(std::filesystem::exists(folder_ + "/control")) << "the file stays behind";
   EXPECT_FALSE(RunsProcessesTogether(driver_, 0));
+}
+
+TEST_F(MpsTest, AProcessThatMayOpenNoMoreFilesHasNotLostMps) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool there = RunsProcessesTogether(driver_, 0);
+  std::filesystem::remove(folder_ + "/control");
+  const bool gone = !RunsProcessesTogether(driver_, 0);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(there);
+  EXPECT_TRUE(gone) << "no socket, no MPS";
 }
 
 }  // namespace
