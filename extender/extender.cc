@@ -7,7 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "common/base/timespec.h"
@@ -79,8 +82,12 @@ class Extender::Told : public Listener {
   void OnNodeGone(const std::string& name) override {
     controller_->ChangeCluster([&name](World& world) { return world.RemoveNode(name); });
   }
-  void OnGpuNode(GpuNode node) override { Put(std::move(node)); }
+  void OnGpuNode(GpuNode node) override {
+    NoteMps(node.name, node.sharing == "mps");
+    Put(std::move(node));
+  }
   void OnGpuNodeGone(const std::string& name) override {
+    NoteMps(name, false);
     controller_->ChangeCluster([&name](World& world) { return world.RemoveGpuNode(name); });
   }
   void OnProfile(JobProfile profile) override { Put(std::move(profile)); }
@@ -88,13 +95,26 @@ class Extender::Told : public Listener {
     controller_->ChangeCluster([&](World& world) { return world.RemoveProfile(name_space, name); });
   }
 
+  // Returns whether jobs share through MPS on some node.
+  bool AnyMps() const {
+    const std::scoped_lock lock(mutex_);
+    return !with_mps_.empty();
+  }
+
  private:
+  void NoteMps(const std::string& node, bool mps) {
+    const std::scoped_lock lock(mutex_);
+    if (mps) with_mps_.insert(node);
+    if (!mps) with_mps_.erase(node);
+  }
   template <class Object>
   void Put(Object object) {
     controller_->ChangeCluster([&object](World& world) { return world.Put(std::move(object)); });
   }
 
   Controller* const controller_;
+  mutable std::mutex mutex_;
+  std::set<std::string> with_mps_;  // nodes
 };
 
 Extender::Extender(const ExtenderConfig& config)
@@ -140,9 +160,12 @@ Extender::Extender(const ExtenderConfig& config)
       access_(config.api_server) {
   known_ = &feed_;
   Count();
-  if (config.webhook.listen.port != 0)
+  if (config.webhook.listen.port != 0) {
+    admission::Admission::Settings settings = AdmissionOf(config);
+    settings.webhook.rewrite.mps_somewhere = [this] { return told_->AnyMps(); };
     admission_ = std::make_unique<admission::Admission>(
-        AdmissionOf(config), [this] { return Leads(); }, &metrics_);
+        std::move(settings), [this] { return Leads(); }, &metrics_);
+  }
   servers_.push_back(std::make_unique<HttpServer>(At(config.scheduler), verbs_.Handlers()));
   if (config.health.port != 0) ListenForHealth();
   if (config.metrics.port != 0) ListenForMetrics();

@@ -134,7 +134,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        V::kFail,
        "MPS takes new clients wherever its control daemon runs",
        "in FAULT: delete the pods that the fault ended, and it recovers by itself; otherwise the log of the "
-       "pod crossover-mps there says why, and once no job is there that pod may be deleted",
+       "pod crossover-mps there says why; delete that pod after the jobs of its node",
        MpsTakesNoClients},
       {"gpu_withheld",
        {"gpu_nodes"},

@@ -102,12 +102,17 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 }
 
 Places UserClash(const ClusterFacts& facts) {
-  // Holds one pod of each user, by node. A user that is a pod's own has a number below 0.
+  // Holds one pod of each user, by node. A user that is a pod's own has a number below 0. Which user it is of
+  // that names none, or several, is not known; beside a pod with a user of its own it is another one for
+  // sure.
   std::map<std::string, std::map<std::int64_t, std::string>> users;
+  std::map<std::string, std::string> of_unknown_user;
   std::int64_t own = 0;
   for (const json& pod : facts.Items("pods")) {
+    if (NodeOf(pod).empty() || IsOver(pod)) continue;
     const auto user = HasOwnUsers(pod) ? --own : UserOfPod(pod);
-    if (user && !NodeOf(pod).empty() && !IsOver(pod)) users[NodeOf(pod)].emplace(*user, FullName(pod));
+    if (user) users[NodeOf(pod)].emplace(*user, FullName(pod));
+    if (!user) of_unknown_user.emplace(NodeOf(pod), FullName(pod));
   }
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
@@ -115,30 +120,62 @@ Places UserClash(const ClusterFacts& facts) {
     const json& multi = kube::At(sharing, "multiUser");
     if (TextAt(sharing, {"kind"}) != "mps" || (multi.is_boolean() && multi.get<bool>())) continue;
     const auto& here = users[NameOf(*node)];
-    if (here.size() < 2) continue;
+    const auto unknown = of_unknown_user.find(NameOf(*node));
+    const bool beside_own = unknown != of_unknown_user.end() && !here.empty() && here.begin()->first < 0;
+    if (here.size() < 2 && !beside_own) continue;
     std::string place = NameOf(*node) + ":";
     for (const auto& [user, pod] : here) {
       place += " " + pod + " is of " +
                (user < 0 ? "a user of its own (hostUsers: false)" : "user " + std::to_string(user)) + ",";
     }
+    if (beside_own) place += " " + unknown->second + " is of another,";
     place.pop_back();
     places.push_back(place);
   }
   return places;
 }
 
+namespace {
+
+// Returns the pods that have GPUs which are withheld because pods on them were started without MPS.
+std::set<std::string> PodsWithoutMps(const ClusterFacts& facts) {
+  std::set<std::string> gpus;
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+      if (Has(TextAt(gpu, {"withheld"}), base::kStartedWithoutMps))
+        gpus.insert(NameOf(*node) + " " + TextAt(gpu, {"uuid"}));
+    }
+  }
+  std::set<std::string> pods;
+  for (const Holder& holder : HoldersIn(facts)) {
+    if (gpus.contains(holder.node + " " + holder.gpu)) pods.insert(holder.pod);
+  }
+  return pods;
+}
+
+// Returns whether a container of the pod that has slots brings a volume of its own for /dev/shm.
+bool HidesShm(const json& pod) {
+  for (const char* key : {"initContainers", "containers"}) {
+    for (const json& container : ListAt(pod, {"spec", key})) {
+      if (CountAt(container, {"resources", "limits"}, base::kSlotResource) > 0 && kube::HasOwnShm(container))
+        return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Places HiddenShm(const ClusterFacts& facts) {
   std::set<std::string> under_mps;
   for (const json* node : KeptGpuNodes(facts)) {
     if (TextAt(*node, {"status", "sharing", "kind"}) == "mps") under_mps.insert(NameOf(*node));
   }
+  const std::set<std::string> without = PodsWithoutMps(facts);
   Places places;
   for (const json& pod : facts.Items("pods")) {
-    if (IsOver(pod) || !under_mps.contains(NodeOf(pod))) continue;
-    for (const json& container : ListAt(pod, {"spec", "containers"})) {
-      if (CountAt(container, {"resources", "limits"}, base::kSlotResource) > 0 && kube::HasOwnShm(container))
-        places.push_back(FullName(pod) + " on " + NodeOf(pod));
-    }
+    if (IsOver(pod) || !under_mps.contains(NodeOf(pod)) || without.contains(FullName(pod))) continue;
+    if (HidesShm(pod)) places.push_back(FullName(pod) + " on " + NodeOf(pod));
   }
   return places;
 }

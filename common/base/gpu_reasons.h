@@ -8,6 +8,7 @@ namespace crossover::base {
 inline constexpr char kOtherPlugin[] = "another device plugin";
 inline constexpr char kUsedByProcess[] = "used by a process of";
 inline constexpr char kInMaintenance[] = "the node is in maintenance";
+inline constexpr char kStartedWithoutMps[] = " is on it, which was started without MPS";
 inline constexpr char kMpsTakesNone[] = "MPS takes no new clients";
 // These occur in why no turns are taken.
 inline constexpr char kLibraryMissing[] = "the library is not in it";

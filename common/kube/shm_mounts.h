@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,12 +18,15 @@ inline bool IsSameFolder(const std::string& path, const char* folder) {
          (std::filesystem::path(folder) / "").lexically_normal();
 }
 
-// Returns whether a volume is mounted there in the container.
-inline bool HasMountAt(const nlohmann::json& container, const char* folder) {
+// Returns how many volumes are mounted there in the container.
+inline std::ptrdiff_t MountsAt(const nlohmann::json& container, const char* folder) {
   const nlohmann::json& mounts = ListAt(container, "volumeMounts");
-  return std::any_of(mounts.begin(), mounts.end(), [folder](const nlohmann::json& mount) {
+  return std::count_if(mounts.begin(), mounts.end(), [folder](const nlohmann::json& mount) {
     return IsSameFolder(Text(At(mount, "mountPath")), folder);
   });
+}
+inline bool HasMountAt(const nlohmann::json& container, const char* folder) {
+  return MountsAt(container, folder) > 0;
 }
 
 // Returns whether the container brings a volume of its own for /dev/shm.

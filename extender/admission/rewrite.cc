@@ -1,6 +1,7 @@
 #include "extender/admission/rewrite.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/annotations/ours.h"
@@ -117,13 +118,58 @@ void MoveShm(json* container) {
   }
 }
 
-// Returns a warning for each container whose volume at /dev/shm is moved.
-std::vector<std::string> WarningsOfShm(const json& spec, const std::vector<Asking>& containers) {
+// Returns what keeps the volumes at /dev/shm from being moved, or nothing: two mounts would be at one path,
+// which an API server refuses.
+std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Asking>& containers) {
+  for (const Asking& asking : containers) {
+    const json& container = At(spec, asking.list)[asking.index];
+    const auto here = kube::MountsAt(container, base::kShm);
+    if (asking.gpus == 0 || here == 0 || here + kube::MountsAt(container, base::kMovedShm) < 2) continue;
+    return "container " + Shown(asking.name) + ": a volume at " + base::kShm + " is mounted at " +
+           base::kMovedShm + " here, and another volume would be there, too: expected one of them";
+  }
+  return std::nullopt;
+}
+
+// Returns the names of the volumes that the container has at /dev/shm.
+std::set<std::string> VolumesAtShm(const json& container) {
+  std::set<std::string> names;
+  for (const json& mount : kube::ListAt(container, "volumeMounts")) {
+    if (kube::IsSameFolder(Text(At(mount, "mountPath")), base::kShm)) names.insert(Text(At(mount, "name")));
+  }
+  return names;
+}
+
+// Returns a warning for each container whose volume at /dev/shm is moved, and for each that has this volume
+// at /dev/shm on.
+std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Asking>& containers) {
+  std::vector<std::string> warnings;
+  std::set<std::string> moved;
+  for (const Asking& asking : containers) {
+    const json& container = At(spec, asking.list)[asking.index];
+    if (asking.gpus == 0 || !kube::HasOwnShm(container)) continue;
+    moved.merge(VolumesAtShm(container));
+    warnings.push_back("container " + Shown(asking.name) + ": its volume at " + base::kShm + " is at " +
+                       base::kMovedShm + ": under MPS " + base::kShm + " is the node's");
+  }
+  for (const Asking& asking : containers) {
+    if (asking.gpus > 0) continue;
+    const auto here = VolumesAtShm(At(spec, asking.list)[asking.index]);
+    if (std::none_of(here.begin(), here.end(), [&](const std::string& name) { return moved.contains(name); }))
+      continue;
+    warnings.push_back("container " + Shown(asking.name) + ": it shares its volume at " + base::kShm +
+                       " with one that has it at " + base::kMovedShm + " now");
+  }
+  return warnings;
+}
+
+// Returns a warning for each container whose volume at /dev/shm stays and keeps the pod off nodes with MPS.
+std::vector<std::string> WarningsOfStays(const json& spec, const std::vector<Asking>& containers) {
   std::vector<std::string> warnings;
   for (const Asking& asking : containers) {
     if (asking.gpus == 0 || !kube::HasOwnShm(At(spec, asking.list)[asking.index])) continue;
-    warnings.push_back("container " + Shown(asking.name) + ": its volume at " + base::kShm + " is at " +
-                       base::kMovedShm + ": under MPS " + base::kShm + " is the node's");
+    warnings.push_back("container " + Shown(asking.name) + ": with a volume at " + base::kShm +
+                       " the pod gets no node where jobs share through MPS");
   }
   return warnings;
 }
@@ -185,6 +231,8 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
     return Refused(std::string(base::kShareAnnotation) + ": no container asks for " + resources);
   }
   if (auto fault = Misplaced(asking)) return Refused(*std::move(fault));
+  if (auto fault = settings.node_shm ? WhyNotMoved(spec, asking) : std::nullopt)
+    return Refused(*std::move(fault));
   if (auto refused = RefusedByQuota(name_space, settings, quotas)) return *std::move(refused);
   auto patch = PatchBetween(pod, Wanted(pod, asking, settings, name_space), settings.differ);
   if (!patch) {
@@ -193,7 +241,9 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   }
   Decision decision{.outcome = Outcome::kRewritten, .verdict = {}};
   decision.verdict.patch = *std::move(patch);
-  if (settings.node_shm) decision.verdict.warnings = WarningsOfShm(spec, asking);
+  if (settings.node_shm) decision.verdict.warnings = WarningsOfMoves(spec, asking);
+  if (!settings.node_shm && settings.mps_somewhere && settings.mps_somewhere())
+    decision.verdict.warnings = WarningsOfStays(spec, asking);
   return decision;
 }
 

@@ -17,7 +17,10 @@ struct RewriteSettings {
   std::vector<std::string> whole_gpus = {"nvidia.com/gpu"};  // resources whose units become one slot each
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
   std::string runtime_class;                                 // for sharing pods that name none; empty: none
-  bool node_shm = false;    // volumes at /dev/shm of containers with GPUs are moved out of the way
+  bool node_shm = false;  // volumes at /dev/shm of containers with GPUs are moved out of the way
+  // Says whether jobs share through MPS on some node. Null: it is not known. Any thread calls it; it must not
+  // block.
+  std::function<bool()> mps_somewhere = nullptr;
   Differ differ = nullptr;  // makes the patches
 };
 

@@ -348,8 +348,23 @@ TEST(ClusterChecksTest, APodWithAUserNamespaceIsAnotherUser) {
   EXPECT_EQ(Found(facts),
             std::set<std::string>({"uid_clash_under_mps: n1: team/b-0 is of a user of its own (hostUsers: "
                                    "false), team/a-0 is of user 1000"}));
+  facts.lists["pods"][0]["spec"].erase("securityContext");
+  EXPECT_EQ(Found(facts),
+            std::set<std::string>({"uid_clash_under_mps: n1: team/b-0 is of a user of its own (hostUsers: "
+                                   "false), team/a-0 is of another"}))
+      << "whichever its image names";
   facts.lists["gpu_nodes"][0]["status"]["sharing"]["multiUser"] = true;
   EXPECT_EQ(Found(facts), std::set<std::string>());
+}
+
+TEST(ClusterChecksTest, AVolumeAtShmOfAnInitContainerHidesItTooAndNoneOfAPodFromBeforeMps) {
+  ClusterFacts facts = SoundCluster();
+  json& pod = First(&facts, "pods");
+  pod["spec"]["initContainers"] = json::parse(R"([{"name": "warm",
+    "resources": {"limits": {"crossover.dev/slot": "1"}}, "volumeMounts": [{"name": "s", "mountPath": "/dev/shm"}]}])");
+  EXPECT_EQ(Found(facts), std::set<std::string>({"shm_hidden_under_mps: team/a-0 on n1"}));
+  FirstGpu(&facts)["withheld"] = "pod team/b-0 is on it, which was started without MPS";
+  EXPECT_FALSE(Found(facts).contains("shm_hidden_under_mps: team/a-0 on n1"));
 }
 
 TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {

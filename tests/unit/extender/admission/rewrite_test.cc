@@ -160,10 +160,40 @@ TEST_F(RewriteTest, UnderMpsAVolumeAtShmIsMovedOutOfTheWay) {
   EXPECT_EQ(made["spec"]["containers"][0]["volumeMounts"][0], shm[0]);
   EXPECT_EQ(made["spec"]["containers"][1]["volumeMounts"], shm) << "it has no GPU";
   const auto warnings = Asked(pod).verdict.warnings;
-  ASSERT_EQ(warnings.size(), 1u);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_THAT(warnings[1], HasSubstr("it shares its volume at /dev/shm with one that has it at"));
+  EXPECT_THAT(warnings[1], HasSubstr("plain"));
   EXPECT_THAT(warnings[0],
               HasSubstr("its volume at /dev/shm is at /run/crossover-shm: under MPS /dev/shm is"));
   EXPECT_TRUE(Asked(made).verdict.warnings.empty());
+}
+
+TEST_F(RewriteTest, VolumesThatWouldMeetAreRefused) {
+  settings_.node_shm = true;
+  for (const char* other : {"/run/crossover-shm", "/run//crossover-shm/", "/dev/shm/"}) {
+    json pod = MadePod({{kShare, "true"}});
+    pod["spec"]["containers"][0]["volumeMounts"] = {{{"name", "a"}, {"mountPath", "/dev/shm"}},
+                                                    {{"name", "b"}, {"mountPath", other}}};
+    EXPECT_THAT(Refusal(pod), HasSubstr("and another volume would be there, too: expected one of them"))
+        << other;
+    settings_.node_shm = false;
+    EXPECT_TRUE(Asked(pod).verdict.allowed) << "nothing is moved";
+    settings_.node_shm = true;
+  }
+}
+
+TEST_F(RewriteTest, WhereItStaysAWarningSaysThatItKeepsThePodOffMps) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"][0]["volumeMounts"] = {{{"name", "a"}, {"mountPath", "/dev/shm"}}};
+  bool mps = false;
+  settings_.mps_somewhere = [&mps] { return mps; };
+  EXPECT_TRUE(Asked(pod).verdict.warnings.empty());
+  mps = true;
+  const auto warnings = Asked(pod).verdict.warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("the pod gets no node where jobs share through MPS"));
+  EXPECT_LE(warnings[0].size(), kLongestWarning);
+  EXPECT_TRUE(Asked(MadePod({{kShare, "true"}})).verdict.warnings.empty());
 }
 
 TEST_F(RewriteTest, MountsOfAnyFormAreSurvived) {
