@@ -32,6 +32,7 @@ void NodeServices::Round() {
   WithholdGpus(kubelet.get(), pods, choice);
   TellOfFaults();
   if (kubelet) TellOfMps(*kubelet, pods, choice);
+  if (kubelet) EmptyIdleShm(*kubelet, pods);
   TellOfSwitches(pods);
   for (const Pod& pod : misplaced) {
     if (evictor_.Evict(pod)) check_.NoteMadeAnew(pod);
@@ -156,14 +157,25 @@ void NodeServices::TellOfFaults() {
 }
 
 // Tells the pods under MPS that it takes no new clients: a program that begins in them meanwhile fails or
-// hangs.
+// hangs. Tells those that hide the common /dev/shm, too.
 void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
                              const SharingChoice& choice) {
   std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, choice);
+  events.merge(ShmNotices(pods, kubelet.handed_out));
   for (const kube::Event& event : events) {
     if (!told_of_mps_.contains(event)) events_.Tell(event);
   }
   told_of_mps_ = std::move(events);
+}
+
+// Removes what pods under MPS have left in their common /dev/shm, once none of them lives.
+void NodeServices::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods) {
+  const bool in_use = AnyUnderMps(pods, kubelet.handed_out);
+  if (!shm_idle_.Passed(kubelet.handed_out, in_use, base::MonotonicNs())) return;
+  const std::size_t removed = EmptyShm(settings_.mps_shm_directory());
+  if (removed > 0)
+    logging::Info(settings_.mps_shm_directory() + ": no pod under MPS is there: " + std::to_string(removed) +
+                  " files and folders that pods left were removed");
 }
 
 void NodeServices::TellOfSwitches(const std::vector<Pod>& pods) {

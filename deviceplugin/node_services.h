@@ -23,6 +23,7 @@
 #include "deviceplugin/config/node_settings.h"
 #include "deviceplugin/inventory/gpu_watch.h"
 #include "deviceplugin/metrics/node_metrics.h"
+#include "deviceplugin/mps/shm.h"
 #include "deviceplugin/occupants/watch.h"
 #include "deviceplugin/plugin/device_list.h"
 #include "deviceplugin/plugin/plugin.h"
@@ -62,7 +63,7 @@ class NodeServices : public Companion {
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
   std::vector<std::string> Missing() override;
-  std::string MpsFault() override;
+  MpsNews Mps() override;
   int MetricsStatusFor(const std::string& authorization) override;
   void StopAsking() override { metrics_access_.Stop(); }
 
@@ -95,6 +96,7 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet, const std::vector<Pod>& pods);
   void OnJudged(const OccupantJudge::Verdicts& verdicts);
   void TellOfFaults();
+  void EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods);
   void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
@@ -132,8 +134,9 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> faults_;            // of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // to pods
-  std::set<kube::Event> told_of_mps_;                    // to its clients
-  JobTable jobs_;                                        // only on the publisher's thread
+  ShmIdle shm_idle_;
+  std::set<kube::Event> told_of_mps_;  // to its clients
+  JobTable jobs_;                      // only on the publisher's thread
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these threads use the other members
   threads::Rounds library_rounds_;

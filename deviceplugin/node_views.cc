@@ -28,7 +28,11 @@ std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
   return std::make_shared<NodeMetrics>([this] { return State(); });
 }
 
-std::string NodeServices::MpsFault() { return sharing_.state().fault; }
+MpsNews NodeServices::Mps() {
+  const SharingWatch::State sharing = sharing_.state();
+  return {
+      .fault = sharing.fault, .unasked = sharing.unasked, .shm = RoomInShm(settings_.mps_shm_directory())};
+}
 
 std::vector<std::string> NodeServices::Missing() { return deviceplugin::Missing(State()); }
 
@@ -83,6 +87,7 @@ NodeState NodeServices::State() const {
   state.mps_alive = sharing.mps.alive;
   state.mps_accepts = sharing.mps.alive && sharing.fault.empty();
   state.mps_terminated = sharing.terminated;
+  state.mps_shm = RoomInShm(settings_.mps_shm_directory());
   state.maintenance = node_.wishes().maintenance;
   const ConfigFile::State config = around_.config->state();
   state.config_valid = config.valid;

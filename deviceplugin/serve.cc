@@ -98,8 +98,8 @@ int Serve(const Config& config, const Extras& extras) {
   }
   std::unique_ptr<ApiServer> api;
   if (!config.api_socket.empty()) {
-    std::function<std::string()> mps_fault;
-    if (companion != nullptr) mps_fault = [other = companion.get()] { return other->MpsFault(); };
+    std::function<MpsNews()> mps;
+    if (companion != nullptr) mps = [other = companion.get()] { return other->Mps(); };
     api = ApiServer::Start(config.api_socket,
                            {.books = &books,
                             .modes = &daemon,
@@ -107,7 +107,7 @@ int Serve(const Config& config, const Extras& extras) {
                             .version = CROSSOVER_VERSION,
                             .arbiter_socket = config.arbiter.socket.path,
                             .mps_pipe_directory = extras.mps_pipe_directory,
-                            .mps_fault = std::move(mps_fault)},
+                            .mps = std::move(mps)},
                            &error);
     if (api == nullptr) return Fail(error);
     logging::Info("api on " + config.api_socket);

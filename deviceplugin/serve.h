@@ -9,6 +9,7 @@
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/config/config.h"
 #include "deviceplugin/daemon.h"
+#include "deviceplugin/mps/news.h"
 
 namespace prometheus {
 class Collectable;
@@ -25,8 +26,8 @@ class Companion {
   virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
   // Returns what it needs from other services and does not have, one line each. Any thread may call it.
   virtual std::vector<std::string> Missing() = 0;
-  // Returns why MPS takes no new clients although its control daemon runs, or "". Any thread may call it.
-  virtual std::string MpsFault() = 0;
+  // Returns what is known of MPS. Any thread may call it.
+  virtual MpsNews Mps() = 0;
   // See MetricsServer::Sources::access. The threads of the metrics server call it, and it may block.
   virtual int MetricsStatusFor(const std::string& authorization) = 0;
   // Makes calls that wait for other services return, and lets no later call wait.

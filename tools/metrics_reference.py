@@ -22,7 +22,8 @@ _LITERALS = r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*'
 # Functions that make a family take NAME, HELP[, values]. Families from `Register` have .Name(NAME) .Help(HELP).
 _MADE = re.compile(rf'(\w+)\s*\(\s*"(crossover_[a-z0-9_]+)"\s*,\s*({_LITERALS})([^"]*?MetricType::(\w+))?', re.DOTALL)
 _BUILT = re.compile(rf'Build(\w+)\(\)\s*\.Name\("(crossover_[a-z0-9_]+)"\)\s*\.Help\(({_LITERALS})\)', re.DOTALL)
-_KINDS = {"gauge": "gauge", "counter": "counter", "Gauge": "gauge", "Counter": "counter", "OfGpus": "gauge"}
+_KINDS = {"gauge": "gauge", "counter": "counter", "Gauge": "gauge", "Counter": "counter", "OfGpus": "gauge",
+          "OfShm": "gauge"}
 
 CLIENT = ("gpu_uuid", "gang", "namespace", "pod")
 _OF_GPU = ("gpu_uuid",)

@@ -7,6 +7,7 @@
 
 #include "cli/doctor/daemon_checks.h"
 #include "common/base/job_environment.h"
+#include "common/base/mps_pipe.h"
 
 namespace crossover::cli {
 namespace {
@@ -170,12 +171,43 @@ Finding Mps(const Facts& facts) {
         "nothing is given out until it takes clients again: end the jobs that a fault hit; what hangs or "
         "cannot start says why in the control daemon's log");
   }
+  if (!facts.mps.unasked.empty()) {
+    return Bad(
+        Verdict::kWarn, "the node daemon cannot ask MPS: " + facts.mps.unasked,
+        "slots are given out all the same, and a fault of MPS is not noticed: see node.mps_control and "
+        "the driver in the daemon's container");
+  }
   if (facts.mps.connect_errno == 0) return Ok(facts.mps.control + ": the control daemon listens");
+  if (!base::IsNoMps(facts.mps.connect_errno)) {
+    return Bad(Verdict::kUnknown,
+               facts.mps.control + ": cannot be connected to: " + std::strerror(facts.mps.connect_errno),
+               "run the doctor as a user who may, or as one of the jobs");
+  }
   return Bad(Verdict::kWarn,
              facts.mps.control + ": no MPS control daemon: " + std::strerror(facts.mps.connect_errno),
              "without MPS kernels of two processes never run at once, and two jobs are as fast as one after "
              "the other, no "
              "faster (docs/design/0004-time-slices.md); start nvidia-cuda-mps-control -d");
+}
+
+Finding MpsShm(const Facts& facts) {
+  constexpr std::uint64_t kTooSmall = 1u << 30, kGibi = 1u << 30;
+  constexpr std::uint64_t kLittle = 10;  // percent
+  const std::uint64_t size = facts.mps.shm_bytes, left = facts.mps.shm_free_bytes;
+  if (size == 0) return Ok("pods have no common /dev/shm that is known here");
+  const std::string seen = "pods under MPS have a common /dev/shm of " + std::to_string(size / kGibi) +
+                           " GiB, " + std::to_string(left * 100 / size) + "% of it free";
+  if (left < size / 100 * kLittle) {
+    return Bad(
+        Verdict::kWarn, seen,
+        "where it is full, data loaders and NCCL end with SIGBUS: see which files in it are large, and "
+        "end the jobs that made them; what killed pods left is removed once no pod under MPS is there");
+  }
+  if (size > kTooSmall) return Ok(seen);
+  return Bad(
+      Verdict::kWarn, seen,
+      "ordinary data loaders fill that: after the jobs of this node, delete its pod of MPS, so that the "
+      "next one makes it as large as mps.shmSize says");
 }
 
 Finding Memfd(const Facts& facts) {
@@ -222,6 +254,7 @@ constexpr Check kChecks[] = {
     {"one_connection", OneConnection},
     {"driver", Driver},
     {"mps", Mps},
+    {"mps_shm", MpsShm},
     {"memfd", Memfd},
     {"robust_futex", RobustFutex},
     {"pidfd", Pidfd},

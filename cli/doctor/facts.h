@@ -50,6 +50,10 @@ struct MpsFacts {
   std::string control;    // path of the control daemon's pipe
   int connect_errno = 0;  // of a connection to it; 0: the control daemon listens
   std::string fault{};    // why it takes no new clients, as the node daemon knows
+  std::string unasked{};  // why the node daemon cannot ask it
+  // The file system that pods under MPS have as /dev/shm, and what is free there, in bytes; 0: none is known.
+  std::uint64_t shm_bytes = 0;
+  std::uint64_t shm_free_bytes = 0;
 };
 
 struct KernelFacts {

@@ -269,6 +269,9 @@ Facts Probe(const DoctorOptions& options) {
   facts.mps = LookAtMps(Where("", facts.environment, base::kMpsPipeVariable, daemon.mps_pipe_directory(),
                               base::kDefaultMpsPipe));
   facts.mps.fault = daemon.mps_fault();
+  facts.mps.unasked = daemon.mps_unasked();
+  facts.mps.shm_bytes = daemon.mps_shm_bytes();
+  facts.mps.shm_free_bytes = daemon.mps_shm_free_bytes();
   facts.kernel = LookAtKernel();
   return facts;
 }

@@ -11,6 +11,7 @@
 
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/mode_switch.h"
+#include "deviceplugin/mps/news.h"
 #include "deviceplugin/profiles/store.h"
 
 namespace crossover::deviceplugin {
@@ -24,8 +25,8 @@ class ApiServer {
     std::string version;
     std::string arbiter_socket;
     std::string mps_pipe_directory{};  // empty: it is what the jobs say
-    // Returns why MPS takes no new clients, or "". Null: it is not known. Called by the threads that serve.
-    std::function<std::string()> mps_fault{};
+    // Returns what is known of MPS. Null: nothing is. Called by the threads that serve.
+    std::function<MpsNews()> mps{};
   };
 
   // Starts to serve. Returns null on failure, with the reason in `error`.

@@ -52,8 +52,11 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
   daemon->set_arbiter_socket(backend_.arbiter_socket);
   if (!backend_.mps_pipe_directory.empty()) daemon->set_mps_pipe_directory(backend_.mps_pipe_directory);
-  const std::string mps_fault = backend_.mps_fault ? backend_.mps_fault() : "";
-  if (!mps_fault.empty()) daemon->set_mps_fault(mps_fault);
+  const MpsNews mps = backend_.mps ? backend_.mps() : MpsNews();
+  if (!mps.fault.empty()) daemon->set_mps_fault(mps.fault);
+  if (!mps.unasked.empty()) daemon->set_mps_unasked(mps.unasked);
+  if (mps.shm) daemon->set_mps_shm_bytes(mps.shm->bytes);
+  if (mps.shm) daemon->set_mps_shm_free_bytes(mps.shm->free_bytes);
   for (const GpuView& view : backend_.books->Gpus()) {
     const auto held = mode.limits.held.find(view.uuid);
     Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, response->add_gpus());

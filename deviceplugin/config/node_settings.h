@@ -48,6 +48,8 @@ struct NodeSettings {
 
   // Returns the directory of the pipes on which MPS listens for clients.
   std::string mps_pipe_directory() const { return mps_directory + "/pipe"; }
+  // Returns the directory that pods under MPS have as their /dev/shm.
+  std::string mps_shm_directory() const { return mps_directory + "/shm"; }
 };
 
 }  // namespace crossover::deviceplugin

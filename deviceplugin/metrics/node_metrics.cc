@@ -106,6 +106,18 @@ std::vector<std::string> Missing(const NodeState& state) {
   return missing;
 }
 
+namespace {
+
+// Returns a family with one value, or with none where there is no such file system.
+MetricFamily OfShm(const char* name, const char* help, const std::optional<ShmRoom>& room,
+                   std::uint64_t ShmRoom::*value) {
+  MetricFamily family = Family(name, help, MetricType::Gauge);
+  if (room) AddGauge(&family, {}, Number((*room).*value));
+  return family;
+}
+
+}  // namespace
+
 std::vector<MetricFamily> NodeMetrics::Collect() const {
   const NodeState state = look_();
   const auto gauge = [](const char* name, const char* help, double value) {
@@ -166,6 +178,11 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
             state.mps_accepts ? 1 : 0),
       counter("crossover_mps_clients_terminated_total",
               "Clients that were ended through MPS before their pod was killed.", state.mps_terminated),
+      OfShm("crossover_mps_shm_bytes",
+            "Size of the file system that pods under MPS have as /dev/shm, if it is one of its own.",
+            state.mps_shm, &ShmRoom::bytes),
+      OfShm("crossover_mps_shm_free_bytes", "What is free in that file system.", state.mps_shm,
+            &ShmRoom::free_bytes),
       gauge("crossover_maintenance", "Whether the node takes no pods and no turns, by its annotation.",
             state.maintenance ? 1 : 0),
       gauge("crossover_config_valid", "Whether the configuration was valid when it was last read.",

@@ -14,6 +14,7 @@
 
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/inventory/health.h"
+#include "deviceplugin/mps/news.h"
 
 namespace crossover::deviceplugin {
 
@@ -51,6 +52,8 @@ struct NodeState {
   bool mps_alive = false;
   bool mps_accepts = false;          // it takes new clients, as far as is known
   std::uint64_t mps_terminated = 0;  // clients ended through MPS
+  std::optional<ShmRoom>
+      mps_shm{};  // what pods under MPS have as /dev/shm; nothing: no file system of its own
   bool maintenance = false;
   bool config_valid = true;
   std::string configuration;  // name of the configuration in use

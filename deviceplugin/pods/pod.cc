@@ -10,6 +10,7 @@
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/kube/profile_key.h"
+#include "common/kube/shm_mounts.h"
 #include "deviceplugin/switches/modes.h"
 
 namespace crossover::deviceplugin {
@@ -31,7 +32,7 @@ void AddContainers(const json& containers, Pod* pod) {
   if (!containers.is_array()) return;
   for (const json& container : containers) {
     const std::size_t slots = CountOf(At(At(At(container, "resources"), "limits"), base::kSlotResource));
-    pod->containers.push_back({Text(At(container, "name")), slots});
+    pod->containers.push_back({Text(At(container, "name")), slots, kube::HasOwnShm(container)});
   }
 }
 

@@ -16,6 +16,7 @@ namespace crossover::deviceplugin {
 struct PodContainer {
   std::string name;
   std::size_t slots = 0;  // slots that the container asks for
+  bool own_shm = false;   // it brings a volume of its own for /dev/shm
 };
 
 struct Pod {

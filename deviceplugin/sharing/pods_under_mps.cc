@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
 #include "deviceplugin/pods/slot_uuid.h"
 
@@ -16,7 +17,7 @@ bool IsUnderMps(const HandedOut& entry) {
 
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
                                                     const std::vector<HandedOut>& handed_out, bool mps) {
-  const char* why = mps ? " is on it, which was started without MPS" : " is on it, which is a client of MPS";
+  const char* why = mps ? base::kStartedWithoutMps : " is on it, which is a client of MPS";
   std::map<std::string, std::string> others;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
@@ -39,6 +40,24 @@ std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector
                    .note = choice.withheld +
                            ". A CUDA program that begins in this pod now fails or hangs; one that runs may "
                            "go on"});
+  }
+  return events;
+}
+
+std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+  std::set<kube::Event> events;
+  for (const HandedOut& entry : handed_out) {
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr || !IsUnderMps(entry)) continue;
+    for (const PodContainer& container : pod->containers) {
+      if (container.name != entry.container || !container.own_shm) continue;
+      events.insert({.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
+                     .reason = "ShmHidden",
+                     .action = "Allocate",
+                     .note = "container " + container.name + ": its volume at " + base::kShm +
+                             " hides what MPS's clients have there, and CUDA may fail in it. Make the pod "
+                             "anew"});
+    }
   }
   return events;
 }

@@ -25,6 +25,10 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
                                  const SharingChoice& choice);
 
+// Returns the events for living containers that are clients of MPS and have a volume of their own where MPS's
+// clients have their common /dev/shm. Placement keeps such pods away, unless MPS started after it decided.
+std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
+
 // Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 

@@ -20,17 +20,21 @@ _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernet
 _NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # makes a program log that it ran, and its arguments
 
 
-def started(mounted, refused="nothing", values=(), unknown="nothing"):
-    """Runs the script of the MPS container with stand-ins for its programs. Returns (the calls of the programs,
-    standard error). Mounts with the word `refused` in their arguments fail, and so do control daemons with the option
-    `unknown`. `values` are of the chart."""
+def started(mounted, refused="nothing", values=(), unknown="nothing", status=1, deaf=0):
+    """Runs the script of the MPS container with stand-ins for its programs. Returns (the calls of the programs, what
+    it prints). Mounts with the word `refused` in their arguments fail, and control daemons with the option `unknown` do
+    with `status`. The first `deaf` tries to end one fail. `values` are of the chart."""
     made = objects("mps.enabled=true", "mps.shmSize=2g", *values)
     container = pod_templates(made)["crossover-mps"]["containers"][0]
     size = next(each["value"] for each in container["env"] if each["name"] == "SHM_SIZE")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         for name, then in (("mkdir", ""), ("grep", f"exit {0 if mounted else 1}"),
-                           ("nvidia-cuda-mps-control", f'{_NOTE}; case " $* " in *" {unknown} "*) exit 1; esac'),
+                           ("sleep", ""), ("timeout", 'shift; exec "$@"'),
+                           ("nvidia-cuda-mps-control",
+                            f'{_NOTE}; case " $* " in *" {unknown} "*) exit {status};; "  ") echo >>"$LOG".tries\n'
+                            f'tries=0; while read -r _; do tries=$((tries + 1)); done <"$LOG".tries\n'
+                            f'[ $tries -gt {deaf} ];; esac'),
                            ("mount", f'{_NOTE}; case "$*" in *{refused}*) exit 32; esac')):
             program = Path(folder) / name
             program.write_text(f"#!/bin/sh\n{then}\n", encoding="utf-8")
@@ -38,7 +42,7 @@ def started(mounted, refused="nothing", values=(), unknown="nothing"):
         environment = {"PATH": folder, "LOG": str(log), "SHM_SIZE": size, "CUDA_MPS_PIPE_DIRECTORY": "/a/pipe"}
         done = subprocess.run(["/bin/sh", "-c", container["command"][2]], capture_output=True, text=True, check=False,
                               env=environment)
-        return log.read_text(encoding="utf-8").splitlines(), done.stderr
+        return log.read_text(encoding="utf-8").splitlines(), done.stdout + done.stderr
 
 
 def notes(*values):
@@ -221,7 +225,13 @@ class Objects(unittest.TestCase):
         every, program = {"values": ("mps.multiUser=true",)}, "nvidia-cuda-mps-control"
         tried = f"{program} -d -multiuser-server"
         self.assertEqual(control(**every), [tried, f"{program} ", f"{program} -f -multiuser-server"])
+        self.assertEqual(control(**every, deaf=2), [tried, *[f"{program} "] * 3, f"{program} -f -multiuser-server"])
+        self.assertIn("does not end", started(True, **every, deaf=99)[1])
+        self.assertIn("by its option -multiuser-server", started(True, **every)[1])
         self.assertEqual(control(**every, unknown="-multiuser-server"), [tried, f"{program} -f -M"])
+        hung = {**every, "unknown": "-d", "status": 124}
+        self.assertEqual(control(**hung), [tried, f"{program} -f -multiuser-server"], "it was not refused")
+        self.assertIn("the trial ended with status 124", started(True, **hung)[1])
         self.assertEqual(control(), [f"{program} -f"])
 
     def test_under_mps_shm_is_the_nodes_and_large(self):
@@ -232,6 +242,10 @@ class Objects(unittest.TestCase):
         self.assertEqual(shm("mps.enabled=true"), "node")
         self.assertEqual(shm("mps.enabled=true", "extender.config.webhook.shm=pod"), "pod")
         self.assertIsNone(shm("mps.enabled=true", "deviceplugin.config.node.sharing=timeslice"))
+        slices = ("mps.enabled=true", "deviceplugin.config.node.sharing=timeslice")
+        named = "deviceplugin.config.configurations.some.node"
+        self.assertEqual(shm(*slices, f"{named}.sharing=mps"), "node")
+        self.assertIsNone(shm(*slices, f"{named}.slots_per_gpu=3"), "it shares as the others do")
         container = pod_templates(objects("mps.enabled=true"))["crossover-mps"]["containers"][0]
         self.assertIn({"name": "SHM_SIZE", "value": "50%"}, container["env"])
 

@@ -161,6 +161,17 @@ std::vector<Fault> MachineFaults() {
        [](Facts* f) { f->mps.connect_errno = ECONNREFUSED; }},
       {"mps", Verdict::kFail, "MPS takes no new clients: its server is in FAULT",
        [](Facts* f) { f->mps.fault = "MPS takes no new clients: its server is in FAULT"; }},
+      {"mps", Verdict::kWarn, "the node daemon cannot ask MPS: the client program",
+       [](Facts* f) { f->mps.unasked = "the client program of MPS cannot be run"; }},
+      {"mps", Verdict::kUnknown, "cannot be connected to: Too many open files",
+       [](Facts* f) { f->mps.connect_errno = EMFILE; }},
+      {"mps_shm", Verdict::kWarn, "a common /dev/shm of 64 GiB, 9% of it free",
+       [](Facts* f) {
+         f->mps.shm_bytes = 64ULL << 30;
+         f->mps.shm_free_bytes = 6ULL << 30;
+       }},
+      {"mps_shm", Verdict::kWarn, "a common /dev/shm of 1 GiB, 100% of it free",
+       [](Facts* f) { f->mps.shm_bytes = f->mps.shm_free_bytes = 1ULL << 30; }},
       {"memfd", Verdict::kFail, "sealing a memfd",
        [](Facts* f) { f->kernel.memfd_error = "sealing a memfd: Operation not permitted"; }},
       {"robust_futex", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.robust_futex = false; }},

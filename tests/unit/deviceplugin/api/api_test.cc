@@ -66,7 +66,10 @@ class ApiTest : public ::testing::Test {
                              .version = "9",
                              .arbiter_socket = "/a",
                              .mps_pipe_directory = "/m",
-                             .mps_fault = [] { return std::string("it hangs"); }},
+                             .mps =
+                                 [] {
+                                   return MpsNews{"it hangs", "it cannot be run", ShmRoom{9, 5}};
+                                 }},
                             &error_);
   }
   std::string socket() const { return directory_ + "/api.sock"; }
@@ -123,6 +126,9 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   EXPECT_EQ(top.daemon().arbiter_socket(), "/a");
   EXPECT_EQ(top.daemon().mps_pipe_directory(), "/m");
   EXPECT_EQ(top.daemon().mps_fault(), "it hangs");
+  EXPECT_EQ(top.daemon().mps_unasked(), "it cannot be run");
+  EXPECT_EQ(top.daemon().mps_shm_bytes(), 9u);
+  EXPECT_EQ(top.daemon().mps_shm_free_bytes(), 5u);
   ASSERT_EQ(top.gpus_size(), 1);
   EXPECT_EQ(top.gpus(0).why_no_turns(), "alone on its GPU");
   EXPECT_FALSE(top.gpus(0).has_gain());

@@ -64,6 +64,17 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   }
 }
 
+TEST(NodeMetricsTest, TheRoomInTheCommonShmIsShownWhereThereIsOne) {
+  NodeState state;
+  const auto text = [&state] {
+    return prometheus::TextSerializer().Serialize(NodeMetrics([&state] { return state; }).Collect());
+  };
+  EXPECT_THAT(text(), testing::Not(HasSubstr("\ncrossover_mps_shm_bytes ")));
+  state.mps_shm = ShmRoom{.bytes = 64, .free_bytes = 8};
+  EXPECT_THAT(text(), HasSubstr("\ncrossover_mps_shm_bytes 64\n"));
+  EXPECT_THAT(text(), HasSubstr("\ncrossover_mps_shm_free_bytes 8\n"));
+}
+
 TEST(NodeMetricsTest, WhatIsMissingIsSaidInWords) {
   NodeState state;
   EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("kubelet"), HasSubstr("API server")));

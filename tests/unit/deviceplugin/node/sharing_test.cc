@@ -128,7 +128,15 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   EXPECT_EQ(told.begin()->regarding.name, "client");
   EXPECT_EQ(told.begin()->reason, "MpsTakesNoClients");
   EXPECT_THAT(told.begin()->note, testing::StartsWith("its server is in FAULT. A CUDA program"));
+  EXPECT_THAT(ShmNotices(pods, handed_out), IsEmpty());
+  for (Pod& pod : pods) pod.containers = {{.name = "side", .slots = 0}, {"main", 1, true}};
+  const auto hidden = ShmNotices(pods, handed_out);
+  ASSERT_EQ(hidden.size(), 1u) << "the other one is no client of MPS";
+  EXPECT_EQ(hidden.begin()->regarding.name, "client");
+  EXPECT_EQ(hidden.begin()->reason, "ShmHidden");
+  EXPECT_THAT(hidden.begin()->note, testing::StartsWith("container main: its volume at /dev/shm hides"));
   pods[0].over = pods[1].over = true;
+  EXPECT_THAT(ShmNotices(pods, handed_out), IsEmpty());
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
   EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
 }

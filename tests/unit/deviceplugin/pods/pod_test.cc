@@ -40,6 +40,16 @@ TEST(PodTest, WhatTheDaemonWantsToKnow) {
   EXPECT_EQ(pod->containers[2].slots, 0u);
 }
 
+TEST(PodTest, WhichContainersBringAVolumeForShm) {
+  json object = Object();
+  object["spec"]["containers"][0]["volumeMounts"] = {{{"name", "x"}, {"mountPath", "/dev//shm/"}}};
+  const auto pod = ParsePod(object);
+  ASSERT_EQ(pod->containers.size(), 3u);
+  EXPECT_FALSE(pod->containers[0].own_shm);
+  EXPECT_TRUE(pod->containers[1].own_shm);
+  EXPECT_FALSE(pod->containers[2].own_shm);
+}
+
 TEST(PodTest, OneThatHasEnded) {
   for (const char* phase : {"Succeeded", "Failed"}) {
     json object = Object();

@@ -1,0 +1,25 @@
+// Holds what a node daemon knows of MPS, for `crossover doctor`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace crossover::deviceplugin {
+
+// A ShmRoom is the size of the file system that pods under MPS have as /dev/shm, and what is free there, in
+// bytes.
+struct ShmRoom {
+  std::uint64_t bytes = 0;
+  std::uint64_t free_bytes = 0;
+
+  friend bool operator==(const ShmRoom&, const ShmRoom&) = default;
+};
+
+struct MpsNews {
+  std::string fault{};           // why it takes no new clients although its control daemon runs, or ""
+  std::string unasked{};         // why its control daemon, which runs, cannot be asked, or ""
+  std::optional<ShmRoom> shm{};  // nothing: there is no such file system
+};
+
+}  // namespace crossover::deviceplugin
