@@ -57,7 +57,7 @@ std::size_t RemoveIn(int folder, dev_t device, std::size_t most, int depth) {
       continue;
     }
     const base::UniqueFd inner(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // What was a folder may be another one by now.
+    // Another folder may have come in its place meanwhile.
     if (!inner || fstat(inner.get(), &status) != 0 || status.st_dev != device) continue;
     if (depth < kDeepest) removed += RemoveIn(inner.get(), device, most - removed, depth + 1);
     removed += unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0 ? 1 : 0;

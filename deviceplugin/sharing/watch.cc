@@ -183,7 +183,7 @@ MpsLook SharingWatch::LookAt(const MpsControl::List& list) {
   MpsLook look{.list = MpsLook::List::kGiven};
   for (const MpsControl::Server& server : list.servers) {
     const MpsLook::Server seen{.state = server.state, .status = StatusOf(server.pid)};
-    // What is said of a server that ends meanwhile says nothing.
+    // An answer about a server that ends meanwhile says nothing.
     if (MpsControl::Lives(server.pid)) look.servers.push_back(seen);
   }
   return look;

@@ -134,7 +134,9 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   ASSERT_EQ(hidden.size(), 1u) << "the other one is no client of MPS";
   EXPECT_EQ(hidden.begin()->regarding.name, "client");
   EXPECT_EQ(hidden.begin()->reason, "ShmHidden");
-  EXPECT_THAT(hidden.begin()->note, testing::StartsWith("container main: its volume at /dev/shm hides"));
+  EXPECT_THAT(
+      hidden.begin()->note,
+      testing::StartsWith("container main: its volume at /dev/shm hides what MPS's clients have there"));
   pods[0].over = pods[1].over = true;
   EXPECT_THAT(ShmNotices(pods, handed_out), IsEmpty());
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
