@@ -6,7 +6,7 @@
  * now and then. The client is a member as long as the connection is open: end of file means that it leaves.
  * All urgent state goes through the page.
  *
- * In place of Hello, a process may send Ask. The arbiter answers with Limit, and the process closes the
+ * In place of Hello, a process may send Ask, once. The arbiter answers with Limit, and the process closes the
  * connection. An arbiter that does not know Ask does not answer.
  *
  * Both sides skip a message of unknown type. A message of wrong size or version ends the connection. Fields
@@ -83,8 +83,8 @@ struct crossover_welcome {
 
 struct crossover_limit {
   struct crossover_header header;
-  uint32_t memory_mib; /* as in the welcome */
-  uint32_t reserved;
+  uint32_t memory_mib; /* as in the welcome; where it is known, 0 means that the process has no limit */
+  uint32_t known;      /* 0: the arbiter does not know the process yet, which asks again later */
 };
 
 struct crossover_refused {

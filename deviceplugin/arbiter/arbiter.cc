@@ -255,12 +255,13 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
   return gpus_.emplace(key, std::move(entry)).first->second.get();
 }
 
-std::string Arbiter::AccountOf(const Peer& peer) const {
+Account Arbiter::AccountOf(const Peer& peer) const {
   return identities_ != nullptr ? identities_->AccountOf(peer) : AccountOfUser(peer);
 }
 
-std::uint32_t Arbiter::MemoryOf(const Peer& peer) const {
-  return identities_ == nullptr ? 0 : identities_->MemoryOf(peer);
+// Without identities there are no pods, and so no limits.
+std::optional<std::uint32_t> Arbiter::MemoryOf(const Account& account) const {
+  return identities_ == nullptr ? 0 : identities_->MemoryOf(account);
 }
 
 void Arbiter::OnTooMany(const std::string& account) {

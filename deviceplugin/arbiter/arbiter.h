@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,8 +69,8 @@ class Arbiter : private Reception::Desk {
   };
   using Entries = std::unordered_map<std::string, std::unique_ptr<Entry>>;
 
-  std::string AccountOf(const Peer& peer) const override;
-  std::uint32_t MemoryOf(const Peer& peer) const override;
+  Account AccountOf(const Peer& peer) const override;
+  std::optional<std::uint32_t> MemoryOf(const Account& account) const override;
   void OnTooMany(const std::string& account) override;
   std::string OnHello(Connection& connection, const Hello& hello) override;
   std::string Welcome(Connection& connection, const Hello& hello);

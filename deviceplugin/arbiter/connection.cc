@@ -42,8 +42,8 @@ bool Connection::SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int p
   return sent == static_cast<ssize_t>(sizeof(wire));
 }
 
-void Connection::SendLimit(std::uint32_t memory_mib) {
-  // A process that gets no answer goes on without a limit until it joins.
+void Connection::SendLimit(std::optional<std::uint32_t> memory_mib) {
+  // A process that gets no answer asks again.
   SendIfTaken(socket_.get(), MakeLimit(memory_mib));
 }
 

@@ -42,7 +42,7 @@ class Connection {
  public:
   // The connection counts against the limit of `account`. It owns `socket`. `hello_deadline` is in ns,
   // CLOCK_MONOTONIC.
-  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, std::string account,
+  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, Account account,
              turn::Time hello_deadline)
       : id_(id),
         socket_(std::move(socket)),
@@ -61,24 +61,25 @@ class Connection {
   // false when the peer does not take the message.
   bool SendWelcome(std::uint32_t slot, std::uint32_t memory_mib, int page_fd);
   // Sends without blocking. A message that the peer does not take is lost.
-  void SendLimit(std::uint32_t memory_mib);
+  void SendLimit(std::optional<std::uint32_t> memory_mib);
   void SendRefused(std::string_view reason);
   void SendNotice(std::string_view text);
 
   std::uint64_t id() const { return id_; }
   int fd() const { return socket_.get(); }
   const Peer& peer() const { return peer_; }
-  const std::string& account() const { return account_; }
+  const Account& account() const { return account_; }
   turn::Time hello_deadline() const { return hello_deadline_; }
 
   // It is null until the client has a slot.
   std::shared_ptr<const Member> member;
+  bool asked = false;  // it has asked for its limit
 
  private:
   std::uint64_t id_;
   base::UniqueFd socket_;
   Peer peer_;
-  std::string account_;
+  Account account_;
   turn::Time hello_deadline_;
   RateLimit rate_;
 };

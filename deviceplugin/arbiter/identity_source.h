@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -23,7 +24,9 @@ struct Standing {
 };
 
 // Returns the account of a client of which only the user is known.
-inline std::string AccountOfUser(const Peer& peer) { return "user " + std::to_string(peer.uid); }
+inline Account AccountOfUser(const Peer& peer) {
+  return {"user " + std::to_string(peer.uid), std::nullopt};
+}
 
 // The arbiter's thread calls these functions between polls: implementations must answer at once.
 class IdentitySource {
@@ -35,12 +38,12 @@ class IdentitySource {
   // Returns what the client may do. The arbiter asks when a client joins, and asks again for all clients
   // after Arbiter::Review.
   virtual Standing StandingOf(const Member& member) const = 0;
-  // Returns how many MiB of each GPU the process may have, before it has said anything; 0 where no limit is
-  // known.
-  virtual std::uint32_t MemoryOf(const Peer&) const { return 0; }
+  // Returns how many MiB of each GPU a process of this account may have, 0 where it has no limit. Returns
+  // nothing where that is not known yet; the process asks again.
+  virtual std::optional<std::uint32_t> MemoryOf(const Account&) const { return 0; }
   // Returns the account that a connection counts against, before the client has sent a message. The number
   // of connections of an account is limited.
-  virtual std::string AccountOf(const Peer& peer) const { return AccountOfUser(peer); }
+  virtual Account AccountOf(const Peer& peer) const { return AccountOfUser(peer); }
 };
 
 }  // namespace crossover::arbiter

@@ -104,8 +104,10 @@ crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib) {
   return {.header = HeaderOf<crossover_welcome>(CROSSOVER_WELCOME), .slot = slot, .memory_mib = memory_mib};
 }
 
-crossover_limit MakeLimit(std::uint32_t memory_mib) {
-  return {.header = HeaderOf<crossover_limit>(CROSSOVER_LIMIT), .memory_mib = memory_mib, .reserved = 0};
+crossover_limit MakeLimit(std::optional<std::uint32_t> memory_mib) {
+  return {.header = HeaderOf<crossover_limit>(CROSSOVER_LIMIT),
+          .memory_mib = memory_mib.value_or(0),
+          .known = memory_mib ? 1u : 0u};
 }
 
 crossover_refused MakeRefused(std::string_view reason) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +62,8 @@ bool ValidGangName(std::string_view name);
 bool ValidGpuUuid(std::string_view uuid);
 
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib);
-crossover_limit MakeLimit(std::uint32_t memory_mib);
+// Nothing means that the limit is not known yet.
+crossover_limit MakeLimit(std::optional<std::uint32_t> memory_mib);
 // Cuts a text that is too long for its field. MakeNotice does the same.
 crossover_refused MakeRefused(std::string_view reason);
 crossover_notice MakeNotice(std::string_view text);

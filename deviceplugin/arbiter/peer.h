@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 
 #include "common/base/fd.h"
 
@@ -15,6 +16,14 @@ struct Peer {
   // Refers to exactly the process that connected, even when its process ID is used again. It is invalid
   // where that cannot be guaranteed.
   base::UniqueFd pidfd;
+};
+
+// An Account is what a connection counts against, as the kernel told when the connection was accepted.
+struct Account {
+  std::string name;  // the pod, or the user where no pod is known
+  // UID of the pod that the process is in. It is empty where the process is in no pod, and nothing where
+  // that could not be told.
+  std::optional<std::string> pod_uid;
 };
 
 // Returns the peer of a connected unix socket, or nothing where the kernel does not report its credentials.

@@ -58,8 +58,9 @@ void Reception::Admit(base::UniqueFd socket, turn::Time now) {
   std::optional<Peer> peer = IdentifyPeer(socket.get());
   if (!peer) return;
   const std::uint64_t id = next_id_++;
-  const std::string account = desk_->AccountOf(*peer);
-  Connection connection(id, std::move(socket), std::move(*peer), account, now + limits_.hello_within);
+  const Account of_peer = desk_->AccountOf(*peer);
+  const std::string& account = of_peer.name;
+  Connection connection(id, std::move(socket), std::move(*peer), of_peer, now + limits_.hello_within);
   const auto known = per_account_.find(account);
   const bool too_many = known != per_account_.end() && known->second >= limits_.connections_per_user;
   if (connections_.size() >= limits_.connections || too_many) {
@@ -92,7 +93,7 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
     return false;
   }
   if (const auto* hello = std::get_if<Hello>(&message)) return HandleHello(connection, *hello, why);
-  if (std::holds_alternative<Ask>(message)) connection.SendLimit(desk_->MemoryOf(connection.peer()));
+  if (std::holds_alternative<Ask>(message)) return HandleAsk(connection, why);
   if (const auto* profile = std::get_if<Profile>(&message)) {
     if (connection.member == nullptr) {
       *why = "profile before hello";
@@ -100,6 +101,18 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
     }
     desk_->OnProfile(connection, *profile);
   }
+  return true;
+}
+
+// Answers from what is known of the account, so that a flood of asks costs the thread that grants turns
+// no look at the processes.
+bool Reception::HandleAsk(Connection& connection, std::string* why) {
+  if (connection.member != nullptr || connection.asked) {
+    *why = connection.asked ? "a second ask on one connection" : "an ask after the hello";
+    return false;
+  }
+  connection.asked = true;
+  connection.SendLimit(desk_->MemoryOf(connection.account()));
   return true;
 }
 
@@ -153,7 +166,7 @@ void Reception::Close(Connections::iterator it, std::string_view why) {
   poller_->Remove(connection.fd());
   if (connection.peer().pidfd) poller_->Remove(connection.peer().pidfd.get());
   silent_.erase(it->first);
-  const auto account = per_account_.find(connection.account());
+  const auto account = per_account_.find(connection.account().name);
   if (--account->second == 0) per_account_.erase(account);
   connections_.erase(it);
 }

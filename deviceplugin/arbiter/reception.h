@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,9 +26,10 @@ class Reception {
    public:
     virtual ~Desk() = default;
     // Returns the account that a connection counts against.
-    virtual std::string AccountOf(const Peer& peer) const = 0;
-    // Returns how many MiB of each GPU the process may have; 0 where no limit is known.
-    virtual std::uint32_t MemoryOf(const Peer& peer) const = 0;
+    virtual Account AccountOf(const Peer& peer) const = 0;
+    // Returns how many MiB of each GPU a process of this account may have, 0 where it has no limit. Returns
+    // nothing where that is not known yet.
+    virtual std::optional<std::uint32_t> MemoryOf(const Account& account) const = 0;
     // Reports that a connection was refused because of the limits.
     virtual void OnTooMany(const std::string& account) = 0;
     // Gives the client a slot (connection.member) and returns an empty string, or returns why it gets none.
@@ -66,9 +68,10 @@ class Reception {
   void Accept(turn::Time now);
   void Admit(base::UniqueFd socket, turn::Time now);
   void Read(Connections::iterator it, turn::Time now);
-  // Both return false where the connection has to end, with the reason in `why`.
+  // These return false where the connection has to end, with the reason in `why`.
   bool HandleMessage(Connection& connection, const Message& message, std::string* why);
   bool HandleHello(Connection& connection, const Hello& hello, std::string* why);
+  bool HandleAsk(Connection& connection, std::string* why);
   void Close(Connections::iterator it, std::string_view why);
 
   Limits limits_;

@@ -128,13 +128,18 @@ std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view r
   return found;
 }
 
-std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root) {
+std::optional<std::string> CgroupsOf(const arbiter::Peer& peer) {
   // The process ID alone proves nothing, because it may be reused. A pidfd shows whether the process has
   // ended.
   if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
-  const auto text = files::ReadOfProcess(peer.pid, "cgroup");
+  auto text = files::ReadOfProcess(peer.pid, "cgroup");
   if (!text || Ended(peer)) return std::nullopt;
-  return PodUidOf(*text, root);
+  return text;
+}
+
+std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root) {
+  const auto text = CgroupsOf(peer);
+  return text ? PodUidOf(*text, root) : std::nullopt;
 }
 
 std::optional<std::string> PodUidOf(pid_t pid, std::string_view root) {

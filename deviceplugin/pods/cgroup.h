@@ -22,6 +22,11 @@ std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view r
 // the kubelet's groups are at the top, or if the process is in no pod.
 std::string KubeletsRootIn(std::string_view cgroups);
 
+// Returns the control groups of the process at the other end of a socket, as /proc/PID/cgroup has them.
+// Returns nullopt where they cannot be read for sure: the process cannot be seen, or its process ID may
+// belong to another process by now.
+std::optional<std::string> CgroupsOf(const arbiter::Peer& peer);
+
 // Returns the UID of the pod of the process at the other end of a socket. Returns nullopt if the process is
 // in no pod, or has ended: its process ID may then belong to another process.
 std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root);

@@ -14,15 +14,17 @@ namespace crossover::deviceplugin {
 namespace {
 
 // Returns how many MiB of each GPU the containers of the pod may have, rounded up; 0 where it has no limit.
-// What the user has set goes before what the pod was granted, as in its environment.
+// Of what the user has set and what the pod was granted, the lower holds: the user may change an annotation
+// of a pod that runs, and its neighbours were placed by what was granted.
 std::uint32_t LimitOf(const Pod& pod) {
   constexpr unsigned long long kMiB = 1 << 20;
+  unsigned long long least = 0;
   for (const char* annotation : {base::kGpuMemoryAnnotation, base::kGrantedMemoryAnnotation}) {
     const std::string& text = pod.Annotation(annotation);
     const unsigned long long bytes = text.empty() ? 0 : base::GpuMemoryOf(text.c_str());
-    if (bytes != 0) return static_cast<std::uint32_t>((bytes + kMiB - 1) / kMiB);
+    if (bytes != 0 && (least == 0 || bytes < least)) least = bytes;
   }
-  return 0;
+  return static_cast<std::uint32_t>((least + kMiB - 1) / kMiB);
 }
 
 }  // namespace
@@ -61,16 +63,27 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
   return HelloOf(*pod, hello);
 }
 
-std::uint32_t PodIdentity::MemoryOf(const arbiter::Peer& peer) const {
-  const auto uid = peer.pidfd ? PodUidOf(peer, cgroup_root_) : std::nullopt;
-  const auto pod = uid ? pods_->Find(*uid) : std::nullopt;
-  return pod && !pod->over ? LimitOf(*pod) : 0;
+// A process may begin before the API server tells of its pod.
+std::optional<std::uint32_t> PodIdentity::MemoryOf(const arbiter::Account& account) const {
+  if (!account.pod_uid) return std::nullopt;
+  if (account.pod_uid->empty()) return 0;
+  const auto pod = pods_->Find(*account.pod_uid);
+  return pod ? std::optional(LimitOf(*pod)) : std::nullopt;
+}
+
+arbiter::Account PodIdentity::AccountOf(const arbiter::Peer& peer) const {
+  return AccountIn(CgroupsOf(peer), cgroup_root_, peer);
 }
 
 // Counts connections by pod, not by user: pods may run as the same user, but each has its own limit.
-std::string PodIdentity::AccountOf(const arbiter::Peer& peer) const {
-  const auto uid = PodUidOf(peer, cgroup_root_);
-  return uid ? "pod " + *uid : IdentitySource::AccountOf(peer);
+arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std::string& cgroup_root,
+                           const arbiter::Peer& peer) {
+  arbiter::Account account = arbiter::AccountOfUser(peer);
+  if (!cgroups) return account;
+  const auto uid = PodUidOf(*cgroups, cgroup_root);
+  if (uid) account.name = "pod " + *uid;
+  account.pod_uid = uid.value_or("");
+  return account;
 }
 
 arbiter::Standing PodIdentity::StandingOf(const arbiter::Member& member) const {

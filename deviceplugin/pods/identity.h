@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,8 +24,8 @@ class PodIdentity : public arbiter::IdentitySource {
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
   arbiter::Standing StandingOf(const arbiter::Member& member) const override;
-  std::uint32_t MemoryOf(const arbiter::Peer& peer) const override;
-  std::string AccountOf(const arbiter::Peer& peer) const override;
+  std::optional<std::uint32_t> MemoryOf(const arbiter::Account& account) const override;
+  arbiter::Account AccountOf(const arbiter::Peer& peer) const override;
 
  private:
   const PodTable* pods_;
@@ -32,6 +33,11 @@ class PodIdentity : public arbiter::IdentitySource {
   const SlotBook* slots_;
   const std::string cgroup_root_;
 };
+
+// Returns the account of a process that has these control groups (/proc/PID/cgroup); nothing where they could
+// not be read.
+arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std::string& cgroup_root,
+                           const arbiter::Peer& peer);
 
 // Returns `hello` with the identity and gang of the pod, and with the values that the pod's annotations
 // set. An invalid annotation counts as not set; admission rejects pods with invalid annotations.

@@ -1,12 +1,18 @@
 #include "sidecar/hooks/memory_policies.h"
 
+#include <time.h>
+
 #include <atomic>
 
+#include "common/base/clock.h"
+#include "common/base/job_environment.h"
+#include "common/base/mutex.h"
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nvml_hooks.h"
 #include "sidecar/link/connection.h"
 #include "sidecar/log/log.h"
+#include "sidecar/memory/limit_question.h"
 #include "sidecar/session/config.h"
 #include "sidecar/session/session.h"
 
@@ -18,7 +24,7 @@ using CtxGetCurrent = CUresult(CUDAAPI*)(CUcontext*);
 
 constinit std::atomic<CtxGetDevice> ctx_get_device{nullptr};
 constinit std::atomic<CtxGetCurrent> ctx_get_current{nullptr};
-constinit std::atomic<bool> limited{false};
+constinit memory::LimitQuestion question;
 constinit std::atomic<bool> told{false};
 
 std::uint64_t BytesOf(CUarray_format format) {
@@ -49,19 +55,46 @@ Function Found(std::atomic<Function>* kept, const char* symbol) {
   return find;
 }
 
+// Puts the question once. A daemon that is replaced, or that has not heard of the pod yet, does not know the
+// limit: then an allocation passes without one, and a later one asks again.
+void Ask(const session::Config& config) {
+  const link::Limit limit = link::AskForLimit(config.socket, memory::LimitQuestion::kAnswerTime);
+  if (limit.known) {
+    if (limit.bytes != 0) session::TheSession().LimitMemory(limit.bytes);
+    question.Close();
+  } else if (question.OnNoAnswer(base::MonotonicNs())) {
+    log::Write(log::Level::kWarn,
+               "%s is not in the environment of this process, and the daemon at %s does not say what its pod may "
+               "have: no limit holds until it does",
+               base::kGpuMemory.name, config.socket);
+  }
+}
+
+// Takes care that the limit holds, as far as it can be known now. A thread cannot be cancelled meanwhile: its
+// socket would stay open.
+void LearnLimit() {
+  const base::Uncancelled uncancelled;
+  const session::Config& config = session::GetConfig();
+  memory::TheLedger().LowerLimit(config.gpu_memory);
+  if (!config.asks_for_limit) return question.Close();
+  while (true) {
+    switch (question.Look(base::MonotonicNs())) {
+      case memory::LimitQuestion::Turn::kGo:
+        return;
+      case memory::LimitQuestion::Turn::kAsk:
+        return Ask(config);
+      case memory::LimitQuestion::Turn::kWait:
+        const timespec pause{0, 1'000'000};
+        ::nanosleep(&pause, nullptr);
+    }
+  }
+}
+
 }  // namespace
 
 bool CountsMemory() {
   if (!Active()) return false;
-  if (!limited.load(std::memory_order_acquire)) {
-    const session::Config& config = session::GetConfig();
-    memory::TheLedger().LowerLimit(config.gpu_memory);
-    if (config.asks_for_limit) {
-      if (const std::uint64_t limit = link::AskForLimit(config.socket); limit != 0)
-        session::TheSession().LimitMemory(limit);
-    }
-    limited.store(true, std::memory_order_release);
-  }
+  if (!question.closed()) LearnLimit();
   return true;
 }
 

@@ -73,6 +73,18 @@ OwnFd ConnectTo(const char* path, int flags) {
   return connected ? static_cast<OwnFd&&>(fd) : OwnFd();
 }
 
+// Waits until a message has come, or the connection has ended. Returns false where neither comes until
+// `deadline`, in ns of CLOCK_MONOTONIC. A signal that interrupts the wait does not end it.
+bool AwaitReadable(int socket, std::int64_t deadline) {
+  while (true) {
+    pollfd readable{socket, POLLIN, 0};
+    const std::int64_t left_ms = (deadline - base::MonotonicNs()) / base::kNsPerMs;
+    const int ready = left_ms <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left_ms));
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0;
+  }
+}
+
 }  // namespace
 
 crossover_header MakeHeader(crossover_message type, std::size_t bytes) {
@@ -84,16 +96,29 @@ bool Connection::Connect(const char* path) {
   return static_cast<bool>(fd_);
 }
 
-std::uint64_t AskForLimit(const char* path) {
-  constexpr int kTimeoutMs = 200;
+Limit AskForLimit(const char* path, std::int64_t timeout_ns) {
   const crossover_header ask = MakeHeader(CROSSOVER_ASK, sizeof ask);
+  const std::int64_t deadline = base::MonotonicNs() + timeout_ns;
   const OwnFd fd = ConnectTo(path, SOCK_NONBLOCK);
-  if (!fd || ::send(fd.get(), &ask, sizeof ask, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof ask)) return 0;
-  pollfd readable{fd.get(), POLLIN, 0};
-  if (::poll(&readable, 1, kTimeoutMs) <= 0) return 0;
-  Message message{};
-  const Received received = Receive(fd.get(), &message);
-  return received.kind == MessageKind::kLimit ? std::uint64_t{message.limit.memory_mib} << 20 : 0;
+  if (!fd || ::send(fd.get(), &ask, sizeof ask, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof ask)) return {};
+  while (AwaitReadable(fd.get(), deadline)) {
+    Message message{};
+    const Received received = Receive(fd.get(), &message);
+    if (received.error == EINTR || received.error == EAGAIN) continue;
+    switch (received.kind) {
+      case MessageKind::kLimit:
+        return {message.limit.known != 0, std::uint64_t{message.limit.memory_mib} << 20};
+      case MessageKind::kUnknown:
+      case MessageKind::kNotice:
+        break;
+      case MessageKind::kBroken:
+      case MessageKind::kMalformed:
+      case MessageKind::kRefused:
+      case MessageKind::kWelcome:
+        return {};
+    }
+  }
+  return {};
 }
 
 bool Connection::Join(const crossover_hello& hello, Membership* membership, char* reason,
@@ -114,11 +139,7 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   };
   const std::int64_t deadline = base::MonotonicNs() + kAnswerTimeoutMs * base::kNsPerMs;
   while (true) {
-    pollfd readable{fd_.get(), POLLIN, 0};
-    const std::int64_t left_ms = (deadline - base::MonotonicNs()) / base::kNsPerMs;
-    const int ready = left_ms <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left_ms));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return refuse("the arbiter does not answer");
+    if (!AwaitReadable(fd_.get(), deadline)) return refuse("the arbiter does not answer");
     Message message{};
     const Received received = Receive(fd_.get(), &message);
     switch (received.kind) {

@@ -48,10 +48,16 @@ class Connection {
   OwnFd fd_;
 };
 
-// Asks the arbiter at `path` how much memory of each GPU this process may have, and returns the bytes.
-// Returns 0 where the arbiter knows no limit, cannot be reached, or does not answer within a fifth of a
-// second.
-std::uint64_t AskForLimit(const char* path);
+// A Limit is what the arbiter answers to the question for it.
+struct Limit {
+  bool known = false;
+  std::uint64_t bytes = 0;  // of each GPU; where it is known, 0 means that the process has no limit
+};
+
+// Asks the arbiter at `path` how much memory of each GPU this process may have. The limit is not known where
+// the arbiter cannot be reached, does not know this process yet, or does not answer within `timeout_ns`.
+// Blocks for so long at most.
+Limit AskForLimit(const char* path, std::int64_t timeout_ns);
 
 // Returns the header of a message that is `bytes` long with its header.
 crossover_header MakeHeader(crossover_message type, std::size_t bytes);

@@ -52,6 +52,20 @@ std::uint32_t TransportOf(const char* allowed) {
   return base::Same(allowed, "host") ? CROSSOVER_TRANSPORT_HOST_GATES : CROSSOVER_TRANSPORT_GPU_GATES;
 }
 
+// Returns whether the folder of the daemon's socket exists. In a pod no gang is named: the daemon, which has
+// put the folder there, knows it. The check is for the folder, because the socket is missing while a daemon
+// is replaced.
+bool HasFolder(Get get, bool (*exists)(const char* path)) {
+  const char* socket = get(base::kSocket.name);
+  if (socket == nullptr || !base::IsSocket(socket)) socket = base::kDefaultSocket;
+  char folder[base::kLongestSocket + 1];
+  strcpy(folder, socket);
+  char* slash = strrchr(folder, '/');
+  if (slash == nullptr || slash == folder) return false;
+  *slash = '\0';
+  return exists(folder);
+}
+
 Config config;
 constinit base::Mutex config_mutex;
 constinit std::atomic<bool> config_read{false};
@@ -63,9 +77,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gang = get(base::kGang.name);
   const bool named = gang != nullptr && gang[0] != '\0';
   if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  // In a pod no gang is named: the daemon, which has put the folder of its socket there, knows it. The
-  // check is for the folder, because the socket is missing while a daemon is replaced.
-  if (!named && !exists(base::kSocketDirectory)) return parsed;
+  const bool near_a_daemon = HasFolder(get, exists);
+  if (!named && !near_a_daemon) return parsed;
   gang = named ? Read(get, base::kGang, "") : "";
   if (gang == nullptr || !ReadLogLevel(get)) return parsed;
   const char* socket = Read(get, base::kSocket, base::kDefaultSocket);
@@ -95,7 +108,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
-  parsed.asks_for_limit = !named && get(base::kGpuMemory.name) == nullptr;
+  // A job that is named has limits of a daemon in pods alone, where the socket's folder has its usual place.
+  parsed.asks_for_limit = parsed.gpu_memory == 0 && (!named || exists(base::kSocketDirectory));
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.one_connection = base::IsOneConnection(get("CUDA_DEVICE_MAX_CONNECTIONS"));
   parsed.active = true;

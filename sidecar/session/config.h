@@ -20,7 +20,7 @@ struct Config {
   std::uint32_t max_slowdown = 0;                           // thousandths; 0: none
   std::uint64_t gpu_memory = 0;                             // bytes on each GPU; 0: no limit
   std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // the one to try first
-  bool asks_for_limit = false;   // in a pod, whose processes have the variable, this one lacks it
+  bool asks_for_limit = false;   // a daemon may know a limit of this process, whose environment has none
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
   bool one_connection = false;   // CUDA_DEVICE_MAX_CONNECTIONS is 1: all streams share a channel of the GPU
 };

@@ -105,6 +105,7 @@ TEST_F(ArbiterTest, AnswersAProcessThatAsksHowMuchMemoryItMayHave) {
   ASSERT_EQ(recv(client.fd(), &limit, sizeof limit, 0), static_cast<ssize_t>(sizeof limit));
   EXPECT_EQ(limit.header.type, static_cast<std::uint32_t>(CROSSOVER_LIMIT));
   EXPECT_EQ(limit.memory_mib, 0u) << "it is in no pod";
+  EXPECT_EQ(limit.known, 1u) << "and never will be";
 }
 
 TEST_F(ArbiterTest, TellsARankThatItTakesNoTurnsWhereOthersOfItsJobDo) {

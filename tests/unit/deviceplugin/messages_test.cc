@@ -139,6 +139,8 @@ TEST(MessagesTest, AnAskIsAHeader) {
   const crossover_header ask = {CROSSOVER_ASK, sizeof(ask), CROSSOVER_PROTOCOL_VERSION, 0};
   EXPECT_TRUE(std::holds_alternative<Ask>(ParseWire(ask)));
   EXPECT_EQ(MakeLimit(512).memory_mib, 512u);
+  EXPECT_EQ(MakeLimit(0).known, 1u);
+  EXPECT_EQ(MakeLimit(std::nullopt).known, 0u);
 }
 
 TEST(MessagesTest, UnknownTypesAreSkipped) {

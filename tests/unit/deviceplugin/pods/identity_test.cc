@@ -50,14 +50,20 @@ TEST(HelloOfTest, AnnotationsGoBeforeItsOwnWishes) {
   EXPECT_EQ(hello.gang_size, 8u);
 }
 
-TEST(HelloOfTest, TheMemoryIsWhatThePodSetsElseWhatItWasGranted) {
+TEST(HelloOfTest, TheMemoryIsTheLowerOfWhatThePodSetsAndWhatItWasGranted) {
   EXPECT_EQ(HelloOf(MadePod({}), Claim()).memory_mib, 0u);
   EXPECT_EQ(HelloOf(MadePod({{"crossover.dev/status-gpu-memory", "2147483649"}}), Claim()).memory_mib, 2049u);
   EXPECT_EQ(
       HelloOf(MadePod({{"crossover.dev/gpu-memory", "4Gi"}, {"crossover.dev/status-gpu-memory", "1Gi"}}),
               Claim())
           .memory_mib,
-      4096u);
+      1024u)
+      << "a user cannot lift what was granted";
+  EXPECT_EQ(
+      HelloOf(MadePod({{"crossover.dev/gpu-memory", "1Gi"}, {"crossover.dev/status-gpu-memory", "4Gi"}}),
+              Claim())
+          .memory_mib,
+      1024u);
   EXPECT_EQ(HelloOf(MadePod({{"crossover.dev/gpu-memory", "much"}}), Claim()).memory_mib, 0u);
 }
 
@@ -82,7 +88,49 @@ TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
   ASSERT_TRUE(std::holds_alternative<arbiter::Unidentified>(outcome));
   EXPECT_THAT(std::get<arbiter::Unidentified>(outcome).reason,
               testing::HasSubstr("belongs to no pod of this node"));
-  EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").MemoryOf(self), 0u);
+}
+
+constexpr char kUid[] = "0a1b2c3d-0000-4000-8000-000000000001";
+const std::string kGroups = "0::/kubepods/burstable/pod" + std::string(kUid) + "/main\n";
+
+// Returns what a process with these control groups may have, on a node with one pod that may have 64 MiB.
+std::optional<std::uint32_t> MemoryIn(const std::optional<std::string>& cgroups, const char* pod = kUid) {
+  PodTable pods;
+  const Namespaces namespaces([] {});
+  const SlotBook slots;
+  pods.OnChange({{"metadata",
+                  {{"name", "train-0"},
+                   {"namespace", "team"},
+                   {"uid", pod},
+                   {"annotations", {{"crossover.dev/gpu-memory", "64Mi"}}}}}});
+  return PodIdentity(&pods, &namespaces, &slots, "").MemoryOf(AccountIn(cgroups, "", arbiter::Peer()));
+}
+
+TEST(PodIdentityTest, AProcessMayHaveTheMemoryOfItsPod) { EXPECT_EQ(MemoryIn(kGroups), 64u); }
+
+TEST(PodIdentityTest, AProcessOfNoPodHasNoLimit) { EXPECT_EQ(MemoryIn("0::/user.slice\n"), 0u); }
+
+TEST(PodIdentityTest, NothingIsSaidOfAPodThatIsNotKnownYet) {
+  EXPECT_EQ(MemoryIn(kGroups, "0a1b2c3d-0000-4000-8000-000000000002"), std::nullopt);
+}
+
+TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
+  EXPECT_EQ(MemoryIn(std::nullopt), std::nullopt);
+  arbiter::Peer young;  // where the kernel names a process by its number alone
+  young.pid = getpid();
+  const PodTable pods;
+  const Namespaces namespaces([] {});
+  const SlotBook slots;
+  const PodIdentity identity(&pods, &namespaces, &slots, "");
+  EXPECT_EQ(identity.MemoryOf(identity.AccountOf(young)), std::nullopt);
+}
+
+TEST(PodIdentityTest, ConnectionsCountAgainstThePodElseTheUser) {
+  arbiter::Peer peer;
+  peer.uid = 7;
+  EXPECT_EQ(AccountIn(kGroups, "", peer).name, "pod " + std::string(kUid));
+  EXPECT_EQ(AccountIn("0::/user.slice\n", "", peer).name, "user 7");
+  EXPECT_EQ(AccountIn(std::nullopt, "", peer).name, "user 7");
 }
 
 // Returns the standing of a client of a pod whose mode is `pod`, in namespace `team` whose mode is

@@ -1,10 +1,14 @@
 #include "sidecar/link/connection.h"
 
 #include <gmock/gmock.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "sidecar/link/page.h"
 #include "tests/unit/sidecar/link/fake_arbiter.h"
 
@@ -20,6 +24,12 @@ crossover_header UnknownMessage() {
   crossover_header header = MakeHeader(CROSSOVER_PROFILE, sizeof(crossover_header));
   header.type = 99;
   return header;
+}
+
+constexpr std::int64_t kLong = 10 * base::kNsPerSecond;
+
+crossover_limit LimitOf(std::uint32_t mib, bool known) {
+  return {MakeHeader(CROSSOVER_LIMIT, sizeof(crossover_limit)), mib, known ? 1u : 0u};
 }
 
 class ConnectionTest : public ::testing::Test {
@@ -123,17 +133,71 @@ TEST(AskForLimitTest, ReturnsWhatTheArbiterAnswers) {
     const base::UniqueFd client(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_EQ(::recv(client.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
     EXPECT_EQ(ask.type, static_cast<std::uint32_t>(CROSSOVER_ASK));
-    const crossover_limit limit{MakeHeader(CROSSOVER_LIMIT, sizeof(crossover_limit)), 3, 0};
+    const crossover_header unknown = UnknownMessage();
+    SendMessage(client.get(), &unknown, sizeof unknown);
+    const crossover_limit limit = LimitOf(3, true);
     SendMessage(client.get(), &limit, sizeof limit);
   });
-  EXPECT_EQ(AskForLimit(listener.path()), std::uint64_t{3} << 20);
+  const Limit limit = AskForLimit(listener.path(), kLong);
+  EXPECT_TRUE(limit.known);
+  EXPECT_EQ(limit.bytes, std::uint64_t{3} << 20);
   arbiter.join();
+}
+
+// Answers one question with `message` and returns what came of it.
+template <typename Message>
+Limit Answered(const Message& message) {
+  const test::Listener listener;
+  std::thread arbiter([&] {
+    crossover_header ask{};
+    const base::UniqueFd client(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_EQ(::recv(client.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
+    SendMessage(client.get(), &message, sizeof message);
+  });
+  const Limit limit = AskForLimit(listener.path(), kLong);
+  arbiter.join();
+  return limit;
+}
+
+TEST(AskForLimitTest, NoLimitIsAnAnswerAndNotYetIsNone) {
+  EXPECT_TRUE(Answered(LimitOf(0, true)).known);
+  EXPECT_FALSE(Answered(LimitOf(0, false)).known);
+}
+
+TEST(AskForLimitTest, ARefusalIsNoAnswer) {
+  EXPECT_FALSE(Answered(crossover_refused{MakeHeader(CROSSOVER_REFUSED, sizeof(crossover_refused)),
+                                          "too many connections"})
+                   .known);
 }
 
 TEST(AskForLimitTest, AnArbiterThatDoesNotAnswerKnowsNone) {
   const test::Listener listener;
-  EXPECT_EQ(AskForLimit(listener.path()), 0u);
-  EXPECT_EQ(AskForLimit("/nowhere"), 0u);
+  EXPECT_FALSE(AskForLimit(listener.path(), 10 * base::kNsPerMs).known);
+  EXPECT_FALSE(AskForLimit("/nowhere", kLong).known);
+}
+
+// Programs have timers of their own, whose signals interrupt any wait.
+TEST(AskForLimitTest, ASignalDoesNotLoseTheAnswer) {
+  struct sigaction interrupt {};
+  struct sigaction before {};
+  interrupt.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &interrupt, &before), 0);
+  const test::Listener listener;
+  const pthread_t asking = ::pthread_self();
+  std::thread arbiter([&] {
+    crossover_header ask{};
+    const base::UniqueFd client(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_EQ(::recv(client.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
+    for (int i = 0; i < 50; ++i) {  // one of them comes while it waits
+      EXPECT_EQ(::pthread_kill(asking, SIGUSR1), 0);
+      ::usleep(1000);
+    }
+    const crossover_limit limit = LimitOf(3, true);
+    SendMessage(client.get(), &limit, sizeof limit);
+  });
+  EXPECT_TRUE(AskForLimit(listener.path(), kLong).known);
+  arbiter.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(ConnectionTest, OtherProtocolVersionIsARefusal) {

@@ -116,12 +116,30 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
 }
 
 TEST_F(ConfigTest, TheLimitIsAskedForWhereAPodsProcessLacksTheVariable) {
+  EXPECT_FALSE(Parse().asks_for_limit);
   in_a_pod = true;
-  EXPECT_FALSE(Parse().asks_for_limit) << "it has a gang of its own";
+  EXPECT_TRUE(Parse().asks_for_limit) << "with a gang of its own, too";
   environment.clear();
   EXPECT_TRUE(Parse().asks_for_limit);
   environment["CROSSOVER_GPU_MEMORY"] = "";
-  EXPECT_FALSE(Parse().asks_for_limit) << "the pod has no limit";
+  EXPECT_TRUE(Parse().asks_for_limit) << "what it was granted was not known when its environment was made";
+  environment["CROSSOVER_GPU_MEMORY"] = "1Gi";
+  EXPECT_FALSE(Parse().asks_for_limit);
+}
+
+TEST_F(ConfigTest, TheFolderOfTheSocketIsLookedFor) {
+  environment = {{"CROSSOVER_SOCKET", "/elsewhere/arbiter.sock"}};
+  in_a_pod = true;
+  EXPECT_FALSE(Parse().active) << "there is none";
+  environment["CROSSOVER_SOCKET"] = "/run/crossover/other.sock";
+  EXPECT_TRUE(Parse().active);
+  for (const char* socket : {"", "/arbiter.sock", "arbiter.sock"}) {
+    environment["CROSSOVER_SOCKET"] = socket;
+    Parse();
+    EXPECT_THAT(said_, socket[0] == '\0' ? std::string("crossover: CROSSOVER_SOCKET=: a path of 1 to 107 characters "
+                                                       "is allowed; the job runs without taking turns\n")
+                                         : std::string());
+  }
 }
 
 TEST_F(ConfigTest, OneConnectionIsTheNumberOne) {

@@ -1,0 +1,134 @@
+// Tests how an arbiter answers a process that asks for its limit, over its real socket.
+#include "deviceplugin/arbiter/reception.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "deviceplugin/arbiter/arbiter.h"
+#include "tests/unit/deviceplugin/recording_observer.h"
+
+namespace crossover::arbiter {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Answers for one pod, and counts how often it reads who a process is.
+class Limits64 : public IdentitySource {
+ public:
+  std::variant<Hello, Unidentified> Identify(const Peer&, const Hello& hello) const override { return hello; }
+  Standing StandingOf(const Member&) const override { return {}; }
+  std::optional<std::uint32_t> MemoryOf(const Account& account) const override {
+    return account.pod_uid == "u" ? known : std::nullopt;
+  }
+  Account AccountOf(const Peer&) const override {
+    ++looks;
+    return {"pod u", "u"};
+  }
+
+  std::optional<std::uint32_t> known;
+  mutable int looks = 0;
+};
+
+class ReceptionTest : public ::testing::Test {
+ protected:
+  ReceptionTest() { EXPECT_NE(mkdtemp(directory_), nullptr); }
+  ~ReceptionTest() override {
+    arbiter_->Stop();
+    serving_.join();
+    arbiter_.reset();
+    rmdir(directory_);
+  }
+
+  void Start() {
+    Settings settings;
+    settings.socket.path = path();
+    arbiter_ = std::make_unique<Arbiter>(settings, &observer_, nullptr, &limits_);
+    std::string error;
+    ASSERT_TRUE(arbiter_->Start(&error)) << error;
+    serving_ = std::thread([this] { arbiter_->Run(); });
+  }
+
+  base::UniqueFd Connect() {
+    base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+
+  void Ask(const base::UniqueFd& fd) {
+    const crossover_header ask = {CROSSOVER_ASK, sizeof ask, CROSSOVER_PROTOCOL_VERSION, 0};
+    EXPECT_EQ(send(fd.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
+  }
+
+  template <typename Wire>
+  Wire Next(const base::UniqueFd& fd) {
+    Wire wire{};
+    EXPECT_EQ(recv(fd.get(), &wire, sizeof wire, 0), static_cast<ssize_t>(sizeof wire));
+    return wire;
+  }
+
+  crossover_limit Answer() {
+    const base::UniqueFd fd = Connect();
+    Ask(fd);
+    return Next<crossover_limit>(fd);
+  }
+
+  std::string path() const { return std::string(directory_) + "/arbiter.sock"; }
+
+  Limits64 limits_;
+  RecordingObserver observer_;
+  char directory_[32] = "/tmp/crossover-test-XXXXXX";
+  std::unique_ptr<Arbiter> arbiter_;
+  std::thread serving_;
+};
+
+TEST_F(ReceptionTest, AProcessThatAsksIsToldWhatItMayHave) {
+  limits_.known = 64;
+  Start();
+  const crossover_limit limit = Answer();
+  EXPECT_EQ(limit.memory_mib, 64u);
+  EXPECT_EQ(limit.known, 1u);
+  EXPECT_EQ(limits_.looks, 1) << "the processes are looked at once a connection";
+}
+
+TEST_F(ReceptionTest, WhatIsNotKnownYetIsNotTakenForNoLimit) {
+  Start();
+  EXPECT_EQ(Answer().known, 0u);
+}
+
+TEST_F(ReceptionTest, OneQuestionIsAnsweredOnAConnection) {
+  limits_.known = 64;
+  Start();
+  const base::UniqueFd fd = Connect();
+  Ask(fd);
+  EXPECT_EQ(Next<crossover_limit>(fd).known, 1u);
+  Ask(fd);
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("a second ask on one connection"));
+}
+
+TEST_F(ReceptionTest, AMemberHasItsLimitFromTheWelcome) {
+  Start();
+  const base::UniqueFd fd = Connect();
+  crossover_hello hello{};
+  hello.header = {CROSSOVER_HELLO, sizeof hello, CROSSOVER_PROTOCOL_VERSION, 0};
+  std::strcpy(hello.gang, "a");
+  std::strcpy(hello.gpu_uuid, "GPU-00000000-0000-0000-0000-000000000000");
+  hello.gang_size = 1;
+  EXPECT_EQ(send(fd.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+  Next<crossover_welcome>(fd);
+  Ask(fd);
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("an ask after the hello"));
+}
+
+}  // namespace
+}  // namespace crossover::arbiter
