@@ -24,8 +24,10 @@ enum class WatchReason : std::uint32_t {
   kSeveralThreads = 14,
   kContextEnded = 15,
   kOneConnection = 16,
+  kManyCaptures = 17,
+  kNewerDriver = 18,
 };
-inline constexpr std::uint32_t kWatchReasons = 17;
+inline constexpr std::uint32_t kWatchReasons = 19;
 
 // Returns the reason in words. `reason` may have any value, for another process wrote it.
 constexpr const char* Text(WatchReason reason) {
@@ -47,6 +49,8 @@ constexpr const char* Text(WatchReason reason) {
       "its turns begin on the default stream of one thread and end in another thread",
       "its GPU context has ended: it was destroyed, or its device was reset",
       "CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective",
+      "more streams are captured at once than can be tracked",
+      "the driver is newer than this library, which would not see all captures, or the end of a context",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

@@ -25,11 +25,13 @@ std::size_t OffsetOf(turn::Word word) {
   return offsetof(crossover_slot, gate);
 }
 
-// Returns whether the word has this value within a second. A GPU may store late.
-bool Arrives(const std::uint32_t* word, std::uint32_t value) {
+// Returns whether the word has this value within a second. A GPU may store late. Gives up where the process
+// ends.
+bool Arrives(const std::uint32_t* word, std::uint32_t value, const std::atomic<bool>* ending) {
   constexpr int kLooks = 1000;
   for (int look = 0; look < kLooks; ++look) {
     if (base::LoadWord(word) == value) return true;
+    if (ending != nullptr && ending->load(std::memory_order_relaxed)) return false;
     const timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);
   }
@@ -38,7 +40,8 @@ bool Arrives(const std::uint32_t* word, std::uint32_t value) {
 
 }  // namespace
 
-bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self) {
+bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self,
+                    const std::atomic<bool>* ending) {
   if (!HasMemoryOperations(*driver) || driver->MemHostRegister == nullptr ||
       driver->MemHostUnregister == nullptr) {
     return false;
@@ -53,11 +56,16 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
   const std::uint32_t value = base::LoadWord(word) + 1;
   if (driver->MemHostGetDevicePointer(&page_, page, 0) == CUDA_SUCCESS) {
     fenced_ = Try(value, true);
-    if ((fenced_ || Try(value, false)) && Arrives(word, value)) {
-      if (!fenced_) log::Write(log::Level::kInfo, "the driver refuses memory barriers; GPU gates have none");
+    if ((fenced_ || Try(value, false)) && Arrives(word, value, ending)) {
+      if (!fenced_) {
+        log::Write(log::Level::kWarn,
+                   "the driver refuses memory barriers: two jobs may have a turn at once, now and then "
+                   "(CROSSOVER_GATES=relay needs no barriers)");
+      }
       return true;
     }
   }
+  if (ending != nullptr && ending->load(std::memory_order_relaxed)) return false;  // the driver may be ending, too
   driver->MemHostUnregister(page);
   return false;
 }

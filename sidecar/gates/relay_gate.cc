@@ -35,12 +35,11 @@ bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotInde
 
 void RelayGate::LeaveMemory() {
   const base::Locked locked(memory_mutex_);
-  if (left_) return;  // the lines may be gone
+  if (left_.exchange(true)) return;  // the lines may be gone
   for (const Ask& ask : asks_) {
-    if (ask.state.load(std::memory_order_acquire) == kFree) continue;
+    if (ask.state.load() == kFree) continue;
     if (!turn::AtOrPast(base::LoadWord(&ask.line->open), ask.k)) Open(ask);
   }
-  left_ = true;
 }
 
 void RelayGate::Open(const Ask& ask) {
@@ -54,6 +53,8 @@ bool RelayGate::Acquire(CUstream stream, turn::TurnNumber k) {
 }
 
 bool RelayGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
+  // To give back what the turnstile has not given would let two clients in.
+  if (skipped_) return true;
   return releases_.Queue(*driver_, stream, page_, self_, k, handover);
 }
 
@@ -66,6 +67,9 @@ bool RelayGate::Yield(CUstream stream, turn::TurnNumber k) {
 // false where nothing was queued. The driver may refuse the wait when the host function is queued already.
 // Where the stream has not reached the host function, the ask is withdrawn and counts as not queued. Where
 // it has, the turn will be taken, and the stream does not wait for it.
+//
+// Once the lines are left, the relay opens none, so nothing is queued and the stream goes on. Either this
+// sees that they are left, or LeaveMemory() sees the ask and opens its line.
 bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops, std::size_t count) {
   Ask& ask = asks_[next_ask_];
   if (ask.state.load(std::memory_order_acquire) != kFree) return false;
@@ -79,7 +83,12 @@ bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops
   ask.before_wait = 0;
   for (std::size_t i = 0; i < count; ++i) ask.ops[i] = ops[i];
   while (ops[ask.before_wait].kind == turn::Op::Kind::kWrite) ++ask.before_wait;
-  ask.state.store(kQueued, std::memory_order_release);
+  ask.state.store(kQueued);
+  if (left_.load()) {
+    ask.state.store(kFree, std::memory_order_release);
+    skipped_ = true;
+    return true;
+  }
   if (driver_->LaunchHostFunc(stream, &RelayGate::OnReached, &ask) != CUDA_SUCCESS) {
     ask.state.store(kFree, std::memory_order_release);
     return false;
@@ -134,7 +143,7 @@ void RelayGate::Pass(Ask* ask) {
   CarryOut(ask->page, ask->self, ask->k, ask->ops.data() + ask->before_wait, ask->count - ask->before_wait);
   {
     const base::Locked locked(memory_mutex_);
-    if (!left_) Open(*ask);
+    if (!left_.load(std::memory_order_relaxed)) Open(*ask);
   }
   ask->state.store(kFree, std::memory_order_release);
 }

@@ -33,8 +33,9 @@ class RelayGate final : public Gate {
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   // Opens every line that a stream may wait for, and makes the relay leave the lines alone from then on.
-  // REQUIRES: the context of that memory has not ended yet; the caller holds the lock that keeps Acquire(),
-  // Release() and Yield() out, or the process ends; nothing is queued through this gate afterwards.
+  // Nothing is queued through this gate afterwards: a thread that is about to take a turn, or to yield, goes
+  // on without, and what it began so is not given back. REQUIRES: the context of that memory has not ended
+  // yet. Any thread may call it, while others are in Acquire(), Release() and Yield().
   void LeaveMemory();
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
@@ -80,7 +81,8 @@ class RelayGate final : public Gate {
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   base::Mutex memory_mutex_;
-  bool left_ = false;  // guarded by `memory_mutex_`; the lines may be gone
+  std::atomic<bool> left_{false};  // the lines may be gone; set under `memory_mutex_`
+  bool skipped_ = false;           // a turn was begun after that, and the turnstile does not know of it
   Line* lines_ = nullptr;
   CUdeviceptr lines_on_gpu_ = 0;
   std::size_t line_ = 0;  // index of the present line

@@ -50,9 +50,12 @@ void InChild() {
 }
 
 // Runs before the exit handler of the driver, which was there before the helper started. A child of fork()
-// or clone() has our handler, but none of our threads and not the page.
+// or clone() has our handler, but none of our threads and not the page. Its number tells it from us, unless it
+// is the first process of a PID namespace of its own, as we are.
 void AtEnd(void*) {
-  if (::getpid() == own_process.load(std::memory_order_relaxed)) session::TheSession().OnExit();
+  const bool ours =
+      !forked.load(std::memory_order_relaxed) && ::getpid() == own_process.load(std::memory_order_relaxed);
+  if (ours) session::TheSession().OnExit();
 }
 
 bool Start(CUcontext context, CUdevice gpu, int rank) {
@@ -68,10 +71,13 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu));
-  if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
+  // Programs set these variables for themselves, too, after the configuration was read.
+  if (config.launch_blocking || base::IsOn(::getenv("CUDA_LAUNCH_BLOCKING")))
+    session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
   // A release may wait for all that was queued in its channel before it, a collective that overlaps it too.
   // Two jobs that wait for each other's collectives wait until the watchdog ends it.
-  if (config.one_connection) session::TheSession().ObserveOnly(base::WatchReason::kOneConnection);
+  if (config.one_connection || base::IsOneConnection(::getenv("CUDA_DEVICE_MAX_CONNECTIONS")))
+    session::TheSession().ObserveOnly(base::WatchReason::kOneConnection);
   own_process.store(::getpid(), std::memory_order_relaxed);
   if (!base::AtFork(&InChild) || __cxa_atexit(&AtEnd, nullptr, nullptr) != 0) return false;
   helper.Start(&session::TheSession(), config.socket, hello);

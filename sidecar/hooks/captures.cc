@@ -1,10 +1,14 @@
 #include "sidecar/hooks/captures.h"
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/driver_function.h"
 #include "sidecar/hooks/memory_policies.h"
+#include "sidecar/memory/ledger.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 
@@ -13,6 +17,18 @@ namespace {
 
 constinit DriverFunction<PFN_cuStreamIsCapturing_v10000> is_capturing("cuStreamIsCapturing");
 constinit DriverFunction<PFN_cuDevicePrimaryCtxGetState_v7000> primary_state("cuDevicePrimaryCtxGetState");
+
+// Holds the primary context of each device, as the ledger knows contexts; 0 where none was seen. What is
+// captured in a context that is not known to be primary goes on when that of its device ends: to take a
+// capture for ended could bring operations of ours into its graph.
+constinit std::array<std::atomic<std::uint64_t>, memory::kMostDevices> primaries{};
+
+bool HasPlace(CUdevice device) { return device >= 0 && device < memory::kMostDevices; }
+
+bool IsPrimary(std::uint64_t context, CUdevice device) {
+  return context != 0 && HasPlace(device) &&
+         primaries[static_cast<std::size_t>(device)].load(std::memory_order_relaxed) == context;
+}
 
 bool Ended(phase::StreamKey stream, CUresult answer) {
   if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
@@ -27,8 +43,16 @@ bool Ended(phase::StreamKey stream, CUresult answer) {
 
 }  // namespace
 
+void LearnPrimary(CUdevice device, CUcontext context) {
+  if (HasPlace(device))
+    primaries[static_cast<std::size_t>(device)].store(KeyOfContext(context), std::memory_order_relaxed);
+}
+
 bool BeforeCapture(phase::StreamKey stream) {
-  return Active() && session::TheSession().OnBeginCapture({stream, CurrentContext(), CurrentDevice()});
+  if (!Active()) return false;
+  const std::uint64_t context = CurrentContext();
+  const CUdevice device = CurrentDevice();
+  return session::TheSession().OnBeginCapture({stream, context, device, IsPrimary(context, device)});
 }
 
 void AfterCaptureEnd(phase::StreamKey stream, CUresult answer) {
@@ -44,7 +68,7 @@ void EndCapturesIn(CUcontext context) {
 void EndCapturesOn(CUdevice device) {
   if (!Active() || !session::TheSession().AnyCapture()) return;
   session::TheSession().OnEndCaptures(
-      [device](const session::Capture& capture) { return capture.device == device; });
+      [device](const session::Capture& capture) { return capture.primary && capture.device == device; });
 }
 
 void EndCapturesIfGone(CUdevice device) {

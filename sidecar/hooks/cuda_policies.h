@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "common/base/mutex.h"
 #include "sidecar/hooks/activation.h"
@@ -159,14 +160,27 @@ inline void BeforeDeviceReset(CUdevice device) {
   }
 }
 
-// Handles the release of a primary context, which may be its last use.
-struct LetContextGo {
+// Learns which context is the primary one of a device.
+struct RetainContext {
   template <CudaHook kHook>
-  static CUresult Run(CUdevice device) {
+  static CUresult Run(CUcontext* context, CUdevice device) {
+    const CUresult result = RealCuda<kHook>()(context, device);
+    if (result == CUDA_SUCCESS && context != nullptr) LearnPrimary(device, *context);
+    return result;
+  }
+};
+
+// Handles the release of a primary context, which may be its last use, and the end of a green context, whose
+// streams end with it.
+struct LetContextGo {
+  template <CudaHook kHook, typename Handle>
+  static CUresult Run(Handle handle) {
     ForgetKernels();
     if (Observing()) session::TheSession().OnContextMayEnd();
-    const CUresult result = RealCuda<kHook>()(device);
-    if (result == CUDA_SUCCESS) EndCapturesIfGone(device);
+    const CUresult result = RealCuda<kHook>()(handle);
+    if constexpr (std::is_same_v<Handle, CUdevice>) {
+      if (result == CUDA_SUCCESS) EndCapturesIfGone(handle);
+    }
     return result;
   }
 };
@@ -267,7 +281,9 @@ struct StreamDestroy {
       captured = session::TheSession().OnStreamDestroy(key);
     }
     const CUresult result = RealCuda<kHook>()(stream);
-    if (result != CUDA_SUCCESS && captured) BeforeCapture(key);  // which goes on
+    if (!captured) return result;
+    if (result != CUDA_SUCCESS) BeforeCapture(key);  // which goes on
+    session::TheSession().OnCapturedStreamDestroyed();
     return result;
   }
 };

@@ -23,9 +23,10 @@ bool NonBlocking(NcclResult result, const void* config) {
   return blocking != nullptr && strcmp(blocking, "0") == 0;
 }
 
-// Adds a communicator at its first collective, where it was made in a way that is not in the table.
-void Meet(NcclComm comm, std::size_t file) {
-  if (comm == nullptr || session::TheSession().Knows(comm)) return;
+// Adds a communicator at its first collective, where it was made in a way that is not in the table. Returns
+// the number of its ranks, or 0 where it was known already or NCCL does not tell.
+int Meet(NcclComm comm, std::size_t file) {
+  if (comm == nullptr || session::TheSession().Knows(comm)) return 0;
   const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
   const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommUserRank"));
   const session::InsideNccl inside;
@@ -33,21 +34,22 @@ void Meet(NcclComm comm, std::size_t file) {
   int ranks = 0;
   int rank = 0;
   int gpu = kCurrentGpu;
-  if (count == nullptr || count(comm, &ranks) != kNcclSuccess) return;
+  if (count == nullptr || count(comm, &ranks) != kNcclSuccess) return 0;
   if (rank_of == nullptr || rank_of(comm, &rank) != kNcclSuccess) rank = 0;
   if (gpu_of == nullptr || gpu_of(comm, &gpu) != kNcclSuccess) gpu = kCurrentGpu;
   OnCommunicator(comm, ranks, rank, gpu);
+  return ranks;
 }
 
 }  // namespace
 
 void BeforeCollective(NcclHook hook, CollectiveCall call) {
   if (!Active()) return;
-  Meet(call.comm, FileOf(hook));
+  const int ranks = Meet(call.comm, FileOf(hook));
   call.token.function = static_cast<std::uint32_t>(RowOf(hook));
   const auto stream = static_cast<CUstream>(call.stream);
   session::TheSession().BeforeCollective(call.comm, call.token,
-                                         session::KeyOf(stream, session::Flavour::kLegacy));
+                                         session::KeyOf(stream, session::Flavour::kLegacy), ranks);
 }
 
 void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config) {

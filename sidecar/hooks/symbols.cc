@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 
 #include "common/base/optional_libc.h"
 #include "sidecar/hooks/cuda_hooks.h"
@@ -12,6 +14,7 @@
 #include "sidecar/hooks/nvml_hooks.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/config.h"
+#include "sidecar/session/session.h"
 
 namespace crossover::hooks {
 namespace {
@@ -59,7 +62,19 @@ void* RealOf(std::size_t index, bool* lasts = nullptr) {
   return real;
 }
 
-constinit std::atomic<bool> told_of_newer{false};
+constinit std::array<std::atomic<bool>, kCudaHooks> told_of_newer{};  // by the first row of the name
+
+// Names whose calls must not pass unseen while turns are taken: our operations would get into a graph, or be
+// queued in a context that has ended, or a launch of much work would stay outside all turns.
+constexpr const char* kNeeded[] = {"cuStreamBeginCapture", "cuStreamDestroy", "cuCtxDestroy",
+                                   "cuDevicePrimaryCtxReset", "cuGraphLaunch"};
+
+bool IsNeeded(const char* name) {
+  constexpr std::size_t kBegins = 0;  // with all that follows it
+  if (strncmp(name, kNeeded[kBegins], strlen(kNeeded[kBegins])) == 0) return true;
+  return std::any_of(std::begin(kNeeded), std::end(kNeeded),
+                     [name](const char* needed) { return strcmp(name, needed) == 0; });
+}
 
 // Returns whether `real` is a function that the driver exports, and `*symbol` its name there.
 bool IsExported(void* real, const char** symbol) {
@@ -144,21 +159,22 @@ void* MatchByVersion(const char* name, int version, std::uint64_t flags, bool (*
 }
 
 void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags) {
-  bool named = false;
+  std::size_t first = kCudaHooks;
   for (std::size_t i = 0; i < kCudaHooks; ++i) {
     if (strcmp(kRows[i].name, name) != 0) continue;
-    named = true;
+    if (first == kCudaHooks) first = i;
     if (RealOf(i) == real) return WrapperOf(static_cast<CudaHook>(i));
   }
-  if (!named) return real;
+  if (first == kCudaHooks) return real;
   void* wrapper =
       MatchByVersion(name, version, flags, [](std::size_t row) { return RealOf(row) != nullptr; });
   const char* symbol = nullptr;
   if (wrapper == nullptr || !IsExported(real, &symbol)) return wrapper == nullptr ? real : wrapper;
   // A function with a symbol of its own that is no row's has another ABI than all rows.
-  if (!told_of_newer.exchange(true, std::memory_order_relaxed)) {
+  if (!told_of_newer[first].exchange(true, std::memory_order_relaxed)) {
     log::Write(log::Level::kWarn, "%s of CUDA %d is %s, which this library does not know; its calls pass",
                name, version, symbol);
+    if (IsNeeded(name)) session::TheSession().ObserveOnly(base::WatchReason::kNewerDriver);
   }
   return real;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
@@ -22,7 +23,9 @@ void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
   if (ranks > 1) gaps_.set_communicator(true);
   if (ranks > 1) TellOfEnd();
-  communicators_full_.store(!communicators_.Add(communicator, ranks), std::memory_order_relaxed);
+  const bool full = !communicators_.Add(communicator, ranks);
+  communicators_full_.store(full, std::memory_order_relaxed);
+  if (full) EndTurn();
   LookForRoom();
 }
 
@@ -41,10 +44,11 @@ void Session::OnCommunicatorAbort(const void* communicator) {
   aborted_.store(true, std::memory_order_relaxed);
 }
 
-void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
+void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream,
+                               int ranks) {
   const base::Locked locked(mutex_);
   const Communicator known = communicators_.Find(communicator);
-  if (known.ranks < 2) return;
+  if ((known.handle != nullptr ? known.ranks : ranks) < 2) return;
   ++ever_called_;
   gaps_.OnCollective();
   TellOfEnd();
@@ -78,7 +82,8 @@ void Session::BeforeNcclKernel(const void* communicator, phase::Token token, pha
     const base::Locked locked(mutex_);
     by_kernels_ = true;
   }
-  BeforeCollective(communicator, token, stream);
+  constexpr int kSeveral = 2;  // NCCL launches no kernels for a communicator of one rank
+  BeforeCollective(communicator, token, stream, kSeveral);
   const base::Locked locked(mutex_);
   if (watching.load(std::memory_order_relaxed)) tracker_.OnNcclKernel(stream);
 }
@@ -179,10 +184,13 @@ bool Session::OnStreamDestroy(phase::StreamKey stream) {
   if (turns_.stream() == stream) EndOrGiveUp();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
-  const bool captured =
-      captures_.EndAll([stream](const Capture& capture) { return capture.stream == stream; });
-  if (captured) EndDueTurn();
-  return captured;
+  return captures_.Leave(stream);
+}
+
+void Session::OnCapturedStreamDestroyed() {
+  const base::Locked locked(mutex_);
+  captures_.Left();
+  EndDueTurn();
 }
 
 void Session::OnEventDestroy(phase::EventKey event) {
@@ -193,7 +201,9 @@ void Session::OnEventDestroy(phase::EventKey event) {
 // Takes the lock, because OnTick() looks at streams that must not be captured meanwhile.
 bool Session::OnBeginCapture(const Capture& capture) {
   const base::Locked locked(mutex_);
-  return captures_.Begin(capture);
+  const bool begun = captures_.Begin(capture);
+  if (captures_.lost()) ObserveOnlyLocked(base::WatchReason::kManyCaptures);
+  return begun;
 }
 
 void Session::OnEndCapture(phase::StreamKey stream) {
@@ -255,7 +265,7 @@ base::WatchReason Session::Crowded() const {
 // compute are looked for anew: one that was missed may be among them.
 void Session::LookForRoom() {
   if (tracker_.full()) {
-    tracker_.ForgetStreams([](phase::StreamKey key) { return IsPerThread(key) && ThreadIsGone(key); });
+    ForgetThreadsThatAreGone();
     if (tracker_.Recover()) {
       scan_until_ = called_ + 2 * detector_.period();
       gaps_.OnStream();
@@ -265,6 +275,14 @@ void Session::LookForRoom() {
   log::Write(log::Level::kWarn,
              "takes no turns as long as there are %s; other ranks of the job may take turns",
              base::Text(Crowded()));
+}
+
+// Makes a call of the kernel for each thread whose default stream is known, so it does that once a second.
+void Session::ForgetThreadsThatAreGone() {
+  const std::int64_t now = base::MonotonicNs();
+  if (now - looked_for_threads_ns_ < base::kNsPerSecond) return;
+  looked_for_threads_ns_ = now;
+  tracker_.ForgetStreams([](phase::StreamKey key) { return IsPerThread(key) && ThreadIsGone(key); });
 }
 
 // Reads the mode that the arbiter asks for. Returns false where nothing is watched now.

@@ -50,8 +50,10 @@ class Session final : public link::Client {
   // the turn is idle.
   void OnCommunicatorAbort(const void* communicator);
 
-  // Records that a collective is about to be called, and gives the turn back if it ends here.
-  void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
+  // Records that a collective is about to be called, and gives the turn back if it ends here. `ranks` is
+  // the number of ranks of a communicator that found no room in the table. Its collectives count like others:
+  // iterations have the same numbers on all ranks of the job.
+  void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream, int ranks = 0);
 
   // Does the same where NCCL is seen by its kernels alone: one of them is about to be launched.
   // `communicator` stands for all kernels in this context.
@@ -85,8 +87,8 @@ class Session final : public link::Client {
   void OnHostSawStream(phase::StreamKey stream);
   // Records that a stream was created.
   void OnStreamCreate();
-  // These forget a handle. OnStreamDestroy() ends a turn on that stream too, and its capture; it returns
-  // whether there was one. REQUIRES: called before the driver's call.
+  // These forget a handle. OnStreamDestroy() ends a turn on that stream too. It returns whether the stream is
+  // being captured; then OnCapturedStreamDestroyed() follows. REQUIRES: called before the driver's call.
   bool OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
   // Records that one user of a context lets it go, perhaps the last. REQUIRES: called before the driver's
@@ -102,6 +104,10 @@ class Session final : public link::Client {
   // REQUIRES: called before the driver's call; where this returned true and that call fails, OnEndCapture()
   // follows.
   bool OnBeginCapture(const Capture& capture);
+  // Records that the driver has answered the call that destroys a captured stream. Its capture counts until
+  // then: a turn that is due may not end before, as its operations could get into that capture. Where the
+  // driver has refused, the capture goes on, and OnBeginCapture() comes before this.
+  void OnCapturedStreamDestroyed();
   // Records the end of the capture of `stream`, and ends a turn that could not end before. Does nothing
   // where no capture is known.
   void OnEndCapture(phase::StreamKey stream);
@@ -120,7 +126,8 @@ class Session final : public link::Client {
 
   // Gives the turn back from the host and makes the helper leave the driver alone from now on: the process
   // ends, and the driver ends before our threads do. Waits for another thread of the process for a fifth of
-  // a second at most; where that thread keeps the lock, the turn stays with us until the process is gone.
+  // a second at most; where that thread keeps the lock, the helper gives the turn back once it can. The helper
+  // does so with a turn that comes later, too.
   void OnExit();
 
   // Sets what turns are taken with. `transport` (enum crossover_transport) is tried first. `overlap` says
@@ -148,6 +155,7 @@ class Session final : public link::Client {
   bool AllAlike();
   base::WatchReason Crowded() const;
   void LookForRoom();
+  void ForgetThreadsThatAreGone();
   void PublishPhase(bool gating);
   std::uint32_t AttentionAlways() const;
   void SetAttention();
@@ -162,6 +170,8 @@ class Session final : public link::Client {
   void MakeYieldPoint(phase::StreamKey launching);
   std::uint32_t StretchAsked() const;
   void YieldIdleTurn();
+  void AwaitCaptures();
+  void LetGoAtExit();
   void LearnGaps(phase::StreamKey launching);
   bool CanBeAsked(phase::StreamKey launching) const;
   void OnUnaskable();
@@ -216,6 +226,7 @@ class Session final : public link::Client {
   bool said_alike_ = false;
   std::atomic<bool> communicators_full_{false};  // the last one found no room, and none has ended since
   bool said_crowded_ = false;
+  std::int64_t looked_for_threads_ns_ = 0;  // when threads that are gone were last looked for
   std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};

@@ -13,6 +13,7 @@
 #include "sidecar/session/attention.h"
 #include "sidecar/session/config.h"
 #include "sidecar/session/session.h"
+#include "sidecar/session/streams.h"
 
 namespace crossover::session {
 namespace {
@@ -63,12 +64,15 @@ std::uint32_t Session::wanted_transport() const { return transport_; }
 // again.
 gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
   host_gate_works_ = host_gate_.SetUp(driver_, page, slot);
+  if (exiting_.load()) return nullptr;
   if (transport_ == CROSSOVER_TRANSPORT_GPU_GATES) {
-    if (gpu_gate_.SetUp(driver_, page, slot)) return &gpu_gate_;
+    if (gpu_gate_.SetUp(driver_, page, slot, &exiting_)) return &gpu_gate_;
+    if (exiting_.load()) return nullptr;
     log::Write(log::Level::kWarn,
                "the driver refuses stream memory operations on the turnstile; host gates instead");
   } else if (transport_ == CROSSOVER_TRANSPORT_RELAYED_GATES) {
     if (relay_gate_.SetUp(driver_, page, slot)) return &relay_gate_;
+    if (exiting_.load()) return nullptr;
     log::Write(log::Level::kWarn,
                "the driver refuses stream memory operations on its own memory; host gates instead");
   }
@@ -89,34 +93,53 @@ void Session::LimitMemory(std::uint64_t bytes) {
              static_cast<unsigned long long>(bytes));
 }
 
-bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
-  // Set-up would invalidate a capture, or be invalidated by it.
-  while (AnyCapture()) {
+// Waits until nothing is captured: set-up would invalidate a capture, or be invalidated by it. The default
+// stream of a thread ends with the thread, and a capture of it does too, which no call tells.
+void Session::AwaitCaptures() {
+  constexpr int kLooksUntilTold = 500;
+  for (int look = 0; AnyCapture() && !exiting_.load(); ++look) {
+    OnEndCaptures([](const Capture& capture) {
+      return IsPerThread(capture.stream) && ThreadIsGone(capture.stream);
+    });
+    {
+      const base::Locked locked(mutex_);
+      if (captures_.lost()) return;  // and nothing is set up
+    }
+    if (look == kLooksUntilTold)
+      log::Write(log::Level::kWarn, "a stream is being captured: turns begin once that has ended");
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
+}
+
+bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
+  AwaitCaptures();
   const base::Locked set_up(set_up_mutex_);
-  if (exiting_.load(std::memory_order_relaxed)) return false;
+  if (exiting_.load()) return false;
   // Where our context has ended there is nothing to set up, and the session joins as one that is only
-  // watched.
-  bool ended = false;
+  // watched. So it does where it no longer knows what is captured.
+  bool watched = false;
   {
     const base::Locked locked(mutex_);
-    ended = context_ended_;
+    watched = context_ended_ || captures_.lost();
   }
-  if (!ended && event_ == nullptr && driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+  if (!watched && event_ == nullptr &&
+      driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
     log::Write(log::Level::kWarn, "takes no turns: the driver refused to create an event");
     return false;
   }
-  gates::Gate* gate = ended ? nullptr : ChooseGate(page, slot);
-  if (gate == nullptr && !ended) {
+  gates::Gate* gate = watched ? nullptr : ChooseGate(page, slot);
+  if (exiting_.load()) return false;
+  if (gate == nullptr && !watched) {
     log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
     return false;
   }
   const base::Locked locked(mutex_);
   Forget();
   turns_.Attach(page, slot, gate, event_);
-  taking_allowed_.store(true, std::memory_order_release);
+  // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store.
+  taking_allowed_.store(true);
+  if (exiting_.load()) StopTaking();
   Follow();
   if (watched_only()) PublishPhase(false);
   SetAttention();
@@ -145,10 +168,13 @@ void Session::Detach() {
 // client waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
+  constexpr int kSoon = 1000;
   if (!mutex_.TryLock()) return idle_watch_.next_look();
-  if (exiting_.load(std::memory_order_relaxed)) {
+  if (exiting_.load()) {
+    const bool may_come = turns_.holding() || blocked_;
+    LetGoAtExit();
     mutex_.Unlock();
-    return kNotWatched;
+    return may_come ? kSoon : kNotWatched;
   }
   idle_watch_.set_turns_last(!overlap_ && !gaps_.by_gaps());
   if (gaps_.silent()) FollowByGaps();
@@ -187,16 +213,20 @@ void Session::YieldIdleTurn() {
 // A process that ends takes along what it runs on the GPU now, so no other job waits for that. A release
 // that is queued does itself, and a stream that waits for its turn holds none.
 void Session::OnExit() {
-  exiting_.store(true, std::memory_order_relaxed);
+  exiting_.store(true);
   StopTaking();
   if (LockSoon(&set_up_mutex_)) set_up_mutex_.Unlock();
   const bool locked = LockSoon(&mutex_);
-  if (locked && !blocked_ && turns_.Let()) {
-    CountTurn();
-    turns_.ReleaseOnHost();
-  }
+  if (locked) LetGoAtExit();
   relay_gate_.LeaveMemory();
   if (locked) mutex_.Unlock();
+}
+
+// Gives the turn back that was held, or that has come since. Stores to the page alone.
+void Session::LetGoAtExit() {
+  if (blocked_ || !turns_.Let()) return;
+  CountTurn();
+  turns_.ReleaseOnHost();
 }
 
 void Session::PublishMemory() {

@@ -129,7 +129,7 @@ std::uint32_t Session::StretchAsked() const {
 // Makes a yield point in the middle of a turn. With a gate that blocks, the turn ends and another begins,
 // where another client waits.
 void Session::MakeYieldPoint(phase::StreamKey launching) {
-  if (!turns_.holding() || blocked_ || lasts_) return;
+  if (!turns_.holding() || blocked_ || lasts_ || exiting_.load(std::memory_order_relaxed)) return;
   if (AnyCapture() || (turns_.blocks() && !turns_.OthersWait())) {
     stretches_.Next(StretchAsked());
   } else if (turns_.blocks()) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
 
 #include "tests/unit/sidecar/fake_driver.h"
@@ -13,6 +15,7 @@ using test::FakeDriver;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class GpuGateTest : public ::testing::Test {
  protected:
@@ -50,9 +53,11 @@ TEST_F(GpuGateTest, EveryWaitHasABarrierInFrontOfIt) {
   for (const std::string& call : FakeDriver::calls) EXPECT_THAT(call, HasSubstr(" | gate>="));
 }
 
-TEST_F(GpuGateTest, ADriverWithoutBarriersHasAGateWithoutThem) {
+TEST_F(GpuGateTest, ADriverWithoutBarriersHasAGateWithoutThemAndTheLogWarns) {
   FakeDriver::barriers_supported = false;
+  ::testing::internal::CaptureStderr();
   ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("two jobs may have a turn at once"));
   FakeDriver::calls.clear();
   EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), turn::FirstStretch(7)));
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7.end"));
@@ -69,6 +74,15 @@ TEST_F(GpuGateTest, AStoreThatDoesNotArriveIsNoGate) {
   FakeDriver::stores_arrive = false;
   EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
   EXPECT_THAT(FakeDriver::calls, Contains("unregister"));
+}
+
+TEST_F(GpuGateTest, AProcessThatEndsDoesNotWaitForTheStoreAndLeavesTheDriverAlone) {
+  const std::atomic<bool> ending{true};
+  FakeDriver::stores_arrive = false;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0, &ending));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+  EXPECT_THAT(FakeDriver::calls, Not(Contains("unregister")));
 }
 
 TEST_F(GpuGateTest, RefusedRegistrationIsNoGate) {

@@ -98,6 +98,44 @@ TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
   EXPECT_EQ(opened(), 0);
 }
 
+// The relay opens no line any more, so a wait that is queued now would never end.
+TEST_F(RelayGateTest, OnceTheLinesAreLeftNothingIsQueuedAndNothingIsGivenBack) {
+  Join(&page_);
+  gate_.LeaveMemory();
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_TRUE(gate_.Release(Stream(), kFirst, {2, 77}));
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  EXPECT_EQ(page_.slot[0].ready | page_.slot[0].rel | page_.slot[2].gate, 0u);
+}
+
+TEST_F(RelayGateTest, ATurnThatWasTakenBeforeTheLinesWereLeftIsGivenBack) {
+  Join(&page_);
+  page_.slot[0].gate = kFirst;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  Await(&page_.slot[0].hold, kFirst);
+  gate_.LeaveMemory();
+  EXPECT_TRUE(gate_.Release(Stream(), kFirst, {2, 77}));
+  EXPECT_EQ(page_.slot[2].gate, 77u);
+}
+
+// A thread that was about to queue its wait when the lines were left finds its line open.
+TEST_F(RelayGateTest, AWaitThatIsBeingQueuedMeanwhileIsLetGo) {
+  alignas(64) static std::uint32_t words[1024];
+  static Driver driver = FakeDriver::Table();
+  driver.MemHostAlloc = [](void** memory, std::size_t, unsigned int) {
+    *memory = words;
+    return CUDA_SUCCESS;
+  };
+  ASSERT_TRUE(gate_.SetUp(&driver, &page_, 0));
+  FakeDriver::host_functions_run = false;
+  FakeDriver::while_queueing = [this] { gate_.LeaveMemory(); };
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  FakeDriver::while_queueing = nullptr;
+  EXPECT_EQ(std::count_if(std::begin(words), std::end(words),
+                          [](std::uint32_t& word) { return base::LoadWord(&word) == kFirst; }),
+            1);
+}
+
 TEST_F(RelayGateTest, AsksOnlyOnceTheStreamIsThere) {
   Join(&page_);
   FakeDriver::host_functions_run = false;

@@ -15,6 +15,13 @@ namespace {
 
 constexpr CUstreamCaptureMode kMode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
+// Returns whether the primary context of the first device exists.
+bool Active() {
+  unsigned int flags = 0;
+  int active = 0;
+  return cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
 bool AnyCapture() { return session::TheSession().AnyCapture(); }
 
 // Calls the function as a hooked program reaches it.
@@ -33,7 +40,7 @@ class HookedCapturesTest : public ::testing::Test {
   }
   void SetUp() override {
     CUcontext context = nullptr;
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(Hooked("cuDevicePrimaryCtxRetain", &context, CUdevice{0}), CUDA_SUCCESS);
     ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
     ASSERT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     ASSERT_FALSE(AnyCapture());
@@ -108,6 +115,45 @@ TEST_F(HookedCapturesTest, ACaptureEndsWithItsContext) {
 TEST_F(HookedCapturesTest, ACaptureEndsWithTheResetOfItsDevice) {
   ASSERT_EQ(Begin(stream_), CUDA_SUCCESS);
   EXPECT_EQ(Hooked("cuDevicePrimaryCtxReset_v2", CUdevice{0}), CUDA_SUCCESS);
+}
+
+// A library resets or releases the device that it has used, while the program captures in a context that it
+// made itself.
+TEST_F(HookedCapturesTest, ACaptureInAnotherContextGoesOnWhenThePrimaryOneEnds) {
+  CUcontext context = nullptr;
+  ASSERT_EQ(cuCtxCreate(&context, nullptr, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(Begin(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Hooked("cuDevicePrimaryCtxReset_v2", CUdevice{0}), CUDA_SUCCESS);
+  EXPECT_TRUE(AnyCapture());
+  CUcontext primary = nullptr;
+  ASSERT_EQ(Hooked("cuDevicePrimaryCtxRetain", &primary, CUdevice{0}), CUDA_SUCCESS);
+  while (Active()) ASSERT_EQ(Hooked("cuDevicePrimaryCtxRelease_v2", CUdevice{0}), CUDA_SUCCESS);
+  EXPECT_TRUE(AnyCapture());
+  EXPECT_EQ(End(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+}
+
+// Until the driver has destroyed the stream, its capture goes on.
+TEST_F(HookedCapturesTest, ACaptureCountsUntilItsStreamIsDestroyed) {
+  ASSERT_EQ(Begin(stream_), CUDA_SUCCESS);
+  static bool seen;
+  seen = false;
+  real_cuda<CudaHook::k_cuStreamDestroy_v2>.store([](CUstream stream) {
+    seen = AnyCapture();
+    return cuStreamDestroy(stream);
+  });
+  EXPECT_EQ(Hooked("cuStreamDestroy_v2", stream_), CUDA_SUCCESS);
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(HookedCapturesTest, ACaptureWhoseStreamIsNotDestroyedGoesOn) {
+  ASSERT_EQ(Begin(stream_), CUDA_SUCCESS);
+  real_cuda<CudaHook::k_cuStreamDestroy_v2>.store([](CUstream) { return CUDA_ERROR_UNKNOWN; });
+  EXPECT_NE(Hooked("cuStreamDestroy_v2", stream_), CUDA_SUCCESS);
+  EXPECT_TRUE(AnyCapture());
+  EXPECT_EQ(End(stream_), CUDA_SUCCESS);
+  real_cuda<CudaHook::k_cuStreamDestroy_v2>.store(&cuStreamDestroy);
 }
 
 TEST_F(HookedCapturesTest, ACaptureEndsWithTheLastUseOfItsDevice) {

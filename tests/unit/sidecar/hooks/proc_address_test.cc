@@ -1,14 +1,19 @@
 // Tests what is handed out in place of what cuGetProcAddress answers, over the software GPU's driver.
 #include <gmock/gmock.h>
 
+#include <string>
+
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/symbols.h"
+#include "sidecar/session/session.h"
 
 namespace crossover::hooks {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 void* Wrapper(const char* symbol) { return FindWrapper(symbol).wrapper; }
 
@@ -29,8 +34,29 @@ TEST(ProcAddressTest, AnExportedFunctionOfNoRowPassesAndIsToldOfOnce) {
   EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", newer, 14000, 0), newer);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("cuLaunchKernel of CUDA 14000 is cuInit"));
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(SubstituteForProcAddress("cuEventRecord", newer, 14000, 0), newer);
+  EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", newer, 14000, 0), newer);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(SubstituteForProcAddress("cuEventRecord", newer, 14000, 0), newer);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("cuEventRecord of CUDA 14000 is cuInit"), Not(HasSubstr("takes no turns"))));
+}
+
+// A capture that passes unseen would get operations of ours into its graph.
+TEST(ProcAddressTest, NoTurnsAreTakenBesideANewFunctionThatTurnsNeedToSee) {
+  for (const char* name : {"cuStreamBeginCapture", "cuGraphLaunch"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(SubstituteForProcAddress(name, Real("cuInit"), 14000, 0), Real("cuInit"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(std::string(name) + " of CUDA 14000"));
+  }
+  crossover_page page{};
+  session::Session& session = session::TheSession();
+  const gates::Driver driver;
+  session.SetUp(&driver, nullptr, CROSSOVER_TRANSPORT_NONE, true);
+  session.OnOwnContextEnds();  // so that it attaches without a driver
+  ASSERT_TRUE(session.Attach(&page, 0));
+  EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kNewerDriver));
+  session.Detach();
 }
 
 TEST(ProcAddressTest, AFunctionThatIsOlderThanAllRowsPassesWithoutAWord) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "sidecar/memory/ledger.h"
 #include "sidecar/session/attention.h"
@@ -180,6 +181,40 @@ TEST_F(SessionTest, AProcessThatEndsBeforeItsTurnCameGivesNothingBack) {
   session_.OnExit();
   EXPECT_EQ(slot().rel, 0u);
   EXPECT_EQ(page_.slot[1].gate, 0u);
+}
+
+// A stream that waits at its gate may be let in before the process is gone.
+TEST_F(SessionTest, ATurnThatComesWhileTheProcessEndsIsGivenBackByTheHelper) {
+  TakeTurns();
+  session_.OnExit();
+  session_.OnTick();
+  EXPECT_EQ(slot().rel, 0u);
+  slot().hold = session_.Asked();
+  EXPECT_LE(session_.OnTick(), 1000) << "it looks again soon";
+  EXPECT_EQ(slot().rel, slot().hold);
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+TEST_F(SessionTest, NoYieldPointIsMadeWhileTheProcessEnds) {
+  slot().stretch_launches[0] = 1;
+  TakeTurns();
+  session_.OnExit();
+  for (int i = 0; i < 8; ++i) Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+// Set-up may be anywhere in the driver when the process begins to end.
+TEST_F(SessionTest, AProcessThatBeginsToEndDuringSetUpTakesNoTurns) {
+  session_.StopTaking();
+  session_.Detach();
+  crossover_page fresh{};
+  fresh.slot[0].mode = CROSSOVER_MODE_GATE;
+  FakeDriver::while_queueing = [this] { session_.OnExit(); };
+  EXPECT_FALSE(session_.Attach(&fresh, 0));
+  FakeDriver::while_queueing = nullptr;
+  FakeDriver::calls.clear();
+  Iterations(8);
+  for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
 }
 
 TEST_F(SessionTest, AProcessThatEndsJoinsNoTurnstileAnyMore) {
@@ -542,12 +577,40 @@ TEST_F(SessionTest, ACaptureEndsWithItsStreamAndTheTurnThatItKeptDoesToo) {
   ASSERT_FALSE(session_.OnBeginCapture({kSecond})) << "the driver refuses this one";
   FakeDriver::capturing = FakeDriver::Stream(kCompute);
   Collective(77);
-  FakeDriver::capturing = nullptr;
   FakeDriver::calls.clear();
   EXPECT_TRUE(session_.OnStreamDestroy(kSecond));
+  EXPECT_TRUE(session_.AnyCapture());
+  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "the driver captures still";
+  FakeDriver::capturing = nullptr;
+  session_.OnCapturedStreamDestroyed();
   EXPECT_FALSE(session_.AnyCapture());
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
   EXPECT_FALSE(session_.OnStreamDestroy(kSecond));
+}
+
+// Nothing tells that the default stream of a thread has ended.
+TEST_F(SessionTest, ACaptureOfAThreadThatIsGoneIsNotWaitedFor) {
+  session_.StopTaking();
+  session_.Detach();
+  std::thread([this] { ASSERT_TRUE(session_.OnBeginCapture({PerThreadStream()})); }).join();
+  EXPECT_TRUE(session_.AnyCapture());
+  crossover_page fresh{};
+  EXPECT_TRUE(session_.Attach(&fresh, 0));
+  EXPECT_FALSE(session_.AnyCapture());
+}
+
+TEST_F(SessionTest, MoreCapturesThanCanBeTrackedMeanObserveOnly) {
+  TakeTurns();
+  for (phase::StreamKey stream = 1; stream <= Captures::kMost + 1; ++stream) {
+    EXPECT_TRUE(session_.OnBeginCapture({stream * 0x1000}));
+  }
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kManyCaptures));
+  session_.StopTaking();
+  session_.Detach();
+  FakeDriver::calls.clear();
+  crossover_page fresh{};
+  EXPECT_TRUE(session_.Attach(&fresh, 0)) << "it waits for no end that it may never see";
+  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "nothing is set up beside what may be captured";
 }
 
 TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
@@ -643,10 +706,48 @@ TEST_F(SessionTest, MoreCommunicatorsThanCanBeTrackedAreWatchedUntilTheyAreGone)
   for (char& handle : handles) session_.OnCommunicator(&handle, 4);
   Iterations(1);
   EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCommunicators));
+  const std::uint32_t before = slot().iteration;
+  for (std::uint64_t count : {10, 20}) {
+    session_.BeforeCollective(&handles[kMany - 1], {0, 0, count, 7, 0, 0}, kSide, 4);
+  }
   for (char& handle : handles) session_.OnCommunicatorEnd(&handle);
-  Iterations(6);
+  std::uint32_t iterations = 0;
+  for (; slot().phase != CROSSOVER_PHASE_TAKING && iterations < 50; ++iterations) Iterations(1);
   EXPECT_EQ(WatchReason(), 0u);
-  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  EXPECT_LT(iterations, 50u);
+  EXPECT_EQ(slot().iteration, before + 1 + iterations) << "as on ranks whose tables have room";
+}
+
+TEST_F(SessionTest, ACommunicatorThatFindsNoRoomEndsTheTurn) {
+  static char handles[64];
+  TakeTurns();
+  for (char& handle : handles) session_.OnCommunicator(&handle, 4);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+}
+
+// A collective must not make a call of the kernel for each thread.
+TEST_F(SessionTest, ThreadsThatAreGoneAreLookedForOnceASecond) {
+  TakeTurns();
+  session_.OnStreamCreate();
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 2 * phase::Tracker::kStreams; ++i) {
+    std::promise<void> launched;
+    threads.emplace_back([this, &launched, ended] {
+      Launch(PerThreadStream());
+      launched.set_value();
+      ended.wait();
+    });
+    launched.get_future().wait();
+  }
+  Iterations(1);  // looks, and finds all threads alive
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kStreams));
+  end.set_value();
+  for (std::thread& thread : threads) thread.join();
+  Iterations(1);
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kStreams)) << "it has just looked";
+  while (WatchReason() != 0) Iterations(1);
 }
 
 // A launcher with a clean environment loses the variable on the way.
