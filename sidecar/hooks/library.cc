@@ -82,10 +82,22 @@ bool Look(Library library, std::uintptr_t base, int skip, Search* search) {
 
 // Returns whether the object is a stub, against which programs are linked where there is no driver. Toolkits
 // and package managers have one, also named libcuda.so. Each of its functions returns this one error.
+// Where its table of symbols is of a kind that we do not read, the loader is asked.
 bool IsStub(const Search& driver) {
   constexpr int kStubLibrary = 34;  // CUDA_ERROR_STUB_LIBRARY
+  DriverVersion ask = driver.version;
+  if (ask == nullptr)
+    ask = reinterpret_cast<DriverVersion>(FindInFile(driver.path, "cuDriverGetVersion", Stay::kAsItWas));
   int version = 0;
-  return driver.version != nullptr && driver.version(&version) == kStubLibrary;
+  return ask != nullptr && ask(&version) == kStubLibrary;
+}
+
+// Keeps the object in the process for good, so that no other file ever comes to lie at its address. Returns
+// false where the loader does not know it by its path.
+bool Pin(const char* path) {
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
 }
 
 // Returns whether the library is loaded, and finds its path. To look up an object that is not there would
@@ -98,7 +110,7 @@ bool FindObject(Library library, Search* search, bool* lasts) {
   if (base != 0 && Look(library, base, 0, search)) return true;
   for (int skip = 0; Look(library, 0, skip, search); ++skip) {
     if (IsStub(*search)) continue;
-    driver_base.store(search->base, std::memory_order_release);
+    if (Pin(search->path)) driver_base.store(search->base, std::memory_order_release);
     return true;
   }
   *lasts = false;

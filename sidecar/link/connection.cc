@@ -1,10 +1,12 @@
 #include "sidecar/link/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -40,6 +42,8 @@ void TakeDescriptors(msghdr* request, OwnFd* only) {
   if (count > 1) only->Reset();
 }
 
+// Reads a message. Never blocks: the program may have read it, or may have put a file of its own in the place
+// of our socket since that was looked at.
 Received Receive(int socket, Message* message) {
   Received received;
   iovec part{message, sizeof *message};
@@ -50,7 +54,7 @@ Received Receive(int socket, Message* message) {
   request.msg_control = control;
   request.msg_controllen = sizeof control;
   // With MSG_TRUNC this is the length of the whole message, even where it does not fit.
-  const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+  const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC | MSG_DONTWAIT);
   if (bytes < 0) {
     received.error = errno;
     return received;
@@ -60,6 +64,16 @@ Received Receive(int socket, Message* message) {
   return received;
 }
 
+// Moves `fd` to a number that programs seldom have: they close and take low ones, one after the other, without
+// a look at whose they are. Where there is none so high, returns `fd` as it is.
+int OutOfTheWay(int fd) {
+  constexpr int kLeast = 900;  // below the usual limit of 1024
+  const int high = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, kLeast);
+  if (high < 0) return fd;
+  ::close(fd);
+  return high;
+}
+
 // Returns a socket that is connected to `path`, or none. `flags` are more flags of the socket.
 OwnFd ConnectTo(const char* path, int flags) {
   sockaddr_un address{};
@@ -67,7 +81,7 @@ OwnFd ConnectTo(const char* path, int flags) {
   const std::size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return OwnFd();
   memcpy(address.sun_path, path, length + 1);
-  OwnFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  OwnFd fd(OutOfTheWay(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)));
   const bool connected =
       fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   return connected ? static_cast<OwnFd&&>(fd) : OwnFd();
@@ -142,6 +156,7 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
     if (!AwaitReadable(fd_.get(), deadline)) return refuse("the arbiter does not answer");
     Message message{};
     const Received received = Receive(fd_.get(), &message);
+    if (received.error == EINTR || received.error == EAGAIN) continue;
     switch (received.kind) {
       case MessageKind::kBroken:
         return refuse("the arbiter closed the connection or is of another version");

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,10 @@ namespace crossover::log {
 namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
+// The file that number 2 stood for at Begin(); valid once `known`.
+constinit dev_t device = 0;
+constinit ino_t number = 0;
+constinit std::atomic<bool> known{false};
 
 // Replaces control characters by '?'. Text from other processes may hold line feeds, with which it could
 // pass for lines of ours, or characters that steer a terminal.
@@ -23,7 +28,24 @@ void MakeOneLine(char* text) {
   }
 }
 
+// Returns whether number 2 is now a socket that it was not when the log began: the program has closed its
+// standard error and taken the number for a connection, into whose stream a line of ours would go.
+bool IsTaken() {
+  struct stat status {};
+  if (!known.load(std::memory_order_acquire)) return false;
+  if (::fstat(STDERR_FILENO, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  return status.st_dev != device || status.st_ino != number;
+}
+
 }  // namespace
+
+void Begin() {
+  struct stat status {};
+  if (known.load(std::memory_order_relaxed) || ::fstat(STDERR_FILENO, &status) != 0) return;
+  device = status.st_dev;
+  number = status.st_ino;
+  known.store(true, std::memory_order_release);
+}
 
 void SetLevel(Level level) { threshold.store(level, std::memory_order_relaxed); }
 
@@ -41,7 +63,9 @@ void Write(Level level, const char* format, ...) {
     MakeOneLine(line + head);
     std::size_t length = head + std::min(static_cast<std::size_t>(written), room - 1);
     line[length++] = '\n';
-    [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length);
+    if (!IsTaken()) {
+      [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length);
+    }
   }
   errno = saved_errno;
 }

@@ -6,6 +6,10 @@ namespace crossover::log {
 
 enum class Level { kError, kWarn, kInfo, kDebug };
 
+// Remembers which file standard error is. Where its number later stands for another file that is a socket,
+// nothing is written: it is a connection of the program. Not thread-safe; later calls change nothing.
+void Begin();
+
 // Sets the least important level that is written; kWarn until then. Thread-safe.
 void SetLevel(Level level);
 

@@ -120,6 +120,7 @@ const Config& GetConfig() {
   if (config_read.load(std::memory_order_acquire)) return config;
   const base::Locked locked(config_mutex);
   if (config_read.load(std::memory_order_relaxed)) return config;
+  log::Begin();
   config = ParseConfig([](const char* name) -> const char* { return getenv(name); },
                        [](const char* path) { return access(path, F_OK) == 0; });
   if (config.active && !base::ThreadsAreThere()) {

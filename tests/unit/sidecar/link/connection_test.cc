@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -118,6 +120,42 @@ TEST_F(ConnectionTest, ANumberThatTheProgramHasTakenIsLeftAlone) {
   EXPECT_EQ(::recv(number, data, sizeof data, MSG_DONTWAIT), 4) << "it is open, and nothing was lost";
   EXPECT_EQ(::recv(far.get(), data, sizeof data, MSG_DONTWAIT), -1) << "nothing of ours was sent there";
   ::close(number);
+}
+
+// Programs close low numbers one after the other, and take them anew.
+TEST(HighNumberTest, OurSocketIsNotAmongTheLowNumbers) {
+  const test::Listener listener;
+  Connection connection;
+  ASSERT_TRUE(connection.Connect(listener.path()));
+  EXPECT_GE(connection.fd().get(), 900);
+  EXPECT_EQ(::fcntl(connection.fd().get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST(HighNumberTest, WhereThereAreFewNumbersALowOneDoes) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{256, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const test::Listener listener;
+  Connection connection;
+  EXPECT_TRUE(connection.Connect(listener.path()));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+// A message that another thread has read, between the wait for it and our look, is not waited for again.
+TEST_F(ConnectionTest, AMessageThatIsGoneIsNotWaitedFor) {
+  std::atomic<bool> done{false};
+  std::thread thief([&] {
+    char stolen[8];
+    while (!done) ::recv(connection_.fd().get(), stolen, sizeof stolen, MSG_DONTWAIT);
+  });
+  for (int i = 0; i < 1000; ++i) {
+    const crossover_header unknown = UnknownMessage();
+    SendMessage(arbiter_.get(), &unknown, sizeof unknown);
+    EXPECT_FALSE(connection_.AwaitEnd(100));
+  }
+  done = true;
+  thief.join();
 }
 
 TEST_F(ConnectionTest, ANumberThatTheProgramHasClosedEndsTheConnection) {
