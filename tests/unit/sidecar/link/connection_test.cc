@@ -144,18 +144,31 @@ TEST(HighNumberTest, WhereThereAreFewNumbersALowOneDoes) {
 
 // A message that another thread has read, between the wait for it and our look, is not waited for again.
 TEST_F(ConnectionTest, AMessageThatIsGoneIsNotWaitedFor) {
-  std::atomic<bool> done{false};
-  std::thread thief([&] {
-    char stolen[8];
-    while (!done) ::recv(connection_.fd().get(), stolen, sizeof stolen, MSG_DONTWAIT);
-  });
-  for (int i = 0; i < 1000; ++i) {
-    const crossover_header unknown = UnknownMessage();
-    SendMessage(arbiter_.get(), &unknown, sizeof unknown);
-    EXPECT_FALSE(connection_.AwaitEnd(100));
+  constexpr int kRounds = 20;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 8; ++i) {
+    others.emplace_back([socket = connection_.fd().get()] {
+      char stolen[sizeof(crossover_header)];
+      while (::recv(socket, stolen, sizeof stolen, 0) > 0) {
+      }
+    });
   }
-  done = true;
-  thief.join();
+  std::atomic<int> round{0};
+  std::thread arbiter([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      while (round < i + 1) std::this_thread::yield();
+      ::usleep(2000);  // by now it most likely waits
+      const crossover_header unknown = UnknownMessage();
+      SendMessage(arbiter_.get(), &unknown, sizeof unknown);
+    }
+  });
+  for (; round < kRounds;) {
+    ++round;
+    EXPECT_FALSE(connection_.AwaitEnd(50'000));
+  }
+  arbiter.join();
+  EXPECT_EQ(::shutdown(arbiter_.get(), SHUT_RDWR), 0);
+  for (std::thread& other : others) other.join();
 }
 
 TEST_F(ConnectionTest, ANumberThatTheProgramHasClosedEndsTheConnection) {
