@@ -61,7 +61,8 @@ bool HasFolder(Get get, bool (*exists)(const char* path)) {
   char folder[base::kLongestSocket + 1];
   strcpy(folder, socket);
   char* slash = strrchr(folder, '/');
-  if (slash == nullptr || slash == folder) return false;
+  if (slash == nullptr) return exists(".");
+  if (slash == folder) return exists("/");
   *slash = '\0';
   return exists(folder);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/hooks/symbols.h"
 
@@ -23,7 +24,7 @@ CUresult Hooked(const char* symbol, Function argument) {
   return wrapper == nullptr ? CUDA_ERROR_NOT_FOUND : wrapper(argument);
 }
 
-class ForgottenKernelsTest : public ::testing::TestWithParam<std::string> {
+class KernelsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     setenv("CROSSOVER_GANG", "a", 1);
@@ -41,6 +42,9 @@ class ForgottenKernelsTest : public ::testing::TestWithParam<std::string> {
   CUfunction function_ = nullptr;
 };
 
+class ForgottenKernelsTest : public KernelsTest,
+                             public ::testing::WithParamInterface<std::string> {};
+
 TEST_P(ForgottenKernelsTest, WithTheirContext) {
   CUcontext context = nullptr;
   const std::string symbol = GetParam();
@@ -57,6 +61,18 @@ TEST_P(ForgottenKernelsTest, WithTheirContext) {
   ASSERT_NE(NcclKernelOf(function_), 0) << "nobody has told us";
   EXPECT_EQ(primary ? Hooked(symbol.c_str(), CUdevice{0}) : Hooked(symbol.c_str(), context), CUDA_SUCCESS);
   EXPECT_EQ(NcclKernelOf(function_), 0) << "whatever has this handle next would be taken for NCCL's";
+}
+
+// The software GPU has no green contexts.
+TEST_F(KernelsTest, WithAGreenContext) {
+  CUcontext context = nullptr;
+  ASSERT_EQ(cuCtxCreate(&context, nullptr, 0, 0), CUDA_SUCCESS);
+  Load();
+  ASSERT_NE(NcclKernelOf(function_), 0);
+  ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);  // not through our hook
+  real_cuda<CudaHook::k_cuGreenCtxDestroy>.store([](CUgreenCtx) { return CUDA_SUCCESS; });
+  EXPECT_EQ(Hooked("cuGreenCtxDestroy", CUgreenCtx{}), CUDA_SUCCESS);
+  EXPECT_EQ(NcclKernelOf(function_), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ends, ForgottenKernelsTest,
