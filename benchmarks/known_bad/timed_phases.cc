@@ -12,19 +12,15 @@ using crossover::session::Session;
 
 extern "C" {
 
-void __real__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEm(Session* session,
-                                                                                 const void* communicator,
-                                                                                 Token token,
-                                                                                 StreamKey stream);
+void __real__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEmi(
+    Session* session, const void* communicator, Token token, StreamKey stream, int ranks);
 
-void __wrap__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEm(Session* session,
-                                                                                 const void* communicator,
-                                                                                 Token token,
-                                                                                 StreamKey stream) {
+void __wrap__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEmi(
+    Session* session, const void* communicator, Token token, StreamKey stream, int ranks) {
   static const auto synchronize = reinterpret_cast<CUresult (*)()>(dlsym(RTLD_DEFAULT, "cuCtxSynchronize"));
   if (synchronize != nullptr) synchronize();
-  __real__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEm(session, communicator, token,
-                                                                              stream);
+  __real__ZN9crossover7session7Session16BeforeCollectiveEPKvNS_5phase5TokenEmi(session, communicator, token,
+                                                                               stream, ranks);
 }
 
 }  // extern "C"

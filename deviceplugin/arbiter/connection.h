@@ -42,8 +42,7 @@ class Connection {
  public:
   // The connection counts against the limit of `account`. It owns `socket`. `hello_deadline` is in ns,
   // CLOCK_MONOTONIC.
-  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, Account account,
-             turn::Time hello_deadline)
+  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, Account account, turn::Time hello_deadline)
       : id_(id),
         socket_(std::move(socket)),
         peer_(std::move(peer)),

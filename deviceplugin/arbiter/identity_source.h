@@ -24,9 +24,7 @@ struct Standing {
 };
 
 // Returns the account of a client of which only the user is known.
-inline Account AccountOfUser(const Peer& peer) {
-  return {"user " + std::to_string(peer.uid), std::nullopt};
-}
+inline Account AccountOfUser(const Peer& peer) { return {"user " + std::to_string(peer.uid), std::nullopt}; }
 
 // The arbiter's thread calls these functions between polls: implementations must answer at once.
 class IdentitySource {

@@ -50,8 +50,8 @@ void InChild() {
 }
 
 // Runs before the exit handler of the driver, which was there before the helper started. A child of fork()
-// or clone() has our handler, but none of our threads and not the page. Its number tells it from us, unless it
-// is the first process of a PID namespace of its own, as we are.
+// or clone() has our handler, but none of our threads and not the page. Its number tells it from us, unless
+// it is the first process of a PID namespace of its own, as we are.
 void AtEnd(void*) {
   const bool ours =
       !forked.load(std::memory_order_relaxed) && ::getpid() == own_process.load(std::memory_order_relaxed);

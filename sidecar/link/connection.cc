@@ -64,8 +64,8 @@ Received Receive(int socket, Message* message) {
   return received;
 }
 
-// Moves `fd` to a number that programs seldom have: they close and take low ones, one after the other, without
-// a look at whose they are. Where there is none so high, returns `fd` as it is.
+// Moves `fd` to a number that programs seldom have: they close and take low ones, one after the other,
+// without a look at whose they are. Where there is none so high, returns `fd` as it is.
 int OutOfTheWay(int fd) {
   constexpr int kLeast = 900;  // below the usual limit of 1024
   const int high = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, kLeast);

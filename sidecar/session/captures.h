@@ -50,8 +50,8 @@ class Captures {
     return EndAll([stream](const Capture& capture) { return capture.stream == stream; });
   }
 
-  // Forgets the capture of `stream`, which counts on until Left() is called. Returns false where none is known
-  // to go on there.
+  // Forgets the capture of `stream`, which counts on until Left() is called. Returns false where none is
+  // known to go on there.
   bool Leave(phase::StreamKey stream) {
     for (Capture& entry : known_) {
       if (stream == 0 || entry.stream != stream) continue;

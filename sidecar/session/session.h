@@ -126,8 +126,8 @@ class Session final : public link::Client {
 
   // Gives the turn back from the host and makes the helper leave the driver alone from now on: the process
   // ends, and the driver ends before our threads do. Waits for another thread of the process for a fifth of
-  // a second at most; where that thread keeps the lock, the helper gives the turn back once it can. The helper
-  // does so with a turn that comes later, too.
+  // a second at most; where that thread keeps the lock, the helper gives the turn back once it can. The
+  // helper does so with a turn that comes later, too.
   void OnExit();
 
   // Sets what turns are taken with. `transport` (enum crossover_transport) is tried first. `overlap` says
@@ -227,7 +227,7 @@ class Session final : public link::Client {
   std::atomic<bool> communicators_full_{false};  // the last one found no room, and none has ended since
   bool said_crowded_ = false;
   std::int64_t looked_for_threads_ns_ = 0;  // when threads that are gone were last looked for
-  std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
+  std::uint32_t alike_ = 0;                 // tokens in a row that made a period of one, by kernels
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};
   base::Mutex set_up_mutex_;          // held while the helper uses the driver without `mutex_`

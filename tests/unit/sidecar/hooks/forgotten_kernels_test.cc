@@ -42,8 +42,7 @@ class KernelsTest : public ::testing::Test {
   CUfunction function_ = nullptr;
 };
 
-class ForgottenKernelsTest : public KernelsTest,
-                             public ::testing::WithParamInterface<std::string> {};
+class ForgottenKernelsTest : public KernelsTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ForgottenKernelsTest, WithTheirContext) {
   CUcontext context = nullptr;

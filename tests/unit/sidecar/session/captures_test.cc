@@ -36,7 +36,8 @@ TEST(CapturesTest, EndWithWhatTheyAreIn) {
 
 TEST(CapturesTest, AsManyAsAreKnownComeAndGo) {
   Captures captures;
-  for (phase::StreamKey stream = 1; stream <= Captures::kMost; ++stream) EXPECT_TRUE(captures.Begin({stream}));
+  for (phase::StreamKey stream = 1; stream <= Captures::kMost; ++stream)
+    EXPECT_TRUE(captures.Begin({stream}));
   EXPECT_FALSE(captures.lost());
   for (phase::StreamKey stream = Captures::kMost; stream >= 1; --stream) {
     EXPECT_TRUE(captures.any());
