@@ -65,8 +65,6 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
       return true;
     }
   }
-  if (ending != nullptr && ending->load(std::memory_order_relaxed))
-    return false;  // the driver may be ending, too
   driver->MemHostUnregister(page);
   return false;
 }

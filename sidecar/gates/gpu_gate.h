@@ -24,8 +24,8 @@ class GpuGate final : public Gate {
   // Registers the page with the current context and tries each kind of stream memory operation on it.
   // Returns false where the driver refuses the registration, a wait or a store, or where a store does not
   // arrive within a second; the page is then not registered. Where the driver refuses the barrier alone, the
-  // gate has none, and the log says so. Blocks. Returns false early once `*ending` is true: the process ends.
-  // REQUIRES: no stream is being captured, and the slot is the caller's alone.
+  // gate has none, and the log says so. Blocks. Does not wait for the store once `*ending` is true: the
+  // process ends. REQUIRES: no stream is being captured, and the slot is the caller's alone.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self,
              const std::atomic<bool>* ending = nullptr);
 

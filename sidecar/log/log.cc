@@ -14,7 +14,7 @@ namespace crossover::log {
 namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
-// The file that number 2 stood for at Begin(); valid once `known`.
+// The file that number 2 stood for at Begin(), or none where it was closed; valid once `known`.
 constinit dev_t device = 0;
 constinit ino_t number = 0;
 constinit std::atomic<bool> known{false};
@@ -40,10 +40,12 @@ bool IsTaken() {
 }  // namespace
 
 void Begin() {
+  if (known.load(std::memory_order_relaxed)) return;
   struct stat status {};
-  if (known.load(std::memory_order_relaxed) || ::fstat(STDERR_FILENO, &status) != 0) return;
-  device = status.st_dev;
-  number = status.st_ino;
+  if (::fstat(STDERR_FILENO, &status) == 0) {
+    device = status.st_dev;
+    number = status.st_ino;
+  }
   known.store(true, std::memory_order_release);
 }
 

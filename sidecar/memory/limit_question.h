@@ -34,9 +34,10 @@ class LimitQuestion {
     std::int64_t due = due_.load(std::memory_order_acquire);
     if (due == kNever) return Turn::kGo;
     if (now < due) return now < asked_until_.load(std::memory_order_acquire) ? Turn::kWait : Turn::kGo;
-    if (!due_.compare_exchange_strong(due, now + pause_.load(std::memory_order_relaxed))) return Turn::kWait;
-    asked_until_.store(now + kAnswerTime, std::memory_order_release);
-    return Turn::kAsk;
+    asked_until_.store(now + kAnswerTime,
+                       std::memory_order_release);  // first: others must not go on meanwhile
+    const std::int64_t next = now + pause_.load(std::memory_order_relaxed);
+    return due_.compare_exchange_strong(due, next) ? Turn::kAsk : Turn::kWait;
   }
 
   // Records that the question is answered, or need not be put. It is put no more.

@@ -128,7 +128,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     return false;
   }
   gates::Gate* gate = watched ? nullptr : ChooseGate(page, slot);
-  if (exiting_.load()) return false;
+  if (gate == nullptr && exiting_.load()) return false;
   if (gate == nullptr && !watched) {
     log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
     return false;
@@ -136,7 +136,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   const base::Locked locked(mutex_);
   Forget();
   turns_.Attach(page, slot, gate, event_);
-  // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store.
+  // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store. A gate that is set
+  // up is kept all the same, as the driver knows the page now.
   taking_allowed_.store(true);
   if (exiting_.load()) StopTaking();
   Follow();
