@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/loading.h"
 #include "simgpu/cuda/memory.h"
 #include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
@@ -36,6 +38,12 @@ void SpendLaunchTime(Nanos since) {
 bool LaunchFails() {
   static std::atomic<long> launches{0};
   return Faults().launch_fails_after >= 0 && ++launches > Faults().launch_fails_after;
+}
+
+// Ends the process in place of a launch if the fault exit_at_launch says so.
+void ExitAtLaunch() {
+  static std::atomic<long> launches{0};
+  if (Faults().exit_at_launch >= 0 && launches++ == Faults().exit_at_launch) std::exit(0);
 }
 
 // Gathers pointers to the parameters of a launch, from either way of passing them.
@@ -82,6 +90,7 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
     if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   }
   if (std::uint64_t{block[0]} * block[1] * block[2] > 1024) return CUDA_ERROR_INVALID_VALUE;
+  ExitAtLaunch();
   if (LaunchFails()) return CUDA_ERROR_LAUNCH_FAILED;
   std::vector<void*> gathered;
   if (const CUresult error = GatherParameters(kernel->spec, parameters, extra, &gathered);
@@ -90,6 +99,7 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
   }
   KernelSpec spec = kernel->spec;
   if (spec.sms == kSmsOfGrid) spec.sms = SmsOf(*stream->device, grid, block);
+  LoadForLaunch(stream->context.lock(), *kernel);
   const CUresult result =
       Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&spec, kernel->function, gathered.data()));
   SpendLaunchTime(begin);
@@ -144,8 +154,9 @@ CUresult MemoryOperations(CUstream handle, const CUstreamBatchMemOpParams* opera
   for (unsigned i = 0; i < count; ++i) {
     if (const CUresult error = CheckOperation(operations[i]); error != CUDA_SUCCESS) return error;
   }
-  WorkPtr work =
-      call == faults.broken_memop ? MakeBreak() : MakeMemoryOperations({operations, operations + count});
+  WorkPtr work = call == faults.broken_memop
+                     ? MakeBreak()
+                     : MakeMemoryOperations({operations, operations + count}, ChannelTails(*stream));
   return Submit(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, std::move(work));
 }
 

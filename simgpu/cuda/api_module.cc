@@ -3,6 +3,7 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
+#include "simgpu/cuda/loading.h"
 #include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
 
@@ -125,7 +126,8 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule module, const char
 }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *mode = CU_MODULE_EAGER_LOADING;
+  if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
+  *mode = ProcessLoading().every > 0 ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
@@ -194,11 +196,15 @@ CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
   return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuFuncLoad(CUfunction function) {
-  return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  const auto kernel = Handles<Kernel>().Find(function);
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  LoadNow(Current(), *kernel);
+  return Ready();
 }
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
-  if (Handles<Kernel>().Find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  *state = CU_FUNCTION_LOADING_STATE_LOADED;
+  const auto kernel = Handles<Kernel>().Find(function);
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *state = IsLoaded(*kernel) ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
   return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t) {

@@ -7,9 +7,11 @@
 #include <cstdlib>
 
 #include "simgpu/cuda/capture.h"
+#include "simgpu/cuda/channels.h"
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/lost.h"
 #include "simgpu/cuda/mps.h"
+#include "simgpu/cuda/unload.h"
 #include "simgpu/cuda/visible.h"
 #include "simgpu/machine/machine.h"
 
@@ -34,10 +36,11 @@ class WaitWork final : public Work {
 };
 
 std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
-  const auto queues = static_cast<std::size_t>(Faults().queues);
-  if (queues == 0) return Lane::Start(context.device->gpu);
-  while (context.queues.size() < queues) context.queues.push_back(Lane::Start(context.device->gpu));
-  return context.queues[id % queues];
+  const ChannelRules& channels = ProcessChannels();
+  if (channels.order != ChannelOrder::kInOrder) return Lane::Start(context.device->gpu);
+  while (context.queues.size() < static_cast<std::size_t>(channels.count))
+    context.queues.push_back(Lane::Start(context.device->gpu));
+  return context.queues[static_cast<std::size_t>(channels.Of(id))];
 }
 
 // Orders the legacy stream after all work of the context's blocking streams. REQUIRES: context.mutex is
@@ -61,11 +64,36 @@ void OrderAfterLegacyStream(Context& context, Stream& stream) {
 
 }  // namespace
 
+const ChannelRules& ProcessChannels() {
+  static const ChannelRules rules = [] {
+    std::string complaint;
+    const ChannelRules found = RulesOfChannels(Machine::Get()->config(), Faults().queues,
+                                               std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), &complaint);
+    if (!complaint.empty()) std::fprintf(stderr, "simgpu: %s\n", complaint.c_str());
+    return found;
+  }();
+  return rules;
+}
+
+std::vector<RecordPtr> ChannelTails(const Stream& stream) {
+  const ChannelRules& channels = ProcessChannels();
+  const std::shared_ptr<Context> context = stream.context.lock();
+  if (channels.order != ChannelOrder::kRelease || context == nullptr) return {};
+  const std::lock_guard lock(context->mutex);
+  std::vector<RecordPtr> tails;
+  for (const StreamPtr& other : context->streams) {
+    if (other.get() != &stream && channels.Of(other->id) == channels.Of(stream.id))
+      tails.push_back(other->lane->Tail());
+  }
+  return tails;
+}
+
 WorkPtr MakeWait(RecordPtr record) { return std::make_shared<WaitWork>(std::move(record)); }
 
 CUresult Initialize() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
+  if (RefuseAfterUnload()) return CUDA_ERROR_DEINITIALIZED;
   if (initialized) return CUDA_SUCCESS;
   if (const CUresult joined = ConnectToMps(); joined != CUDA_SUCCESS) return joined;
   Machine* machine = Machine::Get();
@@ -82,6 +110,7 @@ CUresult Initialize() {
       MutableDevices().push_back(std::move(device));
     }
     // A forked child has none of the parent's threads, so CUDA is not initialised in it.
+    RegisterUnload();
     pthread_atfork(nullptr, nullptr, [] {
       initialized = false;
       context_error = CUDA_SUCCESS;
@@ -92,9 +121,12 @@ CUresult Initialize() {
   return CUDA_SUCCESS;
 }
 
-bool Initialized() { return initialized; }
+bool Initialized() { return !RefuseAfterUnload() && initialized; }
 
-CUresult Ready() { return initialized ? context_error.load() : CUDA_ERROR_NOT_INITIALIZED; }
+CUresult Ready() {
+  if (RefuseAfterUnload()) return CUDA_ERROR_DEINITIALIZED;
+  return initialized ? context_error.load() : CUDA_ERROR_NOT_INITIALIZED;
+}
 
 const std::vector<std::unique_ptr<Device>>& Devices() { return MutableDevices(); }
 

@@ -81,7 +81,7 @@ struct Context : std::enable_shared_from_this<Context> {
   std::vector<StreamPtr> streams;
   StreamPtr legacy;
   std::map<std::thread::id, StreamPtr> per_thread;
-  std::vector<std::shared_ptr<Lane>> queues;  // used by the fault queues:N
+  std::vector<std::shared_ptr<Lane>> queues;  // of channels in which work runs in order
   std::map<int, std::size_t> limits;
 };
 
@@ -106,6 +106,9 @@ CUresult FindStream(CUstream handle, StreamPtr* stream);
 // and the legacy stream's work follows that of all blocking streams. If the stream captures, adds the work
 // to its graph instead.
 CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work);
+// Returns the ends of all work that the other streams of the stream's hardware channel have now, where a
+// write must wait for it; else none.
+std::vector<RecordPtr> ChannelTails(const Stream& stream);
 // Returns a record that is reached when all work submitted to the stream is done, and all work for which
 // that waits.
 RecordPtr TailOf(const StreamPtr& stream);

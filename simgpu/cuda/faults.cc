@@ -33,6 +33,14 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       faults->cancellation_points = true;
     } else if (item == "stuck_stream") {
       faults->stuck_after = 0;
+    } else if (item == "crash_after_exit") {
+      faults->unload_us = 0;
+    } else if (name == "crash_after_exit") {
+      good = ReadCount(count, &faults->unload_us);
+    } else if (name == "exit_at_launch") {
+      good = ReadCount(count, &faults->exit_at_launch);
+    } else if (name == "early_waits_us") {
+      good = ReadCount(count, &faults->early_waits_us);
     } else if (name == "stuck_stream") {
       good = ReadCount(count, &faults->stuck_after);
     } else if (name == "delayed_writes_us") {
@@ -54,7 +62,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     *error =
         "'" + item +
         "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
-        "delayed_writes_us:N, stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
+        "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N, launch_fails:N, drop_wait:N, "
+        "exit_at_launch:N, crash_after_exit[:N], cancellation_points";
     return false;
   }
   return true;

@@ -6,10 +6,17 @@
 //                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
+//   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of it is
+//   seen,
+//                            unless a barrier (CU_STREAM_MEM_OP_BARRIER) stands between them
 //   stuck_stream[:N]         each hardware queue stops for good after N pieces of work (default 0)
-//   queues:N                 all streams of a context share N hardware queues: false dependencies
+//   queues:N                 all streams of a context share N channels in which all work runs in order
 //   launch_fails:N           after N launches of the process, every further one returns
 //                            CUDA_ERROR_LAUNCH_FAILED
+//   exit_at_launch:N         in place of the N-th launch (from 0) the process ends by exit(0): it has
+//                            destroyed nothing, and work of it may be queued
+//   crash_after_exit[:N]     once the driver's own exit handler has begun, calls from other threads end the
+//                            process by SIGSEGV; the handler takes N us (default 0)
 //   cancellation_points      calls that name a stream are cancellation points, as if the driver polled
 //   drop_wait:N              the N-th cuStreamWaitEvent of the process (from 0) does nothing
 #pragma once
@@ -27,6 +34,9 @@ struct FaultSet {
   long broken_memop = -1;
   bool host_register_fails = false;
   long delayed_writes_us = 0;
+  long early_waits_us = 0;
+  long exit_at_launch = -1;
+  long unload_us = -1;  // -1: calls after the driver's exit handler do not crash
   long stuck_after = -1;
   long queues = 0;
   long launch_fails_after = -1;

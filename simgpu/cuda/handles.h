@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "simgpu/cuda/unload.h"
+
 namespace simgpu {
 
 template <typename T>
@@ -42,6 +44,7 @@ class HandleTable {
 // because threads of the application may still run after main().
 template <typename T>
 HandleTable<T>& Handles() {
+  RefuseAfterUnload();
   static auto* table = new HandleTable<T>;
   return *table;
 }

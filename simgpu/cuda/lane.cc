@@ -209,6 +209,15 @@ void Lane::Drain() {
   if (flow_ != nullptr) flow_->WaitServed(mark_);
 }
 
+void Lane::SetBlocked(bool blocked) {
+  if (Flow* flow = OpenFlow(); flow != nullptr) flow->SetBlocked(blocked);
+}
+
+std::optional<WordCondition> Lane::NextWait() {
+  const std::lock_guard lock(mutex_);
+  return queue_.empty() ? std::nullopt : queue_.front()->FirstWait();
+}
+
 void Lane::PassedIn(bool waited) {
   const Nanos ended = waited || flow_ == nullptr ? kNever : flow_->ReachedAt(mark_);
   if (ended == kNever) return payback_.Clear();

@@ -1,5 +1,5 @@
 // Runs a hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually
-// each stream has its own lane. With the fault `queues:N`, streams share N of them.
+// each stream has its own lane. Where channels run in order (channels.h), the streams of one share it.
 //
 // The thread runs ahead of the GPU. Kernels and event records only extend the flow, so kernels follow each
 // other in logical time however late the thread is. The thread stops at a barrier: work that needs all
@@ -12,6 +12,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "simgpu/cuda/payback.h"
 #include "simgpu/cuda/record.h"
@@ -55,6 +57,14 @@ class Lane {
   void PassedIn(bool waited);
   // Says at which point of the flow `record` is reached.
   void Anchor(const RecordPtr& record);
+  // Says that the stream stands at a word, or goes on. Its neighbours may pay for that.
+  void SetBlocked(bool blocked);
+  // Returns what the next piece of work waits for, if it is queued and begins with a wait for a word.
+  std::optional<WordCondition> NextWait();
+  // The next wait for a word has read it already and passes. TakeEarlyPass() returns whether that is so,
+  // once.
+  void PassEarly() { passes_early_ = true; }
+  bool TakeEarlyPass() { return std::exchange(passes_early_, false); }
   // Blocks until `record` is reached, unless it comes before the present point of this lane's own flow.
   void WaitFor(const RecordPtr& record);
 
@@ -83,9 +93,10 @@ class Lane {
   std::shared_ptr<Flow> flow_;  // the lane's thread only; set once
   Mark mark_ = 0;               // end of the last kernel given to the flow
   Payback payback_;
-  Nanos filled_at_ = 0;       // when the queue was last filled after it was empty
-  double spare_at_fill_ = 0;  // value of Flow::Spare() at that time
-  std::size_t kernels_ = 0;   // number of kernels that ran
+  Nanos filled_at_ = 0;        // when the queue was last filled after it was empty
+  double spare_at_fill_ = 0;   // value of Flow::Spare() at that time
+  std::size_t kernels_ = 0;    // number of kernels that ran
+  bool passes_early_ = false;  // the lane's thread only
   std::deque<std::pair<Mark, std::weak_ptr<Record>>> unresolved_;
 };
 

@@ -1,6 +1,8 @@
 // Declares modules, libraries and their kernels. A kernel and a function are the same object here.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +18,9 @@ struct Kernel {
   KernelSpec spec;
   void (*function)(void* const*) = nullptr;  // function of the process that runs for its effect, or null
   std::weak_ptr<Module> module;
+  // These two are of machines that load lazily (loading.h).
+  std::atomic<std::int64_t> launches{0};
+  std::atomic<bool> loaded{false};
 };
 
 struct Module {

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "simgpu/cuda/lost.h"
 #include "simgpu/cuda/mps_limit.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/mps/protocol.h"
@@ -52,10 +53,12 @@ CUresult ReceiveGo(int fd) {
   return CUDA_SUCCESS;
 }
 
-// Ends the process when its MPS server ends.
+// Ends the process when its MPS server ends. After a fault that hit it, the process goes on without its
+// contexts, and it ends by itself.
 [[noreturn]] void Watch(int fd) {
   char byte = 0;
-  Receive(fd, &byte, 1);  // kEnd, or nothing because the connection is closed
+  // Anything else is kEnd, or nothing because the connection is closed.
+  while (Receive(fd, &byte, 1) == 1 && byte == mps::kFault) Lose(CUDA_ERROR_ILLEGAL_ADDRESS);
   std::fprintf(stderr, "simgpu: the MPS server has ended, and with it this client\n");
   _exit(1);
 }
@@ -86,6 +89,12 @@ CUresult ConnectToMps() {
     std::thread(Watch, fd).detach();
   });
   return result;
+}
+
+void ReportFaultToMps() {
+  const int fd = connection;
+  if (fd >= 0) [[maybe_unused]]
+    const ssize_t sent = send(fd, &mps::kFault, 1, MSG_NOSIGNAL);
 }
 
 double ActiveThreadLimit(int gpu) {

@@ -4,12 +4,15 @@
 // daemon ends it earlier, the process ends too, as a client whose server has died.
 #pragma once
 
-#include <cuda.h>
+#include "simgpu/cuda/api.h"
 
 namespace simgpu {
 
 // Connects once per process. Returns an error of MPS if a daemon listens and gives no server. Thread-safe.
 CUresult ConnectToMps();
+
+// Tells MPS that work of this process failed on the GPU. Does nothing if the process is no client.
+void ReportFaultToMps();
 
 // Returns how many SMs of a GPU of this node the process may use at once under MPS (see mps_limit.h).
 // Returns Fluid::kUnlimited if GPUs are not shared as under MPS, or if the percentage is 100.

@@ -4,10 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "simgpu/cuda/api.h"
 #include "simgpu/cuda/module_image.h"
+#include "simgpu/cuda/record.h"
+#include "simgpu/cuda/words.h"
 
 namespace simgpu {
 
@@ -21,6 +24,8 @@ class Work {
   virtual void Run(Lane& lane) const = 0;
   // Returns true if other threads wait for this work. It is then done even if the contexts are lost.
   virtual bool IsRecord() const { return false; }
+  // Returns what the work waits for if it begins with a wait for a word.
+  virtual std::optional<WordCondition> FirstWait() const { return std::nullopt; }
 };
 
 using WorkPtr = std::shared_ptr<const Work>;
@@ -38,8 +43,10 @@ WorkPtr MakeQuietWork(std::function<void()> function);
 // Makes work that loses the process's contexts once all earlier work is done.
 WorkPtr MakeBreak();
 
-// Makes work that waits for words of memory or writes them, in order, once all earlier work is done.
-WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations);
+// Makes work that waits for words of memory or writes them, in order, once all earlier work is done. The
+// first write also waits for the records of `channel`.
+WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations,
+                             std::vector<RecordPtr> channel);
 
 // Wakes the threads that sleep on the word at `address`. Call it after a store to it.
 void WakeWord(const void* address);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace simgpu {
 namespace {
@@ -59,6 +60,47 @@ bool SetChoice(const std::string& key, const std::string& value, const char* no,
   *out = value == yes;
   return true;
 }
+
+bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOrder* out,
+                     std::string* error) {
+  const std::pair<const char*, ChannelOrder> orders[] = {{"free", ChannelOrder::kFree},
+                                                         {"release", ChannelOrder::kRelease},
+                                                         {"in_order", ChannelOrder::kInOrder}};
+  for (const auto& [word, order] : orders) {
+    if (value != word) continue;
+    *out = order;
+    return true;
+  }
+  *error = Quoted(key, value) + " is none of 'free', 'release' and 'in_order'";
+  return false;
+}
+
+bool SetLoading(const std::string& key, const std::string& value, LoadingRule* out, std::string* error) {
+  double every = 0;
+  if (value == "off") {
+    out->every = 0;
+  } else if (value == "first") {
+    out->every = LoadingRule::kOnce;
+  } else if (ReadNumber(value, 2, 1e6, &every) && every == std::floor(every)) {
+    out->every = static_cast<std::int64_t>(every);
+  } else {
+    *error = Quoted(key, value) + " is none of 'off', 'first' and a whole number from 2 to 1000000";
+    return false;
+  }
+  return true;
+}
+
+// A WholeKey is a key that takes a whole number from `low` to `high`.
+struct WholeKey {
+  const char* key;
+  double low, high;
+  std::int64_t MachineConfig::*field;
+};
+constexpr WholeKey kWholeKeys[] = {{"quantum_us", 10, 1e7, &MachineConfig::quantum_us},
+                                   {"launch_us", 0, 10000, &MachineConfig::launch_us},
+                                   {"handover_us", 0, 100000, &MachineConfig::handover_us},
+                                   {"switch_us", 0, 100000, &MachineConfig::switch_us},
+                                   {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns}};
 
 bool IsUuid(const std::string& text) {
   static const std::string kShape = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -148,8 +190,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
     config->mode = timeslice ? ShareMode::kTimeslice : ShareMode::kShared;
     return true;
   }
-  if (key == "quantum_us") return SetWhole(key, value, 10, 1e7, &config->quantum_us, error);
-  if (key == "launch_us") return SetWhole(key, value, 0, 10000, &config->launch_us, error);
+  for (const WholeKey& whole : kWholeKeys) {
+    if (key == whole.key) return SetWhole(key, value, whole.low, whole.high, &(config->*whole.field), error);
+  }
   if (key == "queue_depth") return SetWhole(key, value, 1, 1 << 20, &config->queue_depth, error);
   if (key == "link_sharing") return SetChoice(key, value, "shared", "private", &config->private_links, error);
   if (key == "node_link_bytes_per_s") {
@@ -167,13 +210,16 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
   }
   if (key == "kernel_mix") return SetMix(key, value, &config->kernel_mix, error);
   if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
+  if (key == "channels") return SetWhole(key, value, 1, kMaxChannels, &config->channels, error);
+  if (key == "channel_order") return SetChannelOrder(key, value, &config->channel_order, error);
+  if (key == "lazy_loading") return SetLoading(key, value, &config->lazy_loading, error);
   if (key == "node") return SetWhole(key, value, 0, kMaxNodes - 1, &config->node, error);
   if (key == "device_files") return SetChoice(key, value, "false", "true", &config->device_files, error);
   *error =
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
-      "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, node, "
-      "device_files, nodes";
+      "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
+      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, node, device_files, nodes";
   return false;
 }
 
@@ -265,6 +311,8 @@ std::uint64_t Digest(const MachineConfig& config) {
   Mix(&digest, Plain(config.node_link_bytes_per_s) + ' ' + Plain(config.gpu_link_bytes_per_s));
   Mix(&digest, Plain(config.co_run) + ' ' + std::to_string(config.collectives_wait) + ' ' +
                    Plain(config.collective_slowdown));
+  Mix(&digest, std::to_string(config.switch_us) + ' ' + std::to_string(config.blocked_wait_ns) + ' ' +
+                   std::to_string(config.handover_us));
   for (const NodeConfig& node : config.nodes) {
     Mix(&digest, "node " + node.name);
     for (const GpuConfig& gpu : node.gpus) {

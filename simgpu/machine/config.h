@@ -32,6 +32,20 @@ struct CollectiveSms {
   int Of(int sms) const;
 };
 
+// ChannelOrder says what streams of one hardware channel do to each other. kFree: nothing. kRelease: a
+// stream's write of a word waits for all earlier work of the channel. kInOrder: all work of a channel runs
+// in the order in which it was queued.
+enum class ChannelOrder { kFree, kRelease, kInOrder };
+
+// A LoadingRule says which launches of a kernel load it: none, the first one, or the first one and each
+// `every`-th after it.
+struct LoadingRule {
+  std::int64_t every = 0;  // 0: never; kOnce: at the first launch alone
+  static constexpr std::int64_t kOnce = INT64_MAX;
+  // Returns whether launch number `launch` of a kernel, from 0, loads it.
+  bool Loads(std::int64_t launch) const { return every > 0 && launch % every == 0; }
+};
+
 struct MachineConfig {
   std::string state;  // directory of the shared state
   ShareMode mode = ShareMode::kShared;
@@ -51,7 +65,16 @@ struct MachineConfig {
   // These are the percentages of the SMs that the kernels of a stream ask for at most, in turn. If there are
   // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
-  int node = 0;               // the node of this process unless SIMGPU_NODE says another
+
+  // These make the GPU less kind. Their defaults change nothing.
+  int channels =
+      8;  // hardware channels of a process, unless CUDA_DEVICE_MAX_CONNECTIONS gives another number
+  ChannelOrder channel_order = ChannelOrder::kFree;
+  std::int64_t handover_us = 0;  // from a stream's write of a word until a stream that waits for it goes on
+  std::int64_t switch_us = 0;    // timeslice only: from one process's slice to that of another
+  std::int64_t blocked_wait_ns = 0;  // what each wait that stands at a word adds to every kernel of its GPU
+  LoadingRule lazy_loading;          // the launches of a kernel that wait for all work of the context
+  int node = 0;                      // the node of this process unless SIMGPU_NODE says another
   bool device_files = false;  // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;
 };
@@ -63,6 +86,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
 // Returns the node with number `node`, with `gpus` GPUs of the default kind.
 NodeConfig DefaultNode(int node, int gpus);
 
+constexpr int kMaxChannels = 32;  // of a process, as with a real driver
 constexpr int kMaxNodes = 64;
 constexpr int kMaxGpus = 64;  // GPUs of the whole machine
 

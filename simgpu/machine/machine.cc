@@ -63,7 +63,9 @@ ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
           .quantum = config.quantum_us * kMicrosecond,
           .co_run = config.co_run,
           .holders_wait = config.collectives_wait,
-          .holder_slowdown = config.collective_slowdown};
+          .holder_slowdown = config.collective_slowdown,
+          .switch_cost = config.switch_us * kMicrosecond,
+          .blocked_price = static_cast<double>(config.blocked_wait_ns)};
 }
 
 }  // namespace

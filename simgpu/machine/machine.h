@@ -62,6 +62,12 @@ class Machine {
   // Returns the ns during which the GPU had anything to run.
   Nanos BusyTime(int gpu);
 
+  // Notes that a stream writes `value` to the word at `address` now. REQUIRES: the word lies in memory that
+  // its readers map at the same place of a page.
+  void NoteStore(std::uintptr_t address, std::uint32_t value);
+  // Returns when `value` was last written there, or kNever if that is not known: 256 stores are kept.
+  Nanos StoredAt(std::uintptr_t address, std::uint32_t value) const;
+
   // Removes the tenants and the memory of dead processes. Does nothing if any process did so within the
   // last 4 ms, unless `now` is set. Waiting threads call it.
   void ReapDead(bool now = false);

@@ -9,6 +9,11 @@
 
 namespace simgpu {
 
+void SleepUntil(Nanos time) {
+  const std::uint32_t never = 0;
+  while (MonotonicNow() < time) FutexWait(&never, 0, time);
+}
+
 void SharpenTimers() {
   thread_local const int once = prctl(PR_SET_TIMERSLACK, 1UL);
   static_cast<void>(once);

@@ -41,6 +41,9 @@ inline void FutexWake(const std::uint32_t* word, int sleepers = INT_MAX) {
   syscall(SYS_futex, word, FUTEX_WAKE, sleepers, nullptr, nullptr, 0);
 }
 
+// Sleeps until `time`, which may have passed.
+void SleepUntil(Nanos time);
+
 // Makes timed sleeps of the calling thread end on time. Without it the kernel may delay them by 50 us.
 void SharpenTimers();
 

@@ -81,4 +81,11 @@ void Flow::Hold(double demand) {
   if (demand <= 0) TellWaiters(capacity_);
 }
 
+void Flow::SetBlocked(bool blocked) {
+  machine_->Lock(capacity_);
+  capacity_->fluid.SetBlocked(tenant_, blocked);
+  machine_->Unlock(capacity_);
+  if (!blocked) TellWaiters(capacity_);  // kernels may end sooner than forecast
+}
+
 }  // namespace simgpu

@@ -15,9 +15,10 @@
 namespace simgpu {
 
 constexpr std::uint32_t kStateMagic = 0x55504753;  // "SGPU"
-constexpr std::uint32_t kStateVersion = 2;
+constexpr std::uint32_t kStateVersion = 3;
 constexpr int kMaxClients = constants::kClients;
 constexpr int kMaxLinks = constants::kLinks;
+constexpr int kMaxStores = 256;
 constexpr std::uint32_t kLockContended = 1u << 31;
 
 // A SharedCapacity is a Fluid that processes share, with its lock.
@@ -49,6 +50,12 @@ struct SharedGpu {
   std::uint64_t used_bytes[kMaxClients];  // of each client; guarded by compute.lock
 };
 
+// A SharedStore notes when a stream wrote a word. See stores.cc.
+struct SharedStore {
+  std::uint64_t key;  // 0 while the entry changes
+  std::int64_t time;
+};
+
 struct SharedState {
   std::uint32_t magic;
   std::uint32_t version;
@@ -60,6 +67,8 @@ struct SharedState {
   SharedClient clients[kMaxClients];
   SharedCapacity links[kMaxLinks];
   SharedGpu gpus[kMaxGpus];
+  std::uint32_t stores_made;  // the entry of the next store is this modulo kMaxStores
+  SharedStore stores[kMaxStores];
 };
 
 }  // namespace simgpu

@@ -16,6 +16,7 @@ void Fluid::Reset(const ShareRules& rules, Nanos now) {
   high_water_ = 0;
   state_.now = now;
   state_.slice_end = now;
+  state_.slice_begin = now;
   state_.running_group = 0;
   state_.co_runs = false;
   state_.unused = rules.capacity;
@@ -26,6 +27,7 @@ int Fluid::Add(std::uint32_t group, double limit) {
     if (asks_[t].used) continue;
     Ask& ask = asks_[t];
     ask.group = group;
+    ask.blocked = false;
     ask.limit = limit;
     ask.spinning = 0;
     ask.asked = 0;
@@ -48,6 +50,7 @@ int Fluid::Add(std::uint32_t group, double limit) {
 
 void Fluid::Remove(int tenant) {
   asks_[tenant].used = false;
+  asks_[tenant].blocked = false;
   state_.rate[tenant] = 0;
   state_.share[tenant] = 0;
   state_.holding[tenant] = false;
@@ -61,17 +64,18 @@ bool Fluid::Full(int tenant) const {
 double Fluid::Extend(int tenant, double demand, double speed, double work) {
   Ask& ask = asks_[tenant];
   demand = std::min(demand, rules_.capacity);
+  const double kernel = rules_.blocked_price > 0 ? work : 0;
   const bool idle = !HasWork(state_, tenant);
   if (!idle) {
     Piece& last = ask.pieces[(ask.pieces_end - 1) % kPieces];
-    if (last.demand == demand && last.speed == speed && !rules_.holders_wait) {
+    if (last.demand == demand && last.speed == speed && last.kernel == kernel && !rules_.holders_wait) {
       last.end += work;
       return last.end;
     }
   }
   const double end = Target(tenant) + work;
   if (work <= 0) return end;
-  ask.pieces[ask.pieces_end % kPieces] = {end, demand, speed};
+  ask.pieces[ask.pieces_end % kPieces] = {end, demand, speed, kernel};
   ++ask.pieces_end;
   if (!idle) return end;
   state_.began[tenant] = state_.now;
@@ -87,6 +91,12 @@ void Fluid::SetSpinning(int tenant, double demand) {
   spare_[tenant] = 0;
   state_.holding[tenant] = false;
   Settle();
+}
+
+void Fluid::SetBlocked(int tenant, bool blocked) {
+  if (asks_[tenant].blocked == blocked) return;
+  asks_[tenant].blocked = blocked;
+  if (rules_.blocked_price > 0) Settle();
 }
 
 double Fluid::Target(int tenant) const {
@@ -214,8 +224,11 @@ void Fluid::TakeTurns(State& s) const {
     // the current one.
     s.slice_end = s.now + rules_.quantum - (s.now - s.slice_end) % rules_.quantum;
   } else {
+    // The first group of all finds the GPU without another one's state, and so does the group that ran last.
+    const bool another = next != s.running_group && s.running_group != 0;
     s.running_group = next;
-    s.slice_end = s.now + rules_.quantum;
+    s.slice_begin = s.now + (another ? rules_.switch_cost : 0);
+    s.slice_end = s.slice_begin + rules_.quantum;
   }
 }
 
@@ -228,8 +241,9 @@ Nanos Fluid::NextEvent(const State& s) const {
     const double wait = std::max(1.0, std::ceil((CurrentPiece(s, t).end - s.served[t]) / s.rate[t]));
     if (wait < 1e18) next = std::min(next, s.now + static_cast<Nanos>(wait));
   }
-  if (rules_.mode == ShareMode::kTimeslice && Competes(s))
-    next = std::min(next, std::max(s.slice_end, s.now + 1));
+  if (rules_.mode != ShareMode::kTimeslice) return next;
+  if (s.now < s.slice_begin) return s.slice_begin;
+  if (Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
   return next;
 }
 

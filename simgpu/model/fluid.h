@@ -20,7 +20,8 @@
 //
 // ShareRules has options. Pieces of two or more groups that run at the same time can gain or lose speed by
 // it. A spinning tenant can wait until what it wants is free, and it can advance more slowly beside pieces.
-// A group can be limited to a part of the capacity.
+// A group can be limited to a part of the capacity. A change of the group that runs can take time. Tenants
+// that are *blocked* (they wait for somebody's word and have nothing to run) can slow short pieces down.
 //
 // The code is pure: no clock, no I/O, no allocation. Zeroed memory followed by Reset() is a valid object,
 // and the class is trivially copyable, so an object can live in shared memory. Not thread-safe. Times are
@@ -52,6 +53,11 @@ struct ShareRules {
   // Slows spinning tenants down under kShared. Beside pieces that use all that is not held, a spinning
   // tenant advances by 1 / (1 + this) of the time. The loss is in proportion where the pieces use less.
   double holder_slowdown = constants::kCollectiveSlowdown;
+  // kTimeslice only: no group runs for so long between the slices of two groups.
+  Nanos switch_cost = 0;
+  // A kernel takes so much longer for each other tenant that is blocked meanwhile. Under kTimeslice only
+  // tenants of the group that runs count.
+  double blocked_price = 0;
 };
 // A Fluid keeps what the tenants of one capacity ask for and how far each has come.
 
@@ -78,7 +84,11 @@ class Fluid {
   bool Full(int tenant) const;
   // Appends work and returns the value of Served() at which it is done. A tenant that is not idle goes on
   // without a gap. REQUIRES: !Full(tenant), demand > 0, speed > 0, work >= 0.
+  // The work is one kernel as far as blocked_price is concerned.
   double Extend(int tenant, double demand, double speed, double work);
+
+  // Says whether the tenant is blocked. It begins unblocked.
+  void SetBlocked(int tenant, bool blocked);
 
   // Makes the tenant hold `demand` until the next call; 0 makes it let go. REQUIRES: the tenant has no work
   // left.
@@ -102,7 +112,7 @@ class Fluid {
 
   // Returns when Served(tenant) reaches `target` if no tenant asks for more, or kNever if no end is in
   // sight. The time may be too early: look again then. It is too late only where a spinning tenant stops, a
-  // tenant is removed or, with a co_run above 1, a second group begins to run.
+  // tenant is removed, a tenant is no longer blocked or, with a co_run above 1, a second group begins to run.
   Nanos FinishTime(int tenant, double target) const;
 
   // Returns when the tenant is active next, with the same restrictions as FinishTime().
@@ -125,10 +135,12 @@ class Fluid {
     double end;  // value of `served` at which the piece is done
     double demand;
     double speed;
+    double kernel;  // work of each kernel of the piece, where blocked tenants have a price; else 0
   };
   // An Ask keeps what a tenant wants. Pieces are numbered from 0; piece i lies at i % kPieces.
   struct Ask {
     bool used;
+    bool blocked;
     std::uint32_t group;
     double limit;              // limit of the tenant's group
     double spinning;           // demand held, or waited for; 0 for none
@@ -141,6 +153,7 @@ class Fluid {
   struct State {
     Nanos now;
     Nanos slice_end;
+    Nanos slice_begin;  // the running group runs from here on
     std::uint32_t running_group;
     bool co_runs;
     double unused;  // part of the capacity that no tenant uses
@@ -177,8 +190,12 @@ class Fluid {
   bool Competes(const State& s) const;
   void TakeTurns(State& s) const;
   bool MayRun(const State& s, int t) const {
-    return Wants(s, t) && (rules_.mode == ShareMode::kShared || asks_[t].group == s.running_group);
+    return Wants(s, t) && (rules_.mode == ShareMode::kShared || HasSlice(s, t));
   }
+  bool HasSlice(const State& s, int t) const {
+    return asks_[t].group == s.running_group && s.now >= s.slice_begin;
+  }
+  int Blocked(const State& s) const;
   void Share(State& s) const;
   double Held(const State& s, std::uint32_t group, bool of_all) const;
   double ShareOut(State& s, Claim* claims, int count) const;

@@ -103,6 +103,15 @@ double Fluid::SharesOfOlder(const State& s, const Claim* claims, int count, Nano
   return sum;
 }
 
+// Returns how many blocked tenants the GPU looks at.
+int Fluid::Blocked(const State& s) const {
+  int count = 0;
+  for (int t = 0; t < high_water_; ++t) {
+    count += asks_[t].used && asks_[t].blocked && (rules_.mode == ShareMode::kShared || HasSlice(s, t));
+  }
+  return count;
+}
+
 void Fluid::SetRates(State& s, const Claim* claims, int count, double used) const {
   s.co_runs = false;
   for (int i = 0; i < count; ++i) {
@@ -111,16 +120,20 @@ void Fluid::SetRates(State& s, const Claim* claims, int count, double used) cons
         other.share > 0 && claims[0].share > 0 && asks_[other.tenant].group != asks_[claims[0].tenant].group;
   }
   const double factor = s.co_runs ? rules_.co_run : 1;
+  const double price = rules_.blocked_price > 0 ? rules_.blocked_price * Blocked(s) : 0;
   for (int i = 0; i < count; ++i) {
     const Piece& piece = CurrentPiece(s, claims[i].tenant);
     const double share = claims[i].share;
     const double rate = share == piece.demand ? piece.speed : piece.speed * share / piece.demand;
     s.share[claims[i].tenant] = share;
     s.rate[claims[i].tenant] = factor == 1 ? rate : std::min(piece.speed, rate * factor);
+    double& of_tenant = s.rate[claims[i].tenant];
+    if (price > 0) of_tenant *= piece.kernel / (piece.kernel + price * of_tenant);
   }
   const double held = Held(s, 0, true);
   const double open = rules_.capacity - held;
-  s.unused = std::max(0.0, open - used);
+  const bool switches = rules_.mode == ShareMode::kTimeslice && s.now < s.slice_begin;
+  s.unused = switches ? 0 : std::max(0.0, open - used);
   const double slowdown =
       rules_.mode == ShareMode::kShared && open > 0 ? rules_.holder_slowdown * used / open : 0;
   for (int t = 0; t < high_water_; ++t) {

@@ -12,6 +12,9 @@ inline constexpr char kCommand = 'Q';
 // the percentage of the threads that the client may use at most. kEnd: the client no longer has a server.
 inline constexpr char kGo = 'G';
 inline constexpr char kEnd = 'T';
+// A fatal fault hit the GPU's clients. The daemon sends it to each client that was hit, which loses its
+// contexts. A client sends it when its own work failed.
+inline constexpr char kFault = 'F';
 // The daemon sends these in place of kGo, and hangs up. kNotReady: the server is in FAULT. kNoServer: no
 // server can start.
 inline constexpr char kNotReady = 'N';

@@ -112,6 +112,7 @@ void Servers::OnReadable(int connection) {
   char byte = 0;
   if (recv(connection, &byte, 1, MSG_DONTWAIT) > 0) {
     client->said_bye |= byte == kBye;
+    if (byte == kFault && strict_) Hit(client->server);
     return;
   }
   const pid_t server = client->server;
@@ -143,13 +144,27 @@ void Servers::Drop(Clients::iterator client, bool tell) {
   if (server != servers_.end() && !Busy(server->first)) server->second.fault = false;
 }
 
+// Puts a server in FAULT, and takes the contexts of its clients away.
+void Servers::Hit(pid_t server) {
+  const auto known = servers_.find(server);
+  if (known == servers_.end()) return;
+  known->second.fault = true;
+  for (const Client& client : clients_) {
+    if (client.server == server) send(client.connection, &kFault, 1, MSG_NOSIGNAL);
+  }
+}
+
 // Puts a server in FAULT or takes it out. Returns the answer to the command.
 std::string Servers::SetFault(std::istringstream& words, bool fault) {
   pid_t server = 0;
-  words >> server;
+  std::string whom;
+  words >> server >> whom;
+  if (!whom.empty() && !(fault && whom == "hits"))
+    return "Invalid word '" + whom + "': expected " + (fault ? "hits or nothing\n" : "nothing\n");
   const auto known = servers_.find(server);
   if (known == servers_.end()) return "Failed to find server\n";
   known->second.fault = fault;
+  if (!whom.empty()) Hit(server);
   return "";
 }
 

@@ -60,6 +60,61 @@ TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   EXPECT_TRUE(config.device_files);
 }
 
+TEST(MachineConfigTest, TheGpuIsKindByDefault) {
+  const MachineConfig config;
+  EXPECT_EQ(config.channel_order, ChannelOrder::kFree);
+  EXPECT_EQ(config.handover_us, 0);
+  EXPECT_EQ(config.switch_us, 0);
+  EXPECT_EQ(config.blocked_wait_ns, 0);
+  EXPECT_EQ(config.lazy_loading.every, 0);
+}
+
+TEST(MachineConfigTest, TheGpuMayBeLessKind) {
+  std::string error;
+  const auto config = ParseMachineShape(
+      "1x1,channels=2,channel_order=release,handover_us=300,switch_us=50,blocked_wait_ns=700,"
+      "lazy_loading=first",
+      &error);
+  ASSERT_TRUE(config) << error;
+  EXPECT_EQ(config->channels, 2);
+  EXPECT_EQ(config->channel_order, ChannelOrder::kRelease);
+  EXPECT_EQ(config->handover_us, 300);
+  EXPECT_EQ(config->switch_us, 50);
+  EXPECT_EQ(config->blocked_wait_ns, 700);
+  EXPECT_EQ(config->lazy_loading.every, LoadingRule::kOnce);
+  const auto plain = ParseMachineShape("1x1", &error);
+  for (const char* key : {"handover_us", "switch_us", "blocked_wait_ns"}) {
+    const auto other = ParseMachineShape(std::string("1x1,") + key + "=1", &error);
+    EXPECT_NE(Digest(*plain), Digest(*other)) << key << " is a matter of the whole machine";
+  }
+}
+
+TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
+  struct Case {
+    const char* key;
+    const char* value;
+    const char* complaint;
+  };
+  const Case cases[] = {
+      {"channels", "0", "channels: '0' is not a whole number from 1 to 32"},
+      {"channels", "33", "channels: '33' is not a whole number from 1 to 32"},
+      {"channel_order", "fifo", "channel_order: 'fifo' is none of 'free', 'release' and 'in_order'"},
+      {"handover_us", "-1", "handover_us: '-1' is not a whole number from 0 to 100000"},
+      {"switch_us", "1e6", "switch_us: '1e6' is not a whole number from 0 to 100000"},
+      {"blocked_wait_ns", "0.5", "blocked_wait_ns: '0.5' is not a whole number from 0 to 10000000"},
+      {"lazy_loading", "on",
+       "lazy_loading: 'on' is none of 'off', 'first' and a whole number from 2 to 1000000"},
+      {"lazy_loading", "1",
+       "lazy_loading: '1' is none of 'off', 'first' and a whole number from 2 to 1000000"},
+  };
+  for (const Case& one : cases) {
+    MachineConfig config;
+    std::string error;
+    EXPECT_FALSE(SetScalar(&config, one.key, one.value, &error)) << one.key;
+    EXPECT_EQ(error, one.complaint);
+  }
+}
+
 TEST(MachineConfigTest, TheNodeIsOneOfTheMachine) {
   std::string error;
   const auto config = ParseMachineShape("2x1,node=1", &error);

@@ -100,6 +100,23 @@ TEST_F(FlowTest, MemoryIsToldByProcess) {
   machine->ReturnMemory(0, 1000);
 }
 
+TEST_F(FlowTest, StoresAreKnownByTheirPlaceInAPageAndTheirValue) {
+  Machine* machine = Machine::Get();
+  EXPECT_EQ(machine->StoredAt(0x7000'1040, 5), kNever);
+  const Nanos before = MonotonicNow();
+  machine->NoteStore(0x7000'1040, 5);
+  const Nanos stored = machine->StoredAt(0x7000'1040, 5);
+  EXPECT_GE(stored, before);
+  EXPECT_LE(stored, MonotonicNow());
+  EXPECT_EQ(machine->StoredAt(0x5555'2040, 5), stored) << "another process maps the page elsewhere";
+  EXPECT_EQ(machine->StoredAt(0x7000'1044, 5), kNever);
+  EXPECT_EQ(machine->StoredAt(0x7000'1040, 6), kNever);
+  machine->NoteStore(0x7000'1040, 5);
+  EXPECT_GT(machine->StoredAt(0x7000'1040, 5), stored) << "the last one counts";
+  for (std::uint32_t i = 0; i < 256; ++i) machine->NoteStore(0x7000'2000, i);
+  EXPECT_EQ(machine->StoredAt(0x7000'1040, 5), kNever) << "it is long ago";
+}
+
 TEST_F(FlowTest, GpusAreFoundByUuid) {
   int node = -1, gpu = -1;
   ASSERT_TRUE(Machine::Get()->FindGpu(DefaultUuid(1, 1), &node, &gpu));

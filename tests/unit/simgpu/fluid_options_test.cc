@@ -116,6 +116,87 @@ TEST(FluidOptionsTest, WaitingCollectivesAreServedInTheOrderInWhichTheyAsked) {
   EXPECT_FALSE(fluid->Active(late));
 }
 
+// Two groups take turns in slices of 2 ms. The first one has the GPU at once; each change costs `cost`.
+TEST(FluidOptionsTest, ASwitchFromProcessToProcessTakesTime) {
+  for (const Nanos cost : {Nanos{0}, kMs / 2}) {
+    auto fluid =
+        MakeFluid({.mode = ShareMode::kTimeslice, .capacity = 132, .quantum = 2 * kMs, .switch_cost = cost});
+    const int a = fluid->Add(1), b = fluid->Add(2);
+    const double a_end = Kernel(*fluid, a, 4 * kMs), b_end = Kernel(*fluid, b, 2 * kMs);
+    EXPECT_EQ(Ends(*fluid, b, b_end), 4 * kMs + cost);
+    EXPECT_EQ(Ends(*fluid, a, a_end), 6 * kMs + 2 * cost);
+    fluid->Advance(2 * kMs + cost / 2);
+    EXPECT_FALSE(fluid->Active(a));
+    EXPECT_EQ(fluid->Active(b), cost == 0);
+    fluid->Advance(6 * kMs + 2 * cost);
+    EXPECT_EQ(fluid->Served(a), a_end);
+    EXPECT_EQ(fluid->busy(), 6 * kMs) << "a switch is no work";
+  }
+}
+
+TEST(FluidOptionsTest, TheProcessThatRanLastNeedsNoSwitch) {
+  auto fluid =
+      MakeFluid({.mode = ShareMode::kTimeslice, .capacity = 132, .quantum = 2 * kMs, .switch_cost = kMs});
+  const int a = fluid->Add(1), b = fluid->Add(2);
+  Kernel(*fluid, a, kMs);
+  fluid->Advance(5 * kMs);
+  EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, kMs)), 6 * kMs);
+  fluid->Advance(10 * kMs);
+  EXPECT_EQ(Ends(*fluid, b, Kernel(*fluid, b, kMs)), 12 * kMs);
+  fluid->Advance(10 * kMs + kMs / 2);
+  EXPECT_EQ(fluid->Spare(a), 5 * kMs * 132.0 - kMs * 132.0) << "nobody can run during a switch";
+}
+
+// Kernels of 10 us beside `blocked` waits at 2 us each.
+TEST(FluidOptionsTest, BlockedWaitsSlowShortKernelsDown) {
+  for (const int blocked : {0, 1, 3}) {
+    auto fluid = MakeFluid({.capacity = 132, .blocked_price = 2000});
+    const int a = fluid->Add(1);
+    for (int i = 0; i < blocked; ++i) fluid->SetBlocked(fluid->Add(2), true);
+    double end = 0;
+    for (int i = 0; i < 100; ++i) end = Kernel(*fluid, a, 10'000);
+    EXPECT_NEAR(Ends(*fluid, a, end), 100 * (10'000 + 2000 * blocked), 2);
+  }
+}
+
+TEST(FluidOptionsTest, ThePriceIsPaidWhileTheWaitLastsAndInTimeOfTheGpu) {
+  auto fluid = MakeFluid({.capacity = 132, .blocked_price = static_cast<double>(kMs)});
+  const int a = fluid->Add(1), b = fluid->Add(2), waits = fluid->Add(3);
+  const double end = Kernel(*fluid, a, kMs);
+  fluid->SetBlocked(waits, true);
+  EXPECT_EQ(Ends(*fluid, a, end), 2 * kMs);
+  fluid->Advance(kMs);
+  fluid->SetBlocked(waits, false);
+  EXPECT_EQ(Ends(*fluid, a, end), kMs + kMs / 2);
+  fluid->SetBlocked(waits, true);
+  fluid->Remove(waits);
+  EXPECT_EQ(Ends(*fluid, a, end), kMs + kMs / 2) << "a process that is gone waits for nothing";
+  fluid->Advance(3 * kMs);
+  fluid->SetBlocked(fluid->Add(4), true);
+  const double half = Kernel(*fluid, a, kMs, 132), other = Kernel(*fluid, b, kMs, 132);
+  EXPECT_EQ(Ends(*fluid, a, half), 6 * kMs) << "2 ms beside the other kernel, and 1 ms of price";
+  EXPECT_EQ(Ends(*fluid, b, other), 6 * kMs);
+}
+
+TEST(FluidOptionsTest, InTimeSlicesOnlyWaitsOfTheRunningProcessHaveAPrice) {
+  for (const std::uint32_t group : {1u, 2u}) {
+    auto fluid = MakeFluid({.mode = ShareMode::kTimeslice,
+                            .capacity = 132,
+                            .quantum = 2 * kMs,
+                            .blocked_price = static_cast<double>(kMs)});
+    const int a = fluid->Add(1);
+    fluid->SetBlocked(fluid->Add(group), true);
+    EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, kMs)), group == 1 ? 2 * kMs : kMs);
+  }
+}
+
+TEST(FluidOptionsTest, WithoutAPriceBlockedTenantsChangeNothing) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int a = fluid->Add(1);
+  fluid->SetBlocked(fluid->Add(2), true);
+  EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, kMs)), kMs);
+}
+
 // A collective of m takes (1 + s) m beside kernels that fill what it leaves, and m beside none.
 TEST(FluidOptionsTest, ACollectiveLosesSpeedBesideKernels) {
   for (const double slowdown : {0.0, 0.5, 1.0}) {

@@ -1,0 +1,46 @@
+#include "simgpu/cuda/loading.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "simgpu/cuda/capture.h"
+#include "simgpu/cuda/context.h"
+#include "simgpu/cuda/module.h"
+#include "simgpu/machine/machine.h"
+
+namespace simgpu {
+namespace {
+
+// A stream that is being captured has no work to wait for, and a program could not end the capture meanwhile.
+void Synchronize(const std::shared_ptr<Context>& context) {
+  if (context != nullptr && !AnyCapture()) WaitForAll(context);
+}
+
+}  // namespace
+
+const LoadingRule& ProcessLoading() {
+  static const LoadingRule rule = [] {
+    std::string complaint;
+    const LoadingRule found =
+        RuleOfLoading(Machine::Get()->config().lazy_loading, std::getenv("CUDA_MODULE_LOADING"), &complaint);
+    if (!complaint.empty()) std::fprintf(stderr, "simgpu: %s\n", complaint.c_str());
+    return found;
+  }();
+  return rule;
+}
+
+void LoadForLaunch(const std::shared_ptr<Context>& context, Kernel& kernel) {
+  const LoadingRule& rule = ProcessLoading();
+  if (rule.every == 0) return;
+  const std::int64_t launch = kernel.launches++;
+  const bool was_loaded = kernel.loaded.exchange(true);
+  if (rule.Loads(launch) && !(launch == 0 && was_loaded)) Synchronize(context);
+}
+
+void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel) {
+  if (ProcessLoading().every > 0 && !kernel.loaded.exchange(true)) Synchronize(context);
+}
+
+bool IsLoaded(const Kernel& kernel) { return ProcessLoading().every == 0 || kernel.loaded; }
+
+}  // namespace simgpu

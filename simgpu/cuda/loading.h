@@ -1,0 +1,29 @@
+// Says which kernels are loaded. On a machine with `lazy_loading` a kernel is loaded by a launch or by
+// cuFuncLoad, and that call waits for all work of the context, as a real driver may.
+// CUDA_MODULE_LOADING=EAGER loads all kernels with their module.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "simgpu/machine/config.h"
+
+namespace simgpu {
+
+struct Context;
+struct Kernel;
+
+// Returns the rule from that of the machine and the text of CUDA_MODULE_LOADING (null: unset). A text that is
+// neither EAGER nor LAZY nor DEFAULT is ignored, with one line in *complaint. Pure.
+LoadingRule RuleOfLoading(const LoadingRule& machine, const char* text, std::string* complaint);
+
+// Returns the rule of this process. REQUIRES: the machine is attached.
+const LoadingRule& ProcessLoading();
+
+// Stands before each launch. Blocks until all work of the context is done if this launch loads the kernel.
+void LoadForLaunch(const std::shared_ptr<Context>& context, Kernel& kernel);
+// Loads a kernel that no launch has loaded. Blocks in the same way.
+void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel);
+bool IsLoaded(const Kernel& kernel);
+
+}  // namespace simgpu

@@ -1,0 +1,117 @@
+// Implements memory operations as work of a stream: writes of words, waits for words, barriers.
+#include <atomic>
+
+#include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/lane.h"
+#include "simgpu/cuda/lost.h"
+#include "simgpu/cuda/words.h"
+#include "simgpu/cuda/work.h"
+#include "simgpu/machine/machine.h"
+#include "simgpu/machine/os.h"
+
+namespace simgpu {
+namespace {
+
+bool IsWide(CUstreamBatchMemOpType type) {
+  return type == CU_STREAM_MEM_OP_WAIT_VALUE_64 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+}
+
+bool IsWait(CUstreamBatchMemOpType type) {
+  return type == CU_STREAM_MEM_OP_WAIT_VALUE_32 || type == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
+bool IsWrite(CUstreamBatchMemOpType type) {
+  return type == CU_STREAM_MEM_OP_WRITE_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+}
+
+// REQUIRES: the operation is a wait.
+WordCondition ConditionOf(const CUstreamBatchMemOpParams& operation) {
+  const bool wide = IsWide(operation.operation);
+  const auto& wait = operation.waitValue;
+  return {wait.address, wide ? wait.value64 : wait.value, wait.flags, wide};
+}
+
+class MemoryWork final : public Work {
+ public:
+  MemoryWork(std::vector<CUstreamBatchMemOpParams> operations, std::vector<RecordPtr> channel)
+      : operations_(std::move(operations)), channel_(std::move(channel)) {}
+
+  std::optional<WordCondition> FirstWait() const override { return WaitAt(0); }
+
+  void Run(Lane& lane) const override {
+    lane.Drain();
+    bool waited = false, wrote = false;
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      const CUstreamBatchMemOpParams& operation = operations_[i];
+      if (Lost()) break;
+      if (IsWait(operation.operation)) {
+        // The wait may have read its word already.
+        if (!lane.TakeEarlyPass()) waited |= Wait(lane, ConditionOf(operation));
+      } else if (IsWrite(operation.operation)) {
+        if (!wrote) waited |= WaitForChannel(lane);
+        wrote = true;
+        Write(lane, operation, i + 1 < operations_.size() ? WaitAt(i + 1) : lane.NextWait());
+      } else {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+      }
+    }
+    lane.PassedIn(waited);
+  }
+
+ private:
+  // Returns the condition of operation `i` if it is a wait.
+  std::optional<WordCondition> WaitAt(std::size_t i) const {
+    if (!IsWait(operations_[i].operation)) return std::nullopt;
+    return ConditionOf(operations_[i]);
+  }
+
+  // Returns true if the stream had to wait.
+  static bool Wait(Lane& lane, const WordCondition& condition) {
+    const bool blocked = Machine::Get()->config().blocked_wait_ns > 0 && !Satisfied(condition);
+    if (blocked) lane.SetBlocked(true);
+    const bool waited = WaitWord(condition);
+    if (blocked) lane.SetBlocked(false);
+    return EndHandover(condition) || waited;
+  }
+
+  // Waits for all earlier work of the stream's hardware channel, where the machine says so. Returns true if
+  // it had to wait.
+  bool WaitForChannel(Lane& lane) const {
+    bool waited = false;
+    for (const RecordPtr& record : channel_) {
+      waited |= !record->Reached();
+      lane.WaitFor(record);
+    }
+    return waited;
+  }
+
+  // Writes a word. `behind` is the wait that follows with no barrier between, if there is one. With the fault
+  // early_waits_us, that wait reads its word so long before the write is seen.
+  static void Write(Lane& lane, const CUstreamBatchMemOpParams& operation,
+                    const std::optional<WordCondition>& behind) {
+    const bool wide = IsWide(operation.operation);
+    const auto& write = operation.writeValue;
+    const std::uint64_t value = wide ? write.value64 : write.value;
+    if (Faults().early_waits_us > 0 && behind) {
+      if (Satisfied(*behind)) lane.PassEarly();
+      SleepUntil(MonotonicNow() + Faults().early_waits_us * kMicrosecond);
+    }
+    if (Faults().delayed_writes_us > 0) {
+      StoreWordLater(write.address, value, wide, Faults().delayed_writes_us);
+    } else {
+      StoreWord(write.address, value, wide);
+    }
+  }
+
+  const std::vector<CUstreamBatchMemOpParams> operations_;
+  const std::vector<RecordPtr> channel_;  // the ends of what the writes wait for
+};
+
+}  // namespace
+
+WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations,
+                             std::vector<RecordPtr> channel) {
+  return std::make_shared<MemoryWork>(std::move(operations), std::move(channel));
+}
+
+}  // namespace simgpu
