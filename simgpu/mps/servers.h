@@ -21,7 +21,8 @@ class Servers {
  public:
   // With `strict`, a client that ends without kBye, for example because it was killed, ends the other
   // clients of its server too, and one that reports a fault of its own hits them. `percentage` is the part of
-  // the threads that clients of later servers may use, a whole number from 1 to 100. With `other_commands`, none of the commands below is known.
+  // the threads that clients of later servers may use, a whole number from 1 to 100. With `other_commands`,
+  // none of the commands below is known.
   Servers(bool multi_user, bool strict, int percentage, bool other_commands)
       : multi_user_(multi_user), strict_(strict), other_commands_(other_commands), percentage_(percentage) {}
   ~Servers();

@@ -119,12 +119,12 @@ int PlayKernel(unsigned long long ns, unsigned blocks) {
   OK(cuEventCreate(&begin, 0));
   OK(cuEventCreate(&end, 0));
   // All of it is queued behind a gate, and the time begins at the end of a kernel, so nothing depends on
-  // the host.
+  // the host. That kernel is long enough to make up alone for a thread that came late to the gate.
   unsigned* words = nullptr;
   OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
   const auto gate = reinterpret_cast<CUdeviceptr>(words);
   OK(cuStreamWaitValue32(stream, gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
-  LaunchTimed(program.Function("timed"), stream, 100'000);
+  LaunchTimed(program.Function("timed"), stream, 1'000'000);
   OK(cuEventRecord(begin, stream));
   void* parameters[] = {&ns};
   if (blocks == 0) {

@@ -7,52 +7,18 @@ import json
 import os
 import signal
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
-PROBES = sys.argv.pop(1)
-LIBRARIES = sys.argv.pop(1)
+from probes import PROBES, ProcessTest
 
 # A run whose threads were later than this at p99 is void, as the runs of figures are. So many may be void in a row.
 MOST_LATE_US = 300
 MOST_VOID_RUNS = 3
 
 
-class ProcessTest(unittest.TestCase):
-    machine = "1x1"
-
-    def setUp(self):
-        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.directory = tempfile.TemporaryDirectory(prefix="simgpu-test-", dir=base)
-        self.addCleanup(self.directory.cleanup)
-
-    def start(self, probe, *arguments, machine=None, **environment):
-        env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_"))}
-        env.update(
-            LD_LIBRARY_PATH=LIBRARIES,
-            SIMGPU_MACHINE=f"{machine or self.machine},state={self.directory.name}/state",
-            **environment,
-        )
-        return subprocess.Popen(
-            [os.path.join(PROBES, probe), *map(str, arguments)],
-            env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def finish(self, process, code=0):
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, err)
-        return out, err
-
-    def end(self, process):
-        process.kill()
-        process.communicate()
-
-    def run_probe(self, *arguments, **options):
-        return self.finish(self.start(*arguments, **options))[0]
-
+class SharedGpus(ProcessTest):
     def test_linked_program(self):
         for machine in "1x1,mode=mps", "1x1,mode=timeslice", "1x1,queue_depth=8":
             with self.subTest(machine=machine):
@@ -196,24 +162,12 @@ class ProcessTest(unittest.TestCase):
         logs = self.run_jobs("mode=timeslice,quantum_us=500", 16.0)
         self.expect_compute(logs, 1.6, lambda beside, held: 20.0 + (beside + held) / 2)
 
-    def beside_victim(self, ns, machine="1x1", **environment):
-        """Returns the time in ms, by the GPU's clock, of a kernel of `ns` beside one that never ends."""
-        victim = self.start("simgpu_probe_job", "victim", machine=machine)
-        self.assertEqual(victim.stdout.readline(), "running\n")
-        beside, _ = self.run_probe("simgpu_probe_job", "kernel", ns, machine=machine, **environment).split()
-        self.end(victim)
-        return float(beside)
-
     def test_kernels_of_two_processes_may_gain_by_running_at_once(self):
         for factor in 0.9, 1.0, 1.25, 1.4:
             with self.subTest(co_run=factor):
                 self.assertAlmostEqual(self.beside_victim(20_000_000, f"1x1,co_run={factor}"), 40.0 / factor,
                                        delta=0.02)
         self.assertAlmostEqual(self.kernel(machine="1x1,co_run=1.4"), 20.0, delta=0.02)
-
-    def kernel(self, *arguments, machine="1x1", **environment):
-        out = self.run_probe("simgpu_probe_job", "kernel", 20_000_000, *arguments, machine=machine, **environment)
-        return float(out.split()[0])
 
     def test_a_collective_leaves_kernels_the_rest(self):
         collective = self.start("simgpu_probe_job", "collective")
@@ -250,20 +204,7 @@ class ProcessTest(unittest.TestCase):
         self.assertIn(f"environment: {variable}=half: expected a number above 0 and up to 100", err)
 
     def test_the_control_daemon_limits_clients_too(self):
-        pipe = os.path.join(self.directory.name, "pipe")
-        os.mkdir(pipe)
-        control = os.path.join(PROBES, "nvidia-cuda-mps-control")
-        environment = {**os.environ, "CUDA_MPS_PIPE_DIRECTORY": pipe, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "25"}
-        daemon = subprocess.Popen([control, "-f"], env=environment, stdout=subprocess.DEVNULL)
-        self.addCleanup(daemon.wait)
-        self.addCleanup(daemon.kill)
-        while not os.path.exists(os.path.join(pipe, "nvidia-cuda-mps-control.pid")):
-            self.assertIsNone(daemon.poll())
-            time.sleep(0.01)
-
-        def ask(line):
-            return subprocess.run([control], env=environment, input=line + "\n", capture_output=True, text=True,
-                                  check=True).stdout
+        pipe, daemon, ask = self.start_mps(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="25")
 
         def sms(percentage):
             limits = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": percentage} if percentage else {}
