@@ -66,7 +66,7 @@ struct MachineConfig {
   // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
 
-  // These make the GPU less kind. Their defaults change nothing.
+  // The keys that follow make the GPU less kind. Their defaults change nothing.
   int channels =
       8;  // hardware channels of a process, unless CUDA_DEVICE_MAX_CONNECTIONS gives another number
   ChannelOrder channel_order = ChannelOrder::kFree;

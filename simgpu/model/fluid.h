@@ -21,7 +21,7 @@
 // ShareRules has options. Pieces of two or more groups that run at the same time can gain or lose speed by
 // it. A spinning tenant can wait until what it wants is free, and it can advance more slowly beside pieces.
 // A group can be limited to a part of the capacity. A change of the group that runs can take time. Tenants
-// that are *blocked* (they wait for somebody's word and have nothing to run) can slow short pieces down.
+// that are *blocked* (they wait for a word and have nothing to run) can slow short pieces down.
 //
 // The code is pure: no clock, no I/O, no allocation. Zeroed memory followed by Reset() is a valid object,
 // and the class is trivially copyable, so an object can live in shared memory. Not thread-safe. Times are
@@ -53,7 +53,7 @@ struct ShareRules {
   // Slows spinning tenants down under kShared. Beside pieces that use all that is not held, a spinning
   // tenant advances by 1 / (1 + this) of the time. The loss is in proportion where the pieces use less.
   double holder_slowdown = constants::kCollectiveSlowdown;
-  // kTimeslice only: no group runs for so long between the slices of two groups.
+  // Under kTimeslice no group runs for so long between the slices of two groups.
   Nanos switch_cost = 0;
   // A kernel takes so much longer for each other tenant that is blocked meanwhile. Under kTimeslice only
   // tenants of the group that runs count.

@@ -96,7 +96,7 @@ class UnkindGpu(ProcessTest):
         self.assertEqual(self.unkind("launches").strip(), "10")
 
     def test_a_fault_of_a_server_hits_its_clients(self):
-        """They lose their contexts and end. Until then nobody new comes in."""
+        """They lose their contexts and end. Until then no new client comes in."""
         pipe, _, ask = self.start_mps()
         client = self.start("simgpu_probe_unkind", "blocked", 1, CUDA_MPS_PIPE_DIRECTORY=pipe)
         self.assertEqual(client.stdout.readline(), "blocked\n")

@@ -147,7 +147,7 @@ TEST(FluidOptionsTest, TheProcessThatRanLastNeedsNoSwitch) {
   EXPECT_EQ(fluid->Spare(a), 5 * kMs * 132.0 - kMs * 132.0) << "nobody can run during a switch";
 }
 
-// Kernels of 10 us beside `blocked` waits at 2 us each.
+// Each kernel has 10 us and runs beside `blocked` waits, of which each costs 2 us.
 TEST(FluidOptionsTest, BlockedWaitsSlowShortKernelsDown) {
   for (const int blocked : {0, 1, 3}) {
     auto fluid = MakeFluid({.capacity = 132, .blocked_price = 2000});
