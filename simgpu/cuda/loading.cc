@@ -7,13 +7,17 @@
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/module.h"
 #include "simgpu/machine/machine.h"
+#include "simgpu/machine/os.h"
 
 namespace simgpu {
 namespace {
 
-// A stream that is being captured has no work to wait for, and a program could not end the capture meanwhile.
-void Synchronize(const std::shared_ptr<Context>& context) {
-  if (context != nullptr && !AnyCapture()) WaitForAll(context);
+// Loads a kernel. A stream that is being captured has no work to wait for, and a program could not end the
+// capture meanwhile.
+void Load(const std::shared_ptr<Context>& context) {
+  if (context == nullptr || AnyCapture()) return;
+  WaitForAll(context);
+  SleepUntil(MonotonicNow() + Machine::Get()->config().loading_us * kMicrosecond);
 }
 
 }  // namespace
@@ -34,11 +38,11 @@ void LoadForLaunch(const std::shared_ptr<Context>& context, Kernel& kernel) {
   if (rule.every == 0) return;
   const std::int64_t launch = kernel.launches++;
   const bool was_loaded = kernel.loaded.exchange(true);
-  if (rule.Loads(launch) && !(launch == 0 && was_loaded)) Synchronize(context);
+  if (rule.Loads(launch) && !(launch == 0 && was_loaded)) Load(context);
 }
 
 void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel) {
-  if (ProcessLoading().every > 0 && !kernel.loaded.exchange(true)) Synchronize(context);
+  if (ProcessLoading().every > 0 && !kernel.loaded.exchange(true)) Load(context);
 }
 
 bool IsLoaded(const Kernel& kernel) { return ProcessLoading().every == 0 || kernel.loaded; }

@@ -100,7 +100,8 @@ constexpr WholeKey kWholeKeys[] = {{"quantum_us", 10, 1e7, &MachineConfig::quant
                                    {"launch_us", 0, 10000, &MachineConfig::launch_us},
                                    {"handover_us", 0, 100000, &MachineConfig::handover_us},
                                    {"switch_us", 0, 100000, &MachineConfig::switch_us},
-                                   {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns}};
+                                   {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns},
+                                   {"loading_us", 0, 1e7, &MachineConfig::loading_us}};
 
 bool IsUuid(const std::string& text) {
   static const std::string kShape = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -219,7 +220,8 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
-      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, node, device_files, nodes";
+      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, node, device_files, "
+      "nodes";
   return false;
 }
 

@@ -167,7 +167,8 @@ int PlayBlocked(unsigned streams) {
 }
 
 // Launches a kernel on an idle stream four times while another stream is busy. Prints each time whether the
-// other stream was idle when the launch returned, then what the driver says about loading.
+// other stream was idle when the launch returned, then what the driver says about loading, and to stderr how
+// long the first launch took, in ms.
 int PlayLoading(const std::string& how) {
   const Program program("// simgpu 1\nkernel timed ns=arg sms=66\nkernel other ns=arg sms=66\n");
   const CUfunction timed = program.Function("timed"), other = program.Function("other");
@@ -179,7 +180,9 @@ int PlayLoading(const std::string& how) {
   if (how == "load") OK(cuFuncLoad(other));
   for (int i = 0; i < 4; ++i) {
     LaunchTimed(timed, busy, 100'000'000);
+    const long long begin = Now();
     LaunchTimed(other, idle, 1000);
+    if (i == 0) std::fprintf(stderr, "%.3f", static_cast<double>(Now() - begin) * 1e-6);
     std::printf("%d ", cuStreamQuery(busy) == CUDA_SUCCESS);
     OK(cuCtxSynchronize());
   }

@@ -82,6 +82,14 @@ class UnkindGpu(ProcessTest):
                 self.assertEqual(self.unkind("loading", how, machine=f"1x1,lazy_loading={rule}", **variables).strip(),
                                  said)
 
+    def test_a_load_may_take_its_time(self):
+        """The launch waits for a kernel of 100 ms first."""
+        for machine, least in (("1x1,lazy_loading=first", 99), ("1x1,lazy_loading=first,loading_us=200000", 299)):
+            _, took_ms = self.finish(self.start("simgpu_probe_unkind", "loading", "", machine=machine))
+            self.assertGreaterEqual(float(took_ms), least)
+        _, took_ms = self.finish(self.start("simgpu_probe_unkind", "loading", "", machine="1x1,loading_us=200000"))
+        self.assertLess(float(took_ms), 99, "nothing is loaded by a launch")
+
     def test_calls_behind_the_drivers_end_may_crash(self):
         fault = "crash_after_exit:200000"
         self.finish(self.start("simgpu_probe_unkind", "exit", "asked"))

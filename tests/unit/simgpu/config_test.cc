@@ -67,13 +67,14 @@ TEST(MachineConfigTest, TheGpuIsKindByDefault) {
   EXPECT_EQ(config.switch_us, 0);
   EXPECT_EQ(config.blocked_wait_ns, 0);
   EXPECT_EQ(config.lazy_loading.every, 0);
+  EXPECT_EQ(config.loading_us, 0);
 }
 
 TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   std::string error;
   const auto config = ParseMachineShape(
       "1x1,channels=2,channel_order=release,handover_us=300,switch_us=50,blocked_wait_ns=700,"
-      "lazy_loading=first",
+      "lazy_loading=first,loading_us=4000",
       &error);
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->channels, 2);
@@ -82,6 +83,7 @@ TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   EXPECT_EQ(config->switch_us, 50);
   EXPECT_EQ(config->blocked_wait_ns, 700);
   EXPECT_EQ(config->lazy_loading.every, LoadingRule::kOnce);
+  EXPECT_EQ(config->loading_us, 4000);
   const auto plain = ParseMachineShape("1x1", &error);
   for (const char* key : {"handover_us", "switch_us", "blocked_wait_ns"}) {
     const auto other = ParseMachineShape(std::string("1x1,") + key + "=1", &error);
@@ -102,6 +104,7 @@ TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
       {"handover_us", "-1", "handover_us: '-1' is not a whole number from 0 to 100000"},
       {"switch_us", "1e6", "switch_us: '1e6' is not a whole number from 0 to 100000"},
       {"blocked_wait_ns", "0.5", "blocked_wait_ns: '0.5' is not a whole number from 0 to 10000000"},
+      {"loading_us", "-5", "loading_us: '-5' is not a whole number from 0 to 10000000"},
       {"lazy_loading", "on",
        "lazy_loading: 'on' is none of 'off', 'first' and a whole number from 2 to 1000000"},
       {"lazy_loading", "1",
