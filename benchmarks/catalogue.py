@@ -32,6 +32,7 @@ FIGURES = {
     "priority": Figure("processes", _TURNS),
     "max_slowdown": Figure("processes", _TURNS),
     "guard": Figure("processes", _TURNS),
+    "adverse": Figure("processes", _TURNS),
     "join_iterations": Figure("processes", _TURNS),
     "solo_estimate_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/metrics")),
     "gain_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/books")),

@@ -79,6 +79,29 @@ def read_reports(directory):
     return reports
 
 
+def openings(trace):
+    """Returns how often the watchdog let others in beside the holder of a turn."""
+    return sum(event.event == "open" for event in trace)
+
+
+def two_holders(trace, longest_ms=2.0):
+    """Returns how often two clients held a turn of one GPU at once for longer than `longest_ms`, although the watchdog
+    had let neither in. For as long as an arbiter looks at its words in turn, a hand-over may look like two holders."""
+    count, holders, opened = 0, {}, {}
+    for event in trace:
+        held = holders.setdefault(event.gpu, {})
+        if event.event == "open":
+            opened[event.gpu] = event.t_ns
+        elif event.event == "hold":
+            held[event.slot] = event.t_ns
+        elif event.event in ("release", "leave") or (event.event == "mode" and event.mode != "gate"):
+            begin = held.pop(event.slot, None)
+            for other in held.values() if begin is not None else ():
+                both = max(begin, other)
+                count += event.t_ns - both > longest_ms * 1e6 and opened.get(event.gpu, -1) < min(begin, other)
+    return count
+
+
 class TraceTail:
     """Reads a growing trace. Each read continues where the last one ended."""
 

@@ -27,6 +27,7 @@ class Machine:
     collective_slowdown: float = 0.0
     # The largest percentages of the SMs that the kernels of a stream ask for, in turn.
     kernel_mix: str = ""
+    unkind: tuple = ()  # (key, value) pairs of the software GPU's options that make it less kind
 
     @property
     def ranks(self):
@@ -63,6 +64,7 @@ class Machine:
         ]
         if self.kernel_mix:
             lines.insert(-1, f"kernel_mix: {self.kernel_mix}")
+        lines[-1:-1] = [f"{key}: {value}" for key, value in self.unkind]
         for node in range(self.nodes):
             lines += [f"  - name: node{node}", f"    gpus: {self.gpus_per_node}"]
         return "\n".join(lines) + "\n"

@@ -41,6 +41,8 @@ class Shape:
     collective_start: str = "at_once"
     collective_slowdown: float = 0.0
     kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: the whole GPU
+    unkind: tuple = ()  # (key, value) pairs
+    fault: str = ""  # SIMGPU_FAULT of each process
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
@@ -50,7 +52,11 @@ class Shape:
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
                        co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
-                       collective_slowdown=self.collective_slowdown)
+                       collective_slowdown=self.collective_slowdown, unkind=self.unkind)
+
+    def environment(self):
+        """Returns the environment that each process has because of the shape."""
+        return {"SIMGPU_FAULT": self.fault} if self.fault else {}
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
@@ -76,6 +82,9 @@ class Shape:
             yield "collectives that wait for their SMs"
         if self.collective_slowdown:
             yield f"collectives {1 + self.collective_slowdown:g} times as long beside kernels"
+        yield from (f"{key} {value}" for key, value in self.unkind)
+        if self.fault:
+            yield self.fault
         yield from self.extra
 
     def conditions(self, **more):
@@ -86,13 +95,16 @@ class Shape:
                 "kernel_sms": sms, "co_run": self.co_run, "mode": self.mode, "variant": self.variant,
                 "iterations": self.iterations, "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
                 "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
+                **({"unkind": dict(self.unkind)} if self.unkind else {}),
+                **({"fault": self.fault} if self.fault else {}),
                 **({"trainer": list(self.extra)} if self.extra else {}), **more}
 
 
 def solo(context, shape, library=None, name="alpha", seed=1):
     """Returns (Solo, JobLog) of one of the shape's jobs alone, by default the first; None if no run was valid."""
     job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
-    result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated))
+    result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated,
+                                          environment=shape.environment()))
     if result is None:
         return None
     log = result.job(name)
@@ -106,7 +118,7 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
-                                        environment=environment or {}, during=during,
+                                        environment=shape.environment() | (environment or {}), during=during,
                                         daemon_settings=settings))
 
 

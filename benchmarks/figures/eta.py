@@ -51,7 +51,7 @@ def measure(context, case):
 
 def _controls(context, shape, goal):
     """Yields the controls. Jobs with one turn in an iteration get all of them, other jobs get only the coarse one."""
-    alone = _alone(context, shape)
+    alone = alone_of(context, shape)
     with context.without_guard():
         def eta_of(library, **settings):
             return one(context, shape, library, [], settings, alone)
@@ -68,7 +68,7 @@ def one(context, shape, library, details, environment=None, alone=None):
     where a run was void or failed."""
     if not context.has(library):
         return None
-    alone = alone or _alone(context, shape)
+    alone = alone or alone_of(context, shape)
     both = alone and pairs.together(context, shape, library, environment=environment)
     if not both:
         return None
@@ -94,7 +94,7 @@ def _turns(trace, cycle_ms):
     return {"turns": sum(event.event == "hold" for event in trace), "pauses": pauses}
 
 
-def _alone(context, shape):
+def alone_of(context, shape):
     """Returns (evaluate.Solo, bounds.Job) of a job alone, or None where a run was void."""
     alone = pairs.solo(context, shape)
     plain = alone

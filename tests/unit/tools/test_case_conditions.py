@@ -10,7 +10,8 @@ from benchmarks.context import Context
 # These figures take their runs from the context alone, so they can be played without any run.
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
             "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
-            "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error")
+            "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error",
+            "adverse")
 
 
 class _Build(mock.Mock):

@@ -36,6 +36,37 @@ class Logs(unittest.TestCase):
         self.assertEqual(events[0].gang, "alpha")
 
 
+class Holders(unittest.TestCase):
+    @staticmethod
+    def count(*events):
+        """Counts in a trace of (ms, slot, event) on one GPU. An event may also name a mode."""
+        return logs.two_holders([logs.TraceEvent(round(ms * samples.MS), "GPU-1", slot, "", *event.split())
+                                 for ms, slot, event in events])
+
+    def test_turns_that_follow_each_other_have_one_holder(self):
+        self.assertEqual(self.count((0, 1, "hold"), (20, 1, "release"), (20, 2, "hold"), (40, 2, "release")), 0)
+        self.assertEqual(self.count((0, 1, "hold"), (19, 2, "hold"), (20, 1, "release"), (40, 2, "release")), 0,
+                         "the arbiter saw the release late")
+
+    def test_two_holders_are_counted(self):
+        self.assertEqual(self.count((0, 1, "hold"), (10, 2, "hold"), (20, 1, "release"), (40, 2, "release")), 1)
+        self.assertEqual(self.count((0, 1, "hold"), (10, 2, "hold"), (20, 2, "leave"), (40, 1, "release")), 1)
+
+    def test_whom_the_watchdog_lets_in_and_whoever_takes_no_turns_does_not_count(self):
+        self.assertEqual(self.count((0, 1, "hold"), (5, 1, "open"), (10, 2, "hold"), (20, 2, "release")), 0)
+        self.assertEqual(self.count((0, 1, "hold"), (5, 1, "mode observe"), (10, 2, "hold"), (20, 2, "release")), 0)
+        self.assertEqual(self.count((0, 1, "hold"), (5, 1, "mode gate"), (10, 2, "hold"), (20, 2, "release")), 1)
+
+    def test_another_gpu_is_another_turn(self):
+        trace = [logs.TraceEvent(round(ms * samples.MS), gpu, slot, "", event)
+                 for ms, gpu, slot, event in ((0, "a", 1, "hold"), (5, "b", 2, "hold"), (20, "a", 1, "release"))]
+        self.assertEqual(logs.two_holders(trace), 0)
+
+    def test_openings_are_counted(self):
+        self.assertEqual(logs.openings([logs.TraceEvent(0, "a", 1, "", event) for event in ("hold", "open", "open")]),
+                         2)
+
+
 class Evaluate(unittest.TestCase):
     def test_two_jobs_at_their_bound(self):
         solos = [evaluate.Solo(32, 20)] * 2

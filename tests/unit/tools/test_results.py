@@ -134,6 +134,22 @@ class Machines(unittest.TestCase):
         self.assertIn("mode: timeslice\n", text)
         self.assertIn("state: /dev/shm/x\n", text)
 
+    def test_yaml_has_what_makes_a_gpu_less_kind(self):
+        lines = Machine(unkind=(("handover_us", 300), ("channels", 1))).yaml("/x").splitlines()
+        place = lines.index("nodes:")
+        self.assertEqual(lines[place - 2:place], ["handover_us: 300", "channels: 1"])
+        self.assertNotIn("handover_us", Machine().yaml("/x"))
+
+    def test_shapes_say_what_makes_their_gpu_less_kind(self):
+        plain, shape = pairs.Shape(0.6), pairs.Shape(0.6, unkind=(("switch_us", 50),), fault="early_waits_us:9")
+        self.assertEqual(shape.machine().unkind, (("switch_us", 50),))
+        self.assertEqual(shape.environment(), {"SIMGPU_FAULT": "early_waits_us:9"})
+        self.assertIn("switch_us 50, early_waits_us:9", shape.condition())
+        said = shape.conditions()
+        self.assertEqual((said["unkind"], said["fault"]), ({"switch_us": 50}, "early_waits_us:9"))
+        self.assertEqual(plain.environment(), {})
+        self.assertNotIn("unkind", plain.conditions())
+
 
 if __name__ == "__main__":
     unittest.main()
