@@ -50,7 +50,8 @@ class MemoryWork final : public Work {
       } else if (IsWrite(operation.operation)) {
         if (!wrote) waited |= WaitForChannel(lane);
         wrote = true;
-        Write(lane, operation, i + 1 < operations_.size() ? WaitAt(i + 1) : lane.NextWait());
+        if (Faults().early_waits_us > 0) ReadAhead(lane, i + 1);
+        Write(operation);
       } else {
         std::atomic_thread_fence(std::memory_order_seq_cst);
       }
@@ -85,17 +86,19 @@ class MemoryWork final : public Work {
     return waited;
   }
 
-  // Writes a word. `behind` is the wait that follows with no barrier between, if there is one. With the fault
-  // early_waits_us, that wait reads its word so long before the write is seen.
-  static void Write(Lane& lane, const CUstreamBatchMemOpParams& operation,
-                    const std::optional<WordCondition>& behind) {
+  // Implements the fault early_waits_us in front of a write. If operation `next`, or the next work where this
+  // list ends, is a wait, it reads its word now, and the write comes so much later.
+  void ReadAhead(Lane& lane, std::size_t next) const {
+    const std::optional<WordCondition> wait = next < operations_.size() ? WaitAt(next) : lane.NextWait();
+    if (!wait) return;
+    if (Satisfied(*wait)) lane.PassEarly();
+    SleepUntil(MonotonicNow() + Faults().early_waits_us * kMicrosecond);
+  }
+
+  static void Write(const CUstreamBatchMemOpParams& operation) {
     const bool wide = IsWide(operation.operation);
     const auto& write = operation.writeValue;
     const std::uint64_t value = wide ? write.value64 : write.value;
-    if (Faults().early_waits_us > 0 && behind) {
-      if (Satisfied(*behind)) lane.PassEarly();
-      SleepUntil(MonotonicNow() + Faults().early_waits_us * kMicrosecond);
-    }
     if (Faults().delayed_writes_us > 0) {
       StoreWordLater(write.address, value, wide, Faults().delayed_writes_us);
     } else {
