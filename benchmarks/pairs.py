@@ -63,6 +63,11 @@ class Shape:
                    extra=(*((f"--tail={self.tail:g}",) if self.tail else ()), *self.extra,
                           *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
+    def deadline_s(self):
+        """Returns after how long a run is taken for a hang: four times what the jobs take one after the other, and a
+        minute."""
+        return 60.0 + 4e-3 * self.jobs * (1 + self.ratio) * self.compute_ms * self.iterations
+
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
                 f"c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, {self.variant}, {self.mode}, "
@@ -103,7 +108,7 @@ class Shape:
 def solo(context, shape, library=None, name="alpha", seed=1):
     """Returns (Solo, JobLog) of one of the shape's jobs alone, by default the first; None if no run was valid."""
     job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
-    result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated,
+    result = context.session(session.Plan(shape.machine(), (job,), library, shape.deadline_s(), context.isolated,
                                           environment=shape.environment()))
     if result is None:
         return None
@@ -117,7 +122,7 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
     valid."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
-    return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
+    return context.session(session.Plan(shape.machine(), jobs, library, shape.deadline_s(), context.isolated,
                                         environment=shape.environment() | (environment or {}), during=during,
                                         daemon_settings=settings))
 
