@@ -22,7 +22,7 @@ namespace simgpu {
 namespace {
 
 std::atomic<int> connection{-1};
-std::atomic<int> daemon_percentage{100};
+std::atomic<double> daemon_percentage{100};
 
 int Connect(const std::string& path) {
   sockaddr_un address{};
@@ -45,11 +45,13 @@ ssize_t Receive(int fd, char* message, std::size_t room) {
 
 // Blocks until the daemon lets the process go on. Also receives the daemon's percentage.
 CUresult ReceiveGo(int fd) {
-  char message[2];
+  char message[1 + sizeof(double)];
   const ssize_t got = Receive(fd, message, sizeof message);
   if (got == 1 && message[0] == mps::kNotReady) return CUDA_ERROR_MPS_SERVER_NOT_READY;
   if (got != sizeof message || message[0] != mps::kGo) return CUDA_ERROR_MPS_CONNECTION_FAILED;
-  daemon_percentage = message[1];
+  double percentage = 0;
+  std::memcpy(&percentage, message + 1, sizeof percentage);
+  daemon_percentage = percentage;
   return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 // Declares the protocol of MPS's control daemon on its socket, PIPE_DIRECTORY/control, which keeps messages
-// apart (SOCK_SEQPACKET), as NVIDIA's does. Messages are single bytes, with three exceptions: kGo has a
-// second byte, kCommand is followed by a line, and the answer to a command is one message of text.
+// apart (SOCK_SEQPACKET), as NVIDIA's does. Messages are single bytes, with three exceptions: kGo is followed
+// by a double, kCommand by a line, and the answer to a command is one message of text.
 #pragma once
 
 namespace simgpu::mps {
@@ -8,7 +8,7 @@ namespace simgpu::mps {
 // A connection begins with one of these bytes.
 inline constexpr char kClient = 'C';
 inline constexpr char kCommand = 'Q';
-// The daemon sends these to a client. kGo: the client has a server. A second byte follows, from 1 to 100:
+// The daemon sends these to a client. kGo: the client has a server. A double follows, above 0 and up to 100:
 // the percentage of the threads that the client may use at most. kEnd: the client no longer has a server.
 inline constexpr char kGo = 'G';
 inline constexpr char kEnd = 'T';

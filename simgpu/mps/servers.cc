@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <sstream>
+#include <cstring>
 
 #include "simgpu/mps/protocol.h"
 
@@ -19,13 +18,6 @@ namespace {
 constexpr int kMostDescriptors = 1024;
 
 }  // namespace
-
-int ReadPercentage(const std::string& text) {
-  const bool number =
-      !text.empty() && text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int value = number ? std::stoi(text) : 0;
-  return value <= 100 ? value : 0;
-}
 
 Servers::~Servers() {
   for (const auto& [server, of] : servers_) kill(server, SIGKILL);
@@ -56,7 +48,9 @@ void Servers::Serve() {
     if (client->server != 0) continue;
     client->server = ServerFor(client->uid);
     if (client->server == 0) return;
-    const char go[] = {kGo, static_cast<char>(servers_.at(client->server).percentage)};
+    const double percentage = servers_.at(client->server).percentage;
+    char go[1 + sizeof percentage] = {kGo};
+    std::memcpy(go + 1, &percentage, sizeof percentage);
     send(client->connection, go, sizeof go, MSG_NOSIGNAL);
   }
 }
@@ -71,12 +65,12 @@ pid_t Servers::ServerFor(uid_t uid) {
     servers_.erase(server);
     kill(server, SIGKILL);
   }
-  return starts_ ? StartServer(multi_user_ ? 0 : uid) : 0;
+  return starts_ ? StartServer(settings_.multi_user ? 0 : uid) : 0;
 }
 
 std::map<pid_t, Servers::Server>::iterator Servers::ServerOf(uid_t uid) {
   return std::find_if(servers_.begin(), servers_.end(),
-                      [&](const auto& server) { return multi_user_ || server.second.uid == uid; });
+                      [&](const auto& server) { return settings_.multi_user || server.second.uid == uid; });
 }
 
 bool Servers::Busy(pid_t server) const {
@@ -112,13 +106,13 @@ void Servers::OnReadable(int connection) {
   char byte = 0;
   if (recv(connection, &byte, 1, MSG_DONTWAIT) > 0) {
     client->said_bye |= byte == kBye;
-    if (byte == kFault && strict_) Hit(client->server);
+    if (byte == kFault && settings_.strict) Hit(client->server);
     return;
   }
   const pid_t server = client->server;
   const bool killed = server != 0 && !client->said_bye;
   Drop(client, false);
-  if (killed && strict_) EndClientsOf(server);
+  if (killed && settings_.strict) EndClientsOf(server);
   Serve();
 }
 
@@ -152,104 +146,6 @@ void Servers::Hit(pid_t server) {
   for (const Client& client : clients_) {
     if (client.server == server) send(client.connection, &kFault, 1, MSG_NOSIGNAL);
   }
-}
-
-// Puts a server in FAULT or takes it out. Returns the answer to the command.
-std::string Servers::SetFault(std::istringstream& words, bool fault) {
-  pid_t server = 0;
-  std::string whom;
-  words >> server >> whom;
-  if (!whom.empty() && !(fault && whom == "hits"))
-    return "Invalid word '" + whom + "': expected " + (fault ? "hits or nothing\n" : "nothing\n");
-  const auto known = servers_.find(server);
-  if (known == servers_.end()) return "Failed to find server\n";
-  known->second.fault = fault;
-  if (!whom.empty()) Hit(server);
-  return "";
-}
-
-// Sets whether servers can start. Returns the answer to the command.
-std::string Servers::SetStarts(std::istringstream& words) {
-  std::string text;
-  words >> text;
-  if (text != "start" && text != "fail") return "simgpu_servers " + text + ": expected start or fail\n";
-  starts_ = text == "start";
-  Serve();
-  return "";
-}
-
-std::string Servers::StatusOf(std::istringstream& words) const {
-  pid_t server = 0;
-  words >> server;
-  const auto known = servers_.find(server);
-  if (known == servers_.end()) return "Failed to find server\n";
-  return known->second.fault ? "FAULT\n" : "ACTIVE\n";
-}
-
-// Starts a server for a user unless there is one. Returns the answer to the command.
-std::string Servers::StartByCommand(std::istringstream& words) {
-  std::string option;
-  uid_t uid = 0;
-  if (!(words >> option >> uid) || option != "-uid") return "start_server: expected -uid and a user ID\n";
-  if (!servers_.empty()) return "";
-  if (!starts_) return "Failed to start server\n";
-  StartServer(multi_user_ ? 0 : uid);
-  return "";
-}
-
-// Sets the percentage of the servers that start later or, if `of_server`, of the later clients of a running
-// server. Returns the answer to the command.
-std::string Servers::SetPercentage(std::istringstream& words, bool of_server) {
-  pid_t server = 0;
-  std::string text;
-  if (of_server) words >> server;
-  words >> text;
-  const int percentage = ReadPercentage(text);
-  if (percentage == 0) return "Invalid percentage '" + text + "': expected a whole number from 1 to 100\n";
-  if (!of_server) {
-    percentage_ = percentage;
-    return "";
-  }
-  const auto known = servers_.find(server);
-  if (known == servers_.end()) return "Failed to find server\n";
-  known->second.percentage = percentage;
-  return "";
-}
-
-std::string Servers::Execute(const std::string& line) {
-  constexpr char kUnrecognized[] = "Unrecognized command\n";
-  if (other_commands_) return kUnrecognized;
-  std::istringstream words(line);
-  std::string verb;
-  words >> verb;
-  if (verb == "set_default_active_thread_percentage") return SetPercentage(words, false);
-  if (verb == "set_active_thread_percentage") return SetPercentage(words, true);
-  if (verb == "get_default_active_thread_percentage") return std::to_string(percentage_) + ".0\n";
-  if (verb == "get_server_status") return StatusOf(words);
-  if (verb == "start_server") return StartByCommand(words);
-  if (verb == "simgpu_fault") return SetFault(words, true);
-  if (verb == "simgpu_recover") return SetFault(words, false);
-  if (verb == "simgpu_servers") return SetStarts(words);
-  pid_t server = 0;
-  pid_t pid = 0;
-  words >> server >> pid;
-  std::string answer;
-  if (verb == "get_server_list") {
-    for (const auto& [known, of] : servers_) answer += std::to_string(known) + "\n";
-  } else if (verb == "get_client_list") {
-    for (const Client& client : clients_) {
-      if (client.server == server && server != 0) answer += std::to_string(client.pid) + "\n";
-    }
-  } else if (verb == "terminate_client") {
-    const auto client = std::find_if(clients_.begin(), clients_.end(),
-                                     [=](const Client& c) { return c.server == server && c.pid == pid; });
-    if (client == clients_.end()) return "Failed to find client\n";
-    Drop(client, true);
-    Serve();
-  } else {
-    answer = kUnrecognized;
-  }
-  return answer;
 }
 
 }  // namespace simgpu::mps

@@ -11,20 +11,30 @@
 #include <string>
 #include <vector>
 
+#include "simgpu/mps/driver.h"
+
 namespace simgpu::mps {
 
-// Parses a percentage of active threads: a whole number from 1 to 100. Returns 0 if the text is not such a
-// number.
-int ReadPercentage(const std::string& text);
+inline constexpr double kWholeGpu = 100;  // percentage
+
+// Returns the percentage of active threads with which `text` begins, a number above 0 and up to 100, or 0 if
+// it begins with none. What follows the number is ignored, as NVIDIA's daemon does.
+double ReadPercentage(const std::string& text);
 
 class Servers {
  public:
   // With `strict`, a client that ends without kBye, for example because it was killed, ends the other
   // clients of its server too, and one that reports a fault of its own hits them. `percentage` is the part of
-  // the threads that clients of later servers may use, a whole number from 1 to 100. With `other_commands`,
-  // none of the commands below is known.
-  Servers(bool multi_user, bool strict, int percentage, bool other_commands)
-      : multi_user_(multi_user), strict_(strict), other_commands_(other_commands), percentage_(percentage) {}
+  // the threads that clients of later servers may use, above 0 and up to 100. Commands are answered as the
+  // daemon of `driver` answers them; with `other_commands`, none of them is known.
+  struct Settings {
+    bool multi_user = false;
+    bool strict = false;
+    double percentage = kWholeGpu;
+    Driver driver = Driver::k555;
+    bool other_commands = false;
+  };
+  explicit Servers(const Settings& settings) : settings_(settings), percentage_(settings.percentage) {}
   ~Servers();
 
   // Adds a client, which waits until it has a server, or refuses it. Takes ownership of the connection.
@@ -34,8 +44,10 @@ class Servers {
   // Handles the end of a server process: ends its clients and serves those that wait.
   void OnServerEnd(pid_t server);
   std::vector<int> connections() const;
-  // Executes a line of the control program. Returns the answer.
-  std::string Execute(const std::string& line);
+  // Executes a line of the control program, which `uid` has sent. Returns the answer.
+  std::string Execute(const std::string& line, uid_t uid);
+  // Returns whether a user may change settings of the daemon and end it: root, and its own user.
+  bool IsAdministrator(uid_t uid) const;
 
  private:
   struct Client {
@@ -47,7 +59,7 @@ class Servers {
   };
   struct Server {
     uid_t uid;
-    int percentage;      // percentage of the threads that each of its clients may use
+    double percentage;   // percentage of the threads that each of its clients may use
     bool fault = false;  // it takes no new clients until those that it has are gone
   };
   using Clients = std::list<Client>;
@@ -57,21 +69,29 @@ class Servers {
   char RefusalOf(uid_t uid);
   bool Busy(pid_t server) const;
   void Hit(pid_t server);
-  std::string SetFault(std::istringstream& words, bool fault);
-  std::string SetStarts(std::istringstream& words);
-  std::string StatusOf(std::istringstream& words) const;
-  std::string StartByCommand(std::istringstream& words);
+  // A Command answers one command from the words after its name.
+  using Command = std::string (Servers::*)(std::istringstream& words, uid_t uid);
+  static Command Find(const std::string& name);
+  std::string ListServers(std::istringstream& words, uid_t uid);
+  std::string ListClients(std::istringstream& words, uid_t uid);
+  std::string TerminateClient(std::istringstream& words, uid_t uid);
+  std::string TellStatus(std::istringstream& words, uid_t uid);
+  std::string StartByCommand(std::istringstream& words, uid_t uid);
+  std::string TellDefault(std::istringstream& words, uid_t uid);
+  std::string SetDefault(std::istringstream& words, uid_t uid);
+  std::string TellPercentage(std::istringstream& words, uid_t uid);
+  std::string SetPercentage(std::istringstream& words, uid_t uid);
+  std::string SetFault(std::istringstream& words, uid_t uid);
+  std::string EndFault(std::istringstream& words, uid_t uid);
+  std::string SetStarts(std::istringstream& words, uid_t uid);
   pid_t ServerFor(uid_t uid);
   pid_t StartServer(uid_t uid);
   void EndClientsOf(pid_t server);
-  std::string SetPercentage(std::istringstream& words, bool of_server);
   void Drop(Clients::iterator client, bool tell);
 
-  const bool multi_user_;
-  const bool strict_;
-  const bool other_commands_;
+  const Settings settings_;
   Clients clients_;
-  int percentage_;  // percentage of a server that starts from now on
+  double percentage_;  // percentage of a server that starts from now on
   std::map<pid_t, Server> servers_;
   bool starts_ = true;  // false: no server can start
 };

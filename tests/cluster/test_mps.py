@@ -153,7 +153,7 @@ class Mps(NodeCase):
     def test_a_control_daemon_with_other_commands_is_named(self):
         seen = self.said_so_far()
         self.mps.stop()
-        self.mps.start(CUDA_MPS_PROTOCOL_VERSION="3")
+        self.mps.start(CUDA_MPS_PROTOCOL_VERSION="3", SIMGPU_MPS_DRIVER="580")
         self.wait_until_withheld(" of ours: its control daemon speaks protocol 3", seen)
         self.mps.stop()
         self.mps.start()

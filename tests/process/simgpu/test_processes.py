@@ -212,8 +212,8 @@ class SharedGpus(ProcessTest):
 
         self.assertEqual(ask("get_default_active_thread_percentage"), "25.0\n")
         self.assertEqual([sms(""), sms("10"), sms("50")], ["33", "13", "33"])  # a client can only lower the limit
-        self.assertIn("expected a whole number from 1 to 100", ask("set_default_active_thread_percentage 0"))
-        self.assertEqual(ask("set_default_active_thread_percentage 75"), "")
+        self.assertEqual(ask("set_default_active_thread_percentage 0"), "25.0\n")
+        self.assertEqual(ask("set_default_active_thread_percentage 75"), "75.0\n")
         self.assertEqual(sms(""), "33", "a server keeps the percentage that it started with")
         self.assertEqual(ask(f"set_active_thread_percentage {ask('get_server_list').strip()} 50"), "")
         self.assertEqual(sms(""), "66")
