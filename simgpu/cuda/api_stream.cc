@@ -77,6 +77,12 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext* result) {
   return CUDA_SUCCESS;
 }
 
+// No stream belongs to a green context: there are none.
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* result, CUgreenCtx* green) {
+  *green = nullptr;
+  return cuStreamGetCtx(handle, result);
+}
+
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
   FIND_STREAM(handle, stream);
   *device = stream->device->ordinal;
@@ -181,6 +187,9 @@ CUresult cuStreamGetId_ptsz(CUstream stream, unsigned long long* id) {
 }
 CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
   return cuStreamGetCtx(PerThread(stream), context);
+}
+CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, CUgreenCtx* green) {
+  return cuStreamGetCtx_v2(PerThread(stream), context, green);
 }
 CUresult cuStreamGetDevice_ptsz(CUstream stream, CUdevice* device) {
   return cuStreamGetDevice(PerThread(stream), device);

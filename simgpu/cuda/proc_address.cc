@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "simgpu/cuda/api.h"
-#include "simgpu/model/constants.h"
 
 namespace {
 
@@ -28,41 +27,64 @@ const Function kFunctions[] = {
 #undef FUNCTION
 };
 
-constexpr int kDriverVersion = simgpu::constants::kDriverVersion;
+// A Found holds the best function for a question. `known` tells whether there is any of that name.
+struct Found {
+  const Function* best = nullptr;
+  bool known = false;
+};
+
+// Returns whether any function of this name has a flavour for the per-thread default stream.
+bool HasPerThread(const char* name) {
+  for (const Function& function : kFunctions) {
+    if (function.per_thread && std::strcmp(function.name, name) == 0) return true;
+  }
+  return false;
+}
+
+// Finds the newest ABI that the caller knows. Where a name has per-thread flavours and the caller asks for
+// them, the plain ones do not count.
+Found Find(const char* name, int version, bool per_thread) {
+  const bool wanted = per_thread && HasPerThread(name);
+  Found found;
+  for (const Function& function : kFunctions) {
+    if (std::strcmp(function.name, name) != 0) continue;
+    found.known = true;
+    if (function.version > version || function.per_thread != wanted) continue;
+    if (found.best == nullptr || function.version > found.best->version) found.best = &function;
+  }
+  return found;
+}
+
+constexpr cuuint64_t kFlags =
+    CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 }  // namespace
 
 extern "C" {
 
+// As NVIDIA's drivers do, it knows of no largest version, and a function that it does not find is no error.
 CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || address == nullptr || version > kDriverVersion ||
-      flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  const Function* best = nullptr;
-  bool known = false;
-  for (const Function& function : kFunctions) {
-    if (std::strcmp(function.name, symbol) != 0) continue;
-    known = true;
-    if (function.version > version || (function.per_thread && !per_thread)) continue;
-    // Prefer the newest ABI that the caller knows, and the per-thread flavour to the plain one.
-    const bool better = best == nullptr || function.per_thread > best->per_thread ||
-                        (function.per_thread == best->per_thread && function.version > best->version);
-    if (better) best = &function;
-  }
-  *address = best != nullptr ? best->address : nullptr;
+  if (symbol == nullptr || address == nullptr || (flags & ~kFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  const Found found = Find(symbol, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+  *address = found.best != nullptr ? found.best->address : nullptr;
   if (status != nullptr) {
-    *status = best != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
-              : known         ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                              : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status = found.best != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
+              : found.known         ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                    : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }
-  return best != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS;
 }
 
+// The first version returns an error where it finds nothing, and leaves `*address` alone.
 CUresult cuGetProcAddress(const char* symbol, void** address, int version, cuuint64_t flags) {
-  return cuGetProcAddress_v2(symbol, address, version, flags, nullptr);
+  void* found = nullptr;
+  if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = cuGetProcAddress_v2(symbol, &found, version, flags, nullptr);
+  if (result != CUDA_SUCCESS) return result;
+  if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *address = found;
+  return CUDA_SUCCESS;
 }
 
 }  // extern "C"

@@ -21,7 +21,8 @@ void* Ask(int line, const char* name, int version, cuuint64_t flags, CUresult ex
   void* address = nullptr;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
   const CUresult result = get(name, &address, version, flags, &status);
-  if (result != expected || status != expected_status || (address != nullptr) != (result == CUDA_SUCCESS)) {
+  if (result != expected || status != expected_status ||
+      (address != nullptr) != (status == CU_GET_PROC_ADDRESS_SUCCESS)) {
     Fail(line, name);
   }
   return address;
@@ -42,9 +43,9 @@ int main() {
   if (get == nullptr) Fail(__LINE__, dlerror());
   constexpr auto kLegacy = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
   constexpr auto kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  Ask(__LINE__, "", 0, 0, CUDA_ERROR_NOT_FOUND, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-  Ask(__LINE__, "cuNoSuchThing", 12000, 0, CUDA_ERROR_NOT_FOUND, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-  Ask(__LINE__, "cuMemAlloc", 2000, 0, CUDA_ERROR_NOT_FOUND, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+  Ask(__LINE__, "", 0, 0, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+  Ask(__LINE__, "cuNoSuchThing", 12000, 0, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+  Ask(__LINE__, "cuMemAlloc", 2000, 0, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   ExpectSymbol(__LINE__, "cuMemAlloc", 3020, 0, "cuMemAlloc_v2");
   ExpectSymbol(__LINE__, "cuMemAlloc", 13000, kPerThread, "cuMemAlloc_v2");
   ExpectSymbol(__LINE__, "cuStreamWaitValue32", 8000, 0, "cuStreamWaitValue32");
@@ -54,13 +55,17 @@ int main() {
   ExpectSymbol(__LINE__, "cuStreamGetCaptureInfo", 10010, 0, "cuStreamGetCaptureInfo");
   ExpectSymbol(__LINE__, "cuStreamGetCaptureInfo", 11030, 0, "cuStreamGetCaptureInfo_v2");
   ExpectSymbol(__LINE__, "cuStreamGetCaptureInfo", 12030, 0, "cuStreamGetCaptureInfo_v3");
-  ExpectSymbol(__LINE__, "cuLaunchKernel", 4000, kPerThread, "cuLaunchKernel");
+  Ask(__LINE__, "cuLaunchKernel", 4000, kPerThread, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   ExpectSymbol(__LINE__, "cuLaunchKernel", 7000, kPerThread, "cuLaunchKernel_ptsz");
   ExpectSymbol(__LINE__, "cuMemcpyHtoD", 7000, kPerThread, "cuMemcpyHtoD_v2_ptds");
   ExpectSymbol(__LINE__, "cuGetProcAddress", 11030, 0, "cuGetProcAddress");
   ExpectSymbol(__LINE__, "cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2");
-  void* address = nullptr;
-  if (get("cuInit", &address, 99000, 0, nullptr) != CUDA_ERROR_INVALID_VALUE) Fail(__LINE__, "version");
+  ExpectSymbol(__LINE__, "cuInit", 99000, 0, "cuInit");
+  void* address = library;
+  if (get("cuInit", &address, 12000, 4, nullptr) != CUDA_ERROR_INVALID_VALUE) Fail(__LINE__, "flags");
+  const auto get_first = reinterpret_cast<PFN_cuGetProcAddress_v11030>(dlsym(library, "cuGetProcAddress"));
+  if (get_first("cuNoSuchThing", &address, 12000, 0) != CUDA_ERROR_NOT_FOUND || address != library)
+    Fail(__LINE__, "cuNoSuchThing");
   const auto init = reinterpret_cast<PFN_cuInit_v2000>(
       Ask(__LINE__, "cuInit", 2000, 0, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS));
   const auto table = reinterpret_cast<PFN_cuGetExportTable_v3000>(
