@@ -16,21 +16,49 @@ namespace crossover::base {
 inline constexpr char kMpsPipeVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kDefaultMpsPipe[] = "/tmp/nvidia-mps";
 
+// Connects to the control daemon of MPS in `directory`. Returns the connection, which the caller closes, or
+// -1 with errno set. Neither blocks nor allocates.
+inline int ConnectToMpsPipe(const char* directory) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = ::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return -1;
+}
+
 // Returns 0 if a control daemon of MPS listens in `directory`, or else the errno of why this process cannot
 // reach one (see IsNoMps). Connects, sends nothing and hangs up, which the
 // control daemon notes in its log. Neither blocks nor allocates.
 inline int TryMpsPipe(const char* directory) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = ::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory);
-  if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) return ENAMETOOLONG;
-  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return errno;
-  const int error =
-      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  const int fd = ConnectToMpsPipe(directory);
+  if (fd < 0) {
+    // These two come from a process that has the socket: its queue is full, or it is of another type.
+    return errno == EAGAIN || errno == EPROTOTYPE ? 0 : errno;
+  }
   ::close(fd);
-  // These two come from a process that has the socket: its queue is full, or it is of another type.
-  return error == EAGAIN || error == EPROTOTYPE ? 0 : error;
+  return 0;
+}
+
+// Returns the process that listens in `directory` for clients of MPS, or 0 where there is none or where it is
+// of a PID namespace that this process does not see. Connects as TryMpsPipe() does. Any user may have made
+// the socket.
+inline pid_t OwnerOfMpsPipe(const char* directory) {
+  const int fd = ConnectToMpsPipe(directory);
+  if (fd < 0) return 0;
+  ucred owner{};  // of the process that called listen()
+  socklen_t size = sizeof owner;
+  const bool known = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &size) == 0;
+  ::close(fd);
+  return known ? owner.pid : 0;
 }
 
 // Returns whether that error of TryMpsPipe() means that there is no control daemon.

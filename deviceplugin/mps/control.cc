@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "common/base/mps_pipe.h"
 #include "common/files/read_file.h"
 #include "common/process/run.h"
 
@@ -34,6 +35,13 @@ std::optional<uid_t> UidIn(const std::string& status) {
 char StateIn(const std::string& stat) {
   const std::size_t at = stat.rfind(") ");
   return at == std::string::npos || at + 2 >= stat.size() ? 'X' : stat[at + 2];
+}
+
+// Returns whether a process has the name of the control daemon and belongs to `owner`. Clients of MPS can
+// write to its directory, so that a number that is found there says nothing yet.
+bool IsControlDaemon(pid_t pid, uid_t owner) {
+  return pid > 0 && ReadOf(pid, "comm").compare(0, kName.size(), kName) == 0 &&
+         UidIn(ReadOf(pid, "status")) == owner;
 }
 
 bool HasEnded(char state) { return state == 'Z' || state == 'X'; }
@@ -81,7 +89,11 @@ std::optional<std::string_view> After(std::string_view prefix, std::string_view 
 
 }  // namespace
 
-bool MpsAnswer::unrecognized() const { return text.find("nrecognized command") != std::string::npos; }
+// NVIDIA's control daemons of the drivers 535 to 555 say "Unknown command", and the command in quotes.
+bool MpsAnswer::unrecognized() const {
+  return text.find("Unknown command") != std::string::npos ||
+         text.find("nrecognized command") != std::string::npos;
+}
 
 std::string MpsAnswer::Fault() const {
   switch (kind) {
@@ -131,16 +143,21 @@ std::vector<pid_t> ParsePids(std::string_view lines) {
   return pids;
 }
 
-MpsControl::State MpsControl::Look() const {
-  // Clients of MPS can write to the directory. The PID in the file therefore counts only if that process has
-  // the daemon's name and belongs to its user.
+pid_t MpsControl::Process() const {
   std::string why;
   const std::string file = settings_.pipe_directory + kPidFile;
   const auto pids = ParsePids(files::ReadFileOfOthers(file, kLongestPidFile, &why).value_or(""));
-  if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
-      UidIn(ReadOf(pids.front(), "status")) != settings_.owner)
-    return {};
-  const pid_t pid = pids.front();
+  if (!pids.empty() && IsControlDaemon(pids.front(), settings_.owner)) return pids.front();
+  const pid_t known = by_socket_.load(std::memory_order_relaxed);
+  if (IsControlDaemon(known, settings_.owner)) return known;
+  const pid_t owner = base::OwnerOfMpsPipe(settings_.pipe_directory.c_str());
+  by_socket_.store(owner, std::memory_order_relaxed);
+  return IsControlDaemon(owner, settings_.owner) ? owner : 0;
+}
+
+MpsControl::State MpsControl::Look() const {
+  const pid_t pid = Process();
+  if (pid == 0) return {};
   return {
       .alive = true, .pid = pid, .options = ReadMpsOptions(ReadOf(pid, "cmdline"), ReadOf(pid, "environ"))};
 }

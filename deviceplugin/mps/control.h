@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -66,7 +67,8 @@ class MpsControl {
     pid_t pid = 0;       // its process
     MpsOptions options{};
   };
-  // Returns the state of the control daemon, from its PID file and /proc. Does not run the client program.
+  // Returns the state of the control daemon, from /proc. Finds its process by its PID file, or by its socket:
+  // drivers before 550 write no such file. Does not run the client program. Thread-safe.
   State Look() const;
 
   struct Server {
@@ -96,10 +98,14 @@ class MpsControl {
   bool Terminate(pid_t server, pid_t client) const;
 
  private:
+  // Returns the control daemon's process, or 0 where none is found.
+  pid_t Process() const;
   static constexpr std::chrono::seconds kPatience{2};
   MpsAnswer Ask(const std::string& command, std::chrono::seconds patience = kPatience) const;
 
   const Settings settings_;
+  // The process that the socket named last. To ask again makes a line in the control daemon's log.
+  mutable std::atomic<pid_t> by_socket_{0};
 };
 
 }  // namespace crossover::deviceplugin

@@ -67,8 +67,18 @@ TEST_F(MpsPipeTest, OneOfAnotherTypeIsThere) {
   EXPECT_EQ(Try(), 0);
 }
 
+TEST_F(MpsPipeTest, TheSocketNamesWhoListens) {
+  EXPECT_EQ(OwnerOfMpsPipe(folder_.c_str()), 0);
+  UniqueFd daemon = Bind(SOCK_SEQPACKET);
+  ASSERT_EQ(listen(daemon.get(), 1), 0);
+  EXPECT_EQ(OwnerOfMpsPipe(folder_.c_str()), getpid());
+  daemon.Reset();
+  EXPECT_EQ(OwnerOfMpsPipe(folder_.c_str()), 0);
+}
+
 TEST_F(MpsPipeTest, APathThatIsTooLongIsNone) {
   EXPECT_EQ(TryMpsPipe(std::string(200, 'x').c_str()), ENAMETOOLONG);
+  EXPECT_EQ(OwnerOfMpsPipe(std::string(200, 'x').c_str()), 0);
 }
 
 }  // namespace

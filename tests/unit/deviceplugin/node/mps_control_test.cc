@@ -119,6 +119,8 @@ TEST_F(MpsProgramTest, WhatWentWrongIsToldApart) {
   Answer("start_server", "Unrecognized command");
   EXPECT_TRUE(control_.StartServer(0).given());
   EXPECT_TRUE(control_.StartServer(0).unrecognized());
+  Answer("start_server", "Unknown command \"start_server\"");
+  EXPECT_TRUE(control_.StartServer(0).unrecognized()) << "as NVIDIA's own say it";
   EXPECT_EQ(control_.StartServer(0).Fault(), "");
   std::ofstream(program_) << "#!/bin/sh\necho sorry; exit 3\n";
   EXPECT_EQ(control_.Servers().answer.kind, MpsAnswer::Kind::kFailed);
