@@ -11,6 +11,7 @@
 #   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
+#   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -68,8 +69,9 @@ case $mode in
   --matrix) "$here/install/matrix.sh" ;;
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
+  --referee) "$here/install/referee.sh" ;;
   *)
-    say "unknown argument '$mode': allowed are --check, --cuda, --cluster, --matrix, --images and --frameworks"
+    say "unknown argument '$mode': allowed are --check, --cuda, --cluster, --matrix, --images, --frameworks and --referee"
     exit 2
     ;;
 esac
