@@ -1,5 +1,5 @@
 """Serves as much of an API server as a node daemon needs, over plain HTTP: lists and watches the pods of one node.
-All other lists are empty, and every write is accepted."""
+All other lists are empty, and every write is accepted. Events are kept."""
 
 import json
 import sys
@@ -21,11 +21,12 @@ class _Http(ThreadingHTTPServer):
 
 class PodServer:
     """A context manager. `shown` returns what clients see of a pod, or None if they must not see it. `unwanted` has
-    the names of pods that a client asked to evict; the caller has to do that."""
+    the names of pods that a client asked to evict; the caller has to do that. `events` has what clients posted."""
 
     def __init__(self, shown=lambda pod: pod):
         self._shown = shown
         self.unwanted = []
+        self.events = []
         self._pods = {}  # by UID
         # (when watches may report it, line). The version of an event is its position, from 1.
         self._events = []
@@ -44,7 +45,9 @@ class PodServer:
                 *_, name, what = self.path.split("/")
                 if what == "eviction":
                     server.unwanted.append(name)
-                server._take(self, 201)
+                body = server._take(self, 201)
+                if what == "events":
+                    server.events.append(json.loads(body))
 
             def do_PATCH(self):
                 server._take(self, 200)
@@ -103,8 +106,9 @@ class PodServer:
                                "metadata": {"resourceVersion": str(version)}})
 
     def _take(self, request, status):
-        request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
         _answer(request, status, {})
+        return body
 
     def _watch(self, request, version, events):
         _begin(request, 200, ("Transfer-Encoding", "chunked"))

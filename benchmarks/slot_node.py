@@ -27,10 +27,11 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 class SlotNode:
-    """A context manager. For `shown` see PodServer."""
+    """A context manager. For `shown` see PodServer. `settings` overrides those of the daemon's node."""
 
-    def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod):
+    def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod, settings=()):
         self._build = build
+        self._settings = dict(settings)
         self._machine = Machine(nodes=1, gpus_per_node=gpus)
         self._slots = slots
         self.pods = PodServer(shown)
@@ -47,6 +48,10 @@ class SlotNode:
     def slots_per_gpu(self):
         return self._slots
 
+    @property
+    def all_slots(self):
+        return self._slots * len(self.gpus)
+
     def __enter__(self):
         with self._stack:
             self._directory = Path(tempfile.mkdtemp(prefix="crossover-slots-"))
@@ -56,6 +61,7 @@ class SlotNode:
             self._stack.enter_context(self._processes)
             self._stack.callback(lambda: self.manager and self.manager.kill())
             self._configure()
+            self.start_beside()
             self.start_manager()
             self.manager.synced()
             self.start_daemon()
@@ -65,6 +71,9 @@ class SlotNode:
 
     def __exit__(self, *exc):
         self._stack.close()
+
+    def start_beside(self):
+        """Starts what the daemon finds on the node when it begins: nothing here."""
 
     def start_daemon(self):
         self._started += 1
@@ -84,7 +93,7 @@ class SlotNode:
     def wait_until_served(self):
         """Waits until the daemon knows the pods, and the kubelet the slots."""
         self._wait(lambda: self.metrics().get("crossover_pods_known") == 1, "the daemon does not know the pods")
-        self.manager.wait_for_slots(RESOURCE, self._slots * len(self.gpus), _PATIENCE_S)
+        self.manager.wait_for_slots(RESOURCE, self.all_slots, _PATIENCE_S)
 
     def wait_for_pods(self, count):
         """Waits until the daemon has heard of everything that happened to pods until now."""
@@ -140,4 +149,5 @@ class SlotNode:
                      "slots_per_gpu": self._slots, "sharing": "timeslice",
                      "host_directory": str(self._directory / "host"),
                      "api_server": {"server": self.pods.url, "ca_file": str(self._directory / "token"),
-                                    "token_file": str(self._directory / "token")}}}), encoding="utf-8")
+                                    "token_file": str(self._directory / "token")},
+                     **self._settings}}), encoding="utf-8")
