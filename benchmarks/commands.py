@@ -74,7 +74,7 @@ class Build:
 
 
 _KNOWN_BAD_PREFIX = "libcrossover_"
-# Bytes that one iteration all-reduces. Large enough that the link's bandwidth matters in every ring step, and small
+# This is how many bytes one iteration all-reduces: enough that the link's bandwidth matters in every ring step, and few
 # enough that the arithmetic costs nothing.
 GRADIENT_BYTES = 32768
 

@@ -237,6 +237,16 @@ class _Session:
                 raise Failed(f"{name} is not ready; its last words: {self.processes.last_words(name)}")
             time.sleep(0.02)
 
+    def start_member(self, name, gang, rank, command, environment):
+        """Starts any program as a rank of a gang, with the library. Returns the file of what it writes."""
+        node, gpu = self.machine.place(rank)
+        log = self.directory / "logs" / name
+        shared = commands.shared_command(self.build, commands.Job(gang), self.machine.ranks, self.plan.library, command)
+        self.processes.start(name, self.nodes.as_client(node, shared), {
+            **self._environment(node), "CROSSOVER_SOCKET": self.socket(node), "RANK": str(rank), "LOCAL_RANK": str(gpu),
+            **environment}, log)
+        return log
+
     def connect(self, node):
         """Returns a connection to a node's arbiter."""
         client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,0 +1,7 @@
+// This library has a fault. A process that exits keeps its turn, and the helper goes on asking the driver,
+// which ends meanwhile.
+#include "sidecar/session/session.h"
+
+using crossover::session::Session;
+
+extern "C" void __wrap__ZN9crossover7session7Session6OnExitEv(Session*) {}
