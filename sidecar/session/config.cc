@@ -52,21 +52,6 @@ std::uint32_t TransportOf(const char* allowed) {
   return base::Same(allowed, "host") ? CROSSOVER_TRANSPORT_HOST_GATES : CROSSOVER_TRANSPORT_GPU_GATES;
 }
 
-// Returns whether the folder of the daemon's socket exists. In a pod no gang is named: the daemon, which has
-// put the folder there, knows it. The check is for the folder, because the socket is missing while a daemon
-// is replaced.
-bool HasFolder(Get get, bool (*exists)(const char* path)) {
-  const char* socket = get(base::kSocket.name);
-  if (socket == nullptr || !base::IsSocket(socket)) socket = base::kDefaultSocket;
-  char folder[base::kLongestSocket + 1];
-  strcpy(folder, socket);
-  char* slash = strrchr(folder, '/');
-  if (slash == nullptr) return exists(".");
-  if (slash == folder) return exists("/");
-  *slash = '\0';
-  return exists(folder);
-}
-
 Config config;
 constinit base::Mutex config_mutex;
 constinit std::atomic<bool> config_read{false};
@@ -78,7 +63,9 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gang = get(base::kGang.name);
   const bool named = gang != nullptr && gang[0] != '\0';
   if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  const bool near_a_daemon = HasFolder(get, exists);
+  // In a pod no gang is named: the daemon, which has put the folder of its socket there, knows it. The
+  // check is for the folder, because the socket is missing while a daemon is replaced.
+  const bool near_a_daemon = exists(base::kSocketDirectory);
   if (!named && !near_a_daemon) return parsed;
   gang = named ? Read(get, base::kGang, "") : "";
   if (gang == nullptr || !ReadLogLevel(get)) return parsed;
@@ -109,8 +96,9 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
-  // A job that is named has limits of a daemon in pods alone, where the socket's folder has its usual place.
-  parsed.asks_for_limit = parsed.gpu_memory == 0 && (!named || exists(base::kSocketDirectory));
+  // The daemon may know a limit of each process in a pod, also of one that has named a gang of its own, or
+  // whose environment was made before its pod was granted memory.
+  parsed.asks_for_limit = near_a_daemon && parsed.gpu_memory == 0;
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.one_connection = base::IsOneConnection(get("CUDA_DEVICE_MAX_CONNECTIONS"));
   parsed.active = true;

@@ -127,22 +127,6 @@ TEST_F(ConfigTest, TheLimitIsAskedForWhereAPodsProcessLacksTheVariable) {
   EXPECT_FALSE(Parse().asks_for_limit);
 }
 
-TEST_F(ConfigTest, TheFolderOfTheSocketIsLookedFor) {
-  environment = {{"CROSSOVER_SOCKET", "/elsewhere/arbiter.sock"}};
-  in_a_pod = true;
-  EXPECT_FALSE(Parse().active) << "there is none";
-  environment["CROSSOVER_SOCKET"] = "/run/crossover/other.sock";
-  EXPECT_TRUE(Parse().active);
-  for (const char* socket : {"/arbiter.sock", "arbiter.sock"}) {
-    environment["CROSSOVER_SOCKET"] = socket;
-    EXPECT_FALSE(Parse().active) << socket;
-    EXPECT_THAT(said_, IsEmpty());
-  }
-  environment["CROSSOVER_SOCKET"] = "";
-  EXPECT_FALSE(Parse().active);
-  EXPECT_THAT(said_, HasSubstr("CROSSOVER_SOCKET=: ")) << "as before";
-}
-
 TEST_F(ConfigTest, OneConnectionIsTheNumberOne) {
   EXPECT_FALSE(Parse().one_connection);
   for (const char* one : {"1", "01", " 1"}) {
