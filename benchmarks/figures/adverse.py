@@ -11,9 +11,9 @@ seen; ranks straggle, so that turns are taken back. loading: launches wait for t
 adverse_beside and adverse_eta_beside are turns without the guard: the same ratio, and how much of the bound's gain is
 left. Time slices have no such bound.
 
-Controls: each trait but the hand-overs that real GPUs may have is so strong that turns without the guard fall below 0.9
-in the cases that are declared. A hand-over of 4 ms stands for those. Where a wait is early, a library without barriers
-has two holders of a turn. Where launches wait for the context, the watchdog opens turns.
+Controls: each trait but the hand-overs is so strong that turns without the guard fall below 0.9 in the cases that are
+declared. For the longer hand-overs a control with one of 4 ms does so. Where a wait is early, a library without
+barriers has two holders of a turn. Where launches wait for the context, the watchdog opens turns.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -34,10 +34,12 @@ _TWO_HOLDERS, _OPENINGS = "two holders", "openings"
 @dataclass(frozen=True)
 class _Trait:
     """One trait of a GPU, and how its strength is shown. `falls` has the ratios for which turns without the guard must
-    fall below 0.9; `counts` names what the control counts in place of that."""
+    fall below 0.9, with the options `strong` where the trait is not strong enough by itself. `counts` names what the
+    control counts in place of that."""
 
     shape: pairs.Shape
     falls: tuple = ()
+    strong: tuple = ()
     counts: str = ""
 
 
@@ -49,10 +51,11 @@ def _shape(unkind=(), **more):
 _OVERLAPPED = {0.3: 0.208, 0.6: 0.288, 1.0: 0.395}
 _TRAITS = {
     **{f"handover_{us}": _Trait(_shape([("handover_us", us)], compute_ms=5.0, iterations=400, warm_up=80, alone=240),
-                                (0.3,) if us == 4000 else ()) for us in (20, 50, 100, 300, 4000)},
+                                *(((0.3,), (("handover_us", 4000),)) if us >= 100 else ()))
+       for us in (20, 50, 100, 300)},
     "channels": _Trait(_shape([("channel_order", "release"), ("channels", 1)], early_bytes=0.9), (0.6, 1.0)),
     "blocked": _Trait(_shape([("blocked_wait_ns", 300_000)]), (0.3,)),
-    "switches": _Trait(_shape([("switch_us", 6000)], mode="timeslice", iterations=120), _RATIOS),
+    "switches": _Trait(_shape([("switch_us", 4000)], mode="timeslice", iterations=120), (0.3,)),
     "early_waits": _Trait(_shape(fault="early_waits_us:20000", tail=0.3), counts=_TWO_HOLDERS),
     "loading": _Trait(_shape([("lazy_loading", 400), ("loading_us", 300_000)]), counts=_OPENINGS),
 }
@@ -130,6 +133,11 @@ def _control(context, trait, shape, ratio, alone, rounds):
                           sum(found.bare.openings for found in rounds))
     if ratio not in trait.falls:
         return None
+    if trait.strong:
+        with context.without_guard():
+            bad = _run(context, replace(shape, unkind=trait.strong), alone, context.build.library)
+        words = ", ".join(f"{key} {value}" for key, value in trait.strong)
+        return controlled(_STRONG, f"turns without the guard, {words}", bad and rounds[0].over_best(bad))
     return controlled(_STRONG, "turns without the guard, at the median",
                       stats.median(found.over_best(found.bare) for found in rounds))
 
