@@ -11,7 +11,7 @@ _BASELINE = TREE / "benchmarks" / "results" / "simgpu_error.jsonl"
 _RETAKE = ("take simgpu_error again, and with it every figure of the software GPU: "
            "python3 -m benchmarks.run --only simgpu_error")
 # These declarations are no constants of the model: they are units, bounds, and what follows a failure.
-_OTHERS = {"kMicrosecond", "kMillisecond", "kNever", "kUnlimited", "kGrace"}
+_OTHERS = {"kMicrosecond", "kMillisecond", "kNever", "kUnlimited", "kGrace", "kWholeGpu"}
 
 
 def stale(entries, digest):
