@@ -4,8 +4,41 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "simgpu/machine/config.h"
+
 namespace simgpu {
 namespace {
+
+constexpr long kMost = 999'999'999;
+
+// A PlainFault is its name alone.
+struct PlainFault {
+  const char* name;
+  bool FaultSet::*field;
+};
+constexpr PlainFault kPlain[] = {{"memops_unsupported", &FaultSet::memops_unsupported},
+                                 {"host_register_fails", &FaultSet::host_register_fails},
+                                 {"cancellation_points", &FaultSet::cancellation_points}};
+
+// A CountedFault has a whole number from `low` to `high` behind its name and a colon. If `bare`, the name may
+// stand alone, which is the number 0.
+struct CountedFault {
+  const char* name;
+  long FaultSet::*field;
+  long low = 0;
+  long high = kMost;
+  bool bare = false;
+};
+constexpr CountedFault kCounted[] = {{"memops_fail", &FaultSet::memops_fail_after},
+                                     {"memops_break", &FaultSet::broken_memop},
+                                     {"delayed_writes_us", &FaultSet::delayed_writes_us},
+                                     {"early_waits_us", &FaultSet::early_waits_us},
+                                     {"stuck_stream", &FaultSet::stuck_after, 0, kMost, true},
+                                     {"queues", &FaultSet::queues, 1, kMaxChannels},
+                                     {"launch_fails", &FaultSet::launch_fails_after},
+                                     {"drop_wait", &FaultSet::dropped_wait},
+                                     {"exit_at_launch", &FaultSet::exit_at_launch},
+                                     {"crash_after_exit", &FaultSet::unload_us, 0, kMost, true}};
 
 bool ReadCount(const std::string& text, long* count) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
@@ -14,56 +47,34 @@ bool ReadCount(const std::string& text, long* count) {
   return true;
 }
 
+// Sets the fault that `item` names. Returns false if it names none.
+bool Set(const std::string& item, FaultSet* faults) {
+  for (const PlainFault& fault : kPlain) {
+    if (item == fault.name) return faults->*fault.field = true;
+  }
+  const std::size_t colon = item.find(':');
+  for (const CountedFault& fault : kCounted) {
+    if (item.substr(0, colon) != fault.name) continue;
+    long count = 0;
+    const bool good = colon == std::string::npos ? fault.bare : ReadCount(item.substr(colon + 1), &count);
+    if (!good || count < fault.low || count > fault.high) return false;
+    faults->*fault.field = count;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) {
   std::istringstream list(text);
   std::string item;
   while (std::getline(list, item, ',')) {
-    if (item.empty()) continue;
-    const std::size_t colon = item.find(':');
-    const std::string name = item.substr(0, colon);
-    const std::string count = colon == std::string::npos ? "" : item.substr(colon + 1);
-    bool good = true;
-    if (item == "memops_unsupported") {
-      faults->memops_unsupported = true;
-    } else if (item == "host_register_fails") {
-      faults->host_register_fails = true;
-    } else if (item == "cancellation_points") {
-      faults->cancellation_points = true;
-    } else if (item == "stuck_stream") {
-      faults->stuck_after = 0;
-    } else if (item == "crash_after_exit") {
-      faults->unload_us = 0;
-    } else if (name == "crash_after_exit") {
-      good = ReadCount(count, &faults->unload_us);
-    } else if (name == "exit_at_launch") {
-      good = ReadCount(count, &faults->exit_at_launch);
-    } else if (name == "early_waits_us") {
-      good = ReadCount(count, &faults->early_waits_us);
-    } else if (name == "stuck_stream") {
-      good = ReadCount(count, &faults->stuck_after);
-    } else if (name == "delayed_writes_us") {
-      good = ReadCount(count, &faults->delayed_writes_us);
-    } else if (name == "memops_fail") {
-      good = ReadCount(count, &faults->memops_fail_after);
-    } else if (name == "memops_break") {
-      good = ReadCount(count, &faults->broken_memop);
-    } else if (name == "queues") {
-      good = ReadCount(count, &faults->queues) && faults->queues > 0;
-    } else if (name == "launch_fails") {
-      good = ReadCount(count, &faults->launch_fails_after);
-    } else if (name == "drop_wait") {
-      good = ReadCount(count, &faults->dropped_wait);
-    } else {
-      good = false;
-    }
-    if (good) continue;
-    *error =
-        "'" + item +
-        "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
-        "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N, launch_fails:N, drop_wait:N, "
-        "exit_at_launch:N, crash_after_exit[:N], cancellation_points";
+    if (item.empty() || Set(item, faults)) continue;
+    *error = "'" + item +
+             "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
+             "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
+             "drop_wait:N, exit_at_launch:N, crash_after_exit[:N], cancellation_points";
     return false;
   }
   return true;

@@ -10,7 +10,7 @@
 //   seen,
 //                            unless a barrier (CU_STREAM_MEM_OP_BARRIER) stands between them
 //   stuck_stream[:N]         each hardware queue stops for good after N pieces of work (default 0)
-//   queues:N                 all streams of a context share N channels in which all work runs in order
+//   queues:N                 all streams of a context share N channels (1 to 32) in which work runs in order
 //   launch_fails:N           after N launches of the process, every further one returns
 //                            CUDA_ERROR_LAUNCH_FAILED
 //   exit_at_launch:N         in place of the N-th launch (from 0) the process ends by exit(0): it has

@@ -39,9 +39,10 @@ TEST(FaultsTest, ByDefaultNothingIsUnkind) {
 }
 
 TEST(FaultsTest, RefusesWhatItDoesNotKnow) {
-  for (const char* text : {"slow", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1",
-                           "memops_unsupported:1", "launch_fails:", "early_waits_us", "exit_at_launch",
-                           "crash_after_exit:", "crash_after_exit:soon", "early_waits_us:-1"}) {
+  for (const char* text :
+       {"slow", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1", "queues:33",
+        "memops_unsupported:1", "launch_fails:", "early_waits_us", "exit_at_launch",
+        "crash_after_exit:", "crash_after_exit:soon", "early_waits_us:-1"}) {
     FaultSet faults;
     std::string error;
     EXPECT_FALSE(ParseFaults(text, &faults, &error)) << text;

@@ -140,6 +140,12 @@ class Machines(unittest.TestCase):
         self.assertEqual(lines[place - 2:place], ["handover_us: 300", "channels: 1"])
         self.assertNotIn("handover_us", Machine().yaml("/x"))
 
+    def test_a_run_is_a_hang_long_after_its_jobs_could_have_run_alone(self):
+        for iterations in (60, 1500):
+            shape = pairs.Shape(0.6, iterations=iterations)
+            alone_s = 2 * 1.6 * 0.02 * iterations
+            self.assertAlmostEqual(shape.deadline_s(), 60 + 4 * alone_s)
+
     def test_shapes_say_what_makes_their_gpu_less_kind(self):
         plain, shape = pairs.Shape(0.6), pairs.Shape(0.6, unkind=(("switch_us", 50),), fault="early_waits_us:9")
         self.assertEqual(shape.machine().unkind, (("switch_us", 50),))
