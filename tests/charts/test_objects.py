@@ -228,7 +228,11 @@ class Objects(unittest.TestCase):
         self.assertEqual(control(**every, deaf=2), [tried, *[f"{program} "] * 3, f"{program} -f -multiuser-server"])
         self.assertIn("does not end", started(True, **every, deaf=99)[1])
         self.assertIn("by its option -multiuser-server", started(True, **every)[1])
-        self.assertEqual(control(**every, unknown="-multiuser-server"), [tried, f"{program} -f -M"])
+        self.assertEqual(control(**every, unknown="-multiuser-server"),
+                         [tried, f"{program} -d -M", f"{program} ", f"{program} -f -M"])
+        neither = {**every, "unknown": '-multiuser-server "*|*" -M'}
+        self.assertEqual(control(**neither), [tried, f"{program} -d -M"], "no control daemon stays")
+        self.assertIn("expected a driver of CUDA 12.5 or newer", started(True, **neither)[1])
         hung = {**every, "unknown": "-d", "status": 124}
         self.assertEqual(control(**hung), [tried, f"{program} -f -multiuser-server"], "it was not refused")
         self.assertIn("the trial ended with status 124", started(True, **hung)[1])
