@@ -37,11 +37,15 @@ const Driver& Cuda() {
   return driver;
 }
 
-void Check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
+const char* NameOf(CUresult result) {
   const char* name = nullptr;
   Cuda().cuGetErrorName(result, &name);
-  std::fprintf(stderr, "%s: %s\n", what, name == nullptr ? "unknown error" : name);
+  return name == nullptr ? "unknown error" : name;
+}
+
+void Check(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "%s: %s\n", what, NameOf(result));
   std::exit(1);
 }
 

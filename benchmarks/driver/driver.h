@@ -17,6 +17,9 @@ struct Driver {
 // standard error, if there is no driver or a function is missing.
 const Driver& Cuda();
 
+// Returns the driver's name of a result, or "unknown error".
+const char* NameOf(CUresult result);
+
 // Ends the process, with one line on standard error, unless `result` is CUDA_SUCCESS. `what` names the
 // call.
 void Check(CUresult result, const char* what);

@@ -7,6 +7,7 @@
 #include "benchmarks/driver/gpu.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 #include "turn/ops.h"
 
 // Implements the kernel `grant` of the text image: the software GPU calls this function by its name.
@@ -101,23 +102,16 @@ class Client {
     std::array<CUstreamBatchMemOpParams, 8> batch{};
     unsigned count = 0;
     for (const turn::Op& op : ops) {
-      if (op.kind == turn::Op::Kind::kWaitGeq) {
-        batch[count].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-        batch[count++].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
-      }
+      if (op.kind == turn::Op::Kind::kWaitGeq) batch[count++] = gates::BarrierParams();
       batch[count++] = Parameters(op);
     }
     Check(Cuda().cuStreamBatchMemOp(gpu_.stream(), count, batch.data(), 0), "cuStreamBatchMemOp");
   }
 
   CUstreamBatchMemOpParams Parameters(const turn::Op& op) const {
-    CUstreamBatchMemOpParams parameters{};
-    const bool write = op.kind == turn::Op::Kind::kWrite;
-    parameters.operation = write ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    parameters.waitValue.address = page_ + Offset(op);
-    parameters.waitValue.value = op.value;
-    parameters.waitValue.flags = write ? 0u : unsigned{CU_STREAM_WAIT_VALUE_GEQ};
-    return parameters;
+    const CUdeviceptr address = page_ + Offset(op);
+    return op.kind == turn::Op::Kind::kWrite ? gates::WriteParams(address, op.value)
+                                             : gates::WaitParams(address, op.value);
   }
 
   std::size_t Offset(const turn::Op& op) const {

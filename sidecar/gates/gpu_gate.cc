@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 #include "sidecar/gates/probe.h"
 #include "sidecar/log/log.h"
 

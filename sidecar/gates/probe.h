@@ -19,15 +19,4 @@ bool Probe(const Driver& driver, CUstreamBatchMemOpParams* operations, unsigned 
 // Does this with a wait for the word at `address`. REQUIRES: the word has reached `value` already.
 bool ProbeWait(const Driver& driver, CUdeviceptr address, std::uint32_t value);
 
-// Returns the operation by which a stream waits until the word at `address` is at or past `value`.
-CUstreamBatchMemOpParams WaitParams(CUdeviceptr address, std::uint32_t value);
-
-// Returns the operation by which a stream writes `value` to the word at `address`, behind all that it has
-// written before.
-CUstreamBatchMemOpParams WriteParams(CUdeviceptr address, std::uint32_t value);
-
-// Returns the operation by which all stores of a stream so far become visible to the whole system before
-// the stream reads or writes anything else.
-CUstreamBatchMemOpParams BarrierParams();
-
 }  // namespace crossover::gates

@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 #include "sidecar/gates/probe.h"
 #include "sidecar/link/thread.h"
 

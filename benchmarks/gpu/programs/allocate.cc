@@ -23,15 +23,13 @@ int Allocate(Arguments arguments) {
     if (result == CUDA_SUCCESS) result = Cuda().cuMemsetD8(memory, 0, static_cast<std::size_t>(chunk) << 20);
     if (result == CUDA_SUCCESS) got += chunk;
   }
-  const char* name = nullptr;
-  Cuda().cuGetErrorName(result, &name);
   std::size_t free = 0, total = 0;
   const CUresult asked = Cuda().cuMemGetInfo(&free, &total);
   gpu.Work(gpu.stream(), 1000);
   const CUresult after = Cuda().cuStreamSynchronize(gpu.stream());
   std::printf(R"({"got_mib": %lld, "result": "%s", "free_mib": %zu, "total_mib": %zu, "goes_on": %s})"
               "\n",
-              static_cast<long long>(got), name == nullptr ? "unknown error" : name, free >> 20, total >> 20,
+              static_cast<long long>(got), NameOf(result), free >> 20, total >> 20,
               asked == CUDA_SUCCESS && after == CUDA_SUCCESS ? "true" : "false");
   std::fflush(stdout);
   char byte;

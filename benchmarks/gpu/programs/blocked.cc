@@ -11,6 +11,7 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -52,7 +53,7 @@ void StandStill(Shared* shared, std::string_view how) {
   if (how == "spin") {
     gpu.Spin(gpu.stream(), page, 1);
   } else {
-    auto wait = WaitOp(page, 1);
+    auto wait = gates::WaitParams(page, 1);
     Enqueue(gpu.stream(), &wait, 1);
     if (how == "copy") CopyBehind(gpu, gpu.stream());
   }

@@ -11,6 +11,7 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -28,7 +29,7 @@ void StandStill(Shared* shared, std::int64_t streams) {
   const CUdeviceptr page = Register(shared, 4096);
   std::int64_t left = streams;
   for (CUstream stream = gpu.stream(); left > 0; stream = --left > 0 ? gpu.NewStream() : stream) {
-    auto wait = WaitOp(page, 1);
+    auto wait = gates::WaitParams(page, 1);
     Enqueue(stream, &wait, 1);
   }
   __atomic_add_fetch(&shared->stands, 1, __ATOMIC_RELEASE);

@@ -1,6 +1,7 @@
 #include "benchmarks/gpu/programs/handover_client.h"
 
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -32,7 +33,7 @@ class HandoverClient {
     if (options_.host_gates) {
       AwaitOnHost(due);
     } else {
-      auto wait = WaitOp(words_ + 4 * Self(), due);
+      auto wait = gates::WaitParams(words_ + 4 * Self(), due);
       Enqueue(gpu_.stream(), &wait, 1);
     }
     gpu_.Stamp(gpu_.stream(), At(&page_->entered[Self()][turn]));
@@ -49,7 +50,7 @@ class HandoverClient {
       releasing_ = turn;
       Check(Cuda().cuLaunchHostFunc(gpu_.stream(), &HandoverClient::ReleaseOnHost, this), "cuLaunchHostFunc");
     } else {
-      auto write = WriteOp(words_ + 4 * (1 - Self()), turn);
+      auto write = gates::WriteParams(words_ + 4 * (1 - Self()), turn);
       Enqueue(gpu_.stream(), &write, 1);
     }
   }

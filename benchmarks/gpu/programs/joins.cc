@@ -9,6 +9,7 @@
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -22,7 +23,7 @@ void Join(const RealGpu& gpu) {
   auto* page = static_cast<std::uint32_t*>(SharedMemory(4096));
   const CUdeviceptr address = Register(page, 4096);
   const CUstream stream = gpu.NewStream();
-  auto write = WriteOp(address, 1);
+  auto write = gates::WriteParams(address, 1);
   Enqueue(stream, &write, 1);
   gpu.Synchronize(stream);
 }

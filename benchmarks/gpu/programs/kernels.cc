@@ -177,30 +177,6 @@ CUdeviceptr Register(void* memory, std::size_t bytes) {
   return address;
 }
 
-CUstreamBatchMemOpParams WaitOp(CUdeviceptr word, std::uint32_t value) {
-  CUstreamBatchMemOpParams op{};
-  op.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  op.waitValue.address = word;
-  op.waitValue.value = value;
-  op.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  return op;
-}
-
-CUstreamBatchMemOpParams WriteOp(CUdeviceptr word, std::uint32_t value) {
-  CUstreamBatchMemOpParams op{};
-  op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  op.writeValue.address = word;
-  op.writeValue.value = value;
-  return op;
-}
-
-CUstreamBatchMemOpParams BarrierOp() {
-  CUstreamBatchMemOpParams op{};
-  op.memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-  op.memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
-  return op;
-}
-
 void Enqueue(CUstream stream, CUstreamBatchMemOpParams* ops, unsigned count) {
   Check(Cuda().cuStreamBatchMemOp(stream, count, ops, 0), "cuStreamBatchMemOp");
 }

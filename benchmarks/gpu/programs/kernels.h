@@ -76,11 +76,7 @@ void* SharedMemory(std::size_t bytes);
 // Registers host memory with the driver and returns its device address.
 CUdeviceptr Register(void* memory, std::size_t bytes);
 
-// Return a wait until the word is at or past `value`, and a write of `value`.
-CUstreamBatchMemOpParams WaitOp(CUdeviceptr word, std::uint32_t value);
-CUstreamBatchMemOpParams WriteOp(CUdeviceptr word, std::uint32_t value);
-// Returns a barrier: what is behind it begins when all processors and the host see the writes before it.
-CUstreamBatchMemOpParams BarrierOp();
+// Queues `count` operations as one batch (sidecar/gates/memory_operations.h).
 void Enqueue(CUstream stream, CUstreamBatchMemOpParams* ops, unsigned count);
 
 }  // namespace crossover::bench

@@ -9,6 +9,7 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -57,12 +58,12 @@ class Litmus {
     CUstreamBatchMemOpParams ops[5 * kAtOnce];
     unsigned count = 0;
     for (std::uint32_t round = first; round < first + kAtOnce; ++round) {
-      ops[count++] = WaitOp(At(&words_->start), round);
-      if (order_ == Order::kReversed) ops[count++] = WaitOp(At(&words_->gate), round);
-      ops[count++] = WriteOp(At(&words_->ready), round);
-      if (order_ == Order::kBarrier) ops[count++] = BarrierOp();
-      if (order_ != Order::kReversed) ops[count++] = WaitOp(At(&words_->gate), round);
-      ops[count++] = WriteOp(At(&words_->passed), round);
+      ops[count++] = gates::WaitParams(At(&words_->start), round);
+      if (order_ == Order::kReversed) ops[count++] = gates::WaitParams(At(&words_->gate), round);
+      ops[count++] = gates::WriteParams(At(&words_->ready), round);
+      if (order_ == Order::kBarrier) ops[count++] = gates::BarrierParams();
+      if (order_ != Order::kReversed) ops[count++] = gates::WaitParams(At(&words_->gate), round);
+      ops[count++] = gates::WriteParams(At(&words_->passed), round);
     }
     Enqueue(gpu_.stream(), ops, count);
   }

@@ -6,17 +6,12 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
 
 constexpr std::int64_t kPatienceMs = 5000;  // for a stream that does not wait
-
-const char* NameOf(CUresult result) {
-  const char* name = nullptr;
-  Cuda().cuGetErrorName(result, &name);
-  return name == nullptr ? "unknown error" : name;
-}
 
 }  // namespace
 
@@ -30,7 +25,7 @@ int LongWait(Arguments arguments) {
   gpu.Work(gpu.stream(), 1000);
   gpu.Synchronize(gpu.stream());
   if (ms == 0) base::StoreWord(word, 1);
-  CUstreamBatchMemOpParams ops[2] = {WaitOp(page, 1), WriteOp(page + 64, 1)};
+  CUstreamBatchMemOpParams ops[2] = {gates::WaitParams(page, 1), gates::WriteParams(page + 64, 1)};
   const std::int64_t began = base::MonotonicNs(), longest_ms = ms == 0 ? kPatienceMs : ms;
   Enqueue(gpu.stream(), ops, 2);
   CUresult during = CUDA_ERROR_NOT_READY;

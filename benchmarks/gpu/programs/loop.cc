@@ -41,10 +41,8 @@ int Loop(Arguments arguments) {
     gaps.push_back(now - before);
     before = now;
   }
-  const char* name = nullptr;
-  Cuda().cuGetErrorName(result, &name);
-  std::printf("{\"kernels\": %zu, \"result\": \"%s\", \"gap_us\": %s}\n", gaps.size(),
-              name == nullptr ? "unknown error" : name, SummaryUs(gaps).c_str());
+  std::printf("{\"kernels\": %zu, \"result\": \"%s\", \"gap_us\": %s}\n", gaps.size(), NameOf(result),
+              SummaryUs(gaps).c_str());
   return result == CUDA_SUCCESS ? 0 : 3;
 }
 

@@ -35,15 +35,12 @@ void Ask() {
   const auto function = reinterpret_cast<CUfunction>(kernel);
   const char* name = nullptr;
   const CUresult asked = name_of(&name, function);
-  const char* error = nullptr;
-  Cuda().cuGetErrorName(asked, &error);
   Check(Cuda().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, gpu.stream(), nullptr, nullptr),
         "launch of a CUkernel");
   gpu.Synchronize(gpu.stream());
   std::printf(R"({"asked": "%s", "name": "%s", "signal": 0})"
               "\n",
-              error == nullptr ? "unknown error" : error,
-              asked == CUDA_SUCCESS && name != nullptr ? name : "");
+              NameOf(asked), asked == CUDA_SUCCESS && name != nullptr ? name : "");
 }
 
 }  // namespace

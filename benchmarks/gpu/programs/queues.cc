@@ -7,6 +7,7 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -37,7 +38,7 @@ int Queues(Arguments arguments) {
   for (const CUstream stream : streams) gpu.Work(stream, 1000);  // this gives each stream its queue
   for (const CUstream stream : streams) gpu.Synchronize(stream);
 
-  auto wait = WaitOp(address, 1);
+  auto wait = gates::WaitParams(address, 1);
   Enqueue(gpu.stream(), &wait, 1);
   gpu.Work(gpu.stream(), 1000);  // known bad: the waiting stream's own work must stand
   for (const CUstream stream : streams) gpu.Work(stream, 1000);

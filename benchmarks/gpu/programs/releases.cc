@@ -9,6 +9,7 @@
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -50,7 +51,7 @@ class Releases {
   CUdeviceptr At(std::size_t word) const { return page_ + 4 * word; }
 
   void Write(CUstream stream, std::size_t word) {
-    auto write = WriteOp(At(word), round_);
+    auto write = gates::WriteParams(At(word), round_);
     Enqueue(stream, &write, 1);
   }
 

@@ -8,6 +8,7 @@
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -23,15 +24,15 @@ int Stand(Arguments arguments) {
   const RealGpu gpu;
   auto* word = static_cast<std::uint32_t*>(SharedMemory(4096));
   const CUdeviceptr page = Register(word, 4096);
-  CUstreamBatchMemOpParams started = WriteOp(page + 128, 1);
+  CUstreamBatchMemOpParams started = gates::WriteParams(page + 128, 1);
   Enqueue(gpu.stream(), &started, 1);
   if (where == "gate") {
-    auto wait = WaitOp(page, 1);
+    auto wait = gates::WaitParams(page, 1);
     Enqueue(gpu.stream(), &wait, 1);
     gpu.Work(gpu.stream(), kKernelNs);
   } else {
     for (int i = 0; i < kQueued; ++i) gpu.Work(gpu.stream(), kKernelNs);
-    auto write = WriteOp(page + 64, 1);
+    auto write = gates::WriteParams(page + 64, 1);
     Enqueue(gpu.stream(), &write, 1);
   }
   while (base::LoadWord(word + 32) == 0) SleepNs(100'000);
@@ -42,9 +43,7 @@ int Stand(Arguments arguments) {
   base::StoreWord(word, 1);
   base::FutexWakeAll(word);
   const CUresult result = Cuda().cuStreamSynchronize(gpu.stream());
-  const char* name = nullptr;
-  Cuda().cuGetErrorName(result, &name);
-  std::printf("{\"result\": \"%s\"}\n", name == nullptr ? "unknown error" : name);
+  std::printf("{\"result\": \"%s\"}\n", NameOf(result));
   return result == CUDA_SUCCESS ? 0 : 3;
 }
 

@@ -11,6 +11,7 @@
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/futex.h"
+#include "sidecar/gates/memory_operations.h"
 
 namespace crossover::bench {
 namespace {
@@ -26,8 +27,8 @@ struct Shared {
 void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool first,
                   std::uint32_t rounds) {
   for (std::uint32_t k = 1; k <= rounds; ++k) {
-    CUstreamBatchMemOpParams ops[2] = {WaitOp(mine, k), WriteOp(theirs, k)};
-    if (first) ops[0] = WriteOp(theirs, k), ops[1] = WaitOp(mine, k);
+    CUstreamBatchMemOpParams ops[2] = {gates::WaitParams(mine, k), gates::WriteParams(theirs, k)};
+    if (first) ops[0] = gates::WriteParams(theirs, k), ops[1] = gates::WaitParams(mine, k);
     Enqueue(gpu.stream(), ops, 2);
   }
 }
