@@ -21,73 +21,18 @@
 #include <cstring>
 #include <string>
 
-#include "simgpu/nccl/nccl.h"
-#include "tests/process/sidecar/rendezvous.h"
+#include "tests/process/sidecar/small_rank.h"
 #include "tests/process/use_device.h"
 
 namespace {
 
-constexpr int kRanks = 2;
-constexpr std::size_t kCount = 4096;
-constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
-
-class Rank {
- public:
-  // Rank 0 leaves the unique id in the file `ids`.
-  Rank(int rank, const std::string& ids) {
-    MUST(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, ids.c_str(), rank), rank));
-    for (CUstream* stream : {&compute_, &side_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
-    MUST(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
-    MUST(cuMemAlloc(&gradients_, kCount * sizeof(int)));
-    CUmodule module = nullptr;
-    MUST(cuModuleLoadData(&module, kImage));
-    MUST(cuModuleGetFunction(&timed_, module, "timed"));
-  }
-
-  void Compute() {
-    unsigned long long ns = 2'000'000;
-    void* parameters[] = {&ns};
-    MUST(cuLaunchKernel(timed_, 1, 1, 1, 32, 1, 1, 0, compute_, parameters, nullptr));
-  }
-  ncclResult_t Reduce() {
-    const auto data = reinterpret_cast<int*>(gradients_);
-    return ncclAllReduce(data, data, kCount, ncclInt32, ncclSum, comm_, side_);
-  }
-  void Iterate() {
-    for (int layer = 0; layer < 3; ++layer) Compute();
-    Order(compute_, side_);
-    MUST(Reduce());
-    Order(side_, compute_);
-  }
-  void Capture() {
-    CUgraph graph = nullptr;
-    MUST(cuStreamBeginCapture(side_, CU_STREAM_CAPTURE_MODE_RELAXED));
-    Must(Reduce() == ncclInvalidUsage ? 0 : 1, "a collective that is captured");
-    MUST(cuStreamEndCapture(side_, &graph));
-  }
-  void Synchronize() { MUST(cuStreamSynchronize(compute_)); }
-  // Synchronizes in each iteration, as for the loss. A host that runs ahead would end before the library
-  // watches.
-  void Train(int iterations) {
-    for (int i = 0; i < iterations; ++i) {
-      Iterate();
-      Synchronize();
-    }
-  }
-  void Leave() { MUST(ncclCommDestroy(comm_)); }
-
- private:
-  void Order(CUstream first, CUstream then) {
-    MUST(cuEventRecord(event_, first));
-    MUST(cuStreamWaitEvent(then, event_, 0));
-  }
-
-  ncclComm_t comm_ = nullptr;
-  CUstream compute_ = nullptr, side_ = nullptr;
-  CUevent event_ = nullptr;
-  CUdeviceptr gradients_ = 0;
-  CUfunction timed_ = nullptr;
-};
+// Captures a collective of `rank`, which the software NCCL refuses.
+void Capture(SmallRank* rank) {
+  CUgraph graph = nullptr;
+  MUST(cuStreamBeginCapture(rank->side(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  Must(rank->Reduce() == ncclInvalidUsage ? 0 : 1, "a collective that is captured");
+  MUST(cuStreamEndCapture(rank->side(), &graph));
+}
 
 // Returns the number of the socket by which this process is connected to the arbiter, or -1.
 int SocketOfLibrary() {
@@ -104,7 +49,7 @@ int SocketOfLibrary() {
 
 // Trains on with the number of the library's socket taken. Ends the program with an error where data is lost
 // or comes that is not the program's.
-void TrainWithItsNumber(Rank* rank, int iterations) {
+void TrainWithItsNumber(SmallRank* rank, int iterations) {
   const int number = SocketOfLibrary();
   int ends[2];
   char data[8] = {};
@@ -125,7 +70,7 @@ int main() {
   const std::string ids = std::getenv("IDS"), then = std::getenv("THEN");
   MUST(cuInit(0));
   MUST(UseDevice(number));
-  Rank rank(number, ids);
+  SmallRank rank(number, ids);
   rank.Train(kEager);
   if (then == "take") {
     TrainWithItsNumber(&rank, kEager);
@@ -142,10 +87,10 @@ int main() {
     MUST(cuDevicePrimaryCtxReset(number));
     if (then == "end") return 0;
     MUST(UseDevice(number));
-    Rank(number, ids + "2").Train(kEager);
+    SmallRank(number, ids + "2").Train(kEager);
     return 0;
   }
-  rank.Capture();
+  Capture(&rank);
   for (int i = 0; i < kCaptured; ++i) {
     rank.Compute();
     rank.Synchronize();
