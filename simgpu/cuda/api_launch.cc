@@ -99,7 +99,7 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
   }
   KernelSpec spec = kernel->spec;
   if (spec.sms == kSmsOfGrid) spec.sms = SmsOf(*stream->device, grid, block);
-  LoadForLaunch(stream->context.lock(), *kernel);
+  LoadForLaunch(*stream, *kernel);
   const CUresult result =
       Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&spec, kernel->function, gathered.data()));
   SpendLaunchTime(begin);

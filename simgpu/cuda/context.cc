@@ -77,8 +77,9 @@ const ChannelRules& ProcessChannels() {
 
 std::vector<RecordPtr> ChannelTails(const Stream& stream) {
   const ChannelRules& channels = ProcessChannels();
+  if (channels.order != ChannelOrder::kRelease) return {};
   const std::shared_ptr<Context> context = stream.context.lock();
-  if (channels.order != ChannelOrder::kRelease || context == nullptr) return {};
+  if (context == nullptr) return {};
   const std::lock_guard lock(context->mutex);
   std::vector<RecordPtr> tails;
   for (const StreamPtr& other : context->streams) {

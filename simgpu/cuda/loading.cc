@@ -33,12 +33,12 @@ const LoadingRule& ProcessLoading() {
   return rule;
 }
 
-void LoadForLaunch(const std::shared_ptr<Context>& context, Kernel& kernel) {
+void LoadForLaunch(const Stream& stream, Kernel& kernel) {
   const LoadingRule& rule = ProcessLoading();
   if (rule.every == 0) return;
   const std::int64_t launch = kernel.launches++;
   const bool was_loaded = kernel.loaded.exchange(true);
-  if (rule.Loads(launch) && !(launch == 0 && was_loaded)) Load(context);
+  if (rule.Loads(launch) && !(launch == 0 && was_loaded)) Load(stream.context.lock());
 }
 
 void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel) {

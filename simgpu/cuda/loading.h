@@ -12,6 +12,7 @@ namespace simgpu {
 
 struct Context;
 struct Kernel;
+struct Stream;
 
 // Returns the rule from that of the machine and the text of CUDA_MODULE_LOADING (null: unset). A text that is
 // neither EAGER nor LAZY nor DEFAULT is ignored, with one line in *complaint. Pure.
@@ -21,7 +22,7 @@ LoadingRule RuleOfLoading(const LoadingRule& machine, const char* text, std::str
 const LoadingRule& ProcessLoading();
 
 // Stands before each launch. Blocks until all work of the context is done if this launch loads the kernel.
-void LoadForLaunch(const std::shared_ptr<Context>& context, Kernel& kernel);
+void LoadForLaunch(const Stream& stream, Kernel& kernel);
 // Loads a kernel that no launch has loaded. Blocks in the same way.
 void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel);
 bool IsLoaded(const Kernel& kernel);

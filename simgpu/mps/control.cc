@@ -77,13 +77,14 @@ Options ReadOptions(int count, char** words, Driver driver) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    options.foreground |= word == "-f";
-    options.background |= word == "-d";
-    options.help |= word == "-h" || word == "--help";
+    const bool foreground = word == "-f", background = word == "-d", help = word == "-h" || word == "--help";
     const bool multi_user =
         (word == "-multiuser-server" && RefusesOptions(driver)) || (word == "-M" && HeedsProtocol(driver));
+    options.foreground |= foreground;
+    options.background |= background;
+    options.help |= help;
     options.multi_user |= multi_user;
-    const bool known = multi_user || word == "-f" || word == "-d" || word == "-h" || word == "--help";
+    const bool known = foreground || background || help || multi_user;
     if (!known && options.unknown == nullptr) options.unknown = words[i];
   }
   return options;
@@ -94,11 +95,16 @@ std::string Directory() {
   return directory != nullptr ? directory : kDefaultDirectory;
 }
 
-// Connects to the daemon of the directory. Returns the connection, or -1 where none listens.
-int Connect() {
+sockaddr_un AddressOf(const std::string& directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", Directory().c_str());
+  std::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory.c_str());
+  return address;
+}
+
+// Connects to the daemon of the directory. Returns the connection, or -1 where none listens.
+int Connect() {
+  const sockaddr_un address = AddressOf(Directory());
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   close(fd);
@@ -121,9 +127,7 @@ bool TakeDirectory(const std::string& directory) {
 }
 
 int Listen(const std::string& directory) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory.c_str());
+  const sockaddr_un address = AddressOf(directory);
   unlink(address.sun_path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0)
