@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import kept
@@ -141,11 +141,6 @@ class Lack:
 class Outcome:
     faults: list
     said: str = ""
-    entries: list = field(default_factory=list)
-
-    @property
-    def whole(self):
-        return not self.faults
 
 
 def play(lack, build, tree=TOP, newer=True):
@@ -165,7 +160,7 @@ def play(lack, build, tree=TOP, newer=True):
         table = _text(stage.out / "table.txt")
         lines = _text(stage.out / "gpu.jsonl").splitlines()
         found = kept.newest(lines)
-        return Outcome(faults_of(lack, code, said, table, found) + lack.also(stage), said, found)
+        return Outcome(faults_of(lack, code, said, table, found) + lack.also(stage), said)
 
 
 def faults_of(lack, code, said, table, entries):

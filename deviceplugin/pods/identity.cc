@@ -14,8 +14,8 @@ namespace crossover::deviceplugin {
 namespace {
 
 // Returns how many MiB of each GPU the containers of the pod may have, rounded up; 0 where it has no limit.
-// Of what the user has set and what the pod was granted, the lower holds: the user may change an annotation
-// of a pod that runs, and its neighbours were placed by what was granted.
+// The lower of the user's annotation and the pod's grant holds. The user may change the annotation of a pod
+// that runs, but its neighbours were placed by the grant.
 std::uint32_t LimitOf(const Pod& pod) {
   constexpr unsigned long long kMiB = 1 << 20;
   unsigned long long least = 0;

@@ -85,7 +85,7 @@ placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod
   std::string why = WhyNotLetIn(pod, *there);
   if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
   const GpuNode* gpus = world.FindGpuNode(node);
-  // That is so as long as the node shares its GPUs as it does now, whichever pods come and go.
+  // The pods of the node do not change this. Only another way to share its GPUs does.
   if (why.empty() && gpus != nullptr) why = WhyNotItsShm(pod, *gpus);
   if (!why.empty()) return {.pods = 0, .ever = 0, .why = std::move(why)};
   Resources taken = world.UsedOn(node);

@@ -22,11 +22,14 @@ Symbol FindWrapper(const char* name);
 void* FindNcclWrapper(const char* name, void* real);
 
 // Returns what to hand out in place of `real`, which cuGetProcAddress answered for (name, version, flags).
-// That is the wrapper of the row whose real function `real` is. Failing that, it is `real` itself where the
-// driver exports it under a name that no row has: such a function is newer than the table, and its ABI is
-// unknown. Where turns need to see its calls, none are taken from then on. Failing that, it is the wrapper of
-// the newest row of that name and flavour which `version` reaches and whose function the driver has, else
-// `real` itself. `version` may be larger than any row's.
+// The first of these that applies is handed out:
+// - the wrapper of the row whose real function `real` is;
+// - `real` itself, where the driver exports it under a name that no row has. Such a function is newer than
+// the table, and its ABI is unknown. Where turns need to see its calls, none are taken from then on;
+// - the wrapper of the newest row of that name and flavour which `version` reaches and whose function the
+// driver has;
+// - `real` itself.
+// `version` may be larger than any row's.
 void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags);
 
 // Does the last of these steps alone. Leaves out rows for which `exists` is false. Returns null where no

@@ -144,7 +144,7 @@ TEST(FluidOptionsTest, TheProcessThatRanLastNeedsNoSwitch) {
   fluid->Advance(10 * kMs);
   EXPECT_EQ(Ends(*fluid, b, Kernel(*fluid, b, kMs)), 12 * kMs);
   fluid->Advance(10 * kMs + kMs / 2);
-  EXPECT_EQ(fluid->Spare(a), 5 * kMs * 132.0 - kMs * 132.0) << "nobody can run during a switch";
+  EXPECT_EQ(fluid->Spare(a), 5 * kMs * 132.0 - kMs * 132.0) << "no process can run during a switch";
 }
 
 // Each kernel has 10 us and runs beside `blocked` waits, of which each costs 2 us.
