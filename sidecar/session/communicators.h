@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,10 +41,15 @@ class Communicators {
     for (Communicator& entry : entries_) {
       if (entry.handle != nullptr) continue;
       entry = {handle, ++created_, ranks};
+      full_.store(false, std::memory_order_relaxed);
       return true;
     }
+    full_.store(true, std::memory_order_relaxed);
     return false;
   }
+
+  // Returns whether the last communicator found no room, and none has been removed since. Takes no lock.
+  bool full() const { return full_.load(std::memory_order_relaxed); }
 
   // Returns whether any communicator in the table has more than one rank.
   bool AnyOfSeveralRanks() const {
@@ -57,6 +63,7 @@ class Communicators {
   void Remove(const void* handle) {
     const base::Locked locked(mutex_);
     RemoveLocked(handle);
+    full_.store(false, std::memory_order_relaxed);
   }
 
  private:
@@ -67,6 +74,7 @@ class Communicators {
   }
 
   mutable base::Mutex mutex_;
+  std::atomic<bool> full_{false};
   std::array<Communicator, 64> entries_{};
   std::uint32_t created_ = 0;
 };

@@ -23,16 +23,13 @@ void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
   if (ranks > 1) gaps_.set_communicator(true);
   if (ranks > 1) TellOfEnd();
-  const bool full = !communicators_.Add(communicator, ranks);
-  communicators_full_.store(full, std::memory_order_relaxed);
-  if (full) EndTurn();
+  if (!communicators_.Add(communicator, ranks)) EndTurn();
   LookForRoom();
 }
 
 void Session::OnCommunicatorEnd(const void* communicator) {
   const base::Locked locked(mutex_);
   communicators_.Remove(communicator);
-  communicators_full_.store(false, std::memory_order_relaxed);
   EndTurn();
 }
 
@@ -40,7 +37,6 @@ void Session::OnCommunicatorEnd(const void* communicator) {
 // handle.
 void Session::OnCommunicatorAbort(const void* communicator) {
   communicators_.Remove(communicator);
-  communicators_full_.store(false, std::memory_order_relaxed);
   aborted_.store(true, std::memory_order_relaxed);
 }
 
@@ -61,9 +57,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
   LookForRoom();
-  const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
-                      Crowded() == base::WatchReason::kNone &&
-                      taking_allowed_.load(std::memory_order_acquire);
+  const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
   if (verdict.turn_end || !gating) {
@@ -256,7 +250,7 @@ bool Session::AllAlike() {
 
 // Returns which table is full, as the reason why no turns are taken until it has room; kNone where none is.
 base::WatchReason Session::Crowded() const {
-  if (communicators_full_.load(std::memory_order_relaxed)) return base::WatchReason::kCommunicators;
+  if (communicators_.full()) return base::WatchReason::kCommunicators;
   return tracker_.full() ? base::WatchReason::kStreams : base::WatchReason::kNone;
 }
 

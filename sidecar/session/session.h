@@ -154,6 +154,11 @@ class Session final : public link::Client {
   bool Follow();
   bool AllAlike();
   base::WatchReason Crowded() const;
+  // Returns whether turns may be taken, whatever the arbiter's mode is.
+  bool MayTake() const {
+    return !watched_only() && Crowded() == base::WatchReason::kNone &&
+           taking_allowed_.load(std::memory_order_acquire);
+  }
   void LookForRoom();
   void ForgetThreadsThatAreGone();
   void PublishPhase(bool gating);
@@ -224,7 +229,6 @@ class Session final : public link::Client {
   bool silent_ = true;       // see EndSilence()
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
-  std::atomic<bool> communicators_full_{false};  // the last one found no room, and none has ended since
   bool said_crowded_ = false;
   std::int64_t looked_for_threads_ns_ = 0;  // when threads that are gone were last looked for
   std::uint32_t alike_ = 0;                 // tokens in a row that made a period of one, by kernels

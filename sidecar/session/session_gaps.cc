@@ -45,8 +45,7 @@ void Session::OnUnaskable() {
 
 void Session::PublishGaps() {
   if (turns_.page() == nullptr) return;
-  PublishPhase(gaps_.by_gaps() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
-               Crowded() == base::WatchReason::kNone && taking_allowed_.load(std::memory_order_acquire));
+  PublishPhase(gaps_.by_gaps() && mode_ == CROSSOVER_MODE_GATE && MayTake());
   SetAttention();
 }
 
@@ -59,8 +58,7 @@ void Session::FollowByGaps() {
   const bool was_crowded = Crowded() != base::WatchReason::kNone;
   LookForRoom();
   const bool crowded = Crowded() != base::WatchReason::kNone;
-  const bool takes = watched && mode_ == CROSSOVER_MODE_GATE && gaps_.by_gaps() && !watched_only() &&
-                     !crowded && taking_allowed_.load(std::memory_order_acquire);
+  const bool takes = watched && mode_ == CROSSOVER_MODE_GATE && gaps_.by_gaps() && MayTake();
   if (mode == mode_ && armed_ == takes && crowded == was_crowded) return;
   if (gaps_.by_gaps()) {
     armed_ = takes;

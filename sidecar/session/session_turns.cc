@@ -48,13 +48,8 @@ void Session::BeginTurn(phase::StreamKey launching) {
   armed_ = false;
   SetAttention();
   if (std::exchange(lasts_, false)) EndTurn();
-  if (turns_.page() == nullptr || turns_.holding() || blocked_ || watched_only() ||
-      Crowded() != base::WatchReason::kNone) {
-    return;
-  }
-  if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
-    return;
-  }
+  if (turns_.page() == nullptr || turns_.holding() || blocked_ || !MayTake()) return;
+  if (!Follow() || mode_ != CROSSOVER_MODE_GATE) return;
   if (gaps_.by_gaps() && !CanBeAsked(launching)) {
     gaps_.Refuse();
     OnUnaskable();
