@@ -76,8 +76,10 @@ void Ask(const session::Config& config) {
 void LearnLimit() {
   const base::Uncancelled uncancelled;
   const session::Config& config = session::GetConfig();
-  memory::TheLedger().LowerLimit(config.gpu_memory);
-  if (!config.asks_for_limit) return question.Close();
+  if (!config.asks_for_limit) {
+    memory::TheLedger().LowerLimit(config.gpu_memory);
+    return question.Close();
+  }
   while (true) {
     switch (question.Look(base::MonotonicNs())) {
       case memory::LimitQuestion::Turn::kGo:
@@ -112,7 +114,7 @@ std::uint64_t CurrentContext() {
 }
 
 void LearnPool(CUmemoryPool pool, const CUmemLocation& location) {
-  if (location.type == CU_MEM_LOCATION_TYPE_NONE || !CountsMemory()) return;
+  if (location.type == CU_MEM_LOCATION_TYPE_NONE || !Active()) return;
   const bool on_gpu = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   memory::TheLedger().KeepPool(KeyOfPool(pool), on_gpu ? location.id : memory::kOnHost);
 }

@@ -13,7 +13,8 @@
 
 namespace crossover::hooks {
 
-// Returns whether memory is counted in this process.
+// Returns whether memory is counted in this process, and takes care that its limit holds. Blocks for 200 ms
+// at most while the limit is not known. A call that takes no memory asks Active() alone.
 bool CountsMemory();
 // Returns the device of the calling thread's context, or -1 where there is none; then nothing is counted.
 std::int32_t CurrentDevice();
@@ -128,7 +129,7 @@ struct FindPoolOfDevice {
 struct DestroyPool {
   template <CudaHook kHook>
   static CUresult Run(CUmemoryPool pool) {
-    if (CountsMemory()) memory::TheLedger().ForgetPool(KeyOfPool(pool));
+    if (Active()) memory::TheLedger().ForgetPool(KeyOfPool(pool));
     return RealCuda<kHook>()(pool);
   }
 };
@@ -164,7 +165,7 @@ struct Free {
   template <CudaHook kHook, typename Address, typename... Rest>
   static CUresult Run(Address address, Rest... rest) {
     memory::Record record;
-    if (!CountsMemory() || !memory::TheLedger().Forget((std::uint64_t)address, &record))
+    if (!Active() || !memory::TheLedger().Forget((std::uint64_t)address, &record))
       return RealCuda<kHook>()(address, rest...);
     const CUresult result = RealCuda<kHook>()(address, rest...);
     if (result == CUDA_SUCCESS) {
@@ -195,7 +196,7 @@ struct CreateMemory {
 struct ReleaseMemory {
   template <CudaHook kHook>
   static CUresult Run(CUmemGenericAllocationHandle handle) {
-    if (CountsMemory()) memory::TheLedger().Release(handle);
+    if (Active()) memory::TheLedger().Release(handle);
     return RealCuda<kHook>()(handle);
   }
 };
@@ -204,7 +205,7 @@ struct RetainMemory {
   template <CudaHook kHook>
   static CUresult Run(CUmemGenericAllocationHandle* handle, void* address) {
     const CUresult result = RealCuda<kHook>()(handle, address);
-    if (result == CUDA_SUCCESS && CountsMemory())
+    if (result == CUDA_SUCCESS && Active())
       memory::TheLedger().Retain(*handle, reinterpret_cast<std::uintptr_t>(address));
     return result;
   }
@@ -226,7 +227,7 @@ struct UnmapMemory {
   template <CudaHook kHook>
   static CUresult Run(CUdeviceptr address, std::size_t bytes) {
     const CUresult result = RealCuda<kHook>()(address, bytes);
-    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Unmap(address, bytes);
+    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().Unmap(address, bytes);
     return result;
   }
 };
@@ -275,7 +276,7 @@ struct DestroyContext {
     if (context != nullptr) BeforeContextEnds(context);
     const CUresult result = RealCuda<kHook>()(context);
     if (result == CUDA_SUCCESS) EndCapturesIn(context);
-    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().End(KeyOfContext(context));
+    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().End(KeyOfContext(context));
     return result;
   }
 };
@@ -287,7 +288,7 @@ struct ResetContext {
     BeforeDeviceReset(device);
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS) EndCapturesOn(device);
-    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
+    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().Reset(device);
     return result;
   }
 };
