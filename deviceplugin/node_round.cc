@@ -109,10 +109,7 @@ std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint
     if (before == held_by_unhooked_.end() || before->second != why)
       logging::Warn("no turns are taken on gpu " + uuid + ": " + why);
   }
-  for (const kube::Event& event : notices.events) {
-    if (!told_of_unhooked_.contains(event)) events_.Tell(event);
-  }
-  told_of_unhooked_ = {notices.events.begin(), notices.events.end()};
+  TellNews({notices.events.begin(), notices.events.end()}, &told_of_unhooked_);
   return std::move(notices.held);
 }
 
@@ -162,10 +159,15 @@ void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& 
                              const SharingChoice& choice) {
   std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, choice);
   events.merge(ShmNotices(pods, kubelet.handed_out));
+  TellNews(std::move(events), &told_of_mps_);
+}
+
+// Tells the events that are not in *told, and keeps all of them there.
+void NodeServices::TellNews(std::set<kube::Event> events, std::set<kube::Event>* told) {
   for (const kube::Event& event : events) {
-    if (!told_of_mps_.contains(event)) events_.Tell(event);
+    if (!told->contains(event)) events_.Tell(event);
   }
-  told_of_mps_ = std::move(events);
+  *told = std::move(events);
 }
 
 // Removes what pods under MPS have left in their common /dev/shm, once none of them lives.

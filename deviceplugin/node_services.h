@@ -73,7 +73,7 @@ class NodeServices : public Companion {
   std::string Choice() const { return node_.wishes().configuration; }
 
  private:
-  NodeState State() const;
+  NodeState State() const;  // without mps_shm
   std::optional<GpuNode> Report();
   void LookAtJobs();
   std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu(const Checkpoint& kubelet) const;
@@ -98,6 +98,7 @@ class NodeServices : public Companion {
   void TellOfFaults();
   void EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods);
   void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
+  void TellNews(std::set<kube::Event> events, std::set<kube::Event>* told);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
 

@@ -25,7 +25,11 @@ GpuNode::Requested RequestedBy(const std::vector<Pod>& pods) {
 }  // namespace
 
 std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
-  return std::make_shared<NodeMetrics>([this] { return State(); });
+  return std::make_shared<NodeMetrics>([this] {
+    NodeState state = State();
+    state.mps_shm = RoomInShm(settings_.mps_shm_directory());
+    return state;
+  });
 }
 
 MpsNews NodeServices::Mps() {
@@ -87,7 +91,6 @@ NodeState NodeServices::State() const {
   state.mps_alive = sharing.mps.alive;
   state.mps_accepts = sharing.mps.alive && sharing.fault.empty();
   state.mps_terminated = sharing.terminated;
-  state.mps_shm = RoomInShm(settings_.mps_shm_directory());
   state.maintenance = node_.wishes().maintenance;
   const ConfigFile::State config = around_.config->state();
   state.config_valid = config.valid;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <sstream>
 
 #include "common/base/mps_pipe.h"
 #include "common/files/read_file.h"
 #include "common/process/run.h"
+#include "common/text/number.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -72,18 +74,17 @@ std::vector<std::string_view> Entries(std::string_view text) {
   return entries;
 }
 
-// Sets `protocol` to the number in `text`. Returns false and changes nothing if it is not a number.
-bool ReadProtocol(std::string_view text, int* protocol) {
-  int number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return false;
-  *protocol = number;
-  return true;
+// Sets `protocol` to the number in `word`. Returns false and changes nothing if it is not a number.
+bool ReadProtocol(std::string_view word, int* protocol) {
+  const auto number =
+      text::ParseInteger(word, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+  if (number) *protocol = static_cast<int>(*number);
+  return number.has_value();
 }
 
 // Returns what follows `prefix` in `text`, or nothing if `text` does not begin with it.
 std::optional<std::string_view> After(std::string_view prefix, std::string_view text) {
-  if (text.substr(0, prefix.size()) != prefix) return std::nullopt;
+  if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
 }
 
@@ -164,9 +165,8 @@ MpsControl::State MpsControl::Look() const {
 
 MpsAnswer MpsControl::Ask(const std::string& command, std::chrono::seconds patience) const {
   process::NoOutcome why{};
-  const auto outcome =
-      process::Run({settings_.program}, {{"CUDA_MPS_PIPE_DIRECTORY", settings_.pipe_directory}},
-                   command + "\n", patience, {}, &why);
+  const auto outcome = process::Run({settings_.program}, {{base::kMpsPipeVariable, settings_.pipe_directory}},
+                                    command + "\n", patience, {}, &why);
   if (outcome) {
     return {.kind = outcome->status == 0 ? MpsAnswer::Kind::kText : MpsAnswer::Kind::kFailed,
             .status = outcome->status,

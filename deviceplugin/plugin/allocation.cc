@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/mps_pipe.h"
 #include "common/base/names.h"
 
 namespace crossover::deviceplugin {
@@ -53,7 +54,7 @@ void AddLibrary(const AllocationSettings& settings, Allocation* allocation) {
 void AddMps(const AllocationSettings& settings, Allocation* allocation) {
   if (settings.mps_directory.empty()) return;
   const std::string pipe = std::string(base::kMpsDirectory) + "/pipe";
-  allocation->environment["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
+  allocation->environment[base::kMpsPipeVariable] = pipe;
   allocation->mounts.push_back({pipe, settings.mps_directory + "/pipe", false});
   allocation->mounts.push_back({base::kShm, settings.mps_directory + "/shm", false});
 }

@@ -124,7 +124,7 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
 
 // Asks for the servers and for their status. Asks for a server if there is none.
 void SharingWatch::AskMps(const MpsControl::State& mps) {
-  if (mps.options.protocol != kMpsProtocol && mps.options.sure) {
+  if (SpeaksAnother(mps.options, false)) {
     const std::lock_guard lock(mutex_);
     state_.asked = true;  // nothing that it says would be understood
     return;
