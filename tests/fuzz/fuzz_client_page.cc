@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "sidecar/gates/gate.h"
 #include "sidecar/link/leave.h"
@@ -40,8 +41,10 @@ constexpr std::size_t kCompute = 0, kSide = 1;
 constexpr phase::EventKey kEvent = 0x1000;
 constexpr char kCommunicator = 0;
 constexpr std::size_t kMostOperations = 128;  // a turn that is left waiting is opened for a minute
-constexpr int kMostWaits = 100'000;           // in one call
+constexpr int kMostWaits = 10'000;            // in one call, while the GPU does nothing
 constexpr int kHelperComes = 1'000;  // waits of a millisecond until the helper has seen that nothing goes on
+constexpr int kLeftoversOpen =
+    20;  // waits of a millisecond from one opening of a page that was left to the next
 
 const gates::Driver& Driver() {
   static const gates::Driver driver = ToyGpu::Table();
@@ -104,7 +107,7 @@ class Process {
   void End() {
     for (std::size_t stream = 0; stream < ToyGpu::kStreams; ++stream) EndCapture(stream);
     if (page_ != nullptr) Lose();
-    // The helper goes on like this, once for each try to find another arbiter.
+    // The thread of the leftovers goes on like this.
     std::size_t tries = 0;
     for (gpu_.Run(); !gpu_.Idle(); gpu_.Run()) {
       Require(++tries <= 8 * kMostOperations);
@@ -119,7 +122,9 @@ class Process {
   // Runs while this process waits, or while one of its streams does.
   void OthersGoOn() {
     gpu_.Run();
+    if (std::exchange(done_, gpu_.done()) != gpu_.done()) waits_ = 0;
     Require(++waits_ < kMostWaits);
+    if (waits_ % kLeftoversOpen == 0) leftovers_->Tend();
     if (page_ == nullptr) return;
     if (!input_.empty() && input_.NextByte() % 2 == 0) Scribble();
     if (waits_ % kHelperComes == 0) gates::OpenOwnGate(page_, slot_, session_->Asked());
@@ -267,7 +272,8 @@ class Process {
   std::size_t joined_ = 0;
   crossover_page* page_ = nullptr;  // of the arbiter that is there
   turn::SlotIndex slot_ = 0;
-  int waits_ = 0;
+  int waits_ = 0;           // in the present call, since the GPU last did something
+  std::uint64_t done_ = 0;  // by the GPU, at the last wait
 };
 
 }  // namespace

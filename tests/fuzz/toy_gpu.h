@@ -52,6 +52,7 @@ class ToyGpu {
       for (Stream& stream : streams_) {
         while (!stream.queue.empty() && stream.queue.front()()) {
           stream.queue.pop_front();
+          ++done_;
           moved = true;
         }
       }
@@ -64,6 +65,7 @@ class ToyGpu {
     return true;
   }
   std::uint64_t queued() const { return queued_; }  // by the library, ever
+  std::uint64_t done() const { return done_; }      // of what was queued, ever
 
   static gates::Driver Table();
 
@@ -152,6 +154,7 @@ class ToyGpu {
   std::vector<std::unique_ptr<Event>> events_;
   crossover_page* page_ = nullptr;
   std::uint64_t queued_ = 0;
+  std::uint64_t done_ = 0;
 };
 
 inline gates::Driver ToyGpu::Table() {
