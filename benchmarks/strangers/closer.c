@@ -59,7 +59,8 @@ static struct Held HoldPipe(int number) {
 
 static void ReadBack(struct Held held) {
   char data[2 * sizeof kData];
-  Need(fcntl(held.near, F_SETFL, fcntl(held.near, F_GETFL) | O_NONBLOCK) == 0, "a number of the program is closed");
+  Need(fcntl(held.near, F_SETFL, fcntl(held.near, F_GETFL) | O_NONBLOCK) == 0,
+       "a number of the program is closed");
   Need(read(held.near, data, sizeof data) == (ssize_t)sizeof kData && memcmp(data, kData, sizeof kData) == 0,
        "data that lay in a file of the program is gone");
   Need(read(held.near, data, sizeof data) < 0, "more came than was sent, or the other end is closed");
