@@ -3,7 +3,7 @@
 //
 // streams     one thread makes them, lets each compute between two events, and destroys them
 // priorities  the same, with priorities
-// kept        keeps the streams, which idle from then on
+// kept        keeps a pool of streams, which idle from then on, beside a burst
 // pools       eight threads have a pool each
 // threads     threads come and go that use their own default streams
 // again       five bursts, one after the other
@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,7 +25,7 @@
 
 namespace {
 
-constexpr int kEager = 60, kStreams = 200, kThreads = 8, kBursts = 5, kCommunicators = 80;
+constexpr int kEager = 60, kStreams = 200, kKept = 60, kThreads = 8, kBursts = 5, kCommunicators = 80;
 constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
 
 void Check(int result, const char* call) {
@@ -90,24 +91,26 @@ void UsePools() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Lets each thread wait for all others, so that their streams are alive at once.
+// Lets each thread wait for all others before it ends, so that their streams are alive at once.
 void UseThreads() {
+  std::latch all(kStreams);
   std::vector<std::thread> threads;
   for (int number = 0; number < kStreams; ++number) {
-    threads.emplace_back([] {
+    threads.emplace_back([&all] {
       CUevent event = nullptr;
       CHECK(UseDevice(Gpu()));
       CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
       ComputeOn(CU_STREAM_PER_THREAD, CU_STREAM_PER_THREAD, event);
       CHECK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
       CHECK(cuEventDestroy(event));
+      all.arrive_and_wait();
     });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
-// A communicator of one rank has no peers, so the ranks need not do this together. The library counts those
-// of several ranks only where they are used.
+// A communicator of one rank has no peers, so the ranks need not do this together. It takes its place in the
+// library's table all the same.
 void UseSplits() {
   ncclUniqueId id;
   ncclComm_t own = nullptr;
@@ -125,7 +128,8 @@ bool Burst(const std::string& way) {
   } else if (way == "priorities") {
     UseStreams(kStreams, true, After::kDestroy);
   } else if (way == "kept") {
-    UseStreams(kStreams, false, After::kKeep);
+    UseStreams(kKept, false, After::kKeep);
+    UseStreams(kStreams, false, After::kDestroy);
   } else if (way == "again") {
     for (int number = 0; number < kBursts; ++number) {
       UseStreams(kStreams, false, After::kDestroy);
