@@ -3,7 +3,7 @@
  * stub_first    opens the stub for all to see, and then the driver by its name
  * driver_first  opens the driver, trains, and then opens the stub
  * falls_back    opens libcuda.so, sees that it is a stub, and falls back to libcuda.so.1
- * deep          opens the stub, and the driver's users with RTLD_DEEPBIND
+ * deep          opens the stub and the driver with RTLD_DEEPBIND
  * plugin        opens a plugin that was linked against the stub, first
  * closes        opens the stub, looks, and closes it again
  * apart         opens the stub in a namespace of its own, by dlmopen()
@@ -45,8 +45,8 @@ static void* Find(void* library, const char* name) {
   return symbol;
 }
 
-static void OpenRank(int flags) {
-  void* const rank = Open("LIBRARIES", "libstranger_rank.so", RTLD_NOW | flags);
+static void OpenRank(void) {
+  void* const rank = Open("LIBRARIES", "libstranger_rank.so", RTLD_NOW);
   *(void**)&begin = Find(rank, "StrangerBegin");
   *(void**)&acted = Find(rank, "StrangerActed");
   *(void**)&train_on = Find(rank, "StrangerTrainOn");
@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   } else if (strcmp(way, "deep") == 0) {
-    stub = OpenStub(RTLD_LOCAL);
     deep = RTLD_DEEPBIND;
+    stub = OpenStub(RTLD_LOCAL | deep);
   } else if (strcmp(way, "plugin") == 0) {
     plugin = Open("LIBRARIES", "libstranger_plugin.so", RTLD_NOW | RTLD_LOCAL);
     stub = OpenStub(RTLD_LOCAL | RTLD_NOLOAD);
@@ -112,8 +112,8 @@ int main(int argc, char** argv) {
             "stub_first|driver_first|falls_back|deep|plugin|closes|apart\n");
     return 2;
   }
-  OpenRank(deep);
   void* const driver = Open(NULL, "libcuda.so.1", RTLD_NOW | deep);
+  OpenRank();
   begin();
   if (stub == NULL && strcmp(way, "driver_first") == 0) {
     train(kEager);
@@ -121,10 +121,7 @@ int main(int argc, char** argv) {
   }
   Ask("driver", driver, 0);
   if (stub != NULL) Ask("stub", stub, 1);
-  if (plugin != NULL) {
-    saw("plugin version", ((int (*)(void))Find(plugin, "PluginVersion"))());
-    saw("plugin synchronize", ((int (*)(void))Find(plugin, "PluginSynchronize"))());
-  }
+  if (plugin != NULL) saw("plugin version", ((int (*)(void))Find(plugin, "PluginVersion"))());
   train(kEager);
   Ask("driver again", driver, 0);
   acted();
