@@ -26,17 +26,20 @@ _TOLD = f"its pod may have {_BUDGET_MIB << 20} bytes on each GPU"
 # What the software GPU needs; a real GPU needs none of it.
 _KEPT = '"SIMGPU_CONFIG=$SIMGPU_CONFIG" "SIMGPU_NODE=$SIMGPU_NODE" "LD_LIBRARY_PATH=$LD_LIBRARY_PATH"'
 # Runs a command where the node daemon has put its socket and the file that preloads the library, as in a container:
-# "$0" is the folder of the socket, and "$1" a copy of /etc with that file.
+# "$0" is the folder of the socket, and "$1" one in place of /etc, with that file.
 _IN_A_POD = ('mount --make-rprivate / && mount --bind "$1" /etc && mount -t tmpfs none /run && mkdir /run/crossover && '
              'mount --bind "$0" /run/crossover && shift && exec "$@"')
-# Each launcher is a command before that of the program, in which $@ stands for the latter's words.
+_FILES_OF_ETC = ("passwd", "group", "nsswitch.conf", "ld.so.cache", "ld.so.conf", "profile", "localtime")
+# Each is a shell command that starts the program whose words are $@. BUILD stands for the programs of the build, HERE
+# for the folder of scripts and PYTHON for the interpreter.
 LAUNCHERS = {
     "env_i": f'env -i {_KEPT} "$@"',
     "login_shell": f'env -i {_KEPT} HOME=/ sh -l -c \'exec "$0" "$@"\' "$@"',
     "bash_exec_c": f'bash -c \'exec -c env {_KEPT} "$@"\' bash "$@"',
     "setsid": f'env -i {_KEPT} setsid --wait "$@"',
     "nohup_xargs": f'printf "%s\\0" "$@" | nohup xargs -0 env -i {_KEPT}',
-    "start_stop_daemon": f'env -i {_KEPT} start-stop-daemon --start --pidfile /run/none --startas "$1" -- "$2" "$3"',
+    "start_stop_daemon": f'env -i {_KEPT} "$(command -v start-stop-daemon)" --start --pidfile /run/none '
+                         '--startas "$1" -- "$2" "$3"',
     "perl": 'perl HERE/launch.pl "$@"',
     "clearenv": 'BUILD/stranger_clears "$@"',
     "python_execve": 'PYTHON -B HERE/launches.py execve "$@"',
@@ -70,9 +73,8 @@ class _Node(SlotNode):
         """Runs the program that fills memory, by a launcher. Returns (MiB that it had or None, exit code or None where
         it did not end, what was written)."""
         had, said = self._directory / f"had-{number}", self._directory / f"said-{number}"
-        places = {"BUILD": str(self._build.top / "bin"), "HERE": str(_FOLDER), "PYTHON": shlex.quote(sys.executable)}
-        for word, place in places.items():
-            launcher = launcher.replace(word, place)
+        for word, place in (("BUILD", self._build.top / "bin"), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
+            launcher = launcher.replace(word, shlex.quote(str(place)))
         enter = "".join(f"echo 0 >{shlex.quote(str(group))}/cgroup.procs && " for group in self._groups)
         program = [str(self._build.program("stranger_filler")), str(had), str(_MOST_MIB)]
         command = ["unshare", "--mount", "sh", "-c", _IN_A_POD, str(self._directory / "arbiter"),
@@ -97,9 +99,14 @@ class _Node(SlotNode):
         cgroups.make(self._name)
         for top in cgroups.find(self._name):
             self._groups.append(_child(_child(top, "kubepods"), f"pod{pod.uid}"))
-        # A copy of /etc has the file by which containers load the library.
-        shutil.copytree("/etc", self._directory / "etc", symlinks=True, ignore_dangling_symlinks=True)
-        (self._directory / "etc" / "ld.so.preload").write_text(f"{self._preloaded}\n", encoding="utf-8")
+        etc = self._directory / "etc"
+        etc.mkdir()
+        for name in _FILES_OF_ETC:
+            if os.path.exists(f"/etc/{name}"):
+                shutil.copy(f"/etc/{name}", etc)
+        if os.path.isdir("/etc/alternatives"):
+            shutil.copytree("/etc/alternatives", etc / "alternatives", symlinks=True)
+        (etc / "ld.so.preload").write_text(f"{self._preloaded}\n", encoding="utf-8")
         self.pods.put(manifest)
         self.wait_for_pods(1)
 
