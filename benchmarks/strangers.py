@@ -89,7 +89,7 @@ KINDS = {
         _script("loads", "threads")),
     "full_tables": (
         _burster("streams"), _burster("priorities"), _burster("kept"), _burster("pools"), _burster("threads"),
-        _burster("again"), _burster("early"), _burster("splits"), _burster("streams", "1", says=_OTHERS),
+        _burster("again"), _burster("early"), _burster("splits"), _burster("across", "1", says=_OTHERS),
         Program("bursts_python", ("PYTHON", "-B", "HERE/bursts.py"))),
 }
 

@@ -8,6 +8,7 @@
 // threads     threads come and go that use their own default streams
 // again       five bursts, one after the other
 // early       a burst before the first iteration, while the library still learns
+// across      the streams are alive while the job trains on for some iterations
 // splits      communicators, split from one of the rank's own
 #include <cuda.h>
 #include <unistd.h>
@@ -57,35 +58,40 @@ void ComputeOn(CUstream stream, CUstream main, CUevent event) {
   CHECK(cuStreamWaitEvent(main, event, 0));
 }
 
-enum class After { kDestroy, kKeep };
-
-void UseStreams(int count, bool priorities, After after) {
-  CUstream main = nullptr;
-  CUevent event = nullptr;
-  CHECK(cuStreamCreate(&main, CU_STREAM_NON_BLOCKING));
-  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-  std::vector<CUstream> streams(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (priorities) {
-      CHECK(cuStreamCreateWithPriority(&streams[i], CU_STREAM_NON_BLOCKING, -static_cast<int>(i % 3)));
-    } else {
-      CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+// A Pool has streams that have computed. It keeps them until it is told to destroy them.
+class Pool {
+ public:
+  explicit Pool(int count, bool priorities = false) : streams_(static_cast<std::size_t>(count)) {
+    CHECK(cuStreamCreate(&main_, CU_STREAM_NON_BLOCKING));
+    CHECK(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (priorities) {
+        CHECK(cuStreamCreateWithPriority(&streams_[i], CU_STREAM_NON_BLOCKING, -static_cast<int>(i % 3)));
+      } else {
+        CHECK(cuStreamCreate(&streams_[i], CU_STREAM_NON_BLOCKING));
+      }
     }
+    for (CUstream stream : streams_) ComputeOn(stream, main_, event_);
+    CHECK(cuStreamSynchronize(main_));
   }
-  for (CUstream stream : streams) ComputeOn(stream, main, event);
-  CHECK(cuStreamSynchronize(main));
-  if (after == After::kKeep) return;
-  for (CUstream stream : streams) CHECK(cuStreamDestroy(stream));
-  CHECK(cuStreamDestroy(main));
-  CHECK(cuEventDestroy(event));
-}
+  void Destroy() {
+    for (CUstream stream : streams_) CHECK(cuStreamDestroy(stream));
+    CHECK(cuStreamDestroy(main_));
+    CHECK(cuEventDestroy(event_));
+  }
+
+ private:
+  std::vector<CUstream> streams_;
+  CUstream main_ = nullptr;
+  CUevent event_ = nullptr;
+};
 
 void UsePools() {
   std::vector<std::thread> threads;
   for (int number = 0; number < kThreads; ++number) {
     threads.emplace_back([] {
       CHECK(UseDevice(Gpu()));
-      UseStreams(kStreams / kThreads, false, After::kDestroy);
+      Pool(kStreams / kThreads).Destroy();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -93,6 +99,7 @@ void UsePools() {
 
 // Lets each thread wait for all others before it ends, so that their streams are alive at once.
 void UseThreads() {
+  Pool(1).Destroy();  // the library looks at launches once there is a new stream
   std::latch all(kStreams);
   std::vector<std::thread> threads;
   for (int number = 0; number < kStreams; ++number) {
@@ -122,25 +129,32 @@ void UseSplits() {
   CHECK(ncclCommDestroy(own));
 }
 
-bool Burst(const std::string& way) {
-  if (way == "streams" || way == "early") {
-    UseStreams(kStreams, false, After::kDestroy);
-  } else if (way == "priorities") {
-    UseStreams(kStreams, true, After::kDestroy);
-  } else if (way == "kept") {
-    UseStreams(kKept, false, After::kKeep);
-    UseStreams(kStreams, false, After::kDestroy);
+// Plays the burst of this way, where `bursts`; else only trains as long as the other rank does. Returns
+// false for an unknown way.
+bool Play(const std::string& way, bool bursts) {
+  constexpr int kBetween = kEager / kBursts;
+  if (way == "across") {
+    Pool pool(bursts ? kStreams : 0);
+    StrangerTrain(kBetween);
+    pool.Destroy();
   } else if (way == "again") {
     for (int number = 0; number < kBursts; ++number) {
-      UseStreams(kStreams, false, After::kDestroy);
-      StrangerTrain(kEager / kBursts);
+      if (bursts) Pool(kStreams).Destroy();
+      StrangerTrain(kBetween);
     }
+  } else if (way == "streams" || way == "early") {
+    if (bursts) Pool(kStreams).Destroy();
+  } else if (way == "priorities") {
+    if (bursts) Pool(kStreams, true).Destroy();
+  } else if (way == "kept") {
+    if (bursts) Pool{kKept};
+    if (bursts) Pool(kStreams).Destroy();
   } else if (way == "pools") {
-    UsePools();
+    if (bursts) UsePools();
   } else if (way == "threads") {
-    UseThreads();
+    if (bursts) UseThreads();
   } else if (way == "splits") {
-    UseSplits();
+    if (bursts) UseSplits();
   } else {
     return false;
   }
@@ -157,10 +171,10 @@ int main(int argc, char** argv) {
     StrangerTrain(kEager);
     StrangerNumber();
   }
-  if (bursts && !Burst(way)) {
+  if (!Play(way, bursts)) {
     StrangerFail(
         "usage: stranger_burster "
-        "streams|priorities|kept|pools|threads|again|early|splits [ONLY_RANK]");
+        "streams|priorities|kept|pools|threads|again|early|across|splits [ONLY_RANK]");
   }
   StrangerActed();
   StrangerTrainOn();
