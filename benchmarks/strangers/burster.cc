@@ -86,12 +86,16 @@ class Pool {
   CUevent event_ = nullptr;
 };
 
+// Lets each thread keep its pool until all have theirs.
 void UsePools() {
+  std::latch all(kThreads);
   std::vector<std::thread> threads;
   for (int number = 0; number < kThreads; ++number) {
-    threads.emplace_back([] {
+    threads.emplace_back([&all] {
       CHECK(UseDevice(Gpu()));
-      Pool(kStreams / kThreads).Destroy();
+      Pool pool(kStreams / kThreads);
+      all.arrive_and_wait();
+      pool.Destroy();
     });
   }
   for (std::thread& thread : threads) thread.join();
