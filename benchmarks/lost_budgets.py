@@ -52,7 +52,7 @@ class _Node(SlotNode):
 
     def __init__(self, build, library):
         self._name = f"crossover-strangers-{os.getpid()}"
-        self._preloaded = library
+        self._preloaded = library.resolve()  # the file of preloads needs whole paths
         self._groups = []
         super().__init__(build, gpus=1, slots=2, settings={"cgroup_root": self._name})
 
@@ -73,13 +73,13 @@ class _Node(SlotNode):
         """Runs the program that fills memory, by a launcher. Returns (MiB that it had or None, exit code or None where
         it did not end, what was written)."""
         had, said = self._directory / f"had-{number}", self._directory / f"said-{number}"
-        for word, place in (("BUILD", self._build.top / "bin"), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
+        for word, place in (("BUILD", self._build.top.resolve() / "bin"), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
             launcher = launcher.replace(word, shlex.quote(str(place)))
         enter = "".join(f"echo 0 >{shlex.quote(str(group))}/cgroup.procs && " for group in self._groups)
-        program = [str(self._build.program("stranger_filler")), str(had), str(_MOST_MIB)]
+        program = [str(self._build.program("stranger_filler").resolve()), str(had), str(_MOST_MIB)]
         command = ["unshare", "--mount", "sh", "-c", _IN_A_POD, str(self._directory / "arbiter"),
                    str(self._directory / "etc"), "sh", "-c", launcher, "sh", *program]
-        environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(self._build.gpu_libraries),
+        environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(self._build.gpu_libraries.resolve()),
                        "SIMGPU_NODE": "0", "SIMGPU_CONFIG": str(self._directory / "machine.yaml"),
                        "CROSSOVER_GPU_MEMORY": f"{_BUDGET_MIB}Mi"}
         with open(said, "wb") as output:

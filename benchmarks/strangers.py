@@ -40,7 +40,7 @@ class Program:
     detaches: bool = False
 
     def words(self, build):
-        places = {"BUILD": str(build.top / "bin"), "HERE": str(_FOLDER), "PYTHON": sys.executable}
+        places = {"BUILD": str(build.top.resolve() / "bin"), "HERE": str(_FOLDER), "PYTHON": sys.executable}
         return [re.sub(r"BUILD|HERE|PYTHON", lambda match: places[match.group()], word) for word in self.command]
 
 
@@ -147,8 +147,9 @@ def _run_one(running, build, program, number):
     state.mkdir()
     gang, ranks = f"stranger{number}", range(RANKS)
     names = [f"{gang}-rank{rank}" for rank in ranks]
-    stubs, folders = build.top / "lib" / "stubs", [str(build.gpu_libraries)]
-    environment = {"STATE": str(state), "LIBRARIES": str(build.top / "lib"), "STUBS": str(stubs),
+    top = build.top.resolve()  # daemons change their folder
+    stubs, folders = top / "lib" / "stubs", [str(build.gpu_libraries.resolve())]
+    environment = {"STATE": str(state), "LIBRARIES": str(top / "lib"), "STUBS": str(stubs),
                    "LD_LIBRARY_PATH": ":".join(([str(stubs)] if program.stubs_first else []) + folders),
                    **({} if running.plan.library else {"PLAIN": "1"})}
     logs = [running.start_member(names[rank], gang, rank, program.words(build), environment) for rank in ranks]

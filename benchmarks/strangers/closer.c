@@ -103,7 +103,7 @@ static void BecomeDaemon(void) {
 
 int main(int argc, char** argv) {
   const char* const way = argc == 2 ? argv[1] : "";
-  struct Held held[kPairs];
+  struct Held held[kPairs] = {{0, 0}};
   int count = 0;
   if (strcmp(way, "twice") == 0) BecomeDaemon();
   StrangerBegin();

@@ -21,8 +21,16 @@ typedef int (*Call)(void*, void*);
 typedef int (*Allocate)(unsigned long long*, size_t);
 typedef int (*Free)(unsigned long long);
 
-static void (*begin)(void), (*acted)(void), (*train_on)(void), (*end)(void);
-static void (*train)(int), (*saw)(const char*, int), (*fail)(const char*);
+typedef void (*Plain)(void);
+typedef void (*Train)(int);
+typedef void (*Saw)(const char*, int);
+typedef void (*Fail)(const char*);
+
+/* These are the functions of rank.h. */
+static Plain begin, acted, train_on, end;
+static Train train;
+static Saw saw;
+static Fail fail;
 
 static void* Open(const char* variable, const char* file, int flags) {
   char path[kPath];
@@ -47,13 +55,13 @@ static void* Find(void* library, const char* name) {
 
 static void OpenRank(void) {
   void* const rank = Open("LIBRARIES", "libstranger_rank.so", RTLD_NOW);
-  *(void**)&begin = Find(rank, "StrangerBegin");
-  *(void**)&acted = Find(rank, "StrangerActed");
-  *(void**)&train_on = Find(rank, "StrangerTrainOn");
-  *(void**)&end = Find(rank, "StrangerEnd");
-  *(void**)&train = Find(rank, "StrangerTrain");
-  *(void**)&saw = Find(rank, "StrangerSaw");
-  *(void**)&fail = Find(rank, "StrangerFail");
+  begin = (Plain)Find(rank, "StrangerBegin");
+  acted = (Plain)Find(rank, "StrangerActed");
+  train_on = (Plain)Find(rank, "StrangerTrainOn");
+  end = (Plain)Find(rank, "StrangerEnd");
+  train = (Train)Find(rank, "StrangerTrain");
+  saw = (Saw)Find(rank, "StrangerSaw");
+  fail = (Fail)Find(rank, "StrangerFail");
 }
 
 static void* OpenStub(int flags) { return Open("STUBS", "libcuda.so", RTLD_NOW | flags); }
