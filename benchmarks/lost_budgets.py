@@ -8,6 +8,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -67,19 +68,25 @@ class _Node(SlotNode):
 
     def __exit__(self, *exc):
         super().__exit__(*exc)
+        for group in self._groups:  # a launcher that was ended may have left its processes
+            for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
         cgroups.remove(self._name)
 
     def start(self, launcher, number):
         """Runs the program that fills memory, by a launcher. Returns (MiB that it had or None, exit code or None where
         it did not end, what was written)."""
         had, said = self._directory / f"had-{number}", self._directory / f"said-{number}"
-        for word, place in (("BUILD", self._build.top.resolve() / "bin"), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
+        programs = self._build.top.resolve() / "bin"
+        for word, place in (("BUILD", programs), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
             launcher = launcher.replace(word, shlex.quote(str(place)))
         enter = "".join(f"echo 0 >{shlex.quote(str(group))}/cgroup.procs && " for group in self._groups)
         program = [str(self._build.program("stranger_filler").resolve()), str(had), str(_MOST_MIB)]
         command = ["unshare", "--mount", "sh", "-c", _IN_A_POD, str(self._directory / "arbiter"),
                    str(self._directory / "etc"), "sh", "-c", launcher, "sh", *program]
-        environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(self._build.gpu_libraries.resolve()),
+        environment = {"PATH": os.environ["PATH"],
+                       "LD_LIBRARY_PATH": str(self._build.gpu_libraries.resolve()),
                        "SIMGPU_NODE": "0", "SIMGPU_CONFIG": str(self._directory / "machine.yaml"),
                        "CROSSOVER_GPU_MEMORY": f"{_BUDGET_MIB}Mi"}
         with open(said, "wb") as output:

@@ -64,4 +64,4 @@ def _condition(kind):
 
 
 def _conditions(kind):
-    return {} if kind == _BUDGETS else strangers.SHAPE.conditions(jobs=2)
+    return {"kind": "program"} if kind == _BUDGETS else strangers.SHAPE.conditions(jobs=2)
