@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import session
+from benchmarks import processes, session
 from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
 
@@ -138,7 +138,10 @@ def _run(build, programs, library, say):
     jobs = (SHAPE.job(_NEIGHBOUR, 99),) if library else ()
     plan = session.Plan(SHAPE.machine(), jobs, library, isolated=False, expendable=(_NEIGHBOUR,),
                         daemon_settings=("guard: off",), during=during)
-    session.run(build, plan, _MARK)
+    try:
+        session.run(build, plan, _MARK)
+    finally:
+        processes.kill_marked(_MARK)  # daemons that have left their family
     return seen
 
 
