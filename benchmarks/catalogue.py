@@ -45,6 +45,7 @@ FIGURES = {
     "fault_matrix": Figure("processes", _TURNS),
     "kills": Figure("processes", _TURNS),
     "exits": Figure("processes", _TURNS),
+    "strangers": Figure("processes", (*_TURNS, "deviceplugin/pods")),
     "arbiter_restarts": Figure("processes", _TURNS),
     "hostile": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
     "charged": Figure("processes", ("turn", "deviceplugin/arbiter", "deviceplugin/books", "deviceplugin/metrics")),

@@ -238,11 +238,14 @@ class _Session:
             time.sleep(0.02)
 
     def start_member(self, name, gang, rank, command, environment):
-        """Starts any program as a rank of a gang, with the library. Returns the file of what it writes."""
+        """Starts any program as a rank of a gang, with the library where the plan has one. Returns the file of what it
+        writes."""
         node, gpu = self.machine.place(rank)
         log = self.directory / "logs" / name
-        shared = commands.shared_command(self.build, commands.Job(gang), self.machine.ranks, self.plan.library, command)
-        self.processes.start(name, self.nodes.as_client(node, shared), {
+        if self.plan.library:
+            command = commands.shared_command(self.build, commands.Job(gang), self.machine.ranks, self.plan.library,
+                                              command)
+        self.processes.start(name, self.nodes.as_client(node, command), {
             **self._environment(node), "CROSSOVER_SOCKET": self.socket(node), "RANK": str(rank), "LOCAL_RANK": str(gpu),
             **environment}, log)
         return log
