@@ -26,7 +26,7 @@ void StrangerSaw(const char* what, int answer);
 /* Leaves the verdict that something is wrong, and ends the process. */
 void StrangerFail(const char* what);
 /* Returns the number of the socket by which the library is connected to its arbiter, once it is. Where PLAIN
- * is set, returns the lowest number that is free. */
+ * is set, opens a file that stands in for that socket, and returns its number. */
 int StrangerNumber(void);
 /* Returns 1 if `number` is open and neither the program nor the driver can do without it, else 0. The
  * library's own numbers are not needed. */
