@@ -100,6 +100,7 @@ def in_turn(trace, left):
             continue
         if event.event == "hold":
             holder = event.gang
-        elif event.event in ("release", "leave") and event.gang == holder:
+        elif event.gang == holder and (event.event in ("release", "leave")
+                                       or (event.event == "mode" and event.mode != "gate")):
             holder = None
     return holder == left.gang

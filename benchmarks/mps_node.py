@@ -110,8 +110,8 @@ class MpsNode(SlotNode):
         return self.manager.slots(RESOURCE)
 
     def told(self, pod):
-        """Tells whether an event says to the pod that MPS takes no new clients."""
-        return any(event.get("reason") == "MpsTakesNoClients" and event["regarding"].get("uid") == pod.uid
+        """Tells whether an event says to the pod that MPS takes no new clients, or is gone."""
+        return any(event.get("reason") in ("MpsTakesNoClients", "MpsGone") and event["regarding"].get("uid") == pod.uid
                    for event in list(self.pods.events))
 
     @staticmethod

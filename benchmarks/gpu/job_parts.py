@@ -15,6 +15,7 @@ from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import ETA, GAIN, GUARD, NEVER, SOLO_OVERHEAD, Goal, figure, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
+from benchmarks.gpu.ways import NO_MPS
 
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
 _GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also play the GPU move fewer
@@ -72,7 +73,7 @@ def share(rig, case, ways=WAYS, all_at_once=True):
         try:
             mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
         except Cannot as reason:
-            mps, refused = None, {way.name: f"no MPS: {reason}" for way in ways if way.mps}
+            mps, refused = None, {way.name: f"{NO_MPS}{reason}" for way in ways if way.mps}
         try:
             seen = _measure(rig, case, [way for way in ways if not way.mps or mps], mps, all_at_once)
             seen.refused = refused | seen.refused

@@ -16,7 +16,6 @@ from benchmarks.gpu.figures import NONE, Goal, figure
 from benchmarks.gpu.rig import sweep_mps
 
 
-
 @dataclass(frozen=True)
 class Promise:
     """Names a figure of which a part gives at least one line, whatever the machine lacks."""
@@ -39,7 +38,7 @@ class Part:
 
 
 def unmeasured_case(part):
-    """Returns the case of the lines that say why a part has measured nothing of a figure."""
+    """Returns the case of the lines that say why a part has measured nothing of a figure, or not all of it."""
     return f"not_measured_by_{part.name}"
 
 
@@ -79,7 +78,8 @@ def run(part, rig, limit_s, on_line):
     finally:
         _end_session(child)
         sweep_mps(rig)
-    for line in unmeasured(part, ran.failure, ran.lines):
+    # A part that ended early may lack cases of a figure of which it has given others.
+    for line in unmeasured(part, ran.failure, () if ran.failure else ran.lines):
         ran.lines.append(line)
         on_line(line)
     return ran

@@ -26,7 +26,7 @@ class Table:
 
     def add(self, part, name, measured, where):
         """Adds a line of a part, or replaces the line of this figure and case. It also replaces the line that
-        says that the part had measured nothing of the figure. `name` is what --only calls the part."""
+        says why the part had not measured the figure, or not all of it. `name` is what --only calls the part."""
         command = shlex.join(["benchmarks/gpu/run", *self._flags, "--only", name])
         measured = replace(measured, condition=measured.condition or f"part {part.name}, case {measured.case}")
         entry = results.line(measured, "component" if part.component else "chain", results.where(where), command, "gpu")

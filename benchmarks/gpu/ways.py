@@ -7,18 +7,23 @@ from benchmarks.gpu.figures import figure
 from benchmarks.gpu.rig import Mps
 
 WAYS = ("timeslice", "mps")
+NO_MPS = "no MPS: "  # the reason of a line begins so where MPS itself is lacking
 
 
 @contextlib.contextmanager
 def sharing(rig, way):
     """Yields the environment of programs that share the GPU by MPS ("mps") or by time slices ("timeslice"). On the
-    software GPU the way is the machine's mode."""
+    software GPU the way is the machine's mode. Raises Cannot, with NO_MPS before the reason, where there is no MPS."""
     state = rig.fresh("machine")
     software = {"SIMGPU_MACHINE": f"1x1,mode={way}", "SIMGPU_STATE": state / "state"} if rig.software else {}
     if way == "timeslice":
         yield software
         return
-    with Mps(rig, rig.fresh("mps")) as mps:
+    with contextlib.ExitStack() as stack:
+        try:
+            mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
+        except Cannot as reason:
+            raise Cannot(f"{NO_MPS}{reason}") from reason
         yield software | mps.environment
 
 

@@ -31,6 +31,11 @@ SharingChoice ThroughMps(std::string reason, const MpsHistory& mps) {
   return choice;
 }
 
+// Returns the choice of MPS where its control daemon does not run.
+SharingChoice WithoutMps(std::string reason) {
+  return {.sharing = Sharing::kMps, .reason = std::move(reason), .withheld = kGone, .gone = true};
+}
+
 }  // namespace
 
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
@@ -40,13 +45,13 @@ SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
       return {wanted, base::kAsConfigured, ""};
     case Sharing::kMps:
       if (mps.alive) return ThroughMps(base::kAsConfigured, mps);
-      return {wanted, base::kAsConfigured, kGone};
+      return WithoutMps(base::kAsConfigured);
     case Sharing::kAuto:
       break;
   }
   if (mps.alive) return ThroughMps("the control daemon of MPS runs", mps);
-  if (mps.needed) return {Sharing::kMps, "pods were started under MPS", kGone};
-  if (mps.was_there) return {Sharing::kMps, "the control daemon of MPS ran a moment ago", kGone};
+  if (mps.needed) return WithoutMps("pods were started under MPS");
+  if (mps.was_there) return WithoutMps("the control daemon of MPS ran a moment ago");
   return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without",
           ""};
 }

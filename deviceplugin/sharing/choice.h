@@ -21,6 +21,7 @@ struct SharingChoice {
   std::string reason;                     // reason for the choice, in words
   std::string withheld;                   // why no slot is given out now; empty: slots are given out
   bool refused = false;                   // that is because MPS, which runs, takes no new clients
+  bool gone = false;                      // that is because its control daemon does not run
 
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };

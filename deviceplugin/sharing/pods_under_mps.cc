@@ -1,6 +1,7 @@
 #include "deviceplugin/sharing/pods_under_mps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
@@ -30,16 +31,21 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
                                  const SharingChoice& choice) {
   std::set<kube::Event> events;
-  if (!choice.refused) return events;
+  if (!choice.refused && !choice.gone) return events;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || !IsUnderMps(entry)) continue;
-    events.insert({.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
-                   .reason = "MpsTakesNoClients",
-                   .action = "WithholdSlots",
-                   .note = choice.withheld +
-                           ". A CUDA program that begins in this pod now fails or hangs; one that runs may "
-                           "go on"});
+    kube::Event event = {.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
+                         .reason = "MpsTakesNoClients",
+                         .action = "WithholdSlots",
+                         .note = choice.withheld};
+    if (choice.gone) {
+      event.reason = "MpsGone";
+      event.note += ". Its clients in this pod end with it; a CUDA program that begins now runs without MPS";
+    } else {
+      event.note += ". A CUDA program that begins in this pod now fails or hangs; one that runs may go on";
+    }
+    events.insert(std::move(event));
   }
   return events;
 }

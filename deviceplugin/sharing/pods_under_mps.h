@@ -20,8 +20,8 @@ namespace crossover::deviceplugin {
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
                                                     const std::vector<HandedOut>& handed_out, bool mps);
 
-// Returns the events for living pods that are clients of MPS while MPS takes no new clients. Returns none
-// where it takes them, or is gone: its clients end with it, and a program that begins then runs without it.
+// Returns the events for living pods that were started as clients of MPS while MPS takes no new clients, or
+// is gone.
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
                                  const SharingChoice& choice);
 

@@ -202,8 +202,8 @@ exec {probe} "$@\"""")
                              ("long_waits", "gpu_long_wait"), ("litmus", "gpu_litmus")):
             (entry,) = [entry for entry in entries if entry["figure"] == figure]
             self.assertEqual(entry["case"], f"not_measured_by_{part}", said)
-            self.assertIn("not asked: streams cannot wait for words", entry["remarks"]["reason"])
-        self.assertIn("Gates must be on the host", said)
+            self.assertIn("not asked: no stream was seen to wait for a word", entry["remarks"]["reason"])
+        self.assertIn("gates must be on the host", said)
 
 
 class Lacks(unittest.TestCase):

@@ -14,11 +14,16 @@ _SOUND = {("gpu_smoke", "cukernel"): 1, ("gpu_word_hop_us", "timeslice"): 3.0, (
           ("gpu_mps_sights", "private_shm"): 1, ("gpu_litmus", "plain"): 0, ("gpu_litmus", "barrier"): 0,
           ("gpu_guard", "native_0.6"): 1.1}
 
+_NO_MPS = "no MPS: no nvidia-cuda-mps-control on this machine"
+
 
 def answers(**changed):
-    """Returns the answers of a machine where all is well, but for `changed`: values by "figure__case"."""
+    """Returns the answers of a machine where all is well, but for `changed`: values by "figure__case". A text is the
+    reason why there is no value."""
     values = _SOUND | {tuple(key.split("__")): value for key, value in changed.items()}
-    return first.Answers(figure(name, case, value, "1", _GOALS[name]) for (name, case), value in values.items())
+    return first.Answers(
+        figure(name, case, None, "1", _GOALS[name], reason=value) if isinstance(value, str) else
+        figure(name, case, value, "1", _GOALS[name]) for (name, case), value in values.items())
 
 
 def spared(given):
@@ -41,14 +46,20 @@ class First(unittest.TestCase):
         self.assertEqual(spared(first.Answers()), {})
 
     def test_without_words_what_rests_on_them_is_spared(self):
-        refused = answers(gpu_word_hop_us__timeslice=None, gpu_word_hop_us__mps=None)
-        self.assertEqual(set(spared(refused)), {"blocked", "releases", "long_waits", "litmus", "mps_sights"})
-        self.assertIn("Gates must be on the host", meant(refused))
+        refused = answers(gpu_word_hop_us__timeslice="not supported", gpu_word_hop_us__mps="not supported")
+        self.assertEqual(set(spared(refused)), {"blocked", "releases", "long_waits", "litmus"})
+        self.assertIn("gates must be on the host", meant(refused))
+        self.assertNotIn("Without MPS", meant(refused))
 
     def test_without_mps_only_its_question_is_spared(self):
-        given = answers(gpu_word_hop_us__mps=None)
+        given = answers(gpu_word_hop_us__mps=_NO_MPS)
         self.assertEqual(spared(given), {"mps_sights": "there is no MPS"})
         self.assertIn("Without MPS, half of the questions stay open", meant(given))
+
+    def test_words_that_were_not_measured_under_mps_do_not_mean_that_there_is_none(self):
+        given = answers(gpu_word_hop_us__mps="gpu_probe: no end after 60 s")
+        self.assertEqual(spared(given), {})
+        self.assertNotIn("Without MPS", meant(given))
 
     def test_a_library_that_crashes_spares_jobs_alone(self):
         self.assertEqual(set(spared(answers(gpu_smoke__cukernel=0))), {"jobs"})
@@ -60,7 +71,7 @@ class First(unittest.TestCase):
         self.assertNotIn(crew.TURNS_SLICES, first.ways_of_jobs(given))
         self.assertIn(crew.TURNS_MPS, first.ways_of_jobs(given))
         self.assertIn("must wait on its host", meant(given))
-        self.assertIn("jobs", spared(answers(gpu_beside_blocked__timeslice=1.5, gpu_word_hop_us__mps=None)))
+        self.assertIn("jobs", spared(answers(gpu_beside_blocked__timeslice=1.5, gpu_word_hop_us__mps=_NO_MPS)))
 
     def test_each_answer_has_its_meaning(self):
         for changed, words in (({"gpu_releases_held__mps_default_4_streams": 3}, "must then end after collectives"),

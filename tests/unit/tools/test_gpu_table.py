@@ -1,10 +1,11 @@
 """Tests what the suite for real GPUs writes where a part gives no line, and how it finds PyTorch's NCCL and turns."""
 
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
-from benchmarks.gpu import job_parts, torch_rig
+from benchmarks.gpu import job_parts, parts, torch_rig
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import NEVER, YES, figure, shown
 from benchmarks.gpu.job_parts import Case, Seen
@@ -29,6 +30,18 @@ class Parts(unittest.TestCase):
         self.assertEqual([(line.figure, line.case, line.value, line.ok) for line in lines],
                          [("gpu_shut", "not_measured_by_doors", None, False)])
         self.assertEqual(lines[0].remarks["reason"], "no key")
+
+    def test_a_part_that_reaches_its_limit_says_so_of_each_of_its_figures(self):
+        def run(_rig):
+            yield figure("gpu_open", "front", 1, "yes=1", YES)
+            time.sleep(60)
+
+        with tempfile.TemporaryDirectory() as folder:
+            rig = Rig(Path(), Path(folder), Path(folder))
+            ran = parts.run(Part("doors", 10, run, _PART.promises), rig, 0.2, lambda line: None)
+        self.assertEqual([(line.figure, line.case, line.remarks.get("reason")) for line in ran.lines],
+                         [("gpu_open", "front", None)] + [
+                             (name, "not_measured_by_doors", "no end after 0 s") for name in ("gpu_open", "gpu_shut")])
 
     def test_outcomes(self):
         good, bad = figure("gpu_open", "front", 1, "1", YES), figure("gpu_open", "back", 0, "1", YES)

@@ -60,9 +60,11 @@ TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayCom
     const SharingChoice lost = ChooseSharing(Sharing::kAuto, mps);
     EXPECT_EQ(lost.sharing, Sharing::kMps);
     EXPECT_EQ(lost.withheld, "the control daemon of MPS does not run");
+    EXPECT_TRUE(lost.gone);
   }
   const SharingChoice again = ChooseSharing(Sharing::kAuto, {});
   EXPECT_EQ(again.withheld, "") << "nobody needs it";
+  EXPECT_FALSE(again.gone);
   EXPECT_EQ(again.reason,
             "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
 }
@@ -122,7 +124,12 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   };
   EXPECT_THAT(notices({.alive = true}), IsEmpty());
   EXPECT_THAT(notices({.alive = true, .known = false}), IsEmpty());
-  EXPECT_THAT(notices({}), IsEmpty()) << "MPS is gone: a program that begins now neither fails nor hangs";
+  const auto of_gone = notices({});
+  ASSERT_EQ(of_gone.size(), 1u);
+  EXPECT_EQ(of_gone.begin()->regarding.name, "client");
+  EXPECT_EQ(of_gone.begin()->reason, "MpsGone");
+  EXPECT_THAT(of_gone.begin()->note,
+              testing::StartsWith("the control daemon of MPS does not run. Its clients in this pod end"));
   const auto told = notices({.alive = true, .fault = "its server is in FAULT"});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.begin()->regarding.name, "client");
