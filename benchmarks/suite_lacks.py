@@ -13,10 +13,9 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import kept
+from benchmarks import kept, revisions
 from benchmarks.processes import Failed
 
-TOP = Path(__file__).resolve().parent.parent
 _FOLDERS = ("bin", "lib", "simgpu/lib")
 _PROGRAMS = ("crossover-arbiter", "gpu_handover", "gpu_job", "gpu_probe", "nccl_peer", "nvidia-cuda-mps-control",
              "trainer")
@@ -143,7 +142,7 @@ class Outcome:
     said: str = ""
 
 
-def play(lack, build, tree=TOP, newer=True):
+def play(lack, build, tree=revisions.TOP, newer=True):
     """Runs the suite of `tree` on a machine with this lack. `newer`: it has this tree's parts and knows --limit.
     Returns an Outcome."""
     if not newer:
@@ -202,16 +201,9 @@ def _copy_of(tree, target):
     return target
 
 
-@contextlib.contextmanager
 def tree_of(revision):
-    """Yields a directory with the suite of an older revision. Raises Failed where the history does not have it."""
-    with tempfile.TemporaryDirectory(prefix="gpu-suite-") as folder:
-        git = subprocess.run(["git", "-C", str(TOP), "archive", revision, "benchmarks", "examples/data"],
-                             capture_output=True, check=False)
-        if git.returncode != 0:
-            raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
-        subprocess.run(["tar", "-x", "-C", folder], input=git.stdout, check=True)
-        yield Path(folder)
+    """Returns a context whose value is a directory with the suite of an older revision."""
+    return revisions.tree_of(revision, "benchmarks", "examples/data")
 
 
 def _no_mps_programs(stage):
