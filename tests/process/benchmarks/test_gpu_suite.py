@@ -183,7 +183,7 @@ class Streams(Suite):
         order = re.findall(r"^(\w+) \.\.\.$", said, re.M)
         self.assertEqual(order, ["smoke", "words", "blocked", "releases", "long_waits", "mps_sights", "litmus", "jobs"])
         self.assertEqual({line["command"].rpartition("--only ")[2] for line in lines.values()}, {"first"}, said)
-        self.assertIn("Releases wait for compute alone", said)
+        self.assertIn("Releases wait for compute alone under MPS", said)
         self.assertIsNotNone(lines["gpu_guard", "native_0.6"]["value"], said)
 
     def test_an_answer_spares_the_questions_that_rest_on_it(self):
