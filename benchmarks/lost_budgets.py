@@ -26,7 +26,7 @@ _SYSTEM = versions.cache() / "cluster-debian-12"
 _SSHD = _SYSTEM / "usr/sbin/sshd"
 _PATIENCE_S = 60.0
 _TOLD = f"its pod may have {_BUDGET_MIB << 20} bytes on each GPU"
-# What the software GPU needs; a real GPU needs none of it.
+# The software GPU needs these; a real GPU needs none of them.
 _KEPT = '"SIMGPU_CONFIG=$SIMGPU_CONFIG" "SIMGPU_NODE=$SIMGPU_NODE" "LD_LIBRARY_PATH=$LD_LIBRARY_PATH"'
 # Runs a command where the node daemon has put its socket and the file that preloads the library, as in a container:
 # "$0" is the folder of the socket, and "$1" one in place of /etc, with that file.
@@ -147,7 +147,8 @@ def play(build, library, say=lambda words: None):
     """Runs a process by each launcher. Returns {name: what is wrong}. Raises Failed where a process has its budget in
     the environment and is wrong: then the rest proves nothing."""
     if not _SSHD.exists():
-        raise Failed(f"expected openssh-server unpacked at {_SYSTEM}, got no {_SSHD.name}: run tools/install.sh --cluster")
+        raise Failed(f"expected openssh-server unpacked at {_SYSTEM}, got no {_SSHD.name}: "
+                     "run tools/install.sh --cluster")
     wrong = {}
     with _Node(build, library) as node:
         had, code, said = node.start('"$@"', "control")

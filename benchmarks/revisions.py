@@ -1,4 +1,4 @@
-"""Unpacks older revisions of the tree from its history, for controls."""
+"""Gives older revisions of the tree from its history, for controls."""
 
 import contextlib
 import re

@@ -4,17 +4,19 @@ minute one after the other, and counts from the first turns on, so what the guar
 beside it is a third as long: it decides what the best other way is. A real GPU may have each of these traits, or none:
 turns must not cost where they do not pay.
 
-handover_N: a waiting stream goes on N us after the write; with 4 ms, turns do not pay any more. channels: a write waits for all earlier work of its hardware
-channel, and most bytes overlap with compute. blocked: each wait at a word slows the neighbour's kernels. switches: a
-switch of processes takes time, in time slices. early_waits: a wait reads its word before the write in front of it is
-seen; ranks straggle, so that turns are taken back. loading: launches wait for the context, and load, now and then.
+handover_N: a waiting stream goes on N us after the write; with 4 ms, turns do not pay any more. channels: a write waits
+for all earlier work of its hardware channel, and most bytes overlap with compute. blocked: each wait at a word slows
+the neighbour's kernels. switches: a switch of processes takes time, in time slices. early_waits: a wait reads its word
+before the write in front of it is seen; ranks straggle, so that turns are taken back. loading: launches wait for the
+context, and load, now and then.
 
 adverse_beside and adverse_eta_beside are turns without the guard: the same ratio, and how much of the bound's gain is
 left. Time slices have no such bound.
 
 Controls: each trait but the hand-overs of 20 to 300 us is so strong that turns without the guard fall below 0.9 in the
-cases that are declared. For 100 and 300 us a control with the hand-over of handover_4000 does so. Where a wait is early,
-a library without barriers has two holders of a turn. Where launches wait for the context, the watchdog opens turns.
+cases that are declared. For 100 and 300 us a control with the hand-over of handover_4000 does so. Where a wait is
+early, a library without barriers has two holders of a turn. Where launches wait for the context, the watchdog opens
+turns.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -48,7 +50,7 @@ def _shape(unkind=(), **more):
     return pairs.Shape(0.6, **{"iterations": 200, "alone": 90, "unkind": tuple(unkind), **more})
 
 
-# With `channels` most bytes travel beside compute. The rest takes m if all of them together take so much of c.
+# Most bytes travel beside compute with `channels`. The rest takes m if all of them together take so much of c.
 _OVERLAPPED = {0.3: 0.208, 0.6: 0.288, 1.0: 0.395}
 _LONG_HANDOVER = ("handover_us", 4000)
 

@@ -1,7 +1,7 @@
 """exits counts processes that crash, hang or fail when they leave in the middle of a turn, of 500 exits in a held turn
 for each way of leaving. The software GPU's driver crashes as real ones do when it is called while or after it is
-unloaded, and that takes 5 ms. `exits_p99` is the time from the exit of a holder until the next client that is ready has its turn,
-of 200 such hand-overs at least.
+unloaded, and that takes 5 ms. `exits_p99` is the time from the exit of a holder until the next client that is ready has
+its turn, of 200 such hand-overs at least.
 
 Controls: the library of a revision that did nothing at exit, and today's whose helper goes on after the exit handlers
 have begun, which differs in that alone. Of a control, only ends by a signal and hangs count. `exits_p99` has the same
