@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import suite_lacks
+from benchmarks import suite_lacks, suite_stage
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Mps
 
@@ -187,7 +187,7 @@ class Streams(Suite):
         self.assertIsNotNone(lines["gpu_guard", "native_0.6"]["value"], said)
 
     def test_an_answer_spares_the_questions_that_rest_on_it(self):
-        with suite_lacks.Stage(BUILD) as stage:
+        with suite_stage.Stage(BUILD) as stage:
             probe = BUILD / "bin" / "gpu_probe"
             stage.script(stage.build / "bin" / "gpu_probe", f"""
 case $1 in
