@@ -110,10 +110,12 @@ def _judge(running, seen, code, name, log, gang, gpu):
 
 def wrong_end(ended, code, left):
     """Returns the End of a rank that ended otherwise than its way says, else None. `ended` is how it ended in words, or
-    None where it did not; `code` is the exit code of its way; `left` tells whether it said that it leaves. Pure."""
+    None where it did not; `code` is the exit code of its way; `left` tells whether it said that it leaves. The wrappers
+    of a member report a signal as a shell does, by an exit code above 128. Pure."""
     if ended is None:
         return End.HANG
-    if ended.startswith("signal "):
+    by_code = re.fullmatch(r"exit code (\d+)", ended)
+    if by_code is None or int(by_code.group(1)) > 128:
         return End.CRASH
     return End.FAILURE if ended != f"exit code {code}" or not left else None
 

@@ -15,7 +15,7 @@ from benchmarks.results import Goal, Measured, controlled
 GOAL, P99_GOAL = Goal("==", 0), Goal("<=", 5)
 CASES = tuple(exits.WAYS)
 _EXITS, _HAND_OVERS = 500, 200
-_JOBS_OF_RUN, _CONTROL_JOBS = 50, 20
+_JOBS_OF_RUN, _CONTROL_JOBS = 50, 40
 _MOST_RUNS = 20
 _BAD, _OLD = "drives_on", "a261eb0"
 
