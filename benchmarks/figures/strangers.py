@@ -6,8 +6,8 @@ descriptors  programs that close or take over descriptor numbers, the library's 
 two_drivers  programs with a stub of the driver beside the driver: each library must answer as without ours, and the job
              must take turns
 budgets      processes of a pod that launchers start with a clean environment: they must have the budget of the pod
-full_tables  programs with more streams or communicators at a time than the library has room for, on all ranks or on
-             one: turns must begin again
+full_tables  programs with more streams, captures or communicators at a time than a table has room for, on all ranks or
+             on one: turns must begin again
 
 The descriptors that the driver and NCCL need are spared: without them a job fails on every machine.
 
