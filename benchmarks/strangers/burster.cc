@@ -1,5 +1,5 @@
-// Has more streams, captures or communicators at a time than a table has room for, for a while, and trains on:
-// `stranger_burster WAY [ONLY_RANK]`. With ONLY_RANK, only that rank does.
+// Has more streams, captures or communicators at a time than a table has room for, for a while, and trains
+// on: `stranger_burster WAY [ONLY_RANK]`. With ONLY_RANK, only that rank does.
 //
 // streams     one thread makes them, some with a priority, lets each compute between two events, and destroys
 //             them

@@ -68,8 +68,8 @@ class Daemon(unittest.TestCase):
                 self.assertEqual(ask("look"), "all users, protocol 2")
 
     def test_its_log_is_its_output_and_fills_no_volume(self):
-        """What the chart's pod of MPS relies on, which starts it with -f: the kubelet bounds what a container writes to
-        its output. The control is -d, by which the same lines go to files."""
+        """The chart's pod starts it with -f, because the kubelet bounds what a container writes to its output. The
+        control is -d, by which the same lines go to files."""
         for name, _, daemon in self.programs():
             if name.startswith("ours"):
                 continue  # it keeps no log
@@ -85,8 +85,8 @@ class Daemon(unittest.TestCase):
                 before = sizes_in(daemon.logs)["control.log"]
                 self.ask_as_the_node_daemon_does(daemon)
                 self.assert_logged(sizes_in(daemon.logs)["control.log"] - before)
-                # It appends, so that a file which is cut back is as small as what is written from then on. The last line
-                # of the round before may be among that.
+                # It appends, so that a file which is cut back is as small as what is written from then on. The last
+                # line of the round before may be among that.
                 os.truncate(daemon.logs / "control.log", 0)
                 self.ask_as_the_node_daemon_does(daemon, rounds=1)
                 self.assertLess(sizes_in(daemon.logs)["control.log"], 2 * _BYTES_OF_A_ROUND)
