@@ -7,8 +7,8 @@ two_drivers  programs with a stub of the driver beside the driver: each library 
              must take turns
 budgets      processes of a pod that launchers start with a clean environment: they must have the budget of the pod. One
              comes in through a real sshd, as ranks of MPI do
-full_tables  programs with more streams or communicators at a time than the library has room for, on all ranks or on
-             one: turns must begin again
+full_tables  programs with more streams, captures or communicators at a time than a table has room for, on all ranks or
+             on one: turns must begin again
 
 Where a program has the name of a server or a library, such as closes_gunicorn, it does what that one does, and is not
 that one. sshd, perl and start-stop-daemon are themselves.
