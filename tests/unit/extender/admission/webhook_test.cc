@@ -109,10 +109,11 @@ TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"crossover.dev/mode", "observe"}}), "");
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"other.dev/a", "b"}}), "");
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"crossover.dev/mode", "on"}}),
-            "crossover.dev/mode: on is not allowed: enforce, observe or off");
-  EXPECT_EQ(refusal(pod, json::object()),
-            "crossover.dev/share: ann may not change it: of a pod that is there, crossover.dev/mode alone is "
-            "allowed to change");
+            "crossover.dev/mode: expected enforce, observe or off, got on");
+  EXPECT_EQ(
+      refusal(pod, json::object()),
+      "crossover.dev/share: ann may not change it: of a pod that is there, crossover.dev/mode alone may "
+      "change");
   EXPECT_NE(refusal(pod, {{"crossover.dev/share", "exclusive"}, {"crossover.dev/mode", "off"}}), "");
   EXPECT_NE(refusal(json::object(), {{"crossover.dev/status-x", "1"}}), "");
   json labelled = MadePod(json::object());
