@@ -30,8 +30,8 @@ std::int64_t Argument(const char* name, const char* text, std::int64_t low, std:
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, value);
   if (error == std::errc() && stop == end && value >= low && value <= high) return value;
-  std::fprintf(stderr, "%s: '%s' is not a whole number from %lld to %lld\n", name, text,
-               static_cast<long long>(low), static_cast<long long>(high));
+  std::fprintf(stderr, "%s: expected a whole number from %lld to %lld, got %s\n", name,
+               static_cast<long long>(low), static_cast<long long>(high), text);
   std::exit(2);
 }
 

@@ -64,7 +64,11 @@ int Main(int argc, char** argv) {
                 place.rank, bytes, SummaryUs(times).c_str());
     return 0;
   }
-  std::fprintf(stderr, "probe: want kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY\n");
+  std::fprintf(
+      stderr,
+      "probe: expected kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY, got %d arguments, the "
+      "first of them %s\n",
+      argc - 1, argc > 1 ? argv[1] : "none");
   return 2;
 }
 

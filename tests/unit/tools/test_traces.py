@@ -46,7 +46,7 @@ class Traces(unittest.TestCase):
             TRACE.path()
 
     def test_without_a_directory_it_is_asked_for(self):
-        with mock.patch.dict("os.environ", {"TRACES": ""}), self.assertRaisesRegex(Failed, "TRACES: expected a directory with "):
+        with mock.patch.dict("os.environ", {"TRACES": ""}), self.assertRaisesRegex(Failed, "TRACES: expected a dir"):
             TRACE.path()
 
     def test_each_has_a_source_and_a_checksum(self):
