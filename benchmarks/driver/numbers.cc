@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/refusal.h"
+
 namespace crossover::bench {
 
 std::int64_t Quantile(std::vector<std::int64_t> samples, double share) {
@@ -33,6 +35,14 @@ std::int64_t Argument(const char* name, const char* text, std::int64_t low, std:
   std::fprintf(stderr, "%s: expected a whole number from %lld to %lld, got %s\n", name,
                static_cast<long long>(low), static_cast<long long>(high), text);
   std::exit(2);
+}
+
+int RefuseArguments(const char* program, const char* expected, std::span<char* const> got) {
+  std::string all;
+  for (const char* argument : got) all.append(all.empty() ? "" : " ").append(argument);
+  std::fprintf(stderr, "%s\n",
+               base::Refusal(program, expected, all.empty() ? "no arguments" : base::Shown(all)).c_str());
+  return 2;
 }
 
 }  // namespace crossover::bench

@@ -64,12 +64,8 @@ int Main(int argc, char** argv) {
                 place.rank, bytes, SummaryUs(times).c_str());
     return 0;
   }
-  std::fprintf(
-      stderr,
-      "probe: expected kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY, got %d arguments, the "
-      "first of them %s\n",
-      argc - 1, argc > 1 ? argv[1] : "none");
-  return 2;
+  return RefuseArguments("probe", "kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY",
+                         {argv + 1, static_cast<std::size_t>(argc - 1)});
 }
 
 }  // namespace
