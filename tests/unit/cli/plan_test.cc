@@ -125,7 +125,7 @@ TEST_F(PlanTest, ErrorsNameOptionValueAndWhatIsAllowed) {
   options_.size = "0";
   EXPECT_EQ(Error(), "--size: expected a number of ranks from 1 to 1000000, got 0");
   options_.size = "4x";
-  EXPECT_THAT(Error(), HasSubstr("--size: 4x"));
+  EXPECT_THAT(Error(), HasSubstr("--size: expected a number of ranks from 1 to 1000000, got 4x"));
   options_.size = "";
   EXPECT_THAT(Error(), HasSubstr("--size"));
   options_.size = "4";

@@ -57,7 +57,8 @@ TEST_F(WebhookTest, PodsAreRewrittenRefusedOrLeftAndCounted) {
   EXPECT_TRUE(Response(Review("CREATE", MadePod({{"crossover.dev/share", "true"}}))).contains("patch"));
   const json refused = Response(Review("CREATE", MadePod({{"crossover.dev/share", "yes"}})));
   EXPECT_EQ(refused["allowed"], false);
-  EXPECT_THAT(refused["status"]["message"].get<std::string>(), HasSubstr("crossover.dev/share: yes"));
+  EXPECT_THAT(refused["status"]["message"].get<std::string>(),
+              HasSubstr("crossover.dev/share: expected true or exclusive, got yes"));
   EXPECT_FALSE(Response(Review("CREATE", MadePod(json::object()))).contains("patch"));
   EXPECT_EQ(Response(Review("DELETE", nullptr))["allowed"], true);
   EXPECT_THAT(counted_.all,
