@@ -406,7 +406,7 @@ TEST_F(HostileTest, WrongHellosAreRefusedWithTheReason) {
     EXPECT_EQ(answer.kind, Answer::Kind::kRefused);
     return answer.reason;
   };
-  EXPECT_THAT(refusal([](auto* hello) { hello->header.version = 9; }), HasSubstr("version 9"));
+  EXPECT_THAT(refusal([](auto* hello) { hello->header.version = 9; }), HasSubstr("expected 1, got 9"));
   EXPECT_THAT(refusal([](auto* hello) { hello->header.bytes = 5; }), HasSubstr("size"));
   EXPECT_THAT(refusal([](auto* hello) { hello->gang[0] = 0; }), HasSubstr("gang"));
   EXPECT_THAT(refusal([](auto* hello) { hello->gang[1] = '\n'; }), HasSubstr("gang"));
