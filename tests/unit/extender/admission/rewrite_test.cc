@@ -87,7 +87,7 @@ TEST_F(RewriteTest, EveryContainerCountsAndOthersStayAsTheyAre) {
   pod["spec"]["containers"].push_back(MadeContainer("more", {{"nvidia.com/gpu", 3}}));
   pod["spec"]["containers"].push_back(MadeContainer("none", {{"nvidia.com/gpu", "0"}}));
   const json made = Admitted(pod);
-  const auto slots = [&made](const char* list, int index) {
+  const auto slots = [&made](const char* list, std::size_t index) {
     return made["spec"][list][index]["resources"]["limits"]["crossover.dev/slot"];
   };
   EXPECT_EQ(slots("initContainers", 0), "1");

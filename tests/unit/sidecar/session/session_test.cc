@@ -752,7 +752,7 @@ TEST_F(SessionTest, MoreCommunicatorsThanCanBeTrackedAreWatchedUntilTheyAreGone)
   Iterations(1);
   EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCommunicators));
   const std::uint32_t before = slot().iteration;
-  for (std::uint64_t count : {10, 20}) {
+  for (std::uint64_t count : {10u, 20u}) {
     session_.BeforeCollective(&handles[kMany - 1], {0, 0, count, 7, 0, 0}, kSide, 4);
   }
   for (char& handle : handles) session_.OnCommunicatorEnd(&handle);
