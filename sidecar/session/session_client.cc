@@ -98,8 +98,7 @@ void Session::LimitMemory(std::uint64_t bytes) {
 void Session::AwaitCaptures() {
   constexpr int kLooksUntilTold = 500;
   for (int look = 0; AnyCapture() && !exiting_.load(); ++look) {
-    OnEndCaptures(
-        [](const Capture& capture) { return IsPerThread(capture.key) && ThreadIsGone(capture.key); });
+    OnEndCaptures([](const Capture& capture) { return EndedWithItsThread(capture.key); });
     {
       const base::Locked locked(mutex_);
       if (captures_.lost()) return;  // and nothing is set up

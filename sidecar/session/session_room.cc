@@ -45,9 +45,8 @@ void Session::ForgetThreadsThatAreGone() {
   const std::int64_t now = base::MonotonicNs();
   if (now - looked_for_threads_ns_ < base::kNsPerSecond) return;
   looked_for_threads_ns_ = now;
-  const auto gone = [](phase::StreamKey key) { return IsPerThread(key) && ThreadIsGone(key); };
-  tracker_.ForgetStreams(gone);
-  if (captures_.EndAll([&gone](const Capture& capture) { return gone(capture.key); })) EndDueTurn();
+  tracker_.ForgetStreams(EndedWithItsThread);
+  if (captures_.EndAll([](const Capture& capture) { return EndedWithItsThread(capture.key); })) EndDueTurn();
 }
 
 }  // namespace crossover::session

@@ -36,9 +36,9 @@ inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
 // Returns whether `key` is that of a per-thread default stream.
 inline bool IsPerThread(phase::StreamKey key) { return (key & 7) == 2; }
 
-// Returns whether the thread has ended whose default stream `key` is. Keeps errno. REQUIRES:
-// IsPerThread(key).
-inline bool ThreadIsGone(phase::StreamKey key) {
+// Returns whether `key` is that of the default stream of a thread that has ended. Keeps errno.
+inline bool EndedWithItsThread(phase::StreamKey key) {
+  if (!IsPerThread(key)) return false;
   const int saved_errno = errno;
   const bool gone = ::syscall(SYS_tgkill, ::getpid(), static_cast<pid_t>(key >> 3), 0) != 0 && errno == ESRCH;
   errno = saved_errno;
