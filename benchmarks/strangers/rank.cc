@@ -13,6 +13,7 @@
 #include <string>
 
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/sidecar/rendezvous.h"
 #include "tests/process/use_device.h"
 
 namespace {
@@ -61,28 +62,12 @@ void Check(int result, const char* call) {
 
 #define CHECK(call) Check(static_cast<int>(call), #call)
 
-// Returns rank 0's unique id.
-ncclUniqueId ShareId() {
-  ncclUniqueId id{};
-  const std::string path = Path("id");
-  if (Rank() == 0) {
-    CHECK(ncclGetUniqueId(&id));
-    Leave(path, &id, sizeof id);
-    return id;
-  }
-  std::FILE* file = nullptr;
-  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
-  Check(std::fread(&id, sizeof id, 1, file) == 1 ? 0 : 1, "fread");
-  std::fclose(file);
-  return id;
-}
-
 class Job {
  public:
   void Begin() {
     CHECK(cuInit(0));
     CHECK(UseDevice(std::atoi(Variable("LOCAL_RANK"))));
-    CHECK(ncclCommInitRank(&comm_, kRanks, ShareId(), Rank()));
+    CHECK(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, Path("id"), Rank()), Rank()));
     for (CUstream* stream : {&compute_, &side_}) CHECK(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
     CHECK(cuMemAlloc(&gradients_, kCount * sizeof(int)));
