@@ -103,7 +103,7 @@ def _judge(running, seen, code, name, log, gang, gpu):
         seen.left.append(kills.Kill(int(moment.group(1)), gpu, gang))
     end = wrong_end(ended, code, moment is not None)
     if end is not None:
-        how = "has not ended within " + f"{_PATIENCE_S:.0f} s" if end is End.HANG else (
+        how = f"has not ended within {_PATIENCE_S:.0f} s" if end is End.HANG else (
             f"ended with {ended}{'' if moment else ' before it left'}: {running.processes.last_words(name)}")
         seen.ends.append((end, f"{name} {how}"))
 

@@ -9,8 +9,8 @@ from benchmarks.gpu import crew, driver_parts, exit_parts, job_parts, mps_parts,
 from benchmarks.gpu.ways import NO_MPS
 
 NAME = "first"
-# Of all questions together, the build included. A command on a lent machine may last ten minutes, and the table comes
-# after the last question.
+# The questions take so long at most, together with the build where the run makes it. A command on a lent machine may
+# last ten minutes, and the table comes after the last question.
 LIMIT_S = 560
 
 
