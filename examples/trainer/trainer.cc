@@ -98,7 +98,10 @@ class Training {
       Finish();
     } catch (const Failure&) {
       if (options_.start_over_after != 0) StartOver();  // other ranks have started over
-      if (!signals_.stop()) throw;                      // else other ranks left, and enqueued work cannot end
+      // A rank that was told to stop has left, and enqueued work cannot end. This rank's own signal may arrive
+      // a little later than that.
+      signals_.Sleep(kLateStopMs);
+      if (!signals_.stop()) throw;
     }
     summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
     WriteResults();
@@ -106,6 +109,7 @@ class Training {
 
  private:
   static constexpr std::uint64_t kPinned = 4;
+  static constexpr double kLateStopMs = 1000;
   static constexpr std::size_t kLeak = 16 << 20;  // bytes per iteration
 
   double ComputeNs() const { return options_.compute_ms * 1e6; }

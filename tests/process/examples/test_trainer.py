@@ -183,6 +183,18 @@ class Control(Machine):
             self.assertTrue(summary["interrupted"])
             self.assertEqual(summary["iterations"], len(iterations))
 
+    def test_a_rank_that_is_told_to_stop_last_ends_cleanly(self):
+        job = self.start("--compute-ms=2", "--iterations=1000000")
+        self.await_line(job, r"iteration 0 ")
+        children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, text=True, check=True)
+        os.kill(int(children.stdout.split()[0]), signal.SIGTERM)
+        self.await_line(job, r"\"summary\"")  # rank 0 writes it and leaves
+        job.send_signal(signal.SIGTERM)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 0, output)
+        for _, _, summary in self.logs():
+            self.assertTrue(summary["interrupted"])
+
     def test_a_pause_file_holds_the_next_iteration(self):
         pause = os.path.join(self.directory, "pause")
         with open(pause, "w", encoding="ascii"):
