@@ -16,6 +16,7 @@ void Turnstile::Leave(SlotIndex slot) {
   preempted_.Remove(slot);
   arbiter_opened_.Remove(slot);
   watchdog_.Forget(slot);
+  slices_.Reset();
 }
 
 void Turnstile::SetGated(SlotIndex slot, bool gated) {
@@ -82,6 +83,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     if (change.released) {
       Note(WithWhole({Event::Kind::kRelease, slot, now, change.turn}, change.whole));
       if (active().Has(slot)) watchdog_.TurnEnded(now);
+      if (!change.yielded) slices_.SeeEnd(slot, change.turn);
     }
     if (change.arrived) Note(WithWhole({Event::Kind::kArrive, slot, now, 0}, change.away));
     if (change.held) {
@@ -103,23 +105,46 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   rested_ = rests;
 }
 
-bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
-  const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held() == kNever) return false;
-  bool waited_for = false;
-  bool goes_first = true;
-  Time longest = rhythm.longest_turn();
+Turnstile::Rivals Turnstile::RivalsOf(SlotIndex holder, const Snapshot& seen) const {
+  Rivals rivals;
+  rivals.longest = policy_.rhythm(holder).longest_turn();
   for (SlotIndex slot : gated_) {
     if (slot == holder) continue;
     if (seen.client[slot].waiting()) {
-      waited_for = true;
-      goes_first = goes_first && policy_.Before(holder, slot);
+      rivals.wait = true;
+      rivals.come_later = rivals.come_later && policy_.Before(holder, slot);
     }
     const Time other = policy_.rhythm(slot).longest_turn();
     if (watchdog_.turns_last() && other != kNever)
-      longest = longest == kNever ? other : std::max(longest, other);
+      rivals.longest = rivals.longest == kNever ? other : std::max(rivals.longest, other);
   }
-  return waited_for && watchdog_.Over(holder, rhythm.held(), longest, goes_first, now);
+  return rivals;
+}
+
+bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const {
+  const Time held = policy_.rhythm(holder).held();
+  return held != kNever && rivals.wait &&
+         watchdog_.Over(holder, held, rivals.longest, rivals.come_later, now);
+}
+
+// A turn that is stuck is not learned from, or the watchdog's bound would grow with each of them.
+void Turnstile::WatchSlice(SlotIndex holder, const Rivals& rivals, Time now) {
+  if (!slices_.on()) return;
+  const Rhythm& rhythm = policy_.rhythm(holder);
+  const std::uint32_t iteration = policy_.IterationOf(holder);
+  slices_.SeeTurn(holder, iteration);
+  if (rhythm.held() == kNever || !rivals.wait) return;
+  if (!watchdog_.Lags(holder, rhythm.held(), rivals.longest, now)) return;
+  slices_.SeeStuck(holder, iteration);
+  if (rhythm.turn() != kNever) policy_.Disregard(holder);
+}
+
+// Returns whether the token is parked at a client whose slice goes on. It stays there then, whichever other
+// clients wait: on the other GPUs of that client's job it stays, too.
+bool Turnstile::SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now) {
+  const SlotIndex slot = place.parked;
+  if (slot == kNobody || !watchdog_.turns_last()) return false;
+  return slices_.GoesOn(slot, seen.client[slot], arbiter_opened_.Has(slot), now);
 }
 
 // The holder's token counts as lost from now on. The arbiter makes a new token and removes the old one when

@@ -10,11 +10,21 @@ void Watchdog::Forget(SlotIndex slot) {
   client_[slot] = {};
 }
 
-bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
-  const Time usual = longest == kNever ? 0 : settings_.factor * longest;
-  const Time bound = std::max(settings_.floor, usual) * (turns_last_ && goes_first ? 2 : 1);
+Time Watchdog::Bound(Time longest) const {
+  return std::max(settings_.floor, longest == kNever ? 0 : settings_.factor * longest);
+}
+
+Time Watchdog::Ran(SlotIndex holder, Time held, Time now) const {
   const Client& client = client_[holder];
-  return now - std::max(held, client.resumed_at) - (lost_ - client.lost) >= bound;
+  return now - std::max(held, client.resumed_at) - (lost_ - client.lost);
+}
+
+bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
+  return Ran(holder, held, now) >= Bound(longest) * (turns_last_ && goes_first ? 2 : 1);
+}
+
+bool Watchdog::Lags(SlotIndex holder, Time held, Time longest, Time now) const {
+  return Ran(holder, held, now) >= Bound(longest) / 4 * 3;
 }
 
 void Watchdog::Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now) {

@@ -56,6 +56,9 @@ class Watchdog {
   // the holder or, if turns last, of all clients; kNever while unknown. `goes_first` says that the holder
   // goes before all waiting clients.
   bool Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const;
+  // Returns whether the turn lasts so long that it is probably stuck, and will soon be past its bound here or
+  // on another GPU.
+  bool Lags(SlotIndex holder, Time held, Time longest, Time now) const;
   // Suspends the holder in its turn `k`. It is not `blamed` if it is a newcomer, whose turn length could
   // not be known.
   void Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now);
@@ -85,6 +88,10 @@ class Watchdog {
     Time resumed_at = 0;
     Time lost = 0;  // the watchdog's lost_ when the bound began
   };
+  // Bound() returns the bound where the longest learned turn is `longest`. Ran() returns how long the holder
+  // has had its turn, as far as the arbiter ran.
+  Time Bound(Time longest) const;
+  Time Ran(SlotIndex holder, Time held, Time now) const;
   std::uint32_t Allowed() const { return settings_.offences * (turns_last_ ? 4 : 1); }
 
   WatchdogSettings settings_;
