@@ -70,7 +70,7 @@ struct crossover_slot {
   uint32_t mode;       /* enum crossover_mode */
   uint32_t generation; /* changes when a client joins or leaves */
   /* The slot whose gate this client opens when it gives a turn back, by the turn's position in the iteration
-   * (turn % turns). It may be the client's own slot. */
+   * (turn % turns). It may be the client's own slot. See slice_bits. */
   uint32_t successor[CROSSOVER_MAX_TURNS];
   /* Launches between two yield points, by the same position. 0: a turn of usual length has no yield point. */
   uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
