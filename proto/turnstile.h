@@ -74,9 +74,10 @@ struct crossover_slot {
   uint32_t successor[CROSSOVER_MAX_TURNS];
   /* Launches between two yield points, by the same position. 0: a turn of usual length has no yield point. */
   uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
-  /* Where turns last (turns_last), the client keeps the token for a slice of whole iterations, 2 to this power.
-   * It opens its own gate until the number of its iteration passes a multiple of the slice, and then the gate
-   * of its successor. 0, or more than CROSSOVER_MOST_SLICE_BITS: it opens its successor's after each turn. */
+  /* Where turns last (turns_last), the client keeps the token for a slice of whole iterations, 2 to this
+   * power. It opens its own gate until the number of its iteration passes a multiple of the slice, and then
+   * the gate of its successor. 0, or more than CROSSOVER_MOST_SLICE_BITS: it opens its successor's after each
+   * turn. */
   uint32_t slice_bits;
   uint32_t reserved2[5];
   /* Cache line 3. The client's host writes it for the arbiter. */

@@ -52,8 +52,8 @@ constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
-// In slices a job has all its iterations at once, so single ones tell nothing. Those that all jobs have done in
-// a block are counted, and taken to spread by this part.
+// In slices a job has all its iterations at once, so single ones tell nothing. Those that all jobs have done
+// in a block are counted, and taken to spread by this part.
 constexpr double kSpreadInSlices = 0.05;
 // Where a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
 // when the first job has been measured over kGlance iterations and this way gives less than kHopeless of what
@@ -163,8 +163,8 @@ void Guard::CountSlices(std::span<const Job> jobs, Time now) {
   }
 }
 
-// Returns whether the block side by side shows early that this way is far worse than turns in slices. All GPUs
-// look at the same iteration. `before` is the first job's iteration at the last call.
+// Returns whether the block side by side shows early that this way is far worse than turns in slices. All
+// GPUs look at the same iteration. `before` is the first job's iteration at the last call.
 bool Guard::IsHopeless(std::span<const Job> jobs, std::uint32_t before) const {
   const std::uint32_t glance = from_ + kGlance;
   if (slice_ <= 1 || Reached(before, glance) || !Reached(iteration_, glance)) return false;
@@ -316,8 +316,8 @@ void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   for (const Job& job : jobs) meters[job.slot].Add(block_[job.slot]);
 }
 
-// Ends the look, or begins a longer round where the ways may differ by less than their noise. `hopeless`: side
-// by side is so bad that a few iterations have shown it.
+// Ends the look, or begins a longer round where the ways may differ by less than their noise. `hopeless`:
+// side by side is so bad that a few iterations have shown it.
 void Guard::EndRound(std::span<const Job> jobs, bool hopeless, Time now) {
   EndBlock(jobs, Way::kSideBySide);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);

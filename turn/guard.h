@@ -161,10 +161,10 @@ class Guard {
   // In slices: what jobs took alone when the way was chosen, 0 until the first window, and the rate.
   std::array<Time, kMaxSlots> promised_alone_ = {};
   double promised_rate_ = 0;
-  Time spent_[3] = {};                  // in this look, by way; kExclusive: in kAlone
-  Meters block_;                        // of the present block, or of each job alone
-  Meters meter_[2];                     // of the present look by way; of the chosen way, since the look
-  Meters promised_;                     // of each job when the way was chosen
+  Time spent_[3] = {};  // in this look, by way; kExclusive: in kAlone
+  Meters block_;        // of the present block, or of each job alone
+  Meters meter_[2];     // of the present look by way; of the chosen way, since the look
+  Meters promised_;     // of each job when the way was chosen
   double rate_[3] = {};
   double other_error_ = 0;  // standard error of the rate of the way that the last look did not choose
   bool quiet_ = false;      // that the chosen way gives less is known since the last look

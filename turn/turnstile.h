@@ -136,9 +136,9 @@ class Turnstile {
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
   // Rivals says which other clients the turn of a holder concerns.
   struct Rivals {
-    bool wait = false;        // one of them waits
-    bool come_later = true;   // the holder goes before all that wait
-    Time longest = kNever;    // the longest learned turn that the watchdog's bound depends on
+    bool wait = false;       // one of them waits
+    bool come_later = true;  // the holder goes before all that wait
+    Time longest = kNever;   // the longest learned turn that the watchdog's bound depends on
   };
   Rivals RivalsOf(SlotIndex holder, const Snapshot& seen) const;
   void WatchSlice(SlotIndex holder, const Rivals& rivals, Time now);

@@ -54,10 +54,10 @@ void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
   for (std::uint32_t* word :
-       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.slice_bits, &slot.alive, &slot.phase, &slot.faults,
-        &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset, &slot.periods,
-        &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib, &slot.memory_used_mib,
-        &slot.memory_refusals}) {
+       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.slice_bits, &slot.alive, &slot.phase,
+        &slot.faults, &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset,
+        &slot.periods, &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib,
+        &slot.memory_used_mib, &slot.memory_refusals}) {
     Atomic(*word).store(0);
   }
   for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);

@@ -472,8 +472,8 @@ TEST_F(GuardedGpuTest, TurnsAreTakenWherePrioritiesDiffer) {
   EXPECT_EQ(observer_.stats.trials, 0u);
 }
 
-// Clients whose turns last are told of slices before they take a turn. The arbiter itself gives no job the GPU
-// for several turns: only clients know at which iteration all ranks can hand over.
+// Clients whose turns last are told of slices before they take a turn. The arbiter itself gives no job the
+// GPU for several turns: only clients know at which iteration all ranks can hand over.
 TEST_F(GuardedGpuTest, JobsWhoseTurnsLastKeepThemInSlicesButHaveNoOwner) {
   EXPECT_EQ(Slot(slots_[0]).slice_bits, 0u);
   Slot(slots_[1]).turns_last = 1;

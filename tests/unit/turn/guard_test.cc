@@ -320,16 +320,16 @@ TEST_F(GuardTest, WithoutExclusiveSlicesItIsTurnsOrNothing) {
   EXPECT_EQ(guard_.settled(), Way::kTurns);
 }
 
-// Two jobs in time-slices that keep their turns for slices. Each iteration takes `alone` on the GPU, and a switch
-// from one job to the other takes `switch_cost`.
+// Two jobs in time-slices that keep their turns for slices. Each iteration takes `alone` on the GPU, and a
+// switch from one job to the other takes `switch_cost`.
 class SlicedPair {
  public:
   explicit SlicedPair(Time switch_cost) : switch_cost_(switch_cost) {
     guard_.set_exclusive(false);
     guard_.set_slice(kSliceIterations);
   }
-  // Runs until the first job has done so many iterations more. `side_by_side` is the step of both jobs in that
-  // way.
+  // Runs until the first job has done so many iterations more. `side_by_side` is the step of both jobs in
+  // that way.
   void Run(Time side_by_side, std::uint32_t iterations) {
     const std::uint32_t end = jobs_[0].iteration + iterations;
     while (jobs_[0].iteration < end) {

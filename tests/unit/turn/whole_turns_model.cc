@@ -33,8 +33,8 @@ struct Gpu {
   PlainMemory memory;
   Turnstile turnstile;
   Client client[kMaxSlots];
-  Time at = 0;                // up to when compute has been counted
-  SlotIndex last = kNobody;   // the job that was let in last
+  Time at = 0;               // up to when compute has been counted
+  SlotIndex last = kNobody;  // the job that was let in last
 };
 
 struct Event {
@@ -159,8 +159,8 @@ class Model {
     return options_.slices == Slices::kOnAllGpus || (options_.slices != Slices::kNone && g % 2 == 0);
   }
 
-  // Returns whether turn `k` is the last of its slice. The host decides that in the order of its turns, by the
-  // page as it is at that moment.
+  // Returns whether turn `k` is the last of its slice. The host decides that in the order of its turns, by
+  // the page as it is at that moment.
   bool EndsSlice(int g, SlotIndex job, TurnNumber k) {
     Gpu& gpu = At(g);
     Client& client = gpu.client[job];
@@ -281,7 +281,8 @@ double WorkOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResu
   double work = 0;
   for (const std::vector<Time>& ends : result.ends) {
     const auto first = std::upper_bound(ends.begin(), ends.end(), begin);
-    work += static_cast<double>(std::upper_bound(first, ends.end(), end) - first) * static_cast<double>(alone);
+    work +=
+        static_cast<double>(std::upper_bound(first, ends.end(), end) - first) * static_cast<double>(alone);
   }
   return work / static_cast<double>(end - begin);
 }

@@ -73,8 +73,8 @@ TEST(WholeTurns, ThreeJobsAreNotSlowerEither) {
 
 // --- Slices of iterations, where a switch from job to job takes time.
 
-// Returns the options of one run on two GPUs. Their arbiters poll at times of their own, and polls fall between a
-// release and the next request, too.
+// Returns the options of one run on two GPUs. Their arbiters poll at times of their own, and polls fall
+// between a release and the next request, too.
 WholeTurnsOptions SlicedOptions(const Variant& variant, Time communicate, bool crossed, std::uint64_t seed) {
   WholeTurnsOptions options = OptionsOf(variant, communicate, crossed, seed);
   options.gpus = 2;
@@ -123,8 +123,8 @@ TEST(WholeTurns, WithoutSlicesSwitchesCostMuch) {
   }
 }
 
-// One GPU has slices and the other has none: each job waits for a rank that has no turn. The GPU that has slices
-// finds out, and ends them.
+// One GPU has slices and the other has none: each job waits for a rank that has no turn. The GPU that has
+// slices finds out, and ends them.
 TEST(WholeTurns, GpusThatDifferInSlicesHaveNoneSoon) {
   for (const Variant& variant : {Variant{"Plain", Plain}, Variant{"BroadcastFirst", BroadcastFirst}}) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
