@@ -130,7 +130,7 @@ class Turnstile {
   template <class Memory>
   void OpenUngated(Memory& memory, bool* outstanding);
   template <class Memory>
-  void Readmit(Memory& memory);
+  void Readmit(Memory& memory, Time now);
   SlotSet active() const { return SlotSet(gated_.bits() & ~watchdog_.suspended().bits()); }
   template <class Memory>
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
@@ -178,9 +178,16 @@ void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
   }
 }
 
+// A client that has had its slice beside a suspended one hands over to it, on all GPUs of its job. To replace that
+// token would let it go on here alone, beside the other one for ever.
 template <class Memory>
-void Turnstile::Readmit(Memory& memory) {
-  for (SlotIndex slot : watchdog_.suspended()) watchdog_.See(slot, ReadClient(memory, slot));
+void Turnstile::Readmit(Memory& memory, Time now) {
+  for (SlotIndex slot : watchdog_.suspended()) {
+    const ClientWords words = ReadClient(memory, slot);
+    watchdog_.See(slot, words);
+    if (slices_.on() && words.holding() && words.open() && watchdog_.suspended().Has(slot))
+      watchdog_.Resume(slot, now);
+  }
 }
 
 template <class Memory>
@@ -194,7 +201,7 @@ template <class Memory>
 Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
-  Readmit(memory);
+  Readmit(memory, now);
   watchdog_.Forgive(present_, now);
   if (due_ != kNever) watchdog_.Polled(due_, now);
   watchdog_.NameStuck(now);

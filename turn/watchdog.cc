@@ -47,13 +47,16 @@ void Watchdog::See(SlotIndex slot, const ClientWords& words) {
 void Watchdog::TurnEnded(Time now) {
   if (!turns_last_) return;
   for (SlotIndex slot : suspended_) {
-    Client& client = client_[slot];
-    if (client.resumed) continue;
-    client.resumed = true;
-    client.resumed_at = now;
-    client.lost = lost_;
-    suspended_.Remove(slot);
+    if (!client_[slot].resumed) Resume(slot, now);
   }
+}
+
+void Watchdog::Resume(SlotIndex slot, Time now) {
+  Client& client = client_[slot];
+  client.resumed = true;
+  client.resumed_at = now;
+  client.lost = lost_;
+  suspended_.Remove(slot);
 }
 
 void Watchdog::NameStuck(Time now) {

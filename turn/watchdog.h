@@ -45,6 +45,8 @@ class Watchdog {
   // Forgets everything about the client.
   void Forget(SlotIndex slot);
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
+  // Lets a suspended client continue the turn in which it was suspended: its bound begins anew.
+  void Resume(SlotIndex slot, Time now);
 
   // Notes that a poll due at `due` came at `now`.
   void Polled(Time due, Time now) {
