@@ -42,9 +42,10 @@ void Turnstile::SetTurnsLast(bool last) {
 
 // While there is a surplus token, all clients hand over to the same successor, who can take only one. A
 // surplus token is removed where it lies at an open gate. Clients that each hold a token and pass them on
-// in step would never leave one there.
+// in step would never leave one there. In slices they do not: a slice ends while the other client holds its
+// token, and on all GPUs of a job it has to end with the same successor.
 SlotIndex Turnstile::successor(SlotIndex slot, TurnNumber k) const {
-  if (surplus_) return policy_.First(active());
+  if (surplus_ && !slices_.on()) return policy_.First(active());
   return policy_.Successor(watchdog_.turns_last() ? gated_ : active(), slot, k);
 }
 
@@ -125,6 +126,17 @@ bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const
   const Time held = policy_.rhythm(holder).held();
   return held != kNever && rivals.wait &&
          watchdog_.Over(holder, held, rivals.longest, rivals.come_later, now);
+}
+
+// A client that has had its slice beside a suspended one, or beside one that was resumed, hands over to it on
+// all GPUs of its job. To replace that token would let it go on here alone, and both jobs would share for
+// ever.
+void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
+  if (!slices_.on()) return;
+  for (SlotIndex slot : gated_) {
+    const ClientWords& words = seen.client[slot];
+    if (words.holding() && words.open()) watchdog_.HandedOver(slot, words.hold, now);
+  }
 }
 
 // A turn that is stuck is not learned from, or the watchdog's bound would grow with each of them.

@@ -130,7 +130,7 @@ class Turnstile {
   template <class Memory>
   void OpenUngated(Memory& memory, bool* outstanding);
   template <class Memory>
-  void Readmit(Memory& memory, Time now);
+  void Readmit(Memory& memory);
   SlotSet active() const { return SlotSet(gated_.bits() & ~watchdog_.suspended().bits()); }
   template <class Memory>
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
@@ -141,6 +141,7 @@ class Turnstile {
     Time longest = kNever;   // the longest learned turn that the watchdog's bound depends on
   };
   Rivals RivalsOf(SlotIndex holder, const Snapshot& seen) const;
+  void GoOnAfterSlice(const Snapshot& seen, Time now);
   void WatchSlice(SlotIndex holder, const Rivals& rivals, Time now);
   bool SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now);
   bool Overruns(SlotIndex holder, const Rivals& rivals, Time now) const;
@@ -178,16 +179,9 @@ void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
   }
 }
 
-// A client that has had its slice beside a suspended one hands over to it, on all GPUs of its job. To replace that
-// token would let it go on here alone, beside the other one for ever.
 template <class Memory>
-void Turnstile::Readmit(Memory& memory, Time now) {
-  for (SlotIndex slot : watchdog_.suspended()) {
-    const ClientWords words = ReadClient(memory, slot);
-    watchdog_.See(slot, words);
-    if (slices_.on() && words.holding() && words.open() && watchdog_.suspended().Has(slot))
-      watchdog_.Resume(slot, now);
-  }
+void Turnstile::Readmit(Memory& memory) {
+  for (SlotIndex slot : watchdog_.suspended()) watchdog_.See(slot, ReadClient(memory, slot));
 }
 
 template <class Memory>
@@ -201,7 +195,7 @@ template <class Memory>
 Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
-  Readmit(memory, now);
+  Readmit(memory);
   watchdog_.Forgive(present_, now);
   if (due_ != kNever) watchdog_.Polled(due_, now);
   watchdog_.NameStuck(now);
@@ -209,6 +203,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   Snapshot seen;
   Collect(memory, gated_, &seen);
   Watch(seen, now);
+  GoOnAfterSlice(seen, now);
   Token::Place place = Token::Find(seen, active());
   if (place.holder != kNobody) {
     const Rivals rivals = RivalsOf(place.holder, seen);

@@ -1,6 +1,7 @@
 #include "turn/watchdog.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossover::turn {
 
@@ -49,6 +50,10 @@ void Watchdog::TurnEnded(Time now) {
   for (SlotIndex slot : suspended_) {
     if (!client_[slot].resumed) Resume(slot, now);
   }
+}
+
+void Watchdog::HandedOver(SlotIndex slot, TurnNumber k, Time now) {
+  if (std::exchange(client_[slot].handed, k) != k) Resume(slot, now);
 }
 
 void Watchdog::Resume(SlotIndex slot, Time now) {

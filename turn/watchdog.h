@@ -45,8 +45,10 @@ class Watchdog {
   // Forgets everything about the client.
   void Forget(SlotIndex slot);
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
-  // Lets a suspended client continue the turn in which it was suspended: its bound begins anew.
-  void Resume(SlotIndex slot, Time now);
+  // Says that a client in its turn `k` was handed the token by another one, which had its slice beside it:
+  // the client continues, and its bound begins anew. That happens once in a turn, or a client that opens its
+  // own gate would keep the turn for ever.
+  void HandedOver(SlotIndex slot, TurnNumber k, Time now);
 
   // Notes that a poll due at `due` came at `now`.
   void Polled(Time due, Time now) {
@@ -88,8 +90,11 @@ class Watchdog {
     TurnNumber turn = 0;   // the turn in which it was suspended last
     bool resumed = false;  // it has continued that turn once
     Time resumed_at = 0;
-    Time lost = 0;  // the watchdog's lost_ when the bound began
+    TurnNumber handed = 0;  // the turn in which it was handed the token last
+    Time lost = 0;          // the watchdog's lost_ when the bound began
   };
+  // Lets a client continue the turn in which it was suspended.
+  void Resume(SlotIndex slot, Time now);
   // Bound() returns the bound where the longest learned turn is `longest`. Ran() returns how long the holder
   // has had its turn, as far as the arbiter ran.
   Time Bound(Time longest) const;
