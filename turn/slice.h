@@ -1,0 +1,42 @@
+// Says where a client's slice ends: the iterations for which it keeps the GPU in time-slices, where turns
+// last until their collectives have ended.
+//
+// All ranks of a job must hand over at the same iteration, and they exchange no message. So the rule knows
+// nothing but the number of the job's iteration, which is the same on all ranks. A slice ends where that
+// number passes a multiple of the slice's length. It knows no clock: a host decides this when it queues the
+// release, long before the GPU comes to it.
+//
+// Pure; not thread-safe. Allocates nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace crossover::turn {
+
+// CROSSOVER_MOST_SLICE_BITS; the page adapter asserts it.
+inline constexpr std::uint32_t kMostSliceBits = 6;
+
+// A Slice is what one client remembers of the turns of its present slice.
+class Slice {
+ public:
+  constexpr Slice() = default;
+
+  // Says that a turn ends in the iteration of this number. Returns whether it is the last one of its slice.
+  // The first turn that ends in an iteration behind a multiple of the length is the last, however many turns
+  // an iteration has. `bits` is the power of two of the length. Any client may have written it: 0, and more
+  // than kMostSliceBits, end a slice with each turn.
+  constexpr bool Ends(std::uint32_t iteration, std::uint32_t bits) {
+    const std::uint32_t before = known_ ? last_ : iteration - 1;
+    known_ = true;
+    last_ = iteration;
+    return bits == 0 || bits > kMostSliceBits || iteration >> bits != before >> bits;
+  }
+  // Says that the next turn does not follow the last one without a pause.
+  constexpr void Forget() { known_ = false; }
+
+ private:
+  bool known_ = false;      // last_
+  std::uint32_t last_ = 0;  // iteration of the last turn that ended
+};
+
+}  // namespace crossover::turn
