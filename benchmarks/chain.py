@@ -52,7 +52,7 @@ class _Jobs:
     def __init__(self, context, taken):
         self._context, self._taken = context, taken
         self.losses_identical = True
-        # The losses of the first job. The first job of each pair must repeat them.
+        # This has the losses of the first job. The first job of each pair must repeat them.
         self._digest = None
 
     def run(self, *names):

@@ -1,8 +1,9 @@
 """Lets the ranks of jobs leave in the middle of their turns, one job after the other, beside a job that goes on.
 
-`play` does that; `in_turn` reads the trace. The latter is pure.
+`play` does that; `in_turn` reads the trace; `wrong_end` judges one end and `too_few` a series. The last three are pure.
 """
 
+import enum
 import random
 import re
 import time
@@ -24,23 +25,42 @@ _PATIENCE_S = 20.0
 UNLOAD = {"SIMGPU_FAULT": "crash_after_exit:5000"}
 
 
+class End(enum.Enum):
+    """Names how a rank can end otherwise than its way says."""
+
+    CRASH = "crash"  # by a signal
+    HANG = "hang"
+    FAILURE = "failure"  # by itself: with another exit code, or before it left
+
+
 @dataclass
 class Exits:
-    """Holds what `play` saw: the exits as kills.Kill objects, and what was wrong with the processes."""
+    """Holds what `play` saw: the exits as kills.Kill objects, and the wrong ends as (End, words)."""
 
     left: list = field(default_factory=list)
-    crashes: list = field(default_factory=list)
-    hangs: list = field(default_factory=list)
+    ends: list = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Outcome:
+    """`ends` holds the wrong ends of ranks as (End, words). `wrong` says why the run as a whole failed; "" if it did
+    not."""
+
     exits: int
     in_turn: int
-    crashes: tuple
-    hangs: tuple
+    ends: tuple
     hand_over_ms: tuple
     wrong: str
+
+    def words_of(self, *kinds):
+        """Returns the words of the wrong ends of these kinds; of all without kinds."""
+        return [words for kind, words in self.ends if not kinds or kind in kinds]
+
+    @property
+    def fatal(self):
+        """Returns how many ranks a signal ended or never ended. A control counts nothing else; None where its run
+        failed as a whole, so that it shows nothing."""
+        return None if self.wrong else len(self.words_of(End.CRASH, End.HANG))
 
 
 def play(build, way, jobs, seed, library):
@@ -52,10 +72,9 @@ def play(build, way, jobs, seed, library):
     try:
         trace = session.run(build, plan, _MARK).trace
     except Failed as failure:
-        return Outcome(len(seen.left), 0, tuple(seen.crashes), tuple(seen.hangs), (), str(failure))
+        return Outcome(len(seen.left), 0, tuple(seen.ends), (), str(failure))
     held = [left for left in seen.left if in_turn(trace, left)]
-    return Outcome(len(seen.left), len(held), tuple(seen.crashes), tuple(seen.hangs),
-                   tuple(kills.hand_overs(trace, held)), "")
+    return Outcome(len(seen.left), len(held), tuple(seen.ends), tuple(kills.hand_overs(trace, held)), "")
 
 
 def _leave(running, build, way, jobs, draw, seen):
@@ -82,12 +101,33 @@ def _judge(running, seen, code, name, log, gang, gpu):
     moment = re.search(r"^leaves (\d+)$", said, re.MULTILINE)
     if moment:
         seen.left.append(kills.Kill(int(moment.group(1)), gpu, gang))
+    end = wrong_end(ended, code, moment is not None)
+    if end is not None:
+        how = "has not ended within " + f"{_PATIENCE_S:.0f} s" if end is End.HANG else (
+            f"ended with {ended}{'' if moment else ' before it left'}: {running.processes.last_words(name)}")
+        seen.ends.append((end, f"{name} {how}"))
+
+
+def wrong_end(ended, code, left):
+    """Returns the End of a rank that ended otherwise than its way says, else None. `ended` is how it ended in words, or
+    None where it did not; `code` is the exit code of its way; `left` tells whether it said that it leaves. The wrappers
+    of a member report a signal as a shell does, by an exit code above 128. Pure."""
     if ended is None:
-        seen.hangs.append(f"{name} has not ended within {_PATIENCE_S:.0f} s")
-    elif ended != f"exit code {code}":
-        seen.crashes.append(f"{name} ended with {ended}: {running.processes.last_words(name)}")
-    elif not moment:
-        seen.crashes.append(f"{name} ended before it left: {running.processes.last_words(name)}")
+        return End.HANG
+    by_code = re.fullmatch(r"exit code (\d+)", ended)
+    if by_code is None or int(by_code.group(1)) > 128:
+        return End.CRASH
+    return End.FAILURE if ended != f"exit code {code}" or not left else None
+
+
+def too_few(outcomes, exits, hand_overs):
+    """Returns in words what the outcomes lack of so many exits in a held turn and of so many hand-overs behind them; ""
+    where they have enough. Pure."""
+    held = sum(outcome.in_turn for outcome in outcomes)
+    waits = sum(len(outcome.hand_over_ms) for outcome in outcomes)
+    lacks = [f"expected {least} {what}, got {got}" for what, least, got in (
+        ("exits in a held turn", exits, held), ("hand-overs behind them", hand_overs, waits)) if got < least]
+    return "; ".join(lacks)
 
 
 def in_turn(trace, left):

@@ -16,15 +16,17 @@ from pathlib import Path
 from benchmarks.processes import Failed, dying_with_parent
 from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import MAIN, Container, Pod
-from tests.cluster.rig import cgroups
+from tests.cluster.rig import cgroups, versions
 
 _BUDGET_MIB = 64
 _MOST_MIB = 4 * _BUDGET_MIB
 _ANNOTATION = "crossover.dev/gpu-memory"
 _FOLDER = Path(__file__).resolve().parent / "strangers"
+_SYSTEM = versions.cache() / "cluster-debian-12"
+_SSHD = _SYSTEM / "usr/sbin/sshd"
 _PATIENCE_S = 60.0
 _TOLD = f"its pod may have {_BUDGET_MIB << 20} bytes on each GPU"
-# What the software GPU needs; a real GPU needs none of it.
+# The software GPU needs these; a real GPU needs none of them.
 _KEPT = '"SIMGPU_CONFIG=$SIMGPU_CONFIG" "SIMGPU_NODE=$SIMGPU_NODE" "LD_LIBRARY_PATH=$LD_LIBRARY_PATH"'
 # Runs a command where the node daemon has put its socket and the file that preloads the library, as in a container:
 # "$0" is the folder of the socket, and "$1" one in place of /etc, with that file.
@@ -32,12 +34,13 @@ _IN_A_POD = ('mount --make-rprivate / && mount --bind "$1" /etc && mount -t tmpf
              'mount --bind "$0" /run/crossover && shift && exec "$@"')
 _FILES_OF_ETC = ("passwd", "group", "nsswitch.conf", "ld.so.cache", "ld.so.conf", "profile", "localtime")
 # Each is a shell command that starts the program whose words are $@. BUILD stands for the programs of the build, HERE
-# for the folder of scripts and PYTHON for the interpreter.
+# for the folder of scripts, PYTHON for the interpreter, and SYSTEM for the folder where the programs are that the tests
+# have without installing them.
 LAUNCHERS = {
     "env_i": f'env -i {_KEPT} "$@"',
     "login_shell": f'env -i {_KEPT} HOME=/ sh -l -c \'exec "$0" "$@"\' "$@"',
     "bash_exec_c": f'bash -c \'exec -c env {_KEPT} "$@"\' bash "$@"',
-    "setsid": f'env -i {_KEPT} setsid --wait "$@"',
+    "sshd": 'HERE/through_sshd.sh SYSTEM "$@"',
     "nohup_xargs": f'printf "%s\\0" "$@" | nohup xargs -0 env -i {_KEPT}',
     "start_stop_daemon": f'env -i {_KEPT} "$(command -v start-stop-daemon)" --start --pidfile /run/none '
                          '--startas "$1" -- "$2" "$3"',
@@ -79,7 +82,7 @@ class _Node(SlotNode):
         it did not end, what was written)."""
         had, said = self._directory / f"had-{number}", self._directory / f"said-{number}"
         programs = self._build.top.resolve() / "bin"
-        for word, place in (("BUILD", programs), ("HERE", _FOLDER), ("PYTHON", sys.executable)):
+        for word, place in (("BUILD", programs), ("HERE", _FOLDER), ("PYTHON", sys.executable), ("SYSTEM", _SYSTEM)):
             launcher = launcher.replace(word, shlex.quote(str(place)))
         enter = "".join(f"echo 0 >{shlex.quote(str(group))}/cgroup.procs && " for group in self._groups)
         program = [str(self._build.program("stranger_filler").resolve()), str(had), str(_MOST_MIB)]
@@ -143,6 +146,9 @@ def wrong_with(had, code, said):
 def play(build, library, say=lambda words: None):
     """Runs a process by each launcher. Returns {name: what is wrong}. Raises Failed where a process has its budget in
     the environment and is wrong: then the rest proves nothing."""
+    if not _SSHD.exists():
+        raise Failed(f"expected openssh-server unpacked at {_SYSTEM}, got no {_SSHD.name}: "
+                     "run tools/install.sh --cluster")
     wrong = {}
     with _Node(build, library) as node:
         had, code, said = node.start('"$@"', "control")

@@ -1,5 +1,8 @@
 """Plays what may become of MPS on a node: the real node daemon between a kubelet's real device manager, a simulated API
-server and a control daemon of MPS, whose server fails at random moments of the daemon's rounds."""
+server and a control daemon of MPS, whose server fails at random moments of the daemon's rounds.
+
+`play` does that; `moment` plays one fault on any node, and knows the node by its methods alone.
+"""
 
 import os
 import shutil
@@ -15,9 +18,11 @@ from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import MAIN, RESOURCE, Container, Pod
 
 _PROGRAM = "nvidia-cuda-mps-control"
-_MPS = "mps"
+_MPS, _BESIDE = "mps", "mps-beside"
 _ROUND_S = 5.5  # the node daemon asks MPS every five seconds while all is well
 _PATIENCE_S = 30.0
+HOLD_S = 12.0  # two rounds of a daemon that is calm, and more: what flaps shows in it
+_HOLD_EVERY = 7  # moments: 3 of 20, and the first of all
 _LOOK_S = 0.02
 # Each of these is a program in place of the control program. `_BLIND` says that all is well, whatever is. `_NO_START`
 # starts no server.
@@ -34,29 +39,34 @@ case "$line" in start_server*) ;; *) echo "$line" | '{program}' ;; esac
 @dataclass(frozen=True)
 class Kind:
     """A Kind is what may become of MPS. `strike` and `cure` are called with the node. Slots must be withheld within
-    `withheld_s`, where that is not 0, and be given out again within `recovered_s` of the cure."""
+    `withheld_s`, where that is not 0, and be given out again within `recovered_s` of the cure. Pods must be told by an
+    event of the reason `told`, within `told_s` from then on."""
 
     strike: object
     cure: object
     withheld_s: float
     recovered_s: float
+    told: str = "MpsTakesNoClients"
+    told_s: float = 2.0
 
 
 class MpsNode(SlotNode):
     """Runs such a node, as a context manager. `control` is the text of a program in place of the control program that
-    the node daemon runs, "" for that of the software GPU."""
+    the node daemon runs, "" for that of the software GPU. `aside`: the node daemon looks at another control daemon,
+    which is well. `daemon` is its file, where it is not the build's."""
 
-    def __init__(self, build, control="", sharing="mps"):
+    def __init__(self, build, control="", aside=False, daemon=None):
         self._mps = Path(tempfile.mkdtemp(prefix="crossover-mps-"))
+        self._beside = self._mps / "beside" if aside else None
         self._program = build.program(_PROGRAM)
-        self._pipe = {"CUDA_MPS_PIPE_DIRECTORY": str(self._mps / "pipe")}
+        self._pipe = _pipe_in(self._mps)
         program = self._program
         if control:
             program = self._mps / _PROGRAM
             program.write_text(control.format(program=self._program), encoding="utf-8")
             program.chmod(0o755)
-        super().__init__(build, gpus=2, slots=2, settings={
-            "sharing": sharing, "mps_directory": str(self._mps), "mps_control": str(program)})
+        super().__init__(build, gpus=2, slots=2, daemon=daemon, settings={
+            "sharing": "mps", "mps_directory": str(self._beside or self._mps), "mps_control": str(program)})
 
     def __exit__(self, *exc):
         super().__exit__(*exc)
@@ -64,12 +74,18 @@ class MpsNode(SlotNode):
 
     def start_beside(self):
         self.start_control()
+        if self._beside:
+            self._beside.mkdir()
+            self._start(_BESIDE, self._beside)
 
     def start_control(self):
-        """Starts a control daemon, with a server as a client's first call makes one."""
-        self._processes.start(_MPS, [str(self._program), "-f"], env=self._pipe, log=self._mps / "control.txt",
-                              again=True)
-        self.until(lambda: self._run("start_server -uid 0").returncode == 0, _PATIENCE_S, "MPS does not start")
+        """Starts the control daemon that fails, with a server as a client's first call makes one."""
+        self._start(_MPS, self._mps)
+
+    def _start(self, name, directory):
+        pipe = _pipe_in(directory)
+        self._processes.start(name, [str(self._program), "-f"], env=pipe, log=directory / "control.txt", again=True)
+        self.until(lambda: self._run("start_server -uid 0", pipe).returncode == 0, _PATIENCE_S, "MPS does not start")
 
     def ask(self, line):
         """Returns what the control daemon answers, whatever the node daemon is told."""
@@ -109,9 +125,9 @@ class MpsNode(SlotNode):
     def slots(self):
         return self.manager.slots(RESOURCE)
 
-    def told(self, pod):
-        """Tells whether an event says to the pod that MPS takes no new clients, or is gone."""
-        return any(event.get("reason") in ("MpsTakesNoClients", "MpsGone") and event["regarding"].get("uid") == pod.uid
+    def told(self, pod, reason):
+        """Tells whether there is an event of this reason about the pod."""
+        return any(event.get("reason") == reason and event["regarding"].get("uid") == pod.uid
                    for event in list(self.pods.events))
 
     @staticmethod
@@ -126,9 +142,14 @@ class MpsNode(SlotNode):
             time.sleep(_LOOK_S)
         return True
 
-    def _run(self, line):
+    def _run(self, line, pipe=None):
         return subprocess.run([str(self._program)], input=line + "\n", capture_output=True, text=True,
-                              timeout=_PATIENCE_S, env={**os.environ, **self._pipe}, check=False)
+                              timeout=_PATIENCE_S, env={**os.environ, **(pipe or self._pipe)}, check=False)
+
+
+def _pipe_in(directory):
+    """Returns the environment that names MPS's pipe where the node daemon looks for it in its directory of MPS."""
+    return {"CUDA_MPS_PIPE_DIRECTORY": str(directory / "pipe")}
 
 
 def _restart(node):
@@ -158,16 +179,16 @@ KINDS = {
     "control_hangs": Kind(lambda node: node.signal_control(signal.SIGSTOP),
                           lambda node: node.signal_control(signal.SIGCONT), 18.0, 12.0),
     "cannot_start": Kind(_no_server, lambda node: node.ask("simgpu_servers start"), 22.0, 30.0),
-    "killed": Kind(_kill_server, lambda node: node.server(), 0.0, 9.0),
-    "control_gone": Kind(lambda node: node.end_control(), lambda node: node.start_control(), 6.0, 9.0),
+    "killed": Kind(_kill_server, lambda node: node.server(), 0.0, 9.0, "MpsServerEnded", 12.0),
+    "control_gone": Kind(lambda node: node.end_control(), lambda node: node.start_control(), 6.0, 9.0, "MpsGone"),
 }
-# The node daemon that each kind's control has: one that is told that all is well, one that starts no server, one that
-# does not look at MPS.
-CONTROLS = {
+# Today's node daemon, which differs in one thing: it is told that all is well, its orders to start a server are
+# swallowed, or it looks at another control daemon, which is well.
+BLINDED = {
     **dict.fromkeys(("fault", "server_hangs", "control_hangs", "cannot_start"),
                     ("a node daemon that is told that MPS is well", {"control": _BLIND})),
-    "killed": ("a node daemon that asks for no server", {"control": _NO_START}),
-    "control_gone": ("a node daemon that does not look at MPS", {"sharing": "timeslice"}),
+    "killed": ("a node daemon whose orders to start a server are swallowed", {"control": _NO_START}),
+    "control_gone": ("a node daemon that looks at another control daemon", {"aside": True}),
 }
 
 
@@ -179,7 +200,7 @@ def play(build, name, draw, moments, **settings):
             pod = node.admit(number)
             node.server()
             time.sleep(draw.uniform(0, _ROUND_S))  # where in its rounds the node daemon is
-            wrong.append(_moment(node, kind, pod))
+            wrong.append(moment(node, kind, pod, HOLD_S if number % _HOLD_EVERY == 1 else 0.0))
             if wrong[-1]:
                 _restart(node)
                 node.until(lambda: node.slots() == node.all_slots, _PATIENCE_S)
@@ -187,14 +208,18 @@ def play(build, name, draw, moments, **settings):
     return wrong
 
 
-def _moment(node, kind, pod):
+def moment(node, kind, pod, hold_s):
+    """Lets one fault happen, last for `hold_s` from the moment when slots are withheld, and end. Returns in words what
+    went wrong, as a list."""
     wrong = []
     kind.strike(node)
-    if kind.withheld_s:
-        if not node.until(lambda: node.slots() == 0, kind.withheld_s):
-            wrong.append("slots are given out")
-        if not node.until(lambda: node.told(pod), 2.0):
-            wrong.append("the pod is not told")
+    withheld = bool(kind.withheld_s) and node.until(lambda: node.slots() == 0, kind.withheld_s)
+    if kind.withheld_s and not withheld:
+        wrong.append("slots are given out")
+    if not node.until(lambda: node.told(pod, kind.told), kind.told_s):
+        wrong.append("the pod is not told")
+    if withheld and hold_s and node.until(lambda: node.slots() != 0, hold_s):
+        wrong.append("slots are given out again while it lasts")
     try:
         kind.cure(node)
     except Failed as failure:

@@ -6,13 +6,11 @@
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.processes import Failed
+from benchmarks.revisions import cached, tree_of
 
-_TOP = Path(__file__).resolve().parent.parent
 _FOLDERS = ("sidecar", "common/base", "proto", "turn")
 _LINK = ("-static-libstdc++", "-static-libgcc", "-Wl,-z,nodelete", "-Wl,--no-undefined", "-Wl,--exclude-libs,ALL")
 
@@ -41,16 +39,11 @@ def library_of(revision, build):
     library = build.known_bad(revision)
     if library.exists():
         return library
-    with tempfile.TemporaryDirectory(prefix="crossover-older-") as folder:
-        tree = Path(folder)
-        git = subprocess.run(["git", "-C", str(_TOP), "archive", revision, *_FOLDERS], capture_output=True, check=False)
-        if git.returncode != 0:
-            raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
-        subprocess.run(["tar", "-x", "-C", folder], input=git.stdout, check=True)
+    with tree_of(revision, *_FOLDERS) as tree:
         recipe = recipe_of((tree / "sidecar" / "CMakeLists.txt").read_text(encoding="utf-8"))
         made = tree / library.name
-        command = [_cached(build, "CMAKE_CXX_COMPILER"), "-std=c++20", "-O2", "-fPIC", "-shared", *recipe.options,
-                   f"-I{tree}", "-isystem", _cached(build, "CROSSOVER_CUDA_INCLUDE"),
+        command = [cached(build, "CMAKE_CXX_COMPILER"), "-std=c++20", "-O2", "-fPIC", "-shared", *recipe.options,
+                   f"-I{tree}", "-isystem", cached(build, "CROSSOVER_CUDA_INCLUDE"),
                    *(str(tree / "sidecar" / source) for source in recipe.sources), "-o", str(made), *_LINK,
                    f"-Wl,--version-script={tree / 'sidecar' / 'crossover.map'}", "-pthread", "-ldl"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -61,12 +54,3 @@ def library_of(revision, build):
         shutil.copy(made, beside)
         beside.rename(library)  # it appears whole
     return library
-
-
-def _cached(build, name):
-    """Returns a variable of the build's configuration. Raises Failed where it has none."""
-    cache = build.top / "CMakeCache.txt"
-    found = re.search(rf"^{name}:\w+=(.+)$", cache.read_text(encoding="utf-8") if cache.exists() else "", re.MULTILINE)
-    if found is None:
-        raise Failed(f"{cache}: expected a line {name}:TYPE=VALUE, got none")
-    return found.group(1)

@@ -27,10 +27,12 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 class SlotNode:
-    """A context manager. For `shown` see PodServer. `settings` overrides those of the daemon's node."""
+    """A context manager. For `shown` see PodServer. `settings` overrides those of the daemon's node. `daemon` is the
+    file of the node daemon, where it is not the build's."""
 
-    def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod, settings=()):
+    def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod, settings=(), daemon=None):
         self._build = build
+        self._daemon = daemon or build.daemon
         self._settings = dict(settings)
         self._machine = Machine(nodes=1, gpus_per_node=gpus)
         self._slots = slots
@@ -79,7 +81,7 @@ class SlotNode:
         self._started += 1
         environment = {"LD_LIBRARY_PATH": str(self._build.gpu_libraries), "SIMGPU_NODE": "0",
                        "SIMGPU_CONFIG": str(self._directory / "machine.yaml")}
-        command = [str(self._build.daemon), "--config", str(self._directory / "node.json")]
+        command = [str(self._daemon), "--config", str(self._directory / "node.json")]
         self._processes.start("daemon", self._enter(command), env=environment, log=self._log)
 
     def kill_daemon(self):

@@ -1,123 +1,41 @@
-"""Plays the suite for real GPUs (benchmarks/gpu/run) on machines that lack something. A Stage is a build directory of
-links, in which the program or the library that stands for the lack is another one. Each lack says which lines the table
-must have all the same, and which must say why they have no value.
+"""Plays the suite for real GPUs (benchmarks/gpu/run) on machines that lack something (suite_stage.py). Each lack
+says which lines the table must have all the same, and which must say why they have no value. Beside that, each figure
+that a part has promised has a line. `faults_of` judges a table. It is pure.
 """
 
 import contextlib
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import kept
-from benchmarks.processes import Failed
+from benchmarks import kept, revisions
+from benchmarks.gpu import first, suite
+from benchmarks.suite_stage import Stage
 
-TOP = Path(__file__).resolve().parent.parent
-_FOLDERS = ("bin", "lib", "simgpu/lib")
-_PROGRAMS = ("crossover-arbiter", "gpu_handover", "gpu_job", "gpu_probe", "nccl_peer", "nvidia-cuda-mps-control",
-             "trainer")
 _CONTROL = "nvidia-cuda-mps-control"
-_LACKING_DRIVER = "tests/process/benchmarks/lacking/libcuda.so.1"
 _NOBODY = 65534
-_LIMIT_S = 240
 _CONTEXTS = 4
 
 
-class Stage:
-    """Holds a machine for one run, as a context: a build directory, and what the caller's environment has. `user` runs
-    the suite. `around` is the command under which it runs."""
+@dataclass(frozen=True)
+class First:
+    """Says what a table of the first ten minutes must have: `measured` and `says` as a Lack has them, and patterns of
+    what it must say that the answers mean."""
 
-    def __init__(self, build):
-        self.real, self.environment, self.arguments, self.user, self.around = Path(build), {}, [], None, []
-        self.made = None  # an empty folder outside of the stage, which goes with it
-
-    def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="gpu-suite-")
-        self.top = Path(self._folder.name)
-        self.top.chmod(0o755)
-        self.build, self.out, self.bin = self.top / "build", self.top / "out", self.top / "bin"
-        for folder in _FOLDERS:
-            (self.build / folder).mkdir(parents=True)
-            for file in (self.real / folder).glob("*"):
-                if folder != "bin" or file.name in _PROGRAMS:
-                    (self.build / folder / file.name).symlink_to(file.resolve())
-        for folder in (self.out, self.bin):
-            folder.mkdir()
-            folder.chmod(0o777)
-        return self
-
-    def __exit__(self, *exc):
-        self._folder.cleanup()
-        if self.made:
-            self.made.rmdir()
-
-    def script(self, path, text):
-        """Puts a shell script at `path`, in place of what was there. Returns its path."""
-        path.unlink(missing_ok=True)
-        path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
-        path.chmod(0o755)
-        return path
-
-    def drive_by(self, lack):
-        """Puts the driver that lacks something in the software GPU's place."""
-        driver = self.real / _LACKING_DRIVER
-        if not driver.exists():
-            raise Failed(f"{driver} is not built")
-        libraries = self.build / "simgpu" / "lib"
-        (libraries / "libcuda.so.1").rename(libraries / "libcuda_behind.so")
-        (libraries / "libcuda.so.1").symlink_to(driver)
-        self.environment["GPU_SUITE_LACK"] = lack
-
-    def copy(self):
-        """Puts copies in the place of links, for a user who may not go where they lead."""
-        for folder in _FOLDERS:
-            for file in (self.build / folder).glob("*"):
-                real = file.resolve()
-                if folder == "lib" and file.name != "libcrossover.so":
-                    file.unlink()
-                elif file.is_symlink():
-                    file.unlink()
-                    shutil.copy(real, file)
-                    file.chmod(0o755)
-
-    def _python(self):
-        """Returns an interpreter that the user of this stage may run. Raises Failed where there is none."""
-        if self.user is None:
-            return sys.executable
-        for python in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
-            with contextlib.suppress(OSError):
-                subprocess.run([python, "-c", ""], user=self.user, group=self.user, extra_groups=[], cwd="/",
-                               check=True)
-                return python
-        raise Failed(f"no python3 that user {self.user} may run")
-
-    def run(self, tree, parts):
-        """Runs the suite of a tree. Returns (exit code, what it said)."""
-        environment = {name: value for name, value in os.environ.items() if name not in ("ONLY", "OUT")}
-        environment |= {"PATH": f"{self.bin}:{environment['PATH']}", **self.environment}
-        if self.user is not None:
-            environment["HOME"] = str(self.out)
-        command = [*self.around, self._python(), "-B", str(tree / "benchmarks" / "gpu" / "run"), "--software",
-                   "--quick", "--build", str(self.build), "--out", str(self.out), "--only", ",".join(parts),
-                   *self.arguments]
-        try:
-            done = subprocess.run(command, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, timeout=_LIMIT_S, check=False, user=self.user, group=self.user,
-                                  extra_groups=None if self.user is None else [])
-        except subprocess.TimeoutExpired as late:
-            return None, str(late.stdout)
-        return done.returncode, done.stdout
+    measured: tuple = ()
+    says: tuple = ()
+    means: tuple = ()
 
 
 @dataclass(frozen=True)
 class Lack:
     """Describes what a machine lacks. `arrange(stage)` takes it from a stage. `measured` lists (figure, start of the
     case) of lines that must have a value. `says` lists (figure, start of the case, pattern) of lines that must have
-    none, and a reason like the pattern. `also(stage)` returns what else is wrong. `builds`: the suite builds first."""
+    none, and a reason like the pattern. `also(stage)` returns what else is wrong. `builds`: the suite builds first.
+    `first`: the first ten minutes are played there, too, in a run of their own."""
 
     name: str
     what: str
@@ -127,14 +45,20 @@ class Lack:
     says: tuple = ()
     also: object = lambda stage: []
     builds: bool = False
-    newer: tuple = ()  # those of `parts` that an older suite does not have, with their figures
+    newer: tuple = ()  # those of `parts` that an older suite does not have, or is not asked, with their figures
+    first: First = None
 
     def for_older(self):
         """Returns the same for a suite without the newer parts."""
         def kept_of(lines):
             return tuple(line for line in lines if line[0] not in self.newer)
         return replace(self, parts=tuple(part for part in self.parts if part not in self.newer),
-                       measured=kept_of(self.measured), says=kept_of(self.says))
+                       measured=kept_of(self.measured), says=kept_of(self.says), first=None)
+
+    def in_first(self):
+        """Returns the same for the first ten minutes."""
+        return replace(self, parts=tuple(question.part.name for question in first.QUESTIONS),
+                       measured=self.first.measured, says=self.first.says)
 
 
 @dataclass
@@ -143,7 +67,7 @@ class Outcome:
     said: str = ""
 
 
-def play(lack, build, tree=TOP, newer=True):
+def play(lack, build, tree=revisions.TOP, newer=True):
     """Runs the suite of `tree` on a machine with this lack. `newer`: it has this tree's parts and knows --limit.
     Returns an Outcome."""
     if not newer:
@@ -157,13 +81,37 @@ def play(lack, build, tree=TOP, newer=True):
         if stage.user is not None:
             tree = _copy_of(tree, stage.top / "tree")
         code, said = stage.run(tree, lack.parts)
-        table = _text(stage.out / "table.txt")
-        lines = _text(stage.out / "gpu.jsonl").splitlines()
-        found = kept.newest(lines)
-        return Outcome(faults_of(lack, code, said, table, found) + lack.also(stage), said)
+        faults = faults_of(lack, code, said, *_found_in(stage.out), _promises(lack.parts) if newer else {})
+        faults += lack.also(stage)
+        if lack.first:
+            more, more_said = _play_first(lack, stage, tree)
+            faults, said = faults + [f"first: {fault}" for fault in more], said + more_said
+        return Outcome(faults, said)
 
 
-def faults_of(lack, code, said, table, entries):
+def _play_first(lack, stage, tree):
+    """Runs the first ten minutes on a stage. Returns (faults, what the run said)."""
+    out = stage.out / first.NAME
+    out.mkdir()
+    out.chmod(0o777)
+    code, said = stage.run(tree, (first.NAME,), out)
+    table, entries = _found_in(out)
+    within = lack.in_first()
+    return faults_of(within, code, said, table, entries, _promises(within.parts)) + [
+        f"the table does not say '{pattern}'" for pattern in lack.first.means if not re.search(pattern, table)], said
+
+
+def _found_in(out):
+    """Returns the table in a folder, and its lines."""
+    return _text(out / "table.txt"), kept.newest(_text(out / "gpu.jsonl").splitlines())
+
+
+def _promises(parts):
+    """Returns {part: the figures of which it has promised a line}."""
+    return {part.name: tuple(promise.name for promise in part.promises) for part in suite.PARTS if part.name in parts}
+
+
+def faults_of(lack, code, said, table, entries, promises=()):
     """Returns in words what a table lacks to be whole. Pure."""
     faults = [] if code in (0, 1) else [f"the run ended with {code}"]
     if "Traceback (most recent call last)" in re.sub(r"ended with 1: Traceback.*", "", said):
@@ -177,6 +125,19 @@ def faults_of(lack, code, said, table, entries):
         reasons = [_reason(line) for line in _lines(entries, figure, case) if line["value"] is None]
         if not any(re.search(pattern, reason) for reason in reasons):
             faults.append(f"{figure} {case}: expected a line with the reason '{pattern}', got {reasons or 'no line'}")
+    return faults + _broken(dict(promises), table, entries)
+
+
+def _broken(promises, table, entries):
+    """Lists the promises that were not kept. A part that ended early owes each figure a line that says so, also where
+    it has given other cases of it."""
+    faults = []
+    for part, figures in promises.items():
+        outcome = re.search(rf"^{part}: (.*)$", table, re.M)
+        early = outcome and re.match("in part|not run|not asked", outcome[1])
+        case = f"not_measured_by_{part}" if early else ""
+        faults += [f"{part}: expected a line {figure} {case}".rstrip() + ", got none" for figure in figures
+                   if not _lines(entries, figure, case)]
     return faults
 
 
@@ -202,16 +163,9 @@ def _copy_of(tree, target):
     return target
 
 
-@contextlib.contextmanager
 def tree_of(revision):
-    """Yields a directory with the suite of an older revision. Raises Failed where the history does not have it."""
-    with tempfile.TemporaryDirectory(prefix="gpu-suite-") as folder:
-        git = subprocess.run(["git", "-C", str(TOP), "archive", revision, "benchmarks", "examples/data"],
-                             capture_output=True, check=False)
-        if git.returncode != 0:
-            raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
-        subprocess.run(["tar", "-x", "-C", folder], input=git.stdout, check=True)
-        yield Path(folder)
+    """Returns a context whose value is a directory with the suite of an older revision."""
+    return revisions.tree_of(revision, "benchmarks", "examples/data")
 
 
 def _no_mps_programs(stage):
@@ -315,8 +269,14 @@ def _not_root(stage):
 
 
 def _reaches_its_limit(stage):
-    real = stage.real / "bin" / "gpu_probe"
-    stage.script(stage.build / "bin" / "gpu_probe", f'[ "$1" != queues ] || exec sleep 1000\nexec {real} "$@"')
+    """Puts a probe there that does not end: at once in `queues`, and in the middle of the cases of `words`."""
+    real, asked = stage.real / "bin" / "gpu_probe", stage.top / "words-asked"
+    stage.script(stage.build / "bin" / "gpu_probe", f"""
+case $1 in
+queues) exec sleep 1000 ;;
+words) echo >>{asked} && [ "$(wc -l <{asked})" -lt 6 ] || exec sleep 1000 ;;
+esac
+exec {real} "$@\"""")
     stage.arguments += ["--limit", "8"]
 
 
@@ -328,11 +288,21 @@ LACKS = (
           ("gpu_eta", "native", "no nvidia-cuda-mps-control"))),
     Lack("no_jit_compiler", "the driver compiles no PTX", ("words", "lookups", "kills"), _no_jit,
          (("gpu_lookup_identity", "driver"),),
-         (("gpu_word_hop_us", "timeslice", "loads no kernels: .*PTX: "), ("gpu_kills", "", "cannot load the kernels"))),
+         (("gpu_word_hop_us", "timeslice", "loads no kernels: .*PTX: "), ("gpu_kills", "", "cannot load the kernels")),
+         first=First((), (("gpu_word_hop_us", "timeslice", "loads no kernels: .*PTX: "),
+                          ("gpu_beside_blocked", "", "not asked: no stream was seen to wait"),
+                          ("gpu_litmus", "", "not asked: no stream was seen to wait"),
+                          ("gpu_guard", "", "cannot load the kernels")))),
     Lack("mps_server_cannot_start", "a control daemon of MPS whose server cannot start", ("words", "jobs"),
          _server_cannot_start, (("gpu_word_hop_us", "timeslice"), *_JOB),
          (("gpu_word_hop_us", "mps", "serves no client.*MPS_CONNECTION_FAILED"),
-          ("gpu_eta", "native", "serves no client"))),
+          ("gpu_eta", "native", "serves no client")),
+         first=First((("gpu_word_hop_us", "timeslice"), ("gpu_beside_blocked", "timeslice"),
+                      ("gpu_releases_held", "timeslice"), ("gpu_litmus", "barrier"), *_JOB),
+                     (("gpu_word_hop_us", "mps", "serves no client"),
+                      ("gpu_mps_sights", "", "not asked: there is no MPS")),
+                     ("Without MPS, half of the questions stay open",
+                      "alone in time slices. Under MPS, .*it is not known"))),
     Lack("multi_user_refused", "a control daemon that refuses every option for several users", ("users", "words"),
          _multi_user_refused, (("gpu_word_hop_us", "mps"),),
          (("gpu_second_user_s", "one_user", "no end after"), ("gpu_second_user_s", "multi_user", "usage:"))),
@@ -354,7 +324,15 @@ LACKS = (
          (("gpu_word_hop_us", "mps"), ("gpu_handover_us", "mps"), ("gpu_handover_us_beside", "mps_host_same")),
          (("gpu_second_user_s", "", "needs root"),
           ("gpu_mps_sights", "", "no client in a mount namespace"),
-          ("gpu_handover_us_beside", "mps_host_apart", "unshare")), newer=("mps_sights", "gpu_mps_sights")),
-    Lack("time_limit", "a part that does not end", ("queues", "lookups"), _reaches_its_limit,
-         (("gpu_lookup_identity", "driver"),), (("gpu_streams_held_up", "", "no end after"),)),
+          ("gpu_handover_us_beside", "mps_host_apart", "unshare")), newer=("mps_sights", "gpu_mps_sights"),
+         first=First((("gpu_smoke", "cukernel"), ("gpu_word_hop_us", "mps"), ("gpu_beside_blocked", "mps"),
+                      ("gpu_releases_held", "mps"), ("gpu_long_wait", "mps"), ("gpu_litmus", "barrier"), *_JOB),
+                     (("gpu_mps_sights", "", "no client in a mount namespace"),),
+                     ("alone under MPS", "A wait of three seconds is sound"))),
+    # An older suite is not asked for `words` there: it has no limit that is short.
+    Lack("time_limit", "a part that does not end, and one that does not end in the middle of a figure",
+         ("queues", "words", "lookups"), _reaches_its_limit,
+         (("gpu_lookup_identity", "driver"), ("gpu_word_hop_us", "timeslice")),
+         (("gpu_streams_held_up", "", "no end after"), ("gpu_word_hop_us", "not_measured_by_words", "no end after")),
+         newer=("words", "gpu_word_hop_us")),
 )

@@ -19,7 +19,8 @@ namespace crossover::deviceplugin {
 // evicted for lack of knowledge.
 void NodeServices::Round() {
   if (around_.config->Changed()) around_.daemon->RequestReload();
-  const SharingChoice choice = sharing_.state().choice;
+  const SharingWatch::State sharing = sharing_.state();
+  const SharingChoice& choice = sharing.choice;
   if (choice_in_force_ != choice) PutIntoForce();
   choice_in_force_ = choice;
   auto kubelet = kubelet_.Read();
@@ -31,7 +32,7 @@ void NodeServices::Round() {
   LimitTurns(kubelet.get(), pods);
   WithholdGpus(kubelet.get(), pods, choice);
   TellOfFaults();
-  if (kubelet) TellOfMps(*kubelet, pods, choice);
+  if (kubelet) TellOfMps(*kubelet, pods, sharing);
   if (kubelet) EmptyIdleShm(*kubelet, pods);
   TellOfSwitches(pods);
   for (const Pod& pod : misplaced) {
@@ -154,12 +155,16 @@ void NodeServices::TellOfFaults() {
 }
 
 // Tells the pods under MPS that it takes no new clients: a program that begins in them meanwhile fails or
-// hangs. Tells those that hide the common /dev/shm, too.
+// hangs. Tells them once of each server that has ended. Tells those that hide the common /dev/shm, too.
 void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
-                             const SharingChoice& choice) {
-  std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, choice);
+                             const SharingWatch::State& sharing) {
+  std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, sharing.choice);
   events.merge(ShmNotices(pods, kubelet.handed_out));
   TellNews(std::move(events), &told_of_mps_);
+  recent_mps_pods_.OnLook(pods, kubelet.handed_out, base::MonotonicNs());
+  if (sharing.losses == told_losses_) return;
+  told_losses_ = sharing.losses;
+  for (const kube::Event& event : recent_mps_pods_.LossNotices(sharing.lost_server)) events_.Tell(event);
 }
 
 // Tells the events that are not in *told, and keeps all of them there.

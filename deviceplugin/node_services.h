@@ -36,6 +36,7 @@
 #include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
 #include "deviceplugin/serve.h"
+#include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/sharing/watch.h"
 #include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
@@ -97,7 +98,7 @@ class NodeServices : public Companion {
   void OnJudged(const OccupantJudge::Verdicts& verdicts);
   void TellOfFaults();
   void EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods);
-  void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
+  void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingWatch::State& sharing);
   void TellNews(std::set<kube::Event> events, std::set<kube::Event>* told);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
@@ -137,7 +138,9 @@ class NodeServices : public Companion {
   std::set<kube::Event> told_of_unhooked_;               // to pods
   ShmIdle shm_idle_;
   std::set<kube::Event> told_of_mps_;  // to its clients
-  JobTable jobs_;                      // only on the publisher's thread
+  RecentMpsPods recent_mps_pods_;
+  std::uint64_t told_losses_ = 0;  // SharingWatch::State::losses
+  JobTable jobs_;                  // only on the publisher's thread
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these threads use the other members
   threads::Rounds library_rounds_;

@@ -1,6 +1,7 @@
 """gpu_suite counts the lacks of a machine with which the suite for real GPUs (benchmarks/gpu/run) ends with a whole
 table. It runs on the software GPU, with a stand-in for each lack. A table is whole if all that the machine has is
-measured, and each figure that cannot be measured has a line that says why.
+measured, and each figure that cannot be measured has a line that says why: each promise of each part that was run is
+kept. Under three lacks the first ten minutes are run, too. One lack is a part that reaches its limit within a figure.
 
 gpu_suite_lack is whether the table was whole, for each lack.
 

@@ -17,13 +17,25 @@ class Cannot(RuntimeError):
     """Says that what was asked cannot be measured here. The text says why."""
 
 
+class Late(Cannot):
+    """A program did not end in time."""
+
+
+class Ended(Cannot):
+    """A program ended with an error, or by a signal, whose number is `signal`; 0: none."""
+
+    def __init__(self, text, by_signal=0):
+        super().__init__(text)
+        self.signal = by_signal
+
+
 def _die_with_parent():
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def answer(command, environment, timeout_s, preexec=None):
-    """Runs a program and returns the last JSON line that it writes. Raises Cannot, with the program's last words, where
-    it fails, writes none or does not end in time."""
+    """Runs a program and returns the last JSON line that it writes. Raises Ended, with the program's last words, where
+    it fails or writes none, and Late where it does not end in time."""
     def before():
         os.setpgid(0, 0)  # its children go with it
         _die_with_parent()
@@ -36,10 +48,11 @@ def answer(command, environment, timeout_s, preexec=None):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             said, complaint = process.communicate()
-            raise Cannot(f"{_name(command)}: no end after {timeout_s:g} s; {_shorten(complaint)}") from None
+            raise Late(f"{_name(command)}: no end after {timeout_s:g} s; {_shorten(complaint)}") from None
     lines = [line for line in said.splitlines() if line.startswith("{")]
     if process.returncode != 0 or not lines:
-        raise Cannot(f"{_name(command)}: ended with {process.returncode}: {_shorten(complaint or said)}")
+        raise Ended(f"{_name(command)}: ended with {process.returncode}: {_shorten(complaint or said)}",
+                    max(0, -process.returncode))
     return json.loads(lines[-1])
 
 

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from benchmarks.gpu import children, crew, torch_rig
-from benchmarks.gpu.children import Cannot
+from benchmarks.gpu.children import Cannot, Ended, Late
 from benchmarks.gpu.figures import NEVER, YES, figure
 from benchmarks.gpu.job_parts import gradient_bytes, native
 from benchmarks.gpu.parts import Part, Promise
@@ -16,44 +16,69 @@ from benchmarks.gpu.ways import missed
 _TOGETHER = 4  # crews that exit at the same time
 _EXIT_S = 15
 _ENDS = ("return", "sys_exit", "exception")
+SLOW = "too slow with the library"  # the reason of a line begins so where the library made a program late
+_SMOKED = {"cukernel": "a CUkernel is launched, and asked for its name as if it were a CUfunction",
+           "pytorch": "kernels of PyTorch, cuBLAS, cuDNN and Triton, with the library and without"}
 
 
 def smoke(rig, patience_s=120):
-    """Measures item (r): whether the first kernels of a process survive the library, without an arbiter. The library
-    asks each of them for its name until the first communicator."""
+    """Measures item (r): whether the first kernels of a process survive the library, and are the same, without an
+    arbiter. The library asks each of them for its name until the first communicator."""
     loaded = rig.with_library(rig.work / "no-arbiter.sock", "smoke", 2)
-    try:
-        plain, hooked = rig.probe("names"), rig.probe("names", **loaded)
-        yield figure("gpu_smoke", "cukernel", int(hooked["signal"] == 0 and hooked == plain), "yes=1", YES, (),
-                     ("a program that ends by SIGSEGV", int(_survives_a_crash(rig))),
-                     "a CUkernel is launched, and asked for its name as if it were a CUfunction", said=hooked)
-    except Cannot as reason:
-        yield missed("gpu_smoke", "cukernel", YES, str(reason), "yes=1")
-    try:
-        yield from _smoke_of_pytorch(rig, loaded, patience_s)
-    except Cannot as reason:
-        yield missed("gpu_smoke", "pytorch", YES, str(reason), "yes=1")
+    for case, run in (("cukernel", _launch_a_cukernel), ("pytorch", _run_pytorch)):
+        try:
+            plain = run(rig, patience_s)
+            hooked = _outcome(run, rig, patience_s, **loaded)
+        except Cannot as reason:
+            yield from _not_smoked(case, str(reason))
+            continue
+        yield from lines_of_smoke(case, plain, hooked)
 
 
-def _smoke_of_pytorch(rig, loaded, patience_s):
+def _launch_a_cukernel(rig, _, **loaded):
+    seen = rig.probe("names", **loaded)
+    if seen["signal"]:
+        raise Ended(f"gpu_probe names: ended by signal {seen['signal']}", seen["signal"])
+    return seen
+
+
+def _run_pytorch(rig, patience_s, **loaded):
     torch_rig.need(rig)
-    command = [rig.python, "-B", torch_rig.SCRIPTS / "smoke.py"]
-    plain = children.answer(command, rig.environment(), patience_s)["results"]
-    try:
-        hooked, why = children.answer(command, rig.environment(**loaded), patience_s)["results"], ""
-    except Cannot as reason:  # this is what the question is about
-        hooked, why = None, str(reason)
-    yield figure("gpu_smoke", "pytorch", int(hooked == plain), "yes=1", YES, (), ("without results", int(plain == {})),
-                 "kernels of PyTorch, cuBLAS, cuDNN and Triton, with the library and without", why=why, said=hooked)
+    return children.answer([rig.python, "-B", torch_rig.SCRIPTS / "smoke.py"], rig.environment(**loaded),
+                           patience_s)["results"]
 
 
-def _survives_a_crash(rig):
-    """Returns whether a program that ends by SIGSEGV counts as one that goes on: it must not."""
+def _outcome(run, *arguments, **loaded):
+    """Returns what `run` returns, or the Late or Ended that it raises."""
     try:
-        children.answer(["sh", "-c", "kill -SEGV $$"], rig.environment(), 10)
-        return True
-    except Cannot:
-        return False
+        return run(*arguments, **loaded)
+    except (Late, Ended) as fault:
+        return fault
+
+
+def lines_of_smoke(case, plain, hooked):
+    """Yields the lines of a case. `plain` is what the program answered without the library. `hooked` is its answer with
+    it, or the Late or Ended that came in its place. Slowness is no crash, and other results are none either. Pure."""
+    if isinstance(hooked, Late):
+        yield from _not_smoked(case, f"{SLOW}: {hooked}")
+        return
+    yield figure("gpu_smoke", case, _survived(hooked), "yes=1", YES, (),
+                 ("a program that ends by SIGSEGV", _survived(Ended("", signal.SIGSEGV))), _SMOKED[case],
+                 **({"said": str(hooked), "signal": hooked.signal} if isinstance(hooked, Ended) else {"said": hooked}))
+    if isinstance(hooked, Ended):
+        yield missed("gpu_smoke_same", case, YES, f"no results with the library: {hooked}", "yes=1")
+        return
+    yield figure("gpu_smoke_same", case, int(hooked == plain), "yes=1", YES, (), ("no results", int(plain == {})),
+                 _SMOKED[case], differ=sorted(key for key in {**plain, **hooked} if plain.get(key) != hooked.get(key)))
+
+
+def _survived(outcome):
+    return int(not isinstance(outcome, Ended))
+
+
+def _not_smoked(case, reason):
+    for name in ("gpu_smoke", "gpu_smoke_same"):
+        yield missed(name, case, YES, reason, "yes=1")
 
 
 def exits(rig, shape=None, name="native", ends=("return",), count=None):
@@ -102,7 +127,7 @@ def torch_exits(rig):
 
 
 PARTS = (
-    Part("smoke", 240, smoke, (Promise("gpu_smoke", YES, "yes=1"),), True),
+    Part("smoke", 240, smoke, (Promise("gpu_smoke", YES, "yes=1"), Promise("gpu_smoke_same", YES, "yes=1")), True),
     Part("exits", 300, exits, (Promise("gpu_exits", NEVER),)),
     Part("torch_exits", 400, torch_exits, (Promise("gpu_exits", NEVER),)),
 )

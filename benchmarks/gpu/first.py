@@ -30,15 +30,24 @@ class Answers:
     def asked(self, figure):
         return bool(self.values(figure))
 
+    def measured(self, figure, start=""):
+        """Returns whether a case of a figure that begins with `start` has a value."""
+        return any(value is not None for value in self.values(figure, start))
+
     def none_of(self, figure):
         """Returns whether the figure was asked for and no case of it has a value."""
-        return self.asked(figure) and not any(value is not None for value in self.values(figure))
+        return self.asked(figure) and not self.measured(figure)
 
     def lacks_mps(self):
         """Returns whether a line says that there is no MPS. One that says that MPS's clients cannot do what was asked,
         or that the time was over, does not."""
         return any(line.value is None and line.remarks.get("reason", "").startswith(NO_MPS)
                    for line in self._lines.values())
+
+    def told(self, figure, words):
+        """Returns whether a line of a figure says why it has no value, and the reason begins with these words."""
+        return any(name == figure and line.value is None and line.remarks.get("reason", "").startswith(words)
+                   for (name, _), line in self._lines.items())
 
     def missed(self, figure, start=""):
         """Returns whether a case of a figure that begins with `start` was measured and missed its goal."""
@@ -68,7 +77,7 @@ def _without_mps(answers):
 
 
 def _the_library_crashes(answers):
-    return "the library crashes a program by itself" if answers.missed("gpu_smoke") else ""
+    return "a program fails with the library alone" if answers.missed("gpu_smoke") else ""
 
 
 def ways_of_jobs(answers):
@@ -110,9 +119,9 @@ def _misses(figure, start=""):
     return lambda answers: answers.missed(figure, start)
 
 
-def _meets(figure):
-    """Returns a test of whether a figure was measured and no case of it missed its goal."""
-    return lambda answers: (answers.asked(figure) and not answers.none_of(figure) and not answers.missed(figure))
+def _meets(figure, start=""):
+    """Returns a test of whether a case that begins with `start` was measured, and no case missed the figure's goal."""
+    return lambda answers: answers.measured(figure, start) and not answers.missed(figure)
 
 
 def _nothing(figure):
@@ -124,9 +133,15 @@ _MEANINGS = (
     (_misses("gpu_smoke"),
      "The library ends a program at its first kernels. Mend that first: no other figure with the library means "
      "anything."),
+    (lambda answers: answers.told("gpu_smoke", exit_parts.SLOW),
+     "A program was not through its first kernels in time with the library, which is no crash: ask ONLY=smoke, which "
+     "waits for longer."),
+    (_misses("gpu_smoke_same"),
+     "A program computes other results with the library than without it: ask ONLY=losses,torch_losses before any time "
+     "counts."),
     (_nothing("gpu_word_hop_us"),
-     "No stream was seen to wait for a word. If the driver refuses it (see why a value is missing), gates must be on the "
-     "host: ask ONLY=handover,jobs."),
+     "No stream was seen to wait for a word. If the driver refuses it (see why a value is missing), gates must be on "
+     "the host: ask ONLY=handover,jobs."),
     (_misses("gpu_word_hop_us"),
      "A hop takes too long. Its time is the floor of a hand-over: ask ONLY=handover for the best transport."),
     (_misses("gpu_beside_blocked", "timeslice"),
@@ -135,7 +150,11 @@ _MEANINGS = (
     (_misses("gpu_releases_held"),
      "A release waits for the kernels of other streams. Turns must then end after collectives, or jobs stand until the "
      "watchdog opens their gates: ask ONLY=releases,torch_releases."),
-    (_meets("gpu_releases_held"), "Releases wait for compute alone: ask ONLY=torch_releases to know it of PyTorch."),
+    (_meets("gpu_releases_held", "mps"),
+     "Releases wait for compute alone under MPS, where it counts: ask ONLY=torch_releases to know it of PyTorch."),
+    (lambda answers: _meets("gpu_releases_held")(answers) and not answers.measured("gpu_releases_held", "mps"),
+     "Releases wait for compute alone in time slices. Under MPS, where jobs would stand, it is not known: ask "
+     "ONLY=releases where there is MPS."),
     (_misses("gpu_long_wait"), "The driver ends a wait of seconds with an error. No gate may stay shut for so long."),
     (_meets("gpu_long_wait"), "A wait of three seconds is sound: ask ONLY=long_waits for two minutes."),
     (_said("gpu_mps_sights", 0, "private_shm"), "A client of MPS needs the daemon's /dev/shm: pods must mount it."),

@@ -1,7 +1,8 @@
 """Closes descriptor numbers or takes them over while it trains: `closes.py gunicorn|stderr|workers`.
 
-gunicorn  puts a listening socket and its connections on low numbers and on the library's, as servers do that inherit
-          sockets, and takes what clients send while it trains
+gunicorn  does what gunicorn does with sockets, and is not gunicorn: it has a listening socket and its connections, one
+          of them on the library's number, as servers do that inherit sockets, and takes what clients send while it
+          trains
 stderr    puts a connection on the number of standard error, and loses the library's number, of which the library tells
 workers   forks data loaders, which close all numbers and answer over pipes, while the library's number is a pipe
 

@@ -1,6 +1,7 @@
 #include "deviceplugin/sharing/pods_under_mps.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "common/base/gpu_reasons.h"
@@ -72,6 +73,28 @@ bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& han
   return std::any_of(handed_out.begin(), handed_out.end(), [&pods](const HandedOut& entry) {
     return IsUnderMps(entry) && FindLiving(pods, entry.pod_uid) != nullptr;
   });
+}
+
+void RecentMpsPods::OnLook(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now) {
+  std::erase_if(lived_, [now](const auto& entry) { return now - entry.second > kKept; });
+  for (const HandedOut& entry : handed_out) {
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod != nullptr && IsUnderMps(entry)) lived_[{"Pod", pod->name_space, pod->name, pod->uid}] = now;
+  }
+}
+
+std::set<kube::Event> RecentMpsPods::LossNotices(pid_t server) const {
+  std::set<kube::Event> events;
+  for (const auto& [pod, when] : lived_) {
+    events.insert(
+        {.regarding = pod,
+         .reason = "MpsServerEnded",
+         .action = "Watch",
+         .note = "MPS's server, process " + std::to_string(server) +
+                 " of the node, has ended. CUDA programs of this pod that were its clients fail; those "
+                 "that begin now get another server"});
+  }
+  return events;
 }
 
 }  // namespace crossover::deviceplugin

@@ -3,6 +3,9 @@
 // not count. Pure.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -31,5 +34,22 @@ std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector
 
 // Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
+
+// Remembers which pods have lived as clients of MPS of late. A pod whose program fails with MPS's server may
+// have ended before that is noticed. Not thread-safe.
+class RecentMpsPods {
+ public:
+  using Time = std::int64_t;
+  static constexpr Time kKept = 15'000'000'000;  // ns; a server that ends is noticed within ten seconds
+
+  // Takes into account which pods there are. `now` is in ns of any clock.
+  void OnLook(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
+  // Returns the events that tell these pods that MPS's server, the process `server`, has ended. Which of them
+  // had a client in that server is not known.
+  std::set<kube::Event> LossNotices(pid_t server) const;
+
+ private:
+  std::map<kube::Regarding, Time> lived_;  // until when
+};
 
 }  // namespace crossover::deviceplugin

@@ -85,6 +85,7 @@ void SharingWatch::Round() {
 void SharingWatch::BeginAnew(pid_t control_daemon) {
   daemon_ = control_daemon;
   health_.Forget();
+  losses_.Forget();
   since_asked_ = 0;
   odd_list_ = false;
   const std::lock_guard lock(mutex_);
@@ -164,11 +165,20 @@ void SharingWatch::NoteList(const MpsControl::List& list) {
   if (!list.odd.empty())
     WarnOnce("get_server_list", list.odd, "process IDs, one a line; the line is left out");
   if (!list.servers.empty()) last_served_ = list.servers.front().uid;
+  const bool known = list.answer.given() && !odd_list_;
+  const std::optional<pid_t> lost = known ? losses_.OnList(list.servers) : std::nullopt;
+  if (lost)
+    logging::Warn("MPS: its server, process " + std::to_string(*lost) +
+                  ", has ended, and its clients with it");
   const std::lock_guard lock(mutex_);
   if (unasked != state_.unasked && !unasked.empty())
     logging::Warn("MPS: get_server_list: " + unasked + ": whether MPS takes clients is not known");
   state_.unasked = unasked;
   state_.asked = true;
+  if (lost) {
+    ++state_.losses;
+    state_.lost_server = *lost;
+  }
   // One failure changes nothing: the servers are probably the same as before.
   if (!list.answer.given()) return;
   state_.served.reset();

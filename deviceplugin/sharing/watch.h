@@ -17,6 +17,7 @@
 #include "deviceplugin/mps/control.h"
 #include "deviceplugin/mps/farewell.h"
 #include "deviceplugin/mps/health.h"
+#include "deviceplugin/mps/losses.h"
 #include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
@@ -32,6 +33,8 @@ class SharingWatch {
     std::string fault{};          // why MPS, through which the GPUs are shared, takes no new clients
     std::string unasked{};  // why its control daemon, which runs, cannot be asked; then nothing is a fault
     std::uint64_t terminated = 0;  // clients terminated through MPS
+    std::uint64_t losses = 0;      // servers that ended before their time
+    pid_t lost_server = 0;         // the last one of them
   };
 
   // Makes the first choice before it returns. Looks at MPS's servers at once, and then each `period`. `pods`
@@ -72,6 +75,7 @@ class SharingWatch {
   const std::string cgroup_root_;
   Farewell farewell_;                       // used by the thread only
   MpsHealth health_;                        // used by the thread only
+  MpsLosses losses_;                        // used by the thread only
   std::set<std::string> warned_;            // of commands; used by the thread only
   uid_t last_served_ = 0;                   // used by the thread only
   int since_asked_ = 0;                     // in rounds; used by the thread only

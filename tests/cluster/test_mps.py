@@ -144,9 +144,12 @@ class Mps(NodeCase):
         self.wait_until_given_out()
 
     def test_a_server_that_is_killed_is_replaced(self):
+        self.start_user("client")
+        self.wait_until_it_works("client")
         self.wait_for_server()
         killed = self.mps.server()
         self.mps.signal_server(signal.SIGKILL)
+        self.wait_for_event("client", "MpsServerEnded", NAMESPACE)
         self.wait_for_server(other_than=killed)
         self.wait_until_given_out()
 

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import suite_lacks
+from benchmarks import suite_lacks, suite_stage
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Mps
 
@@ -183,11 +183,11 @@ class Streams(Suite):
         order = re.findall(r"^(\w+) \.\.\.$", said, re.M)
         self.assertEqual(order, ["smoke", "words", "blocked", "releases", "long_waits", "mps_sights", "litmus", "jobs"])
         self.assertEqual({line["command"].rpartition("--only ")[2] for line in lines.values()}, {"first"}, said)
-        self.assertIn("Releases wait for compute alone", said)
+        self.assertIn("Releases wait for compute alone under MPS", said)
         self.assertIsNotNone(lines["gpu_guard", "native_0.6"]["value"], said)
 
     def test_an_answer_spares_the_questions_that_rest_on_it(self):
-        with suite_lacks.Stage(BUILD) as stage:
+        with suite_stage.Stage(BUILD) as stage:
             probe = BUILD / "bin" / "gpu_probe"
             stage.script(stage.build / "bin" / "gpu_probe", f"""
 case $1 in

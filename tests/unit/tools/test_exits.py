@@ -1,8 +1,9 @@
-"""Tests when a rank that leaves counts as one that held its turn."""
+"""Tests when a rank that leaves counts as one that held its turn, and how ends and series of them are judged."""
 
 import unittest
 
 from benchmarks import exits
+from benchmarks.exits import End, Outcome
 from benchmarks.kills import Kill
 from benchmarks.logs import TraceEvent
 
@@ -34,6 +35,40 @@ class InTurn(unittest.TestCase):
 
     def test_nothing_is_held_where_nothing_happened(self):
         self.assertFalse(in_turn())
+
+
+class Ends(unittest.TestCase):
+
+    def test_an_end_by_a_signal_is_no_failure(self):
+        self.assertIsNone(exits.wrong_end("exit code 1", 1, True))
+        self.assertIs(exits.wrong_end("signal SIGSEGV", 0, True), End.CRASH)
+        self.assertIs(exits.wrong_end("signal SIGSEGV", 0, False), End.CRASH)
+        self.assertIs(exits.wrong_end("exit code 139", 0, True), End.CRASH)
+        self.assertIs(exits.wrong_end("exit code 128", 0, True), End.FAILURE)
+        self.assertIs(exits.wrong_end("exit code 2", 0, True), End.FAILURE)
+        self.assertIs(exits.wrong_end(None, 0, True), End.HANG)
+        self.assertIs(exits.wrong_end("exit code 1", 0, True), End.FAILURE)
+        self.assertIs(exits.wrong_end("exit code 0", 0, False), End.FAILURE)
+
+    def test_a_control_counts_crashes_and_hangs_alone(self):
+        ends = ((End.CRASH, "a"), (End.FAILURE, "b"), (End.HANG, "c"))
+        self.assertEqual(Outcome(3, 3, ends, (), "").fatal, 2)
+        self.assertEqual(Outcome(3, 3, ends, (), "").words_of(), ["a", "b", "c"])
+        self.assertEqual(Outcome(3, 3, ((End.FAILURE, "b"),), (), "").fatal, 0)
+
+    def test_a_control_whose_run_failed_shows_nothing(self):
+        self.assertIsNone(Outcome(3, 3, ((End.CRASH, "a"),), (), "the neighbour ended").fatal)
+
+
+class Series(unittest.TestCase):
+
+    def test_both_numbers_have_to_be_there(self):
+        runs = [Outcome(9, 6, (), (1.0,) * 3, ""), Outcome(9, 4, (), (1.0,) * 2, "")]
+        self.assertEqual(exits.too_few(runs, 10, 5), "")
+        self.assertEqual(exits.too_few(runs, 11, 5), "expected 11 exits in a held turn, got 10")
+        self.assertEqual(exits.too_few(runs, 10, 6), "expected 6 hand-overs behind them, got 5")
+        self.assertIn("got 10; expected 6", exits.too_few(runs, 11, 6))
+        self.assertIn("got 0", exits.too_few([], 1, 0))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,15 @@
 
 import unittest
 
-from benchmarks.gpu import crew, first, job_parts
+from benchmarks.gpu import crew, exit_parts, first, job_parts
 from benchmarks.gpu.figures import BESIDE_BLOCKED, GUARD, NEVER, NONE, WORD_HOP_US, YES, figure
 
-_GOALS = {"gpu_smoke": YES, "gpu_word_hop_us": WORD_HOP_US["mps"], "gpu_beside_blocked": BESIDE_BLOCKED,
+_GOALS = {"gpu_smoke": YES, "gpu_smoke_same": YES, "gpu_word_hop_us": WORD_HOP_US["mps"],
+          "gpu_beside_blocked": BESIDE_BLOCKED,
           "gpu_releases_held": NEVER, "gpu_long_wait": YES, "gpu_mps_sights": NONE, "gpu_litmus": NEVER,
           "gpu_guard": GUARD}
-_SOUND = {("gpu_smoke", "cukernel"): 1, ("gpu_word_hop_us", "timeslice"): 3.0, ("gpu_word_hop_us", "mps"): 3.0,
+_SOUND = {("gpu_smoke", "cukernel"): 1, ("gpu_smoke_same", "cukernel"): 1,
+          ("gpu_word_hop_us", "timeslice"): 3.0, ("gpu_word_hop_us", "mps"): 3.0,
           ("gpu_beside_blocked", "timeslice"): 1.0, ("gpu_beside_blocked", "mps"): 1.0,
           ("gpu_releases_held", "mps_default_4_streams"): 0, ("gpu_long_wait", "mps_3s"): 1,
           ("gpu_mps_sights", "private_shm"): 1, ("gpu_litmus", "plain"): 0, ("gpu_litmus", "barrier"): 0,
@@ -65,6 +67,26 @@ class First(unittest.TestCase):
         self.assertEqual(set(spared(answers(gpu_smoke__cukernel=0))), {"jobs"})
         self.assertEqual(spared(answers(gpu_smoke__pytorch=None)), {}, "no PyTorch is no crash")
 
+    def test_slowness_and_other_results_are_no_crash(self):
+        for changed, words in (
+                ({"gpu_smoke__pytorch": f"{exit_parts.SLOW}: python3: no end after 40 s"}, "which is no crash"),
+                ({"gpu_smoke_same__pytorch": 0}, "computes other results")):
+            given = answers(**changed)
+            self.assertEqual(spared(given), {})
+            self.assertIn(words, meant(given))
+            self.assertNotIn("ends a program", meant(given))
+        self.assertNotIn("which is no crash", meant(answers(gpu_smoke__pytorch="python3 has no PyTorch")))
+
+    def test_time_slices_alone_do_not_tell_how_releases_are_under_mps(self):
+        slices = {"gpu_releases_held__timeslice_default_4_streams": 0}
+        alone = answers(**slices, gpu_releases_held__mps_default_4_streams=_NO_MPS)
+        self.assertIn("alone in time slices. Under MPS, where jobs would stand, it is not known", meant(alone))
+        self.assertNotIn("alone under MPS", meant(alone))
+        both = meant(answers(**slices))
+        self.assertIn("alone under MPS", both)
+        self.assertNotIn("it is not known", both)
+        self.assertNotIn("wait for compute alone", meant(answers(gpu_releases_held__timeslice_default_4_streams=2)))
+
     def test_a_blocked_stream_that_keeps_the_gpu_decides_the_ways_of_jobs(self):
         self.assertEqual(first.ways_of_jobs(answers()), job_parts.WAYS)
         given = answers(gpu_beside_blocked__timeslice=1.5)
@@ -75,7 +97,7 @@ class First(unittest.TestCase):
 
     def test_each_answer_has_its_meaning(self):
         for changed, words in (({"gpu_releases_held__mps_default_4_streams": 3}, "must then end after collectives"),
-                               ({}, "Releases wait for compute alone"),
+                               ({}, "Releases wait for compute alone under MPS"),
                                ({"gpu_long_wait__mps_3s": 0}, "ends a wait of seconds with an error"),
                                ({"gpu_mps_sights__private_shm": 0}, "needs the daemon's /dev/shm"),
                                ({}, "does not need the daemon's /dev/shm"),

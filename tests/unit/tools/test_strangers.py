@@ -35,6 +35,7 @@ class Programs(unittest.TestCase):
             with self.subTest(kind=kind):
                 self.assertEqual(len({program.name for program in programs}), 10)
         self.assertEqual(len(lost_budgets.LAUNCHERS), 10)
+        self.assertIn("sshd", lost_budgets.LAUNCHERS)
 
 
 class Budgets(unittest.TestCase):

@@ -38,6 +38,31 @@ class Whole(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertIn(words, found[0])
 
+    def test_each_promise_of_a_part_is_asked_for(self):
+        promises = {"walls": ("gpu_wall",), "door": ("gpu_door",)}
+        self.assertEqual(faults_of(_LACK, 1, "", _TABLE, _LINES, promises), [])
+        self.assertEqual(faults_of(_LACK, 1, "", _TABLE, _LINES, promises | {"walls": ("gpu_wall", "gpu_window")}),
+                         ["walls: expected a line gpu_window, got none"])
+
+    def test_a_part_that_ended_early_owes_each_figure_a_line(self):
+        table = _TABLE.replace("walls: ok", "walls: in part: no end after 8 s")
+        promises = {"walls": ("gpu_wall",), "door": ("gpu_door",)}
+        self.assertEqual(faults_of(_LACK, 1, "", table, _LINES, promises),
+                         ["walls: expected a line gpu_wall not_measured_by_walls, got none"])
+        more = [*_LINES, line("gpu_wall", "not_measured_by_walls", None, reason="no end after 8 s")]
+        self.assertEqual(faults_of(_LACK, 1, "", table, more, promises), [])
+        unasked = _LINES[:1] + [line("gpu_door", "front", None, reason="there is no door")]
+        self.assertEqual(faults_of(_LACK, 1, "", _TABLE, unasked, promises),
+                         ["door: expected a line gpu_door not_measured_by_door, got none"])
+
+    def test_the_first_ten_minutes_are_played_under_three(self):
+        played = {lack.name: lack for lack in suite_lacks.LACKS if lack.first}
+        self.assertEqual(set(played), {"no_jit_compiler", "mps_server_cannot_start", "not_root"})
+        within = played["not_root"].in_first()
+        self.assertIn("litmus", within.parts)
+        self.assertNotIn("users", within.parts)
+        self.assertIsNone(played["not_root"].for_older().first)
+
     def test_there_are_twelve_and_each_asks_for_something(self):
         self.assertEqual(len({lack.name for lack in suite_lacks.LACKS}), 12)
         for lack in suite_lacks.LACKS:

@@ -150,5 +150,26 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
 }
 
+TEST(RecentMpsPodsTest, APodThatEndedWithTheServerIsToldToo) {
+  std::vector<Pod> pods = {Leaving("a", 0), Leaving("b", 0)};
+  pods[0].name = "beside";
+  pods[1].name = "client";
+  const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0"}, "/run/crossover"},
+                                             {"b", "main", {"GPU-2::0"}, "\n/run/crossover-mps/pipe"}};
+  RecentMpsPods recent;
+  EXPECT_THAT(recent.LossNotices(77), IsEmpty());
+  recent.OnLook(pods, handed_out, 0);
+  pods[1].over = true;
+  recent.OnLook(pods, handed_out, RecentMpsPods::kKept);
+  const auto told = recent.LossNotices(77);
+  ASSERT_EQ(told.size(), 1u) << "the other one is no client of MPS";
+  EXPECT_EQ(told.begin()->regarding.name, "client");
+  EXPECT_EQ(told.begin()->reason, "MpsServerEnded");
+  EXPECT_THAT(told.begin()->note,
+              testing::StartsWith("MPS's server, process 77 of the node, has ended. CUDA"));
+  recent.OnLook(pods, handed_out, RecentMpsPods::kKept + 1);
+  EXPECT_THAT(recent.LossNotices(78), IsEmpty()) << "it ended for a reason of its own";
+}
+
 }  // namespace
 }  // namespace crossover::deviceplugin

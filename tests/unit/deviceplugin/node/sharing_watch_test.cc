@@ -239,6 +239,35 @@ TEST_F(SharingWatchTest, WhatIsSaidOfAServerThatHasEndedSaysNothing) {
   EXPECT_EQ(watch_->state().choice.withheld, kNotKnown) << "no server is well";
 }
 
+TEST_F(SharingWatchTest, AServerThatIsKilledIsALoss) {
+  Run();
+  const pid_t server = Start({"/bin/sleep", "1000"});
+  Write("get_server_list", std::to_string(server) + "\n");
+  Write("get_server_status", "ACTIVE\n");
+  Watch(Sharing::kAuto);
+  EXPECT_TRUE(AwaitWithheld(""));
+  EXPECT_EQ(watch_->state().losses, 0u);
+  kill(server, SIGKILL);
+  EXPECT_TRUE(Await([&] { return watch_->state().losses == 1; })) << "although none has come in its place";
+  EXPECT_EQ(watch_->state().lost_server, server);
+  HaveServer("ACTIVE");
+  EXPECT_TRUE(Await([&] { return watch_->state().servers == std::set<pid_t>{getpid()}; }));
+  EXPECT_EQ(watch_->state().losses, 1u) << "it is told once";
+}
+
+TEST_F(SharingWatchTest, AListThatIsNotGivenIsNoLoss) {
+  Run();
+  HaveServer("ACTIVE");
+  Watch(Sharing::kAuto);
+  EXPECT_TRUE(AwaitWithheld(""));
+  for (const char* broken : {"get_server_list", "ends"}) {
+    Write(broken, "3 is no list\n");
+    const std::size_t asked = Asked("get_server_list");
+    EXPECT_TRUE(Await([&] { return Asked("get_server_list") > asked + 4; }));
+  }
+  EXPECT_EQ(watch_->state().losses, 0u);
+}
+
 TEST_F(SharingWatchTest, AnotherControlDaemonBeginsAnew) {
   Run();
   HaveServer("FAULT");
