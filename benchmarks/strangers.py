@@ -1,5 +1,5 @@
 """Runs programs that are strange to the library, as ranks of jobs beside a job that takes turns: programs that close
-descriptor numbers, that have two drivers, and that have more streams than tables have room for. For those that lose
+descriptor numbers, that have two drivers, and that have more at a time than tables have room for. For those that lose
 their environment see lost_budgets.py.
 
 `play` runs the programs of a kind; `wrong_with` judges one. The latter is pure.
@@ -88,7 +88,7 @@ KINDS = {
         Program("loads_search", ("PYTHON", "-B", "HERE/loads.py", "search"), stubs_first=True),
         _script("loads", "threads")),
     "full_tables": (
-        _burster("streams"), _burster("priorities"), _burster("kept"), _burster("pools"), _burster("threads"),
+        _burster("streams"), _burster("captures"), _burster("kept"), _burster("pools"), _burster("threads"),
         _burster("again"), _burster("early"), _burster("splits"), _burster("across", "1", says=_OTHERS),
         Program("bursts_python", ("PYTHON", "-B", "HERE/bursts.py"))),
 }

@@ -1,8 +1,10 @@
-// Has more streams or communicators at a time than the library has room for, for a while, and trains on:
-// `stranger_burster WAY [ONLY_RANK]`. With ONLY_RANK, only that rank does.
+// Has more streams, captures or communicators at a time than a table has room for, for a while, and trains
+// on: `stranger_burster WAY [ONLY_RANK]`. With ONLY_RANK, only that rank does.
 //
-// streams     one thread makes them, lets each compute between two events, and destroys them
-// priorities  the same, with priorities
+// streams     one thread makes them, some with a priority, lets each compute between two events, and destroys
+//             them
+// captures    captures on many streams at once: before the job begins they end with their streams, and once
+//             it trains each ends by its call
 // kept        keeps a pool of streams, which idle from then on, beside a burst
 // pools       eight threads have a pool each
 // threads     threads come and go that use their own default streams
@@ -27,6 +29,7 @@
 namespace {
 
 constexpr int kEager = 60, kStreams = 200, kKept = 60, kThreads = 8, kBursts = 5, kCommunicators = 80;
+constexpr int kCaptures = 65;
 constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
 
 void Check(int result, const char* call) {
@@ -61,14 +64,14 @@ void ComputeOn(CUstream stream, CUstream main, CUevent event) {
 // A Pool has streams that have computed. It keeps them until it is told to destroy them.
 class Pool {
  public:
-  explicit Pool(int count, bool priorities = false) : streams_(static_cast<std::size_t>(count)) {
+  explicit Pool(int count) : streams_(static_cast<std::size_t>(count)) {
     CHECK(cuStreamCreate(&main_, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      if (priorities) {
-        CHECK(cuStreamCreateWithPriority(&streams_[i], CU_STREAM_NON_BLOCKING, -static_cast<int>(i % 3)));
-      } else {
+      if (i % 2 == 0) {
         CHECK(cuStreamCreate(&streams_[i], CU_STREAM_NON_BLOCKING));
+      } else {
+        CHECK(cuStreamCreateWithPriority(&streams_[i], CU_STREAM_NON_BLOCKING, -static_cast<int>(i % 3)));
       }
     }
     for (CUstream stream : streams_) ComputeOn(stream, main_, event_);
@@ -121,16 +124,41 @@ void UseThreads() {
 }
 
 // A communicator of one rank has no peers, so the ranks need not do this together. It takes its place in the
-// library's table all the same.
+// library's table all the same, at its first collective.
 void UseSplits() {
   ncclUniqueId id;
   ncclComm_t own = nullptr;
+  CUdeviceptr memory = 0;
   CHECK(ncclGetUniqueId(&id));
   CHECK(ncclCommInitRank(&own, 1, id, 0));
+  CHECK(cuMemAlloc(&memory, sizeof(int)));
+  const auto number = reinterpret_cast<int*>(memory);
   std::vector<ncclComm_t> parts(kCommunicators, nullptr);
-  for (ncclComm_t& part : parts) CHECK(ncclCommSplit(own, 0, 0, &part, nullptr));
+  for (ncclComm_t& part : parts) {
+    CHECK(ncclCommSplit(own, 0, 0, &part, nullptr));
+    CHECK(ncclAllReduce(number, number, 1, ncclInt32, ncclSum, part, nullptr));
+  }
+  CHECK(cuCtxSynchronize());
   for (ncclComm_t part : parts) CHECK(ncclCommDestroy(part));
   CHECK(ncclCommDestroy(own));
+  CHECK(cuMemFree(memory));
+}
+
+// A CapturesEnd says how: by the call, or with their streams.
+enum class CapturesEnd { kByCall, kWithStreams };
+
+void UseCaptures(CapturesEnd end) {
+  std::vector<CUstream> streams(kCaptures, nullptr);
+  for (CUstream& stream : streams) CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (CUstream stream : streams) CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (CUstream stream : streams) {
+    CUgraph graph = nullptr;
+    if (end == CapturesEnd::kByCall) {
+      CHECK(cuStreamEndCapture(stream, &graph));
+      CHECK(cuGraphDestroy(graph));
+    }
+    CHECK(cuStreamDestroy(stream));
+  }
 }
 
 // Plays the burst of this way, where `bursts`; else only trains as long as the other rank does. Returns
@@ -148,8 +176,8 @@ bool Play(const std::string& way, bool bursts) {
     }
   } else if (way == "streams" || way == "early") {
     if (bursts) Pool(kStreams).Destroy();
-  } else if (way == "priorities") {
-    if (bursts) Pool(kStreams, true).Destroy();
+  } else if (way == "captures") {
+    if (bursts) UseCaptures(CapturesEnd::kByCall);
   } else if (way == "kept") {
     if (bursts) Pool{kKept};
     if (bursts) Pool(kStreams).Destroy();
@@ -170,6 +198,11 @@ bool Play(const std::string& way, bool bursts) {
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
   const bool bursts = argc < 3 || std::string(argv[2]) == std::getenv("RANK");
+  if (way == "captures" && bursts) {
+    CHECK(cuInit(0));
+    CHECK(UseDevice(Gpu()));
+    UseCaptures(CapturesEnd::kWithStreams);
+  }
   StrangerBegin();
   if (way != "early") {
     StrangerTrain(kEager);
@@ -178,7 +211,7 @@ int main(int argc, char** argv) {
   if (!Play(way, bursts)) {
     StrangerFail(
         "usage: stranger_burster "
-        "streams|priorities|kept|pools|threads|again|early|across|splits [ONLY_RANK]");
+        "streams|captures|kept|pools|threads|again|early|across|splits [ONLY_RANK]");
   }
   StrangerActed();
   StrangerTrainOn();

@@ -24,7 +24,7 @@ enum class WatchReason : std::uint32_t {
   kSeveralThreads = 14,
   kContextEnded = 15,
   kOneConnection = 16,
-  kManyCaptures = 17,
+  kUnknownCaptures = 17,
   kNewerDriver = 18,
 };
 inline constexpr std::uint32_t kWatchReasons = 19;
@@ -49,7 +49,7 @@ constexpr const char* Text(WatchReason reason) {
       "its turns begin on the default stream of one thread and end in another thread",
       "its GPU context has ended: it was destroyed, or its device was reset",
       "CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective",
-      "more streams are captured at once than can be tracked",
+      "there is no memory to record which streams are captured",
       "the driver is newer than this library, which would not see all captures, or the end of a context",
   };
   const auto index = static_cast<std::uint32_t>(reason);

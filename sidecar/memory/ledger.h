@@ -20,6 +20,17 @@ namespace crossover::memory {
 inline constexpr std::int32_t kMostDevices = 64;  // devices with higher numbers are not counted
 inline constexpr std::int32_t kOnHost = -2;       // in place of a device: memory of the host
 
+// A Record describes an address, a handle, a mapping or an allocation.
+struct Record {
+  std::uint64_t key = 0;  // 0: no record
+  std::uint64_t bytes = 0;
+  std::uint64_t allocation = 0;  // of a handle or a mapping: the key of its allocation
+  std::uint64_t context = 0;     // of an address: the context that it ends with; 0: none
+  std::int32_t device = 0;
+  std::uint32_t handles = 0;   // of an allocation: number of references to its handle
+  std::uint32_t mappings = 0;  // of an allocation: number of its mappings
+};
+
 // A Ledger is the account of one process.
 class Ledger {
  public:
@@ -94,7 +105,7 @@ class Ledger {
   std::uint64_t refused_ = 0;
   std::uint64_t last_allocation_ = 0;
   Device device_[kMostDevices];
-  Table addresses_, handles_, mappings_, allocations_, pools_;
+  Table<Record> addresses_, handles_, mappings_, allocations_, pools_;
 };
 
 // Returns the ledger of this process.

@@ -1,12 +1,8 @@
 #include "sidecar/session/session.h"
 
-#include <utility>
-
-#include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
-#include "sidecar/session/streams.h"
 
 namespace crossover::session {
 namespace {
@@ -195,8 +191,9 @@ void Session::OnEventDestroy(phase::EventKey event) {
 // Takes the lock, because OnTick() looks at streams that must not be captured meanwhile.
 bool Session::OnBeginCapture(const Capture& capture) {
   const base::Locked locked(mutex_);
+  if (AnyCapture()) ForgetThreadsThatAreGone();
   const bool begun = captures_.Begin(capture);
-  if (captures_.lost()) ObserveOnlyLocked(base::WatchReason::kManyCaptures);
+  if (captures_.lost()) ObserveOnlyLocked(base::WatchReason::kUnknownCaptures);
   return begun;
 }
 
@@ -246,37 +243,6 @@ bool Session::AllAlike() {
     log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
   }
   return true;
-}
-
-// Returns which table is full, as the reason why no turns are taken until it has room; kNone where none is.
-base::WatchReason Session::Crowded() const {
-  if (communicators_.full()) return base::WatchReason::kCommunicators;
-  return tracker_.full() ? base::WatchReason::kStreams : base::WatchReason::kNone;
-}
-
-// Looks whether a table that was full has room again. A communicator that found no room is met again at its
-// next collective. A default stream of a thread ends with that thread, which no call tells. Streams that
-// compute are looked for anew: one that was missed may be among them.
-void Session::LookForRoom() {
-  if (tracker_.full()) {
-    ForgetThreadsThatAreGone();
-    if (tracker_.Recover()) {
-      scan_until_ = called_ + 2 * detector_.period();
-      gaps_.OnStream();
-    }
-  }
-  if (Crowded() == base::WatchReason::kNone || std::exchange(said_crowded_, true)) return;
-  log::Write(log::Level::kWarn,
-             "takes no turns as long as there are %s; other ranks of the job may take turns",
-             base::Text(Crowded()));
-}
-
-// Makes a call of the kernel for each thread whose default stream is known, so it does that once a second.
-void Session::ForgetThreadsThatAreGone() {
-  const std::int64_t now = base::MonotonicNs();
-  if (now - looked_for_threads_ns_ < base::kNsPerSecond) return;
-  looked_for_threads_ns_ = now;
-  tracker_.ForgetStreams([](phase::StreamKey key) { return IsPerThread(key) && ThreadIsGone(key); });
 }
 
 // Reads the mode that the arbiter asks for. Returns false where nothing is watched now.

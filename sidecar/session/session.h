@@ -161,6 +161,7 @@ class Session final : public link::Client {
            taking_allowed_.load(std::memory_order_acquire);
   }
   void LookForRoom();
+  void TellOfRoom();
   void ForgetThreadsThatAreGone();
   void PublishPhase(bool gating);
   std::uint32_t AttentionAlways() const;
@@ -234,6 +235,7 @@ class Session final : public link::Client {
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
   bool said_crowded_ = false;
+  bool said_room_ = false;
   std::int64_t looked_for_threads_ns_ = 0;  // when threads that are gone were last looked for
   std::uint32_t alike_ = 0;                 // tokens in a row that made a period of one, by kernels
   Captures captures_;

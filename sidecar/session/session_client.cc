@@ -99,7 +99,7 @@ void Session::AwaitCaptures() {
   constexpr int kLooksUntilTold = 500;
   for (int look = 0; AnyCapture() && !exiting_.load(); ++look) {
     OnEndCaptures(
-        [](const Capture& capture) { return IsPerThread(capture.stream) && ThreadIsGone(capture.stream); });
+        [](const Capture& capture) { return IsPerThread(capture.key) && ThreadIsGone(capture.key); });
     {
       const base::Locked locked(mutex_);
       if (captures_.lost()) return;  // and nothing is set up

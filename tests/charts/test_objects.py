@@ -20,6 +20,13 @@ _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernet
 _NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # makes a program log that it ran, and its arguments
 
 
+def put_program(folder, name, then):
+    """Puts a program of that name into a folder, which does `then`."""
+    program = Path(folder) / name
+    program.write_text(f"#!/bin/sh\n{then}\n", encoding="utf-8")
+    program.chmod(0o755)
+
+
 def started(mounted, refused="nothing", values=(), unknown="nothing", status=1, deaf=0):
     """Runs the script of the MPS container with stand-ins for its programs. Returns (the calls of the programs, what
     it prints). Mounts with the word `refused` in their arguments fail, and control daemons with the option `unknown` do
@@ -29,20 +36,41 @@ def started(mounted, refused="nothing", values=(), unknown="nothing", status=1, 
     size = next(each["value"] for each in container["env"] if each["name"] == "SHM_SIZE")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        for name, then in (("mkdir", ""), ("grep", f"exit {0 if mounted else 1}"),
+        for name, then in (("mkdir", ""), ("rm", ""), ("grep", f"exit {0 if mounted else 1}"),
                            ("sleep", ""), ("timeout", 'shift; exec "$@"'),
                            ("nvidia-cuda-mps-control",
                             f'{_NOTE}; case " $* " in *" {unknown} "*) exit {status};; "  ") echo >>"$LOG".tries\n'
                             f'tries=0; while read -r _; do tries=$((tries + 1)); done <"$LOG".tries\n'
                             f'[ $tries -gt {deaf} ];; esac'),
                            ("mount", f'{_NOTE}; case "$*" in *{refused}*) exit 32; esac')):
-            program = Path(folder) / name
-            program.write_text(f"#!/bin/sh\n{then}\n", encoding="utf-8")
-            program.chmod(0o755)
+            put_program(folder, name, then)
         environment = {"PATH": folder, "LOG": str(log), "SHM_SIZE": size, "CUDA_MPS_PIPE_DIRECTORY": "/a/pipe"}
         done = subprocess.run(["/bin/sh", "-c", container["command"][2]], capture_output=True, text=True, check=False,
                               env=environment)
         return log.read_text(encoding="utf-8").splitlines(), done.stdout + done.stderr
+
+
+def logs_after(starts):
+    """Runs the script of the MPS container so many times, with one /tmp, beside a control daemon that keeps a log as
+    NVIDIA's does: with -d in a file. Returns {path in /tmp: lines} of what lies there then."""
+    made = objects("mps.enabled=true", "mps.multiUser=true")
+    container = pod_templates(made)["crossover-mps"]["containers"][0]
+    logs = next(each["value"] for each in container["env"] if each["name"] == "CUDA_MPS_LOG_DIRECTORY")
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = Path(folder) / "tmp"
+        tmp.mkdir()
+        for name, then in (("mkdir", 'case "$2" in */tmp/*) exec /bin/mkdir "$@"; esac'), ("rm", 'exec /bin/rm "$@"'),
+                           ("grep", ""), ("mount", ""), ("sleep", ""), ("timeout", 'shift; exec "$@"'),
+                           ("nvidia-cuda-mps-control",
+                            '[ "$1" != -d ] || echo >>"$CUDA_MPS_LOG_DIRECTORY/control.log"')):
+            put_program(folder, name, then)
+        script = re.sub(r"(?<![\w/])/tmp\b", str(tmp), container["command"][2])
+        environment = {"PATH": folder, "SHM_SIZE": "1g", "CUDA_MPS_PIPE_DIRECTORY": "/a/pipe",
+                       "CUDA_MPS_LOG_DIRECTORY": re.sub(r"^/tmp\b", str(tmp), logs)}
+        for _ in range(starts):
+            subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True, env=environment)
+        return {str(path.relative_to(tmp)): path.read_text(encoding="utf-8").count("\n")
+                for path in tmp.rglob("*") if path.is_file()}
 
 
 def notes(*values):
@@ -237,6 +265,12 @@ class Objects(unittest.TestCase):
         self.assertEqual(control(**hung), [tried, f"{program} -f -multiuser-server"], "it was not refused")
         self.assertIn("the trial ended with status 124", started(True, **hung)[1])
         self.assertEqual(control(), [f"{program} -f"])
+
+    def test_the_log_of_mps_fills_no_volume(self):
+        """A pod is evicted whose emptyDir is full, and its clients end with MPS. In the foreground the log is the
+        container's output (referee.test_daemon). What the trial of an option leaves is as much after each start."""
+        self.assertEqual(logs_after(1), {"try/control.log": 1}, "the control: a trial leaves a log")
+        self.assertEqual(logs_after(3), logs_after(1))
 
     def test_under_mps_shm_is_the_nodes_and_large(self):
         def shm(*values):

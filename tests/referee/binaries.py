@@ -33,6 +33,11 @@ class Binary:
         """Returns the control program of MPS."""
         return self.folder / "usr/bin/nvidia-cuda-mps-control"
 
+    @property
+    def server(self):
+        """Returns the program of MPS's servers."""
+        return self.folder / "usr/sbin/nvidia-cuda-mps-server"
+
     def __str__(self):
         replaced = "" if self.version == self.asked else f" (in place of {self.asked})"
         return f"{self.package} {self.version}{replaced}"

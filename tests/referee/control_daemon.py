@@ -60,9 +60,10 @@ class ControlDaemon:
         shutil.copy(program, self.program)
         for path in (self.directory, self.program):
             path.chmod(0o755)
-        (self.directory / "log").mkdir()
+        self.logs = self.directory / "log"
+        self.logs.mkdir()
         self._environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "CUDA_MPS_PIPE_DIRECTORY": str(self.pipe),
-                             "CUDA_MPS_LOG_DIRECTORY": str(self.directory / "log"), **environment}
+                             "CUDA_MPS_LOG_DIRECTORY": str(self.logs), **environment}
 
     def run(self, options=(), lines="", user=None, **environment):
         """Runs the program to its end. Returns its status, output and errors, made comparable."""
@@ -71,14 +72,13 @@ class ControlDaemon:
         return _told(done.returncode, done.stdout, done.stderr, options)
 
     @contextlib.contextmanager
-    def running(self, *options, **environment):
-        """Runs a daemon in the foreground until the block ends. Yields its process once it has answered a command, so
-        that all its files are there, or once it has ended."""
+    def running(self, *options, output=subprocess.DEVNULL, **environment):
+        """Runs a daemon in the foreground until the block ends, and lets it write to `output`. Yields its process once
+        it has answered a command, so that all its files are there, or once it has ended."""
         process = subprocess.Popen([str(self.program), "-f", *options], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env={**self._environment, **environment})
+                                   stdout=output, stderr=output, env={**self._environment, **environment})
         try:
-            self._await(lambda: self.serves() or process.poll() is not None)
+            self.await_true(lambda: self.serves() or process.poll() is not None)
             if process.poll() is None:
                 self.run(lines="get_server_list\n")
             yield process
@@ -109,10 +109,11 @@ class ControlDaemon:
 
     def await_end(self):
         """Waits until no daemon listens any more."""
-        self._await(lambda: not self.serves())
+        self.await_true(lambda: not self.serves())
 
     @staticmethod
-    def _await(happened):
+    def await_true(happened):
+        """Waits until it has happened. Raises TimeoutError where it does not."""
         end = time.monotonic() + _TIMEOUT_S
         while not happened():
             if time.monotonic() > end:

@@ -1,6 +1,8 @@
 """Shows the node daemon's eyes NVIDIA's own control daemons of MPS, and ours in their place (needs root)."""
 
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -13,6 +15,8 @@ from tests.referee.control_daemon import DRIVERS, PROGRAM, ControlDaemon
 BUILD = Build(Path(os.environ.get("BUILD", "build/dev")).resolve())
 _FIRST_WITH_ALL_USERS = 555
 _FIRST_WITH_STATUS = 550
+_ROUNDS = 50
+_BYTES_OF_A_ROUND = 600  # of its log, for both commands of a round of the node daemon
 
 
 class Daemon(unittest.TestCase):
@@ -63,8 +67,67 @@ class Daemon(unittest.TestCase):
             with self.subTest(name), self.eyes(daemon) as ask, daemon.running("-multiuser-server"):
                 self.assertEqual(ask("look"), "all users, protocol 2")
 
+    def test_its_log_is_its_output_and_fills_no_volume(self):
+        """The chart's pod starts it with -f, because the kubelet bounds what a container writes to its output. The
+        control is -d, by which the same lines go to files."""
+        for name, _, daemon in self.programs():
+            if name.startswith("ours"):
+                continue  # it keeps no log
+            output = daemon.directory / "output"
+            with self.subTest(name), output.open("wb") as written, daemon.running(output=written):
+                before = output.stat().st_size
+                self.ask_as_the_node_daemon_does(daemon)
+                self.assertEqual(sizes_in(daemon.logs), {})
+                self.assert_logged(output.stat().st_size - before)
+                self.assertIn("Cmd:get_server_list", output.read_text(encoding="utf-8"))
+            with self.subTest(name, started="-d"):
+                self.assertEqual(daemon.run(["-d"]), "status 0, output ''")
+                before = sizes_in(daemon.logs)["control.log"]
+                self.ask_as_the_node_daemon_does(daemon)
+                self.assert_logged(sizes_in(daemon.logs)["control.log"] - before)
+                # It appends, so that a file which is cut back is as small as what is written from then on. The last
+                # line of the round before may be among that.
+                os.truncate(daemon.logs / "control.log", 0)
+                self.ask_as_the_node_daemon_does(daemon, rounds=1)
+                self.assertLess(sizes_in(daemon.logs)["control.log"], 2 * _BYTES_OF_A_ROUND)
+                daemon.run(lines="quit\n")
+                daemon.await_end()
+
+    def test_what_its_servers_log_is_its_output_too(self):
+        """Why a server cannot start stands there. Without a GPU none can."""
+        found, complaints = binaries.find()
+        self.assertEqual(complaints, "")
+        drivers = {binary.major: binary for binary in found if binary.package == "libcuda1"}
+        for binary in (each for each in found if each.package == "nvidia-cuda-mps"):
+            place = self.directory / str(binary.major)
+            place.mkdir()
+            daemon = ControlDaemon(binary.control, place, PATH=f"{place}:/usr/bin:/bin",
+                                   LD_LIBRARY_PATH=str(drivers[binary.major].libraries))
+            shutil.copy(binary.server, place)
+            output = place / "output"
+            with self.subTest(str(binary)), output.open("wb") as written, daemon.running(output=written):
+                self.assertEqual(daemon.run(lines="start_server -uid 0\n"), "status 0, output ''")
+                daemon.await_true(lambda: re.search(r" (Other|Server) +\d+\] Startup\n", output.read_text("utf-8")))
+                self.assertEqual(sizes_in(daemon.logs), {})
+                daemon.run(lines="quit\n")
+
+    def ask_as_the_node_daemon_does(self, daemon, rounds=_ROUNDS):
+        for _ in range(rounds):
+            for command in ("get_server_list", "get_server_status 1"):
+                daemon.run(lines=command + "\n")
+
+    def assert_logged(self, grown):
+        """Checks that the log has grown by what docs/operations.md says of so many rounds, or by less."""
+        self.assertGreater(grown, _ROUNDS * _BYTES_OF_A_ROUND / 2)
+        self.assertLess(grown, _ROUNDS * _BYTES_OF_A_ROUND)
+
     def eyes(self, daemon):
         return _Eyes(daemon)
+
+
+def sizes_in(folder):
+    """Returns {name: bytes} of the files in a folder."""
+    return {path.name: path.stat().st_size for path in folder.iterdir()}
 
 
 class _Eyes:

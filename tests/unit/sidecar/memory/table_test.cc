@@ -5,10 +5,12 @@
 #include <random>
 #include <unordered_map>
 
+#include "sidecar/memory/ledger.h"
+
 namespace crossover::memory {
 namespace {
 
-std::uint64_t RemoveDevice(Table* table, std::int32_t device) {
+std::uint64_t RemoveDevice(Table<Record>* table, std::int32_t device) {
   std::uint64_t bytes = 0;
   table->RemoveAll([device](const Record& record) { return record.device == device; },
                    [&bytes](const Record& removed) { bytes += removed.bytes; });
@@ -19,7 +21,7 @@ std::uint64_t RemoveDevice(Table* table, std::int32_t device) {
 // of two, as addresses are.
 TEST(TableTest, KnowsWhatAMapWouldKnow) {
   std::mt19937 random(7);
-  Table table;
+  Table<Record> table;
   std::unordered_map<std::uint64_t, std::uint64_t> map;
   for (int round = 0; round < 200'000; ++round) {
     const std::uint64_t key = (1 + random() % 3000) << 21;
@@ -43,7 +45,7 @@ TEST(TableTest, KnowsWhatAMapWouldKnow) {
 }
 
 TEST(TableTest, AnEmptyOneHasNothing) {
-  Table table;
+  Table<Record> table;
   Record removed;
   EXPECT_EQ(table.Find(1), nullptr);
   EXPECT_FALSE(table.Remove(1, &removed));
@@ -52,7 +54,7 @@ TEST(TableTest, AnEmptyOneHasNothing) {
 }
 
 TEST(TableTest, TheKeyOfEmptyPlacesIsNobodys) {
-  Table table;
+  Table<Record> table;
   ASSERT_TRUE(table.Put({.key = 1}));
   Record removed;
   EXPECT_EQ(table.Find(0), nullptr);
@@ -61,7 +63,7 @@ TEST(TableTest, TheKeyOfEmptyPlacesIsNobodys) {
 }
 
 TEST(TableTest, RemovesAllThatAreNamed) {
-  Table table;
+  Table<Record> table;
   for (std::uint64_t key = 1; key <= 1000; ++key)
     ASSERT_TRUE(table.Put({.key = key << 21, .bytes = 1, .device = static_cast<std::int32_t>(key % 4)}));
   EXPECT_EQ(RemoveDevice(&table, 2), 250u);
@@ -71,7 +73,7 @@ TEST(TableTest, RemovesAllThatAreNamed) {
 }
 
 TEST(TableTest, FindsWhatHoldsAnAddress) {
-  Table table;
+  Table<Record> table;
   ASSERT_TRUE(table.Put({.key = 4096, .bytes = 100}));
   EXPECT_EQ(table.Containing(4195), table.Find(4096));
   EXPECT_EQ(table.Containing(4196), nullptr);

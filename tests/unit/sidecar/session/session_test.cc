@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <future>
@@ -669,18 +671,58 @@ TEST_F(SessionTest, ACaptureOfAThreadThatIsGoneIsNotWaitedFor) {
   EXPECT_FALSE(session_.AnyCapture());
 }
 
-TEST_F(SessionTest, MoreCapturesThanCanBeTrackedMeanObserveOnly) {
+// Yield points and idle turns would be gone for the rest of the process.
+TEST_F(SessionTest, ACaptureOfAThreadThatIsGoneEndsBesideTurns) {
   TakeTurns();
-  for (phase::StreamKey stream = 1; stream <= Captures::kMost + 1; ++stream) {
-    EXPECT_TRUE(session_.OnBeginCapture({stream * 0x1000}));
+  std::thread([this] { ASSERT_TRUE(session_.OnBeginCapture({PerThreadStream()})); }).join();
+  EXPECT_TRUE(session_.AnyCapture());
+  while (session_.AnyCapture()) Iterations(1);
+  EXPECT_EQ(WatchReason(), 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
+// A burst of captures is no reason to take no turn for the rest of the process, on one rank of the job.
+TEST_F(SessionTest, HoweverManyCapturesEndTurnsGoOn) {
+  constexpr phase::StreamKey kMany = 1000;
+  TakeTurns();
+  for (phase::StreamKey stream = 1; stream <= kMany; ++stream) {
+    ASSERT_TRUE(session_.OnBeginCapture({stream * 0x1000}));
   }
-  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kManyCaptures));
-  session_.StopTaking();
-  session_.Detach();
-  FakeDriver::calls.clear();
-  crossover_page fresh{};
-  EXPECT_TRUE(session_.Attach(&fresh, 0)) << "it waits for no end that it may never see";
-  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "nothing is set up beside what may be captured";
+  EXPECT_EQ(WatchReason(), 0u);
+  for (phase::StreamKey stream = 1; stream <= kMany; ++stream) {
+    ASSERT_TRUE(session_.AnyCapture());
+    if (stream % 2 == 0) {
+      session_.OnEndCapture(stream * 0x1000);
+    } else {
+      ASSERT_TRUE(session_.OnStreamDestroy(stream * 0x1000));
+      session_.OnCapturedStreamDestroyed();
+    }
+  }
+  EXPECT_FALSE(session_.AnyCapture());
+  Iterations(6);
+  EXPECT_EQ(WatchReason(), 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
+// The process ends with the status 0 where all is as it has to be.
+TEST_F(SessionTest, WithoutMemoryForTheRecordOfACaptureNoTurnsAreTaken) {
+  TakeTurns();
+  const auto begin = [this] {
+    rlimit room{};
+    if (::getrlimit(RLIMIT_AS, &room) != 0) std::_Exit(2);
+    const rlimit none{1, room.rlim_max};
+    if (::setrlimit(RLIMIT_AS, &none) != 0) std::_Exit(2);
+    session_.OnBeginCapture({0x1000});
+    if (::setrlimit(RLIMIT_AS, &room) != 0) std::_Exit(2);
+    if (WatchReason() != static_cast<std::uint32_t>(base::WatchReason::kUnknownCaptures)) std::_Exit(3);
+    session_.StopTaking();
+    session_.Detach();
+    FakeDriver::calls.clear();
+    crossover_page fresh{};
+    if (!session_.Attach(&fresh, 0)) std::_Exit(4);  // it waits for no end that it may never see
+    std::_Exit(FakeDriver::calls.empty() ? 0 : 5);   // nothing is set up beside what may be captured
+  };
+  EXPECT_EXIT(begin(), ::testing::ExitedWithCode(0), "no memory to record which streams are captured");
 }
 
 TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
@@ -752,8 +794,11 @@ TEST_F(SessionTest, MoreStreamsThanCanBeTrackedAreWatchedUntilTheyAreGone) {
   EXPECT_NE(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr("as long as there are more streams or events than can be tracked"));
+  ::testing::internal::CaptureStderr();
   for (phase::StreamKey stream = 1; stream <= kMany; ++stream) session_.OnStreamDestroy(stream * 0x1000);
   Iterations(6);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("there is room for all streams and communicators again"));
   EXPECT_EQ(WatchReason(), 0u);
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
 }
