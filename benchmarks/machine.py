@@ -79,5 +79,5 @@ def link_speed_for(exposed_s, payload_bytes, ranks):
     """Returns the link speed at which an exposed all-reduce of `payload_bytes` over `ranks` takes `exposed_s`
     seconds."""
     if exposed_s <= 0:
-        raise ValueError(f"link_speed_for: exposed time {exposed_s} s must be positive")
+        raise ValueError(f"link_speed_for: exposed_s: expected more than 0, got {exposed_s}")
     return ring_all_reduce_seconds(payload_bytes, ranks, 1.0) / exposed_s

@@ -37,7 +37,7 @@ def main(arguments=None):
     wanted = _names(options.only) or list(FIGURES)
     for name in wanted:
         if name not in FIGURES:
-            parser.error(f"--only {name}: no such figure; there are {', '.join(FIGURES)}")
+            parser.error(f"--only: expected some of {', '.join(FIGURES)}, got {name}")
     figures = [importlib.import_module(f"benchmarks.figures.{name}") for name in wanted]
     if options.list:
         for name, figure in zip(wanted, figures):
@@ -47,9 +47,9 @@ def main(arguments=None):
     known = {case for figure in figures for case in figure.CASES}
     for case in cases:
         if case not in known:
-            parser.error(f"--cases {case}: no such case; there are {', '.join(sorted(known))}")
+            parser.error(f"--cases: expected some of {', '.join(sorted(known))}, got {case}")
     if options.runs < 1:
-        parser.error(f"--runs {options.runs}: at least 1")
+        parser.error(f"--runs: expected at least 1, got {options.runs}")
     try:
         with interruptible(), validity.awake():
             return measure(options, list(zip(wanted, figures)), cases)

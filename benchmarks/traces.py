@@ -22,15 +22,15 @@ class Trace:
         """Returns its path. Raises Failed if it is missing, or is another file."""
         top = os.environ.get("TRACES")
         if not top:
-            raise Failed(f"TRACES is not set: a directory with {self.name} ({self.source})")
+            raise Failed(f"TRACES: expected a directory with {self.name} ({self.source}), got none")
         places = (Path(top) / self.name, Path(top) / self.folder / self.name)
         found = next((place for place in places if place.is_file()), None)
         if found is None:
             raise Failed(f"TRACES={top}: no {self.name} there ({self.source})")
         digest = hashlib.sha256(found.read_bytes()).hexdigest()
         if digest != self.sha256:
-            raise Failed(f"{found}: another file than the one that figures are made from: SHA-256 is {digest}; "
-                         f"{self.sha256} is needed ({self.source})")
+            raise Failed(f"{found}: another file than the one that figures are made from: expected SHA-256 "
+                         f"{self.sha256}, got {digest} ({self.source})")
         return found
 
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "common/base/refusal.h"
 #include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/config/config_file.h"
@@ -28,7 +29,8 @@ bool Complete(NodeConfig* config, std::string* error) {
   NodeSettings& node = config->node;
   if (node.name.empty()) node.name = Variable("NODE_NAME");
   if (node.name.empty()) {
-    *error = "node.name: not set, and neither is NODE_NAME in the environment: the node's name is allowed";
+    *error =
+        base::Refusal("node.name", "the node's name, here or as NODE_NAME in the environment", "neither");
     return false;
   }
   if (node.name_space.empty()) node.name_space = Variable("POD_NAMESPACE");

@@ -20,7 +20,7 @@ symbols=$(readelf -W --dyn-syms "$library" | awk '$1 ~ /^[0-9]+:$/ && $8 != "" {
 versions=$(sed -n 's/^UND .*@\(.*\)/\1/p' <<< "$symbols" | sort -u)
 highest=$(sed -n 's/^GLIBC_//p' <<< "$versions" | sort -V | tail -n 1)
 [[ $(printf '%s\n' "${highest:-0}" "$newest" | sort -V | tail -n 1) == "$newest" ]] ||
-  fault "needs GLIBC_$highest, allowed is up to GLIBC_$newest"
+  fault "symbols of glibc: expected up to GLIBC_$newest, got GLIBC_$highest"
 foreign=$(grep -vE '^GLIBC_' <<< "$versions" | tr '\n' ' ' || true)
 [[ -z ${foreign// /} ]] || fault "needs versions of another runtime: $foreign"
 

@@ -71,7 +71,7 @@ case $mode in
   --frameworks) "$here/install/frameworks.sh" ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "unknown argument '$mode': allowed are --check, --cuda, --cluster, --matrix, --images, --frameworks and --referee"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks or --referee, got '$mode'"
     exit 2
     ;;
 esac

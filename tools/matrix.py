@@ -57,7 +57,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     wanted = [each for each in combinations() if not options.only or each.has(options.only)]
     if not wanted:
-        parser.error(f"--only {options.only}: no such combination; there are {'; '.join(map(str, combinations()))}")
+        parser.error(f"--only: expected one of {'; '.join(map(str, combinations()))}, got {options.only}")
     results = {}
     for combination in wanted:
         print(f"\n== {combination}", flush=True)

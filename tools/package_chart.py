@@ -40,15 +40,15 @@ def values(repository, machine):
     """Returns values.yaml with images of that repository, built on that machine. Raises Refused where either is not
     valid."""
     if not repository:
-        raise Refused("no image repository is named: say which, such as registry.example/team")
+        raise Refused("image repository: expected one, such as registry.example/team, got none")
     if not _REPOSITORY.fullmatch(repository):
-        raise Refused(f"image repository {repository!r}: a registry and a path are allowed, such as "
-                      "registry.example/team")
+        raise Refused("image repository: expected a registry and a path, such as registry.example/team, "
+                      f"got {repository!r}")
     if machine not in _ARCHITECTURES:
-        raise Refused(f"machine {machine!r}: {' and '.join(_ARCHITECTURES)} are allowed")
+        raise Refused(f"machine: expected {' or '.join(_ARCHITECTURES)}, got {machine!r}")
     text, found = _REQUIRED.subn(rf"\g<1>{repository}/\g<2>", (CHART / "values.yaml").read_text(encoding="utf-8"))
     if found != 2:
-        raise Refused(f"values.yaml has {found} repositories to be set, not two")
+        raise Refused(f"values.yaml: expected two repositories to be set, got {found}")
     text, found = _ARCHITECTURE.subn(rf'\g<1>"{_ARCHITECTURES[machine]}"', text)
     if found != 1:
         raise Refused(f"values.yaml has {found} architectures to be set, not one")

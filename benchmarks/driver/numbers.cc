@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/refusal.h"
+
 namespace crossover::bench {
 
 std::int64_t Quantile(std::vector<std::int64_t> samples, double share) {
@@ -30,9 +32,17 @@ std::int64_t Argument(const char* name, const char* text, std::int64_t low, std:
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, value);
   if (error == std::errc() && stop == end && value >= low && value <= high) return value;
-  std::fprintf(stderr, "%s: '%s' is not a whole number from %lld to %lld\n", name, text,
-               static_cast<long long>(low), static_cast<long long>(high));
+  std::fprintf(stderr, "%s: expected a whole number from %lld to %lld, got %s\n", name,
+               static_cast<long long>(low), static_cast<long long>(high), text);
   std::exit(2);
+}
+
+int RefuseArguments(const char* program, const char* expected, std::span<char* const> got) {
+  std::string all;
+  for (const char* argument : got) all.append(all.empty() ? "" : " ").append(argument);
+  std::fprintf(stderr, "%s\n",
+               base::Refusal(program, expected, all.empty() ? "no arguments" : base::Shown(all)).c_str());
+  return 2;
 }
 
 }  // namespace crossover::bench

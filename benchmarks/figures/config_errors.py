@@ -1,7 +1,7 @@
-"""config_errors counts the mistakes in a configuration that are not told with file, line, key, value and what is
-allowed, or that pass.
+"""config_errors counts the mistakes in a configuration that are not told with file, line, key, what is expected and the
+value, or that pass.
 
-The keys are those that the program itself names as allowed, map by map, so a new key is tried without being listed
+The keys are those that the program itself names as expected, map by map, so a new key is tried without being listed
 here. Each key gets values of the wrong kind, texts that mean nothing and numbers just outside its bounds. Each map gets
 a key that it does not know and a key that stands twice.
 
@@ -65,7 +65,7 @@ class _Checker:
     def keys_of(self, path):
         """Returns the keys of the map at `path`, or an empty list where there is no map."""
         said = self.says(_nested((*path, _UNKNOWN), "1"))
-        found = re.search(r"unknown key; allowed are (.*)$", said)
+        found = re.search(r"unknown key; expected one of (.*)$", said)
         return found.group(1).split(", ") if found else []
 
 
@@ -102,19 +102,19 @@ def _mistakes_of_value(checker, path):
     twice = _nested(path, "1") + f"{'  ' * (len(path) - 1)}{path[-1]}: 1\n"
     if not checker.says(_nested(path, "1")):
         yield _Mistake(twice, name, line + 1)
-    allowed = checker.says(_nested(path, "it/means nothing"))
-    bounds = re.search(r"(\d+) to (\d+)(?: \(|$)", allowed)
+    said = checker.says(_nested(path, "it/means nothing"))
+    bounds = re.search(r"(\d+) to (\d+)(?: \(\w+\))?, got ", said)
     for number in (int(bounds.group(1)) - 1, int(bounds.group(2)) + 1) if bounds else ():
         yield _Mistake(_nested(path, str(number)), name, line, str(number))
 
 
 def _told(mistake, said, line):
-    """Tells whether `said` names line, key, value and what is allowed. A message about an unknown key or a key that
-    stands twice has no value."""
+    """Tells whether `said` names line, key, what is expected and the value. A message about an unknown key or a key
+    that stands twice has no value."""
     head = f":{line}: {mistake.key}: "
     if not said.startswith(head):
         return False
     rest = said[len(head):]
     if mistake.value:
-        return rest.startswith(f"{mistake.value} is not allowed: ") and len(rest) > len(mistake.value) + 20
-    return rest == "stands twice" or re.match(r"(unknown key; allowed are |.* is not allowed: ).+", rest) is not None
+        return re.fullmatch(f"expected .{{4,}}, got {re.escape(mistake.value)}", rest) is not None
+    return re.fullmatch("stands twice|unknown key; expected one of .+|expected .+, got .+", rest) is not None

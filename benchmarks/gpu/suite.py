@@ -58,7 +58,7 @@ def _parse(arguments):
     options.parts = [name for name in options.only.split(",") if name]
     for name in options.parts:
         if name not in known:
-            parser.error(f"--only {name}: no such part; there are {', '.join(known)}")
+            parser.error(f"--only: expected some of {', '.join(known)}, got {name}")
     if not options.limit > 0:
         parser.error(f"--limit {options.limit:g}: expected seconds above 0")
     if (options.simgpu_machine or options.simgpu_fault) and not options.software:

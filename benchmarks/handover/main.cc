@@ -33,7 +33,9 @@ Options Parse(int argc, char** argv) {
     known = true;
   }
   if (!known) {
-    std::fprintf(stderr, "handover: first argument: want stream, kernel, poll, callback or synchronize\n");
+    std::fprintf(stderr,
+                 "handover: first argument: expected stream, kernel, poll, callback or synchronize, got %s\n",
+                 argc > 1 ? argv[1] : "none");
     std::exit(2);
   }
   if (argc > 2)

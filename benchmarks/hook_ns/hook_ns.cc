@@ -244,7 +244,8 @@ int Main(int argc, char** argv) {
   if (state == kStates.end() || argc > 3 || (argc == 3 && std::strcmp(argv[2], "count") != 0)) {
     std::string names;
     for (const State& known : kStates) names += (names.empty() ? "" : ", ") + std::string(known.name);
-    std::fprintf(stderr, "hook_ns STATE [count]: expected one of %s\n", names.c_str());
+    std::fprintf(stderr, "hook_ns STATE [count]: expected one of %s, got %s\n", names.c_str(),
+                 argc > 1 ? argv[1] : "none");
     return 2;
   }
   try {

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "common/base/refusal.h"
+
 namespace crossover::benchmarks {
 namespace {
 
@@ -67,7 +69,8 @@ Options OptionsOf(int argc, const char* const* argv) {
     try {
       found->second(argument.substr(equals + 1));
     } catch (const std::logic_error&) {
-      throw std::runtime_error(argument + ": a number is needed; " + kUsage);
+      throw std::runtime_error(
+          base::Refusal(argument.substr(0, equals), "a number", argument.substr(equals + 1)) + "; " + kUsage);
     }
   }
   return options;

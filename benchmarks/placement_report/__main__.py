@@ -30,7 +30,7 @@ def main(arguments=None):
     wanted = [name for name in options.only.split(",") if name] or [run.name for run in RUNS]
     for name in wanted:
         if name not in [run.name for run in RUNS]:
-            parser.error(f"--only {name}: no such run; there are {', '.join(run.name for run in RUNS)}")
+            parser.error(f"--only: expected some of {', '.join(run.name for run in RUNS)}, got {name}")
     program = Build(options.build.resolve()).program("placement_trace")
     try:
         done = [play(program, run, options.out) for run in RUNS if run.name in wanted]

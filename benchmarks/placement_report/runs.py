@@ -45,8 +45,8 @@ def _folder(paths):
     what was checked."""
     folders = {path.parent for path in paths}
     if len(folders) > 1:
-        raise Failed(f"{', '.join(sorted(map(str, folders)))}: one folder with all of "
-                     f"{', '.join(path.name for path in paths)} is needed")
+        raise Failed(f"traces: expected one folder with all of {', '.join(path.name for path in paths)}, got "
+                     f"{', '.join(sorted(map(str, folders)))}")
     return folders.pop()
 
 

@@ -64,8 +64,8 @@ int Main(int argc, char** argv) {
                 place.rank, bytes, SummaryUs(times).c_str());
     return 0;
   }
-  std::fprintf(stderr, "probe: want kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY\n");
-  return 2;
+  return RefuseArguments("probe", "kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY",
+                         {argv + 1, static_cast<std::size_t>(argc - 1)});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/doctor/daemon_checks.h"
 #include "common/base/job_environment.h"
 #include "common/base/mps_pipe.h"
+#include "common/base/refusal.h"
 
 namespace crossover::cli {
 namespace {
@@ -119,7 +120,7 @@ Finding Environment(const Facts& facts) {
   for (const base::JobVariable* variable : base::kJobVariables) {
     const char* value = Value(facts, variable->name);
     if (value == nullptr || variable->allows(value)) continue;
-    return Bad(Verdict::kFail, std::string(variable->name) + "=" + value + ": " + variable->allowed,
+    return Bad(Verdict::kFail, base::Refusal(variable->name, variable->expected, base::Shown(value)),
                "jobs of this environment run without turns until it is mended");
   }
   if (Value(facts, base::kGang.name) == nullptr)

@@ -10,6 +10,7 @@
 
 #include "common/base/fd.h"
 #include "common/base/job_environment.h"
+#include "common/base/refusal.h"
 
 namespace crossover::cli {
 namespace {
@@ -62,25 +63,19 @@ std::string Preload(const std::string& library, std::string_view present) {
 
 std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environment& environment,
                                         const std::string& program_directory) {
-  if (!base::IsGang(options.gang.c_str())) {
-    return RunError{"--gang: \"" + options.gang +
-                    "\" is not allowed: 1 to 127 printable characters without spaces"};
-  }
-  if (!base::IsGangSize(options.size.c_str())) {
-    return RunError{"--size: " + options.size + " is not allowed: a number of ranks from 1 to " +
-                    std::to_string(base::kMostRanks)};
-  }
-  if (!options.priority.empty() && !base::IsPriority(options.priority.c_str())) {
-    return RunError{"--priority: " + options.priority + " is not allowed: high, normal or low"};
-  }
-  if (!options.max_slowdown.empty() && !base::IsSlowdown(options.max_slowdown.c_str())) {
-    return RunError{"--max-slowdown: " + options.max_slowdown +
-                    " is not allowed: a number from 1.05 to 10 with at most three decimals"};
-  }
-  if (!options.gpu_memory.empty() && !base::IsGpuMemory(options.gpu_memory.c_str())) {
-    return RunError{
-        "--gpu-memory: " + options.gpu_memory +
-        " is not allowed: bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
+  const struct {
+    const char* name;
+    const base::JobVariable& rule;
+    const std::string& value;
+    bool optional = true;
+  } given[] = {{"--gang", base::kGang, options.gang, false},
+               {"--size", base::kGangSize, options.size, false},
+               {"--priority", base::kPriority, options.priority},
+               {"--max-slowdown", base::kMaxSlowdown, options.max_slowdown},
+               {"--gpu-memory", base::kGpuMemory, options.gpu_memory}};
+  for (const auto& [name, rule, value, optional] : given) {
+    if (optional && value.empty()) continue;
+    if (!rule.allows(value.c_str())) return RunError{base::Refusal(name, rule.expected, value)};
   }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
@@ -88,9 +83,8 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   std::string socket = options.socket.empty() ? Look(environment, "CROSSOVER_SOCKET") : options.socket;
   if (socket.empty()) socket = base::kDefaultSocket;
   socket = AbsolutePath(socket);
-  if (!base::IsSocket(socket.c_str())) {
-    return RunError{"--socket: " + socket + " is not allowed: a path of at most 107 bytes"};
-  }
+  if (!base::kSocket.allows(socket.c_str()))
+    return RunError{base::Refusal("--socket", base::kSocket.expected, socket)};
 
   std::string library = options.library;
   if (library.empty()) {
@@ -103,8 +97,8 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   }
   library = AbsolutePath(library);
   if (access(library.c_str(), R_OK) != 0 || !Preloadable(library)) {
-    return RunError{"--library: " + library +
-                    " is not allowed: a readable file, without spaces and colons in its path"};
+    return RunError{
+        base::Refusal("--library", "a readable file, without spaces and colons in its path", library)};
   }
 
   RunPlan plan;

@@ -28,13 +28,13 @@ struct RunPlan {
 };
 
 struct RunError {
-  std::string text;  // the option, its value and what is allowed
+  std::string text;  // the option, what is expected and its value
 };
 
 // Maps the names of environment variables to their values.
 using Environment = std::map<std::string, std::string>;
 
-// Returns the plan, or why the options are not allowed.
+// Returns the plan, or why the options are refused.
 std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environment& environment,
                                         const std::string& program_directory);
 

@@ -6,7 +6,7 @@
 namespace crossover::cli {
 
 // Replaces this process by the command. Returns only on failure, with the exit code: 2 for options that are
-// not allowed, 127 if the command is not found, 126 if it cannot be started.
+// refused, 127 if the command is not found, 126 if it cannot be started.
 int Run(const RunOptions& options);
 
 }  // namespace crossover::cli

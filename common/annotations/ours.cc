@@ -22,14 +22,4 @@ Annotations OursOf(const nlohmann::json& object, const char* key) {
   return ours;
 }
 
-std::string Shown(std::string_view value) {
-  constexpr std::size_t kMuch = 60;
-  std::string shown(value.substr(0, kMuch));
-  if (value.size() > kMuch) shown += "..";
-  for (char& c : shown) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return shown;
-}
-
 }  // namespace crossover::annotations

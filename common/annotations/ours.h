@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/refusal.h"
+
 namespace crossover::annotations {
 
 using Annotations = std::map<std::string, std::string>;
@@ -18,8 +20,6 @@ bool IsOurs(std::string_view key);
 // "labels".
 Annotations OursOf(const nlohmann::json& object, const char* key);
 
-// Returns `value` in a form that is safe in messages: at most 60 characters and "..", and a question mark
-// for each byte that is not printable ASCII. Any user may have written `value`.
-std::string Shown(std::string_view value);
+using base::Shown;
 
 }  // namespace crossover::annotations

@@ -6,6 +6,7 @@
 #include "common/annotations/ours.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 
 namespace crossover::annotations {
 namespace {
@@ -83,7 +84,11 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
   const Rule* rule = RuleOf(key);
   const bool whole = value.find('\0') == std::string::npos;
   if (rule == nullptr || (whole && rule->allows(value.c_str()))) return std::nullopt;
-  return key + ": " + Shown(value) + " is not allowed: " + rule->allowed;
+  return base::Refusal(key, rule->expected, Shown(value));
+}
+
+std::string FaultOfLabel(const std::string& key, const std::string& value) {
+  return base::Refusal(Shown(key), "an annotation", "a label with the value " + Shown(value));
 }
 
 std::string NearestTo(std::string_view key) {

@@ -13,7 +13,7 @@ namespace crossover::annotations {
 struct Rule {
   const char* key;
   bool (*allows)(const char* text);
-  const char* allowed;  // describes what `allows` accepts
+  const char* expected;  // describes what `allows` accepts
 };
 
 // Returns the rules of all annotations that users may set on pods.
@@ -22,9 +22,11 @@ std::span<const Rule> RulesOfPods();
 // null for any other key.
 const Rule* RuleOf(std::string_view key);
 
-// Returns why `value` is not allowed for `key`, such as "crossover.dev/mode: Off is not allowed: enforce,
-// observe or off". Returns nothing if the value is allowed or the key has no rule.
+// Returns why `value` is refused for `key`, such as "crossover.dev/mode: expected enforce, observe or off,
+// got Off". Returns nothing if the rule accepts the value or the key has no rule.
 std::optional<std::string> FaultOf(const std::string& key, const std::string& value);
+// Returns why a label with this key of our domain is refused where an annotation is meant.
+std::string FaultOfLabel(const std::string& key, const std::string& value);
 
 // Returns the pod annotation whose name is closest to `key` by edit distance.
 std::string NearestTo(std::string_view key);

@@ -116,25 +116,22 @@ constexpr bool IsOneConnection(const char* text) {
 struct JobVariable {
   const char* name;
   bool (*allows)(const char* text);
-  const char* allowed;  // describes what `allows` accepts
+  const char* expected;  // describes what `allows` accepts
 };
 
 inline constexpr JobVariable kGang = {"CROSSOVER_GANG", IsGang,
-                                      "1 to 127 printable characters without spaces are allowed"};
+                                      "1 to 127 printable characters without spaces"};
 inline constexpr JobVariable kGangSize = {"CROSSOVER_GANG_SIZE", IsGangSize,
-                                          "a number of ranks from 1 to 1000000 is allowed"};
-inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket,
-                                        "a path of 1 to 107 characters is allowed"};
-inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu, relay or host is allowed"};
-inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority,
-                                          "high, normal or low is allowed"};
-inline constexpr JobVariable kMaxSlowdown = {
-    "CROSSOVER_MAX_SLOWDOWN", IsSlowdown, "a number from 1.05 to 10 with at most three decimals is allowed"};
+                                          "a number of ranks from 1 to 1000000"};
+inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket, "a path of 1 to 107 bytes"};
+inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu, relay or host"};
+inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority, "high, normal or low"};
+inline constexpr JobVariable kMaxSlowdown = {"CROSSOVER_MAX_SLOWDOWN", IsSlowdown,
+                                             "a number from 1.05 to 10 with at most three decimals"};
 inline constexpr JobVariable kGpuMemory = {
     "CROSSOVER_GPU_MEMORY", IsGpuMemory,
-    "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti are allowed"};
-inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel,
-                                          "error, warn, info or debug is allowed"};
+    "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
+inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel, "error, warn, info or debug"};
 inline constexpr const JobVariable* kJobVariables[] = {&kGang,     &kGangSize,    &kSocket,    &kGates,
                                                        &kPriority, &kMaxSlowdown, &kGpuMemory, &kLogLevel};
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/base/refusal.h"
 #include "common/text/list.h"
 #include "common/text/number.h"
 
@@ -12,7 +13,7 @@ namespace crossover::yaml {
 namespace {
 
 std::string Printed(const YAML::Node& node) {
-  if (node.IsScalar()) return node.Scalar().empty() ? "\"\"" : node.Scalar();
+  if (node.IsScalar()) return node.Scalar();
   if (node.IsSequence()) return "a list";
   return node.IsMap() ? "a map" : "nothing";
 }
@@ -52,19 +53,19 @@ void CheckOneDocument(const std::string& text) {
   YAML::Parser parser(stream);
   DocumentFinder finder;
   if (parser.HandleNextDocument(finder) && parser.HandleNextDocument(finder)) {
-    throw Fault(finder.start(), "a second document: one is allowed");
+    throw Fault(finder.start(), base::Refusal("the file", "one document", "a second one"));
   }
 }
 
 }  // namespace
 
-void Reject(const YAML::Node& node, const std::string& key, std::string_view allowed) {
-  throw Fault(node.Mark(), key + ": " + Printed(node) + " is not allowed: " + std::string(allowed));
+void Reject(const YAML::Node& node, const std::string& key, std::string_view expected) {
+  throw Fault(node.Mark(), base::Refusal(key, expected, Printed(node)));
 }
 
-void Scalar(const YAML::Node& node, const std::string& key, std::string_view allowed,
+void Scalar(const YAML::Node& node, const std::string& key, std::string_view expected,
             const std::function<bool(const std::string&)>& take) {
-  if (!node.IsScalar() || !take(node.Scalar())) Reject(node, key, allowed);
+  if (!node.IsScalar() || !take(node.Scalar())) Reject(node, key, expected);
 }
 
 void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
@@ -84,7 +85,7 @@ void Map(const YAML::Node& node, const std::string& prefix, const Handlers& hand
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : Printed(entry.first);
     const auto handler = handlers.find(name);
     if (handler == handlers.end()) {
-      throw Fault(entry.first.Mark(), path + name + ": unknown key; allowed are " + Names(handlers));
+      throw Fault(entry.first.Mark(), path + name + ": unknown key; expected one of " + Names(handlers));
     }
     if (!seen.insert(name).second) throw Fault(entry.first.Mark(), path + name + ": stands twice");
     handler->second(entry.second, path + name);

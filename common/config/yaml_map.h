@@ -1,5 +1,5 @@
 // Reads YAML files and checks each value where it stands. A message about a wrong value names the line, the
-// key, the value and what is allowed. Only readers of configuration files include this header: it is the
+// key, what is expected and the value. Only readers of configuration files include this header: it is the
 // only header that includes yaml-cpp.
 #pragma once
 
@@ -21,12 +21,12 @@ struct Fault : std::runtime_error {
   int line;
 };
 
-// Throws a Fault for the value of `key`. `allowed` says in words which values are allowed.
-[[noreturn]] void Reject(const YAML::Node& node, const std::string& key, std::string_view allowed);
+// Throws a Fault for the value of `key`. `expected` says in words which values are accepted.
+[[noreturn]] void Reject(const YAML::Node& node, const std::string& key, std::string_view expected);
 
-// Gives the text of a scalar to `take`, which returns whether the value is allowed. Throws a Fault for a
-// value that is not allowed or is no scalar.
-void Scalar(const YAML::Node& node, const std::string& key, std::string_view allowed,
+// Gives the text of a scalar to `take`, which returns whether it accepts the value. Throws a Fault for a
+// value that is not accepted or is no scalar.
+void Scalar(const YAML::Node& node, const std::string& key, std::string_view expected,
             const std::function<bool(const std::string&)>& take);
 // Gives an integer within [low, high] to `take`. Throws a Fault for any other value.
 void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
@@ -43,9 +43,9 @@ void Map(const YAML::Node& node, const std::string& prefix, const Handlers& hand
 template <class Value>
 Handler Word(Value* target, std::map<std::string, Value> words) {
   return [target, words = std::move(words)](const YAML::Node& value, const std::string& key) {
-    std::string allowed;
-    for (const auto& [word, meaning] : words) allowed += (allowed.empty() ? "" : " or ") + word;
-    Scalar(value, key, allowed, [&](const std::string& text) {
+    std::string expected;
+    for (const auto& [word, meaning] : words) expected += (expected.empty() ? "" : " or ") + word;
+    Scalar(value, key, expected, [&](const std::string& text) {
       const auto found = words.find(text);
       if (found != words.end()) *target = found->second;
       return found != words.end();

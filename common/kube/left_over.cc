@@ -12,16 +12,17 @@ std::string HandOut(std::span<const DeviceAsk> containers,
     if (one.devices < left_over) {
       return "container " + one.name + " asks for " + std::to_string(one.devices) +
              " GPUs, and init container " + left_by->name + " before it for " + std::to_string(left_over) +
-             ": which of those it would get is left to chance; at least as many are allowed, or none for the "
-             "init container";
+             ": which of those it would get is left to chance; expected at least " +
+             std::to_string(left_over) + ", or none for the init container, got " +
+             std::to_string(one.devices);
     }
     if (give) give(i, one.devices - left_over);
     left_by = one.hands_on ? &one : nullptr;
   }
   if (left_by == nullptr) return "";
   return "init container " + left_by->name + " asks for " + std::to_string(left_by->devices) +
-         " GPUs, and no container after it for any: a container after it that asks for at least as many is "
-         "allowed, or none for the init container";
+         " GPUs, and no container after it for any: expected at least as many for a container after it, or "
+         "none for the init container, got neither";
 }
 
 }  // namespace crossover::kube

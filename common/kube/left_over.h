@@ -19,7 +19,7 @@ struct DeviceAsk {
 
 // Hands out devices in the order in which a kubelet starts the containers. Calls `give` for each container
 // that requests devices: it takes all devices that are left over and `fresh` more. Returns "", or in words
-// what is wrong with the requests and what is allowed.
+// what is wrong with the requests and what is expected.
 std::string HandOut(std::span<const DeviceAsk> containers,
                     const std::function<void(std::size_t index, int fresh)>& give = nullptr);
 

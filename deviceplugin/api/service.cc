@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "deviceplugin/api/messages.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/profiles/messages.h"
@@ -20,6 +21,12 @@ constexpr double kMostSeconds = 1e6;
 constexpr std::chrono::milliseconds kLookUp{200};  // a watcher that went away is noticed within this time
 
 std::string Text(arbiter::Policy policy) { return std::string(PolicyName(policy)); }
+
+// Returns what the request asks for, as a refusal prints it.
+std::string Printed(const node::v1::SetModeRequest& request) {
+  if (request.to_case() == node::v1::SetModeRequest::kConfigured) return "configured: false";
+  return request.to_case() == node::v1::SetModeRequest::kMode ? std::to_string(request.mode()) : "nothing";
+}
 
 std::optional<arbiter::Policy> PolicyOf(node::v1::Mode mode) {
   switch (mode) {
@@ -80,7 +87,7 @@ Status NodeService::ListTurns(grpc::ServerContext*, const node::v1::ListTurnsReq
   const double seconds = request->seconds();
   if (!(seconds >= 0 && seconds <= kMostSeconds)) {
     return {StatusCode::INVALID_ARGUMENT,
-            "seconds: " + std::to_string(seconds) + " is not allowed: 0 to 1000000"};
+            base::Refusal("seconds", "0 to 1000000", base::Shown(std::to_string(seconds)))};
   }
   const turn::Time now = base::MonotonicNs();
   const turn::Time since = seconds == 0 ? 0 : now - static_cast<turn::Time>(seconds * 1e9);
@@ -97,7 +104,8 @@ Status NodeService::SetMode(grpc::ServerContext*, const node::v1::SetModeRequest
   const bool configured =
       request->to_case() == node::v1::SetModeRequest::kConfigured && request->configured();
   if (!policy && !configured) {
-    return {StatusCode::INVALID_ARGUMENT, "mode: off, observe or enforce is allowed, or configured: true"};
+    return {StatusCode::INVALID_ARGUMENT,
+            base::Refusal("mode", "off, observe or enforce, or configured: true", Printed(*request))};
   }
   const auto before = backend_.modes->Switch(policy);
   if (!before) return {StatusCode::UNAVAILABLE, "the daemon stops"};

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/job_environment.h"
+#include "common/base/refusal.h"
+
 namespace crossover::arbiter {
 namespace {
 
@@ -279,7 +282,7 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
     }
     return Welcome(connection, std::get<Hello>(identified));
   }
-  if (hello.gang.empty()) return "gang: 1 to 127 printable characters without spaces are allowed";
+  if (hello.gang.empty()) return base::Refusal("gang", base::kGang.expected, "");
   return Welcome(connection, hello);
 }
 

@@ -29,7 +29,8 @@ Connection::Received Connection::Receive(turn::Time now) {
   const ssize_t size = recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Nothing{};
   if (size <= 0) return EndOfStream{};
-  if (!rate_.Allow(now)) return Message(Broken{"too many messages: 100 per second are allowed"});
+  if (!rate_.Allow(now))
+    return Message(Broken{"too many messages: expected at most 100 per second, got more"});
   if ((header.msg_flags & MSG_TRUNC) != 0)
     return Message(Broken{"message longer than any this version knows"});
   return Parse(std::span(buffer).first(static_cast<std::size_t>(size)));

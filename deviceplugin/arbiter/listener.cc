@@ -46,7 +46,8 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (settings.path.empty() || settings.path.size() >= sizeof(address.sun_path)) {
-    *error = "socket path " + settings.path + ": 1 to 107 bytes are allowed";
+    *error = "socket path " + settings.path + ": expected 1 to 107 bytes, got " +
+             std::to_string(settings.path.size());
     return false;
   }
   settings.path.copy(address.sun_path, sizeof(address.sun_path) - 1);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/base/job_environment.h"
+#include "common/base/refusal.h"
 
 namespace crossover::arbiter {
 namespace {
@@ -35,28 +36,43 @@ std::optional<Wire> Copy(std::span<const std::byte> bytes) {
   return wire;
 }
 
+constexpr std::string_view kTransports = "0 to 3";
 bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_RELAYED_GATES; }
+
+Broken Refused(std::string_view field, std::string_view expected, std::string_view got) {
+  return Broken{base::Refusal(field, expected, got)};
+}
+
+Broken Refused(std::string_view field, std::string_view expected, std::uint32_t got) {
+  return Refused(field, expected, std::to_string(got));
+}
+
+// Returns a text of the peer's as a refusal prints it. There is none where it does not end inside its field.
+std::string Printed(const std::optional<std::string>& text) {
+  return text ? base::Shown(*text) : "a text without an end";
+}
 
 Message ParseHello(const crossover_hello& wire) {
   const auto gang = Text(wire.gang);
   const auto uuid = Text(wire.gpu_uuid);
   if (!gang || (!gang->empty() && !ValidGangName(*gang))) {
-    return Broken{"gang: at most 127 printable characters without spaces are allowed"};
+    return Refused("gang", "at most 127 printable characters without spaces", Printed(gang));
   }
-  if (!uuid || !ValidGpuUuid(*uuid)) return Broken{"gpu_uuid: \"GPU-\" and a lower-case UUID are allowed"};
+  if (!uuid || !ValidGpuUuid(*uuid))
+    return Refused("gpu_uuid", "\"GPU-\" and a lower-case UUID", Printed(uuid));
   if (wire.gang_size != 0 && wire.rank >= wire.gang_size)
-    return Broken{"rank: less than gang_size is allowed"};
-  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 3 is allowed"};
-  if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Broken{"priority: 0 to 2 is allowed"};
+    return Refused("rank", "less than gang_size, " + std::to_string(wire.gang_size), wire.rank);
+  if (!ValidTransport(wire.transport)) return Refused("transport", kTransports, wire.transport);
+  if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Refused("priority", "0 to 2", wire.priority);
   if (wire.max_slowdown != 0 && !base::AllowedSlowdown(wire.max_slowdown))
-    return Broken{"max_slowdown: 0, or 1050 to 10000 thousandths, is allowed"};
+    return Refused("max_slowdown", "0, or 1050 to 10000 thousandths", wire.max_slowdown);
   return Hello{
       *gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport, wire.priority, wire.max_slowdown, {},
       {},    {}};
 }
 
 Message ParseProfile(const crossover_profile& wire) {
-  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 3 is allowed"};
+  if (!ValidTransport(wire.transport)) return Refused("transport", kTransports, wire.transport);
   return Profile{wire.iterations,       wire.turns,    wire.launches, wire.period_tokens,
                  wire.turns_per_period, wire.transport};
 }
@@ -81,8 +97,7 @@ Message Parse(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(header)) return Broken{"message shorter than its header"};
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != CROSSOVER_PROTOCOL_VERSION) {
-    return Broken{"protocol version " + std::to_string(header.version) + ": " +
-                  std::to_string(CROSSOVER_PROTOCOL_VERSION) + " is allowed"};
+    return Refused("protocol version", std::to_string(CROSSOVER_PROTOCOL_VERSION), header.version);
   }
   if (header.bytes != bytes.size()) return Broken{"message size and the size in its header differ"};
   if (header.type == CROSSOVER_HELLO) {

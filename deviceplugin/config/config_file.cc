@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "common/text/list.h"
 
 namespace crossover::deviceplugin {
@@ -16,8 +17,10 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
   if (!found) {
     std::string names;
     for (const auto& [name, named] : config->named) text::AddTo(&names, name);
-    fault = std::string(base::kConfigurationLabel) + ": " + choice + " is not allowed: " +
-            (names.empty() ? path_ + " names no configurations" : names + ", as " + path_ + " names them");
+    fault = base::Refusal(base::kConfigurationLabel,
+                          names.empty() ? "no such label, as " + path_ + " names no configurations"
+                                        : "one of " + names + ", as " + path_ + " names them",
+                          choice);
   }
   const std::lock_guard lock(mutex_);
   stamp_ = stamp;

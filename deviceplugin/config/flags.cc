@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "common/base/refusal.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/config/values.h"
 
@@ -93,7 +94,7 @@ bool SetLogLevel(Text text, Config* config) {
 struct Flag {
   Text name;
   bool (*set)(Text value, Config* config);
-  Text allowed;
+  Text expected;
 };
 
 constexpr std::array kFlags = {
@@ -122,12 +123,10 @@ FlagResult ParseFlags(std::span<const char* const> arguments) {
       if (flag.name == name) found = &flag;
     }
     if (found == nullptr) return FlagError{std::string(name) + ": unknown flag; --help lists them"};
-    if (arguments.size() < 2)
-      return FlagError{std::string(name) + ": a value is missing: " + std::string(found->allowed)};
+    if (arguments.size() < 2) return FlagError{base::Refusal(name, found->expected, "no value")};
     const Text value = arguments[1];
     if (!found->set(value, &config)) {
-      return FlagError{std::string(name) + ": " + std::string(value) +
-                       " is not allowed: " + std::string(found->allowed)};
+      return FlagError{base::Refusal(name, found->expected, value)};
     }
     arguments = arguments.subspan(2);
   }

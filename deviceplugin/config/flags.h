@@ -12,7 +12,7 @@ namespace crossover::deviceplugin {
 struct HelpWanted {};
 struct VersionWanted {};
 struct FlagError {
-  std::string text;  // one line: the flag, the value and what is allowed
+  std::string text;  // one line: the flag, what is expected and the value
 };
 using FlagResult = std::variant<Config, HelpWanted, VersionWanted, FlagError>;
 

@@ -1,6 +1,6 @@
 // Parses the words and numbers of the configuration. YAML files and the command line share these rules. A
-// parser returns nullopt or false if the value is not allowed. The matching k...Allowed constant describes
-// the allowed values for error messages.
+// parser returns nullopt or false if it refuses the value. The matching k...Allowed constant says which
+// values it accepts, for error messages.
 #pragma once
 
 #include <sys/types.h>

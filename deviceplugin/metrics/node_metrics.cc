@@ -60,7 +60,7 @@ MetricFamily Allocations(const NodeState& state) {
 MetricFamily MistypedSwitches(const NodeState& state) {
   MetricFamily family =
       Family("crossover_mistyped_switches",
-             "Switches that are not heeded, since their value is not allowed, by what they stand on.",
+             "Switches that are not heeded, since their value is not an expected one, by what they stand on.",
              MetricType::Gauge);
   for (const auto& [kind, count] : state.mistyped_switches)
     AddGauge(&family, {{"kind", kind}}, Number(count));

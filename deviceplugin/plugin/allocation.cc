@@ -5,6 +5,7 @@
 
 #include "common/base/mps_pipe.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -64,11 +65,11 @@ void AddMps(const AllocationSettings& settings, Allocation* allocation) {
 std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string> ids,
                                                      const std::map<std::string, AllocatableGpu>& gpus,
                                                      const AllocationSettings& settings) {
-  if (ids.empty()) return AllocationRefused{"no device IDs: at least one is allowed"};
+  if (ids.empty()) return AllocationRefused{base::Refusal("device IDs", "at least one", "none")};
   std::vector<std::string> uuids;
   for (const std::string& text : ids) {
     const auto id = ParseDeviceId(text);
-    if (!id) return AllocationRefused{"device ID " + text + ": GPU-<uuid>::<slot> is allowed"};
+    if (!id) return AllocationRefused{base::Refusal("device ID", "GPU-<uuid>::<slot>", base::Shown(text))};
     const auto gpu = gpus.find(id->gpu);
     if (gpu == gpus.end()) return AllocationRefused{"device ID " + text + ": this node has no such GPU"};
     if (std::find(uuids.begin(), uuids.end(), id->gpu) != uuids.end()) {

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "common/base/hash.h"
+#include "common/base/refusal.h"
 #include "common/text/list.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "proto/crossover_node.pb.h"
@@ -54,8 +55,8 @@ std::string Printed(double value) {
   return text.data();
 }
 
-[[noreturn]] void Reject(const std::string& key, const std::string& value, const std::string& allowed) {
-  throw Fault(key + ": " + value + " is not allowed: " + allowed);
+[[noreturn]] void Reject(const std::string& key, const std::string& value, const std::string& expected) {
+  throw Fault(base::Refusal(key, expected, value));
 }
 
 void CheckRange(const std::string& key, double value, double low, double high) {
@@ -70,8 +71,7 @@ FigureSource SourceOf(const std::string& key, const std::string& text, FigureSou
     if (text == kSources[i]) return static_cast<FigureSource>(i);
     text::AddTo(&allowed, kSources[i]);
   }
-  // The text goes to the log, so it must be printable.
-  Reject(key, text.empty() || !arbiter::ValidGangName(text) ? "a value" : text, allowed);
+  Reject(key, base::Shown(text), allowed);
 }
 
 struct Allowed {
@@ -108,7 +108,7 @@ std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node
 
 JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   if (!arbiter::ValidGangName(message.gang())) {
-    Reject("gang", message.gang().empty() ? "\"\"" : "a value", "1 to 127 printable characters, no spaces");
+    Reject("gang", base::Shown(message.gang()), "1 to 127 printable characters, no spaces");
   }
   const Allowed steps = {1e-6, kLongestMs, FigureSource::kMeasured, FigureSource::kEstimated};
   const Allowed compute = {1e-6, kLongestMs};
@@ -188,7 +188,7 @@ std::optional<JobProfile> ParseProfile(std::string_view text, const std::string&
                                        std::string* error) {
   constexpr std::size_t kMostText = 64 << 10;
   if (text.size() > kMostText) {
-    *error = name + ": " + std::to_string(text.size()) + " bytes are not allowed: at most 65536";
+    *error = base::Refusal(name, "at most 65536 bytes", std::to_string(text.size()));
     return std::nullopt;
   }
   node::v1::JobProfile message;

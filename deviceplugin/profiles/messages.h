@@ -24,8 +24,8 @@ struct Clocks {
 void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* message);
 
 std::string ProfileText(const JobProfile& profile, const Clocks& now);
-// Returns the profile in `text`, or nothing where a value is not allowed. `error` then is one line: it
-// begins with `name`, the name of the file, and gives the key, the value and what is allowed. An instant in
+// Returns the profile in `text`, or nothing where a value is refused. `error` then is one line: it
+// begins with `name`, the name of the file, and gives the key, what is expected and the value. An instant in
 // the future is replaced by now.
 std::optional<JobProfile> ParseProfile(std::string_view text, const std::string& name, const Clocks& now,
                                        std::string* error);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/base/fd.h"
+#include "common/base/refusal.h"
 #include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/profiles/messages.h"
@@ -49,9 +50,13 @@ bool CheckDirectory(const std::string& path, std::string* error) {
   if (stat(path.c_str(), &status) != 0) {
     *error = Because(path);
   } else if (!S_ISDIR(status.st_mode)) {
-    *error = path + " is no directory";
+    *error = base::Refusal(path, "a directory", "another file");
   } else if (status.st_uid != geteuid() || (status.st_mode & 022) != 0) {
-    *error = path + " is not allowed: a directory of the daemon's user that nobody else may write";
+    std::array<char, 64> got;
+    std::snprintf(got.data(), got.size(), "one of user %u with mode %o", status.st_uid,
+                  status.st_mode & 07777);
+    *error = base::Refusal(
+        path, "a directory of user " + std::to_string(geteuid()) + " that no other may write", got.data());
   } else {
     return true;
   }
@@ -125,8 +130,8 @@ void ProfileStore::ReadOne(const std::string& file) {
   std::optional<JobProfile> profile;
   if (text) profile = ParseProfile(*text, path, Clocks::Now(), &error);
   if (profile && ProfileFileName(profile->job) != file) {
-    error = path + ": gang: " + profile->job.gang + " is not allowed: its file is " +
-            ProfileFileName(profile->job);
+    error = base::Refusal(path + ": gang", "one whose profile is in this file",
+                          profile->job.gang + ", whose file is " + ProfileFileName(profile->job));
     profile.reset();
   }
   if (profile) {

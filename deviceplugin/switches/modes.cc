@@ -21,8 +21,7 @@ std::vector<std::string> FaultsIn(const Annotations& annotations, const Annotati
   }
   for (const char* key : {base::kModeAnnotation, base::kMaintenanceAnnotation}) {
     if (const auto label = labels.find(key); label != labels.end())
-      faults.push_back(label->first + ": " + annotations::Shown(label->second) +
-                       " is a label: an annotation is allowed");
+      faults.push_back(annotations::FaultOfLabel(label->first, label->second));
   }
   return faults;
 }

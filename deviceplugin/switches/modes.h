@@ -16,8 +16,8 @@ using annotations::OursOf;
 // Returns the mode in the annotations, or kEnforce if it is not set or not valid.
 arbiter::Policy ModeIn(const Annotations& annotations);
 
-// Returns the errors in the switches of an object, one text each, such as "crossover.dev/mode: Off is not
-// allowed: enforce, observe or off". An error is a value that is not allowed, or a switch that is a label,
+// Returns the errors in the switches of an object, one text each, such as "crossover.dev/mode: expected
+// enforce, observe or off, got Off". An error is a value that the rule refuses, or a switch that is a label,
 // because only annotations count. Texts show values as annotations::Shown() does.
 std::vector<std::string> FaultsIn(const Annotations& annotations, const Annotations& labels);
 

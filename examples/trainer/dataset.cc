@@ -5,23 +5,24 @@
 #include <cstring>
 #include <fstream>
 
+#include "common/base/refusal.h"
 #include "examples/trainer/random.h"
 
 namespace crossover::trainer {
 namespace {
 
-// Reads "v,v,...,v", exactly kPixels + 1 numbers. Returns what is wrong, or nullptr.
+// Reads "v,v,...,v", exactly kPixels + 1 numbers. Returns what is expected instead, or nullptr.
 const char* ParseLine(const std::string& line, Dataset& dataset) {
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::uint32_t column = 0; column <= kPixels; ++column) {
     unsigned value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc()) return "want 65 whole numbers with commas between";
+    if (error != std::errc()) return "65 whole numbers with commas between";
     at = next;
     const bool last = column == kPixels;
-    if (value > (last ? kClasses - 1 : 16)) return "want pixels from 0 to 16 and a digit from 0 to 9";
-    if (last ? at != end : (at == end || *at++ != ',')) return "want 65 whole numbers with commas between";
+    if (value > (last ? kClasses - 1 : 16)) return "pixels from 0 to 16 and a digit from 0 to 9";
+    if (last ? at != end : (at == end || *at++ != ',')) return "65 whole numbers with commas between";
     (last ? dataset.labels : dataset.images).push_back(static_cast<std::uint8_t>(value));
   }
   return nullptr;
@@ -35,11 +36,12 @@ std::variant<Dataset, DatasetError> LoadDataset(const std::string& path) {
   Dataset dataset;
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
-    if (const char* wrong = ParseLine(line, dataset)) {
-      return DatasetError{path + ":" + std::to_string(number) + ": " + wrong};
+    if (const char* expected = ParseLine(line, dataset)) {
+      return DatasetError{base::Refusal(path + ":" + std::to_string(number), expected, base::Shown(line))};
     }
   }
-  if (dataset.size() < 10) return DatasetError{path + ": want at least 10 images"};
+  if (dataset.size() < 10)
+    return DatasetError{base::Refusal(path, "at least 10 images", std::to_string(dataset.size()))};
   return dataset;
 }
 

@@ -54,7 +54,7 @@ std::variant<Driver, DriverError> LoadDriver(bool per_thread) {
   if (library == nullptr) return DriverError{std::string("no CUDA driver: ") + dlerror()};
   const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
   if (get == nullptr)
-    return DriverError{"libcuda.so.1 has no cuGetProcAddress_v2: want a driver for CUDA 12"};
+    return DriverError{"libcuda.so.1: expected a driver for CUDA 12, got one without cuGetProcAddress_v2"};
   LookUp look_up(get, per_thread);
   Driver driver;
 #define DRIVER(name, version) look_up(driver.name, #name, version);

@@ -38,11 +38,12 @@ def parse_arguments(argv):
     parser.add_argument("--quiet", action="store_true", help="do not show the output of rank 0")
     parser.add_argument("flags", nargs="*", help="flags of the trainer, after --")
     arguments = parser.parse_args(argv)
-    if arguments.nodes < 1 or arguments.gpus < 1:
-        parser.error("--nodes and --gpus: want at least 1")
+    for name in ("nodes", "gpus"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name}: expected at least 1, got {getattr(arguments, name)}")
     for entry in arguments.env:
         if "=" not in entry:
-            parser.error(f"--env {entry}: want KEY=VALUE")
+            parser.error(f"--env: expected KEY=VALUE, got {entry}")
     return arguments
 
 
@@ -58,7 +59,7 @@ def default_trainer():
         path = os.path.join(root, "build", preset, "bin", "trainer")
         if os.path.exists(path):
             return path
-    sys.exit("launch.py: --trainer: want the path of the built trainer")
+    sys.exit("launch.py: --trainer: expected the path of the built trainer, got none")
 
 
 class Job:

@@ -8,12 +8,13 @@
 #include <limits>
 #include <optional>
 
+#include "common/base/refusal.h"
 #include "examples/trainer/parameters.h"
 
 namespace crossover::trainer {
 namespace {
 
-// A Setter sets one option from its text. It returns what is allowed if the text is not, and no value
+// A Setter sets one option from its text. It returns what is expected if it refuses the text, and no value
 // otherwise.
 using Setter = std::function<std::optional<std::string>(Options&, std::string_view)>;
 
@@ -54,15 +55,15 @@ Setter Number(T Options::*member, T low, T high) {
 template <typename T>
 Setter Choice(T Options::*member, std::vector<std::pair<std::string_view, T>> choices) {
   return [=](Options& options, std::string_view text) -> std::optional<std::string> {
-    std::string allowed;
+    std::string expected;
     for (const auto& [name, value] : choices) {
       if (name == text) {
         options.*member = value;
         return std::nullopt;
       }
-      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+      expected += (expected.empty() ? "" : ", ") + std::string(name);
     }
-    return "one of " + allowed;
+    return "one of " + expected;
   };
 }
 
@@ -211,8 +212,9 @@ std::variant<std::uint32_t, UsageError> ReadNumber(GetEnv get_env, const char* n
   const char* text = get_env(name);
   const auto value = ParseNumber<std::uint32_t>(text ? text : "");
   if (value && *value >= low && *value <= high) return *value;
-  return UsageError{"environment: " + std::string(name) + (text ? "=" + std::string(text) : " is not set") +
-                    ": want a whole number from " + std::to_string(low) + " to " + std::to_string(high)};
+  return UsageError{base::Refusal(
+      "environment: " + std::string(name),
+      "a whole number from " + std::to_string(low) + " to " + std::to_string(high), text ? text : "nothing")};
 }
 
 }  // namespace
@@ -258,22 +260,24 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     const Flag* flag = FindFlag(name);
     if (flag == nullptr) return UsageError{"--" + name + ": unknown flag; see --help"};
     if (equals == std::string::npos && i + 1 == arguments.size()) {
-      return UsageError{"--" + name + ": needs a value: " + std::string(flag->help)};
+      return UsageError{base::Refusal("--" + name, "a value: " + std::string(flag->help), "none")};
     }
     const std::string value = equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1);
-    if (const auto allowed = flag->set(options, value)) {
-      return UsageError{"--" + name + "=" + value + ": want " + *allowed};
+    if (const auto expected = flag->set(options, value)) {
+      return UsageError{base::Refusal("--" + name, *expected, value)};
     }
     if (name != "start-over-after") options.again.push_back("--" + name + "=" + value);
   }
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
-    return UsageError{"--launch=graphs: the legacy stream cannot be captured: want --stream=own"};
+    return UsageError{base::Refusal("--stream", "own, as --launch=graphs captures it", Name(options.stream))};
   }
   const bool more = options.variant != Variant::kPlain || options.nccl != NcclUse::kPlain ||
                     options.eval_every != 0 || options.abort_every != 0;
   if (options.gradients == Gradients::kHost && more) {
-    return UsageError{
-        "--gradients=host: want --variant=plain, --nccl=plain, --eval-every=0 and --abort-every=0"};
+    std::string given;
+    for (const std::string& flag : options.again) given += (given.empty() ? "" : " ") + flag;
+    return UsageError{base::Refusal(
+        "--gradients=host", "--variant=plain, --nccl=plain, --eval-every=0 and --abort-every=0", given)};
   }
   return options;
 }
@@ -319,7 +323,8 @@ std::variant<Rank, UsageError> ReadRank(GetEnv get_env) {
   }
   const char* address = get_env("MASTER_ADDR");
   if (address == nullptr || *address == '\0') {
-    return UsageError{"environment: MASTER_ADDR is not set: want the host name or address of rank 0"};
+    return UsageError{
+        base::Refusal("environment: MASTER_ADDR", "the host name or address of rank 0", "nothing")};
   }
   rank.world = variables[0].value;
   rank.rank = variables[1].value;

@@ -79,7 +79,7 @@ struct Rank {
   std::uint16_t master_port = 0;
 };
 
-// A UsageError is one line that names the flag or variable, its value and what is allowed.
+// A UsageError is one line that names the flag or variable, what is expected and the value.
 struct UsageError {
   std::string text;
 };

@@ -7,6 +7,7 @@
 #include "common/annotations/rules.h"
 #include "common/base/hash.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 
 namespace crossover::extender::admission {
 namespace {
@@ -28,10 +29,9 @@ bool IsMark(std::string_view text) {
 
 std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std::string& value) {
   if (IsWrittenByUs(key))
-    return key + ": " + Shown(value) +
-           " is not allowed: Crossover alone writes this annotation; leave it out";
+    return base::Refusal(key, "no such annotation, as Crossover alone writes it", Shown(value));
   if (key == base::kMaintenanceAnnotation || key == base::kConfigurationLabel)
-    return Shown(key) + ": " + Shown(value) + " is not allowed: it belongs on a node";
+    return base::Refusal(Shown(key), "no such annotation, as it belongs on a node", Shown(value));
   if (annotations::RuleOf(key) != nullptr) return annotations::FaultOf(key, value);
   return Shown(key) + ": there is no such annotation; " + annotations::NearestTo(key) + " is the nearest";
 }
@@ -39,11 +39,11 @@ std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std
 std::optional<std::string> RefusalOfLabel(const std::string& key, const std::string& value, bool shares) {
   if (key == base::kManagedLabel) {
     if (shares && value == "true") return std::nullopt;
-    return key + ": " + Shown(value) +
-           " is not allowed: Crossover alone sets this label; leave it out, and set " +
-           base::kShareAnnotation;
+    return base::Refusal(
+        key, std::string("no such label, as Crossover alone sets it, for ") + base::kShareAnnotation,
+        Shown(value));
   }
-  return Shown(key) + ": " + Shown(value) + " is a label: an annotation is allowed";
+  return annotations::FaultOfLabel(key, value);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace crossover::extender::admission {
 // refuse a pod: another webhook may have added some since.
 std::string AdmittedMark(const std::string& name_space, const annotations::Annotations& annotations);
 
-// Returns why the pod is refused: the key, its value and what is allowed. Reasons are values that are not
-// allowed, unknown keys, keys that Crossover alone writes, and labels where an annotation is meant. Returns
-// nothing for a pod without such faults.
+// Returns why the pod is refused: the key, what is expected and the value. Reasons are values that a
+// rule refuses, unknown keys, keys that Crossover alone writes, and labels where an annotation is meant.
+// Returns nothing for a pod without such faults.
 std::optional<std::string> RefusalOf(const nlohmann::json& pod);
 
 }  // namespace crossover::extender::admission

@@ -5,6 +5,7 @@
 
 #include "common/annotations/ours.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/kube/left_over.h"
 
@@ -38,11 +39,11 @@ std::optional<int> Wanted(const json& container, const std::string& resource, st
     if (quantity.is_null()) continue;
     const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
     const auto count = CountOf(text);
-    const std::string where = std::string(part) + "." + resource + ": ";
+    const std::string where = std::string(part) + "." + resource;
     if (!count) {
-      *fault = where + Shown(text) + " is not allowed: 0 to " + std::to_string(kMostGpus);
+      *fault = base::Refusal(where, "0 to " + std::to_string(kMostGpus), Shown(text));
     } else if (wanted && *wanted != *count) {
-      *fault = where + std::to_string(*count) + " is not allowed: the limit's " + std::to_string(*wanted);
+      *fault = base::Refusal(where, "the limit's " + std::to_string(*wanted), std::to_string(*count));
     } else {
       wanted = count;
     }
@@ -63,8 +64,8 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
     const auto gpus = Wanted(container, resource, &fault);
     if (!gpus) continue;
     if (slots || !asking.whole.empty()) {
-      return which + "it asks for " + resource + " and " +
-             (slots ? base::kSlotResource : asking.whole.c_str()) + ": one of them is allowed";
+      const std::string other = slots ? base::kSlotResource : asking.whole;
+      return base::Refusal(which + "resources", resource + " or " + other, "both");
     }
     asking.gpus = *gpus;
     asking.whole = resource;

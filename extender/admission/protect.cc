@@ -39,7 +39,7 @@ std::optional<std::string> RefusalOfChange(const nlohmann::json& before, const n
   if (key.empty()) key = Changed(annotations::OursOf(before, "labels"), annotations::OursOf(after, "labels"));
   if (key.empty()) return std::nullopt;
   return Shown(key) + ": " + Shown(user) + " may not change it: of a pod that is there, " +
-         base::kModeAnnotation + " alone is allowed to change";
+         base::kModeAnnotation + " alone may change";
 }
 
 }  // namespace crossover::extender::admission

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/text/cut.h"
 #include "extender/admission/base64.h"
@@ -37,17 +38,21 @@ std::string Shortened(const std::string& text, std::size_t most) {
 }  // namespace
 
 std::variant<Review, std::string> ParseReview(std::string_view body) {
-  if (body.size() > kMostBytes) return "the review has more than " + std::to_string(kMostBytes) + " bytes";
+  if (body.size() > kMostBytes)
+    return base::Refusal("the review", "at most " + std::to_string(kMostBytes) + " bytes",
+                         std::to_string(body.size()));
   bool too_deep = false;
   json parsed = Parse(body, &too_deep);
   if (too_deep) return "the review nests deeper than " + std::to_string(kDeepest);
   if (parsed.is_discarded()) return "the review is no JSON";
-  if (Text(At(parsed, "kind")) != kKind || Text(At(parsed, "apiVersion")) != kVersion)
-    return std::string("kind and apiVersion: ") + kKind + " of " + kVersion + " is allowed";
+  const std::string kind = Text(At(parsed, "kind")), version = Text(At(parsed, "apiVersion"));
+  if (kind != kKind || version != kVersion)
+    return base::Refusal("kind and apiVersion", std::string(kKind) + " of " + kVersion,
+                         "\"" + base::Shown(kind) + "\" of \"" + base::Shown(version) + "\"");
   const json& request = At(parsed, "request");
   Review review;
   review.uid = Text(At(request, "uid"));
-  if (review.uid.empty()) return "request.uid: a text is allowed";
+  if (review.uid.empty()) return base::Refusal("request.uid", "a text", "none");
   review.operation = Text(At(request, "operation"));
   review.resource = Text(At(At(request, "resource"), "resource"));
   review.name_space = Text(At(request, "namespace"));

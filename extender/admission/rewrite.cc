@@ -7,6 +7,7 @@
 #include "common/annotations/ours.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/kube/shm_mounts.h"
 #include "extender/admission/annotations.h"
@@ -126,7 +127,7 @@ std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Askin
     const auto here = kube::MountsAt(container, base::kShm);
     if (asking.gpus == 0 || here == 0 || here + kube::MountsAt(container, base::kMovedShm) < 2) continue;
     return "container " + Shown(asking.name) + ": a volume at " + base::kShm + " is mounted at " +
-           base::kMovedShm + " here, and another volume would be there, too: expected one of them";
+           base::kMovedShm + " here, and another volume would be there, too: expected one of them, got both";
   }
   return std::nullopt;
 }
@@ -275,8 +276,9 @@ Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSe
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
     return RewriteSharing(pod, name_space, settings, quotas);
   if (!AsksForSlots(At(pod, "spec"))) return {};
-  return Refused(std::string(base::kSlotResource) + ": asked for without " + base::kShareAnnotation +
-                 ", which says that other jobs may be beside it: true or exclusive is allowed");
+  return Refused(base::Refusal(base::kShareAnnotation,
+                               std::string("true or exclusive, as the pod asks for ") + base::kSlotResource,
+                               "none"));
 }
 
 }  // namespace crossover::extender::admission

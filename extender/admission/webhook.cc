@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/logging/log.h"
 #include "extender/admission/protect.h"
 
@@ -58,7 +59,8 @@ HttpAnswer Webhook::Answer(const std::string& body) const noexcept try {
 
 HttpServer::Handler Webhook::handler() const {
   return [this](const HttpRequest& request, const HttpServer::Reply& reply) {
-    if (request.method != "POST") return reply(Refusal(kWrongMethod, "POST is allowed"));
+    if (request.method != "POST")
+      return reply(Refusal(kWrongMethod, base::Refusal("method", "POST", base::Shown(request.method))));
     const auto begin = std::chrono::steady_clock::now();
     HttpAnswer answer = Answer(request.body);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

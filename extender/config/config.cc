@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/config/yaml_map.h"
 #include "common/files/read_file.h"
 #include "common/text/number.h"
@@ -190,8 +191,8 @@ std::string Variable(const char* name) {
 bool Complete(ExtenderConfig* config, std::string* error) {
   if (config->name_space.empty()) config->name_space = Variable("POD_NAMESPACE");
   if (config->name_space.empty()) {
-    *error =
-        "namespace: not set, and neither is POD_NAMESPACE in the environment: a namespace's name is allowed";
+    *error = base::Refusal("namespace", "a namespace's name, here or as POD_NAMESPACE in the environment",
+                           "neither");
     return false;
   }
   if (config->host.empty()) {

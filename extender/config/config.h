@@ -45,8 +45,8 @@ struct ExtenderConfig {
   GangSettings gangs;
 };
 
-// Returns the configuration in `text`, the content of the file `name`. If anything in it is not allowed,
-// returns nothing and sets `error` to a line with the position, the key, the value and what is allowed.
+// Returns the configuration in `text`, the content of the file `name`. If anything in it is refused,
+// returns nothing and sets `error` to a line with the position, the key, what is expected and the value.
 std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name,
                                           std::string* error);
 

@@ -6,6 +6,7 @@
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
@@ -50,10 +51,10 @@ int SizeIn(const std::string& text) {
   return whole ? static_cast<int>(base::GangSizeOf(text.c_str())) : 0;
 }
 
-const char* AllowedSizes() { return annotations::RuleOf(base::kGangSizeAnnotation)->allowed; }
+const char* ExpectedSizes() { return annotations::RuleOf(base::kGangSizeAnnotation)->expected; }
 
 std::string SizeFault(const std::string& key, const std::string& value) {
-  return key + ": " + annotations::Shown(value) + " is not allowed: " + AllowedSizes();
+  return base::Refusal(key, ExpectedSizes(), annotations::Shown(value));
 }
 
 Membership Alone(const Pod& pod) {
@@ -85,8 +86,10 @@ Membership ByAnnotation(const Pod& pod) {
   if (const auto wrong = annotations::FaultOf(base::kGangAnnotation, name)) {
     gang.fault = *wrong;
   } else if (size == pod.annotations.end()) {
-    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation + ": " +
-                 annotations::Shown(name) + "; allowed is " + AllowedSizes();
+    gang.fault = base::Refusal(
+        base::kGangSizeAnnotation,
+        ExpectedSizes() + std::string(" beside ") + base::kGangAnnotation + ": " + annotations::Shown(name),
+        "none");
   } else if ((gang.size = SizeIn(size->second)) == 0) {
     gang.fault = SizeFault(base::kGangSizeAnnotation, size->second);
   }

@@ -7,6 +7,7 @@
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "extender/gang/containers.h"
 #include "extender/profiles/observed.h"
 
@@ -87,9 +88,9 @@ placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
 // Returns in what two pods of a gang differ although they must be alike, in words for the user, or "".
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
-    return "pods of one gang ask for different numbers of GPUs: " + first.name + " for " +
-           std::to_string(GpusWanted(first)) + ", " + other.name + " for " +
-           std::to_string(GpusWanted(other)) + "; allowed is one number";
+    return "pods of one gang ask for different numbers of GPUs: " +
+           base::Refusal(other.name, std::to_string(GpusWanted(first)) + " as " + first.name,
+                         std::to_string(GpusWanted(other)));
   }
   for (const char* key :
        {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
@@ -100,8 +101,8 @@ std::string Unlike(const Pod& first, const Pod& other) {
       const auto shown = [](const std::string* value) {
         return value == nullptr ? std::string() : annotations::Shown(*value);
       };
-      return std::string(key) + ": \"" + shown(b) + "\" of " + other.name + " is not allowed: " + first.name +
-             " of the same gang has \"" + shown(a) + "\"";
+      return base::Refusal(key, "\"" + shown(a) + "\", as " + first.name + " of the same gang has",
+                           "\"" + shown(b) + "\" of " + other.name);
     }
   }
   return "";

@@ -13,7 +13,7 @@ namespace crossover::extender {
 // A Request is the gang as the engine gets it.
 struct Request {
   placement::Gang gang;
-  std::string fault;          // names key, value and what is allowed; if not empty, `gang` must not be placed
+  std::string fault;  // names key, what is expected and the value; if not empty, `gang` must not be placed
   bool names_memory = false;  // its pods name their limit of GPU memory themselves
 };
 

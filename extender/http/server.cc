@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/logging/log.h"
 #include "extender/http/certificate.h"
 
@@ -184,18 +185,23 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 std::optional<Objection> HttpServer::Impl::Objects(const http::http_request& request) const {
   const auto length = LengthOf(request);
   const http::method& method = request.method();
-  if (request.headers().has("Transfer-Encoding"))
-    return Objection{
-        .answer = Plain(kLengthRequired, "Transfer-Encoding is not supported; say Content-Length"),
-        .abort = true};
-  if (!length)
-    return Objection{.answer = Plain(kBadRequest, "Content-Length is not allowed: a number of bytes is"),
-                     .abort = true};
+  const auto refused = [](int status, const char* what, const std::string& expected, const std::string& got,
+                          bool abort) {
+    return Objection{.answer = Plain(status, base::Refusal(what, expected, base::Shown(got))),
+                     .abort = abort};
+  };
+  std::string text;
+  if (request.headers().match("Transfer-Encoding", text))
+    return refused(kLengthRequired, "Transfer-Encoding", "none, and Content-Length", text, true);
+  if (!length) {
+    request.headers().match("Content-Length", text);
+    return refused(kBadRequest, "Content-Length", "a number of bytes", text, true);
+  }
   if (*length > settings.most_bytes)
-    return Objection{.answer = Plain(kTooLarge, "at most " + std::to_string(settings.most_bytes) +
-                                                    " bytes of body are allowed")};
+    return refused(kTooLarge, "the body", "at most " + std::to_string(settings.most_bytes) + " bytes",
+                   std::to_string(*length), false);
   if (method != http::methods::GET && method != http::methods::POST)
-    return Objection{.answer = Plain(kMethodNotAllowed, "GET and POST are allowed")};
+    return refused(kMethodNotAllowed, "method", "GET or POST", method, false);
   if (handlers.count(request.request_uri().path()) == 0)
     return Objection{.answer = Plain(kNotFound, "no such path")};
   return std::nullopt;

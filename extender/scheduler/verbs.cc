@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "extender/scheduler/wire.h"
 
 namespace crossover::extender {
@@ -46,7 +47,8 @@ HttpServer::Handler Verbs::Handler(const char* verb, void (Verbs::*answer)(const
   return [this, verb, answer](const HttpRequest& request, HttpServer::Reply reply) {
     const Call call{.verb = verb, .reply = std::move(reply), .observer = observer_};
     if (request.method != "POST") {
-      call.Answer("malformed", Plain(kMethodNotAllowed, request.method + " is not allowed: POST"));
+      call.Answer("malformed",
+                  Plain(kMethodNotAllowed, base::Refusal("method", "POST", base::Shown(request.method))));
     } else if (decider_ == nullptr || !leads_()) {
       call.Away();
     } else {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "common/base/names.h"
+#include "common/base/refusal.h"
 
 namespace crossover::extender {
 namespace {
@@ -26,10 +27,16 @@ std::string_view KindOf(const element& value) {
   return value.is_string() ? "a text" : value.is_bool() ? "true or false" : "a number";
 }
 
-std::nullopt_t Refuse(std::string_view key, std::string_view is, std::string_view allowed,
+std::nullopt_t Refuse(std::string_view key, std::string_view expected, std::string_view got,
                       std::string* error) {
-  error->assign(key).append(": ").append(is).append(" is not allowed: ").append(allowed);
+  *error = base::Refusal(key, expected, got);
   return std::nullopt;
+}
+
+// Returns what stands at `key`, which is there.
+std::string_view KindAt(const object& in, const char* key) {
+  element value;
+  return in.at_key(key).get(value) == simdjson::SUCCESS ? KindOf(value) : "nothing";
 }
 
 // Returns whether the key is missing or null: the scheduler, a Go program, takes both for the same.
@@ -47,7 +54,7 @@ bool ReadText(const object& in, const char* key, std::string_view name, std::str
     *text = view;
     return true;
   }
-  Refuse(name, there ? (value.is_string() ? "an empty text" : KindOf(value)) : "nothing", "a text", error);
+  Refuse(name, "a text", there ? (value.is_string() ? "an empty text" : KindOf(value)) : "nothing", error);
   return false;
 }
 
@@ -68,7 +75,7 @@ bool AsksForSlots(const element& containers) {
 bool ReadPod(const object& root, PodRef* pod, std::string* error) {
   object metadata;
   if (root["Pod"]["metadata"].get(metadata) != simdjson::SUCCESS) {
-    Refuse("Pod", "what has no metadata", "a pod", error);
+    Refuse("Pod", "a pod with metadata", "none", error);
     return false;
   }
   pod->slots = false;
@@ -89,25 +96,25 @@ bool ReadPod(const object& root, PodRef* pod, std::string* error) {
 bool ReadVictims(const element& value, const std::string& name, Victims* victims, std::string* error) {
   object node;
   if (value.get(node) != simdjson::SUCCESS) {
-    Refuse(name, KindOf(value), "Pods and NumPDBViolations", error);
+    Refuse(name, "Pods and NumPDBViolations", KindOf(value), error);
     return false;
   }
   std::int64_t violated = 0;
   if (!IsNull(node, "NumPDBViolations") && node["NumPDBViolations"].get(violated) != simdjson::SUCCESS) {
-    Refuse(name + ".NumPDBViolations", "what is no number", "a number", error);
+    Refuse(name + ".NumPDBViolations", "a whole number", KindAt(node, "NumPDBViolations"), error);
     return false;
   }
   victims->disruption_budgets_violated = static_cast<int>(std::clamp<std::int64_t>(violated, 0, INT32_MAX));
   if (IsNull(node, "Pods")) return true;
   array pods;
   if (node["Pods"].get(pods) != simdjson::SUCCESS) {
-    Refuse(name + ".Pods", "what is no list", "a list of pods", error);
+    Refuse(name + ".Pods", "a list of pods", KindAt(node, "Pods"), error);
     return false;
   }
   for (const element pod : pods) {
     object one;
     if (pod.get(one) != simdjson::SUCCESS) {
-      Refuse(name + ".Pods", KindOf(pod), "a list of pods", error);
+      Refuse(name + ".Pods", "a list of pods", KindOf(pod), error);
       return false;
     }
     if (!ReadText(one, "UID", name + ".Pods.UID", &victims->uids.emplace_back(), error)) return false;
@@ -160,7 +167,7 @@ struct QuestionReader::Impl {
       return std::nullopt;
     }
     object whole;
-    if (root.get(whole) != simdjson::SUCCESS) return Refuse("the text", KindOf(root), "an object", error);
+    if (root.get(whole) != simdjson::SUCCESS) return Refuse("the text", "an object", KindOf(root), error);
     return whole;
   }
 };
@@ -179,11 +186,11 @@ std::optional<NodesQuestion> QuestionReader::Nodes(const std::string& text, std:
   if (IsNull(*root, "NodeNames")) return question;
   array names;
   if ((*root)["NodeNames"].get(names) != simdjson::SUCCESS)
-    return Refuse("NodeNames", "what is no list", "a list of names", error);
+    return Refuse("NodeNames", "a list of names", KindAt(*root, "NodeNames"), error);
   question.nodes.reserve(names.size());
   for (const element name : names) {
     if (name.get(question.nodes.emplace_back()) != simdjson::SUCCESS)
-      return Refuse("NodeNames", KindOf(name), "a list of names", error);
+      return Refuse("NodeNames", "a list of names", KindOf(name), error);
   }
   return question;
 }
@@ -210,7 +217,8 @@ std::optional<PreemptQuestion> QuestionReader::Preempt(const std::string& text, 
   if (IsNull(*root, "NodeNameToMetaVictims")) return question;
   object nodes;
   if ((*root)["NodeNameToMetaVictims"].get(nodes) != simdjson::SUCCESS)
-    return Refuse("NodeNameToMetaVictims", "what is no object", "nodes and their victims", error);
+    return Refuse("NodeNameToMetaVictims", "nodes and their victims", KindAt(*root, "NodeNameToMetaVictims"),
+                  error);
   for (const auto [node, victims] : nodes) {
     std::string name(node);
     Victims* target = &question.by_node[name];

@@ -34,7 +34,7 @@ struct PreemptQuestion {
 
 // A QuestionReader parses the scheduler's questions. REQUIRES: one thread at a time. Each function returns
 // nothing if the text is not as it must be; `error` is then one line with the key, what is there and what
-// is allowed.
+// is expected.
 class QuestionReader {
  public:
   QuestionReader();

@@ -21,13 +21,13 @@ static_assert(sizeof(Config::socket) == base::kLongestSocket + 1);
 using Get = const char* (*)(const char* name);
 
 // Returns the variable's value, or `otherwise` where it is not set. Returns null, after a line in the log,
-// for a value that is not allowed.
+// for a value that the variable's rule refuses.
 const char* Read(Get get, const base::JobVariable& variable, const char* otherwise) {
   const char* value = get(variable.name);
   if (value == nullptr) value = otherwise;
   if (variable.allows(value)) return value;
-  log::Write(log::Level::kError, "%s=%.64s: %s; the job runs without taking turns", variable.name, value,
-             variable.allowed);
+  log::Write(log::Level::kError, "%s: expected %s, got %.64s; the job runs without taking turns",
+             variable.name, variable.expected, value[0] == '\0' ? "\"\"" : value);
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "common/base/refusal.h"
 #include "simgpu/machine/config.h"
 
 namespace simgpu {
@@ -71,10 +72,12 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
   std::string item;
   while (std::getline(list, item, ',')) {
     if (item.empty() || Set(item, faults)) continue;
-    *error = "'" + item +
-             "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
-             "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
-             "drop_wait:N, exit_at_launch:N, crash_after_exit[:N], cancellation_points";
+    *error = crossover::base::Refusal(
+        "SIMGPU_FAULT",
+        "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, delayed_writes_us:N, "
+        "early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, drop_wait:N, "
+        "exit_at_launch:N, crash_after_exit[:N] or cancellation_points",
+        item);
     return false;
   }
   return true;
@@ -86,7 +89,7 @@ const FaultSet& Faults() {
     std::string error;
     const char* text = std::getenv("SIMGPU_FAULT");
     if (text != nullptr && !ParseFaults(text, result, &error)) {
-      std::fprintf(stderr, "simgpu: SIMGPU_FAULT: %s; no fault is injected\n", error.c_str());
+      std::fprintf(stderr, "simgpu: %s; no fault is injected\n", error.c_str());
       *result = FaultSet{};
     }
     return result;

@@ -13,12 +13,18 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/refusal.h"
+
 namespace simgpu {
 namespace {
 
 constexpr std::size_t kMostOfAMix = 64;
 
-std::string Quoted(const std::string& key, const std::string& value) { return key + ": '" + value + "'"; }
+// Sets *error to the refusal of a value, and returns false.
+bool Refuse(const std::string& key, const std::string& expected, const std::string& got, std::string* error) {
+  *error = crossover::base::Refusal(key, expected, got);
+  return false;
+}
 
 bool ReadNumber(const std::string& text, double low, double high, double* value) {
   if (text.empty() || std::isspace(static_cast<unsigned char>(text.front()))) return false;
@@ -37,9 +43,8 @@ std::string Plain(double value) {
 bool SetNumber(const std::string& key, const std::string& value, double low, double high, bool whole,
                double* out, std::string* error) {
   if (ReadNumber(value, low, high, out) && (!whole || *out == std::floor(*out))) return true;
-  *error = Quoted(key, value) + " is not " + (whole ? "a whole number" : "a number") + " from " + Plain(low) +
-           " to " + Plain(high);
-  return false;
+  const std::string kind = whole ? "a whole number" : "a number";
+  return Refuse(key, kind + " from " + Plain(low) + " to " + Plain(high), value, error);
 }
 
 template <typename T>
@@ -53,10 +58,7 @@ bool SetWhole(const std::string& key, const std::string& value, double low, doub
 
 bool SetChoice(const std::string& key, const std::string& value, const char* no, const char* yes, bool* out,
                std::string* error) {
-  if (value != no && value != yes) {
-    *error = Quoted(key, value) + " is neither '" + no + "' nor '" + yes + "'";
-    return false;
-  }
+  if (value != no && value != yes) return Refuse(key, std::string(no) + " or " + yes, value, error);
   *out = value == yes;
   return true;
 }
@@ -71,8 +73,7 @@ bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOr
     *out = order;
     return true;
   }
-  *error = Quoted(key, value) + " is none of 'free', 'release' and 'in_order'";
-  return false;
+  return Refuse(key, "free, release or in_order", value, error);
 }
 
 bool SetLoading(const std::string& key, const std::string& value, LoadingRule* out, std::string* error) {
@@ -84,8 +85,7 @@ bool SetLoading(const std::string& key, const std::string& value, LoadingRule* o
   } else if (ReadNumber(value, 2, 1e6, &every) && every == std::floor(every)) {
     out->every = static_cast<std::int64_t>(every);
   } else {
-    *error = Quoted(key, value) + " is none of 'off', 'first' and a whole number from 2 to 1000000";
-    return false;
+    return Refuse(key, "off, first or a whole number from 2 to 1000000", value, error);
   }
   return true;
 }
@@ -113,14 +113,10 @@ bool IsUuid(const std::string& text) {
 
 bool CheckGpus(const NodeConfig& node, std::set<std::string>* seen, std::string* error) {
   for (const GpuConfig& gpu : node.gpus) {
-    if (!IsUuid(gpu.uuid)) {
-      *error = Quoted("uuid", gpu.uuid) + " is not of the form GPU-00000000-0000-0000-0000-000000000000";
-      return false;
-    }
-    if (!seen->insert(gpu.uuid).second) {
-      *error = Quoted("uuid", gpu.uuid) + " stands for two GPUs";
-      return false;
-    }
+    if (!IsUuid(gpu.uuid))
+      return Refuse("uuid", "the form GPU-00000000-0000-0000-0000-000000000000", gpu.uuid, error);
+    if (!seen->insert(gpu.uuid).second)
+      return Refuse("uuid", "one for each GPU", gpu.uuid + " for two GPUs", error);
   }
   return true;
 }
@@ -134,7 +130,7 @@ bool SetCtas(const std::string& key, const std::string& value, CollectiveSms* ou
   if (good) {
     *out = result;
   } else {
-    *error = Quoted(key, value) + " is neither a whole number from 1 to 1024 nor a part from 1% to 100%";
+    Refuse(key, "a whole number from 1 to 1024 or a part from 1% to 100%", value, error);
   }
   return good;
 }
@@ -148,8 +144,7 @@ bool SetMix(const std::string& key, const std::string& value, std::vector<double
     *out = mix;
     return true;
   }
-  *error = Quoted(key, value) + " is not a list of 1 to 64 numbers from 1 to 100 with blanks between them";
-  return false;
+  return Refuse(key, "1 to 64 numbers from 1 to 100 with blanks between them", value, error);
 }
 
 void Mix(std::uint64_t* digest, const std::string& text) {
@@ -182,8 +177,7 @@ NodeConfig DefaultNode(int node, int gpus) {
 bool SetScalar(MachineConfig* config, const std::string& key, const std::string& value, std::string* error) {
   if (key == "state") {
     config->state = value;
-    if (value.empty()) *error = "state: '' is not a directory name";
-    return !value.empty();
+    return !value.empty() || Refuse(key, "a directory name", value, error);
   }
   if (key == "mode") {
     bool timeslice = false;
@@ -233,7 +227,7 @@ std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::st
   if (std::sscanf(part.c_str(), "%2dx%2d%n", &nodes, &gpus, &used) != 2 ||
       static_cast<std::size_t>(used) != part.size() || nodes < 1 || nodes > kMaxNodes || gpus < 1 ||
       nodes * gpus > kMaxGpus) {
-    *error = "SIMGPU_MACHINE: '" + part + "' is not <nodes>x<gpus>, such as 2x2 (at most 64 of each in all)";
+    Refuse("SIMGPU_MACHINE", "<nodes>x<gpus>, such as 2x2 (at most 64 of each in all)", part, error);
     return std::nullopt;
   }
   MachineConfig config;
@@ -244,7 +238,7 @@ std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::st
   while (std::getline(parts, part, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      *error = "SIMGPU_MACHINE: '" + part + "' is not key=value";
+      Refuse("SIMGPU_MACHINE", "key=value", part, error);
       return std::nullopt;
     }
     if (!SetScalar(&config, part.substr(0, equals), part.substr(equals + 1), error)) {
@@ -282,26 +276,20 @@ bool CompleteMachine(MachineConfig* config, std::string* error) {
   std::set<std::string> uuids, names;
   for (const NodeConfig& node : config->nodes) {
     gpus += node.gpus.size();
-    if (!names.insert(node.name).second) {
-      *error = Quoted("name", node.name) + " stands for two nodes";
-      return false;
-    }
+    if (!names.insert(node.name).second)
+      return Refuse("name", "one for each node", node.name + " for two nodes", error);
     if (!CheckGpus(node, &uuids, error)) return false;
   }
   if (config->nodes.empty() || config->nodes.size() > kMaxNodes || gpus == 0 || gpus > kMaxGpus) {
-    *error = "nodes: a machine has 1 to 64 nodes and 1 to 64 GPUs in all, this one " +
-             std::to_string(config->nodes.size()) + " nodes and " + std::to_string(gpus) + " GPUs";
-    return false;
+    return Refuse("nodes", "1 to 64 nodes and 1 to 64 GPUs in all",
+                  std::to_string(config->nodes.size()) + " nodes and " + std::to_string(gpus) + " GPUs",
+                  error);
   }
   if (config->node >= static_cast<int>(config->nodes.size())) {
-    *error = Quoted("node", std::to_string(config->node)) + " is not a node's number from 0 to " +
-             std::to_string(config->nodes.size() - 1);
-    return false;
+    return Refuse("node", "a node's number from 0 to " + std::to_string(config->nodes.size() - 1),
+                  std::to_string(config->node), error);
   }
-  if (config->state.empty()) {
-    *error = "state: the directory of the shared state is missing";
-    return false;
-  }
+  if (config->state.empty()) return Refuse("state", "the directory of the shared state", "none", error);
   return true;
 }
 

@@ -15,6 +15,8 @@ std::optional<MachineConfig> ParseMachineYaml(const std::string&, std::string* e
 
 #include <yaml-cpp/yaml.h>
 
+#include "common/base/refusal.h"
+
 namespace simgpu {
 namespace {
 
@@ -25,21 +27,31 @@ bool Fail(const YAML::Node& node, const std::string& text, std::string* error) {
   return false;
 }
 
+std::string Printed(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  if (node.IsSequence()) return "a list";
+  return node.IsMap() ? "a map" : "nothing";
+}
+
+// Refuses `value`. `at` says in which line the fault is.
+bool Refuse(const YAML::Node& at, const std::string& key, const std::string& expected,
+            const YAML::Node& value, std::string* error) {
+  return Fail(at, crossover::base::Refusal(key, expected, Printed(value)), error);
+}
+
 bool ReadGpu(const YAML::Node& map, GpuConfig* gpu, std::string* error) {
-  if (!map.IsMap()) return Fail(map, "a GPU is a map of uuid, memory_mib and sms", error);
+  if (!map.IsMap()) return Refuse(map, "a GPU", "a map of uuid, memory_mib and sms", map, error);
   for (const auto& entry : map) {
     const std::string key = entry.first.Scalar();
-    if (!entry.second.IsScalar()) return Fail(entry.first, "key '" + key + "' takes a plain value", error);
+    if (!entry.second.IsScalar()) return Refuse(entry.first, key, "a plain value", entry.second, error);
     if (key == "uuid") {
       gpu->uuid = entry.second.Scalar();
     } else if (key == "memory_mib" || key == "sms") {
       const long limit = key == "sms" ? 1024 : 1 << 24;
       const long value = entry.second.as<long>(0);
       if (value < 1 || value > limit) {
-        return Fail(entry.first,
-                    key + ": '" + entry.second.Scalar() + "' is not a whole number from 1 to " +
-                        std::to_string(limit),
-                    error);
+        return Refuse(entry.first, key, "a whole number from 1 to " + std::to_string(limit), entry.second,
+                      error);
       }
       if (key == "sms") gpu->sms = static_cast<int>(value);
       if (key == "memory_mib") gpu->memory_mib = static_cast<std::uint64_t>(value);
@@ -54,12 +66,12 @@ bool ReadGpus(const YAML::Node& value, int node, NodeConfig* result, std::string
   if (value.IsScalar()) {
     const int count = value.as<int>(-1);
     if (count < 0 || count > kMaxGpus) {
-      return Fail(value, "gpus: '" + value.Scalar() + "' is neither a number from 0 to 64 nor a list", error);
+      return Refuse(value, "gpus", "a number from 0 to 64 or a list", value, error);
     }
     result->gpus = DefaultNode(node, count).gpus;
     return true;
   }
-  if (!value.IsSequence()) return Fail(value, "gpus: takes a number or a list", error);
+  if (!value.IsSequence()) return Refuse(value, "gpus", "a number or a list", value, error);
   for (const YAML::Node& map : value) {
     GpuConfig gpu;
     gpu.uuid = DefaultUuid(node, static_cast<int>(result->gpus.size()));
@@ -71,7 +83,7 @@ bool ReadGpus(const YAML::Node& value, int node, NodeConfig* result, std::string
 
 bool ReadNode(const YAML::Node& map, int index, NodeConfig* node, std::string* error) {
   node->name = "node" + std::to_string(index);
-  if (!map.IsMap()) return Fail(map, "a node is a map of name and gpus", error);
+  if (!map.IsMap()) return Refuse(map, "a node", "a map of name and gpus", map, error);
   for (const auto& entry : map) {
     const std::string key = entry.first.Scalar();
     if (key == "name" && entry.second.IsScalar()) {
@@ -86,19 +98,23 @@ bool ReadNode(const YAML::Node& map, int index, NodeConfig* node, std::string* e
 }
 
 bool ReadMachine(const YAML::Node& root, MachineConfig* config, std::string* error) {
-  if (!root.IsMap()) return Fail(root, "a machine is a map", error);
+  if (!root.IsMap()) return Refuse(root, "the machine", "a map", root, error);
   for (const auto& entry : root) {
     const std::string key = entry.first.Scalar();
     if (key == "nodes") {
-      if (!entry.second.IsSequence()) return Fail(entry.first, "nodes: takes a list", error);
-      if (entry.second.size() > kMaxNodes) return Fail(entry.first, "nodes: more than 64", error);
+      if (!entry.second.IsSequence()) return Refuse(entry.first, "nodes", "a list", entry.second, error);
+      if (entry.second.size() > kMaxNodes) {
+        return Fail(entry.first,
+                    crossover::base::Refusal("nodes", "at most 64", std::to_string(entry.second.size())),
+                    error);
+      }
       for (const YAML::Node& map : entry.second) {
         NodeConfig node;
         if (!ReadNode(map, static_cast<int>(config->nodes.size()), &node, error)) return false;
         config->nodes.push_back(node);
       }
     } else if (!entry.second.IsScalar()) {
-      return Fail(entry.first, "key '" + key + "' takes a plain value", error);
+      return Refuse(entry.first, key, "a plain value", entry.second, error);
     } else if (std::string text; !SetScalar(config, key, entry.second.Scalar(), &text)) {
       return Fail(entry.first, text, error);
     }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "common/base/refusal.h"
 #include "simgpu/machine/os.h"
 #include "simgpu/machine/state.h"
 
@@ -42,8 +43,8 @@ bool ReadNode(const MachineConfig& config, int* node, std::string* error) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end != '\0' || value < 0 || value >= static_cast<long>(config.nodes.size())) {
-    *error = std::string("SIMGPU_NODE: '") + text + "' is not a node's number from 0 to " +
-             std::to_string(config.nodes.size() - 1);
+    *error = crossover::base::Refusal(
+        "SIMGPU_NODE", "a node's number from 0 to " + std::to_string(config.nodes.size() - 1), text);
     return false;
   }
   *node = static_cast<int>(value);

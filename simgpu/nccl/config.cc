@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/base/refusal.h"
+
 namespace simgpu::nccl {
 
 namespace {
@@ -23,7 +25,8 @@ bool ReadCtas(int value, const char* name, int* ctas, std::string* error) {
   if (value == NCCL_CONFIG_UNDEF_INT) return true;
   *ctas = value;
   if (value > 0) return true;
-  *error = std::string("ncclConfig_t: ") + name + "=" + std::to_string(value) + " is not positive";
+  *error =
+      crossover::base::Refusal(std::string("ncclConfig_t: ") + name, "at least 1", std::to_string(value));
   return false;
 }
 
@@ -44,7 +47,7 @@ bool ReadConfig(const ncclConfig_t* given, Config* config, std::string* error) {
     return false;
   }
   if (known.blocking != NCCL_CONFIG_UNDEF_INT && known.blocking != 0 && known.blocking != 1) {
-    *error = "ncclConfig_t: blocking=" + std::to_string(known.blocking) + " is neither 0 nor 1";
+    *error = crossover::base::Refusal("ncclConfig_t: blocking", "0 or 1", std::to_string(known.blocking));
     return false;
   }
   config->blocking = known.blocking != 0;  // undefined means blocking
@@ -72,7 +75,7 @@ int LibraryVersion(std::string* error) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*text != '\0' && *end == '\0' && value >= 2000 && value <= 99999) return static_cast<int>(value);
-  *error = std::string("SIMGPU_NCCL_VERSION=") + text + " is not a version code such as 22809";
+  *error = crossover::base::Refusal("SIMGPU_NCCL_VERSION", "a version code such as 22809", text);
   return 0;
 }
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "common/base/refusal.h"
+
 namespace simgpu::nccl {
 
 namespace {
@@ -40,8 +42,8 @@ bool ParseFault(std::string_view text, Fault* fault, std::string* error) {
     const auto comma = text.find(',');
     const std::string_view entry = text.substr(0, comma);
     if (!ParseOne(entry, fault)) {
-      *error = "SIMGPU_NCCL_FAULT: '" + std::string(entry) +
-               "' is not corrupt_byte:N, drop:N, stall:N or slow_link:F";
+      *error = crossover::base::Refusal("SIMGPU_NCCL_FAULT", "corrupt_byte:N, drop:N, stall:N or slow_link:F",
+                                        entry);
       return false;
     }
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "common/base/refusal.h"
+
 namespace simgpu::nccl {
 
 namespace {
@@ -42,7 +44,7 @@ bool ReadThinning(std::uint64_t* thin, std::string* error) {
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), *thin);
   if (status == std::errc() && end == value.data() + value.size() && *thin >= 1 && *thin <= kMostThinning)
     return true;
-  *error = "SIMGPU_NCCL_THIN=" + std::string(value) + " is not a whole number from 1 to 1024";
+  *error = crossover::base::Refusal("SIMGPU_NCCL_THIN", "a whole number from 1 to 1024", value);
   return false;
 }
 

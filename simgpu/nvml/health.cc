@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/base/refusal.h"
+
 namespace simgpu {
 
 std::optional<HealthEvent> ParseHealthLine(std::string_view line, std::string* error) {
@@ -13,7 +15,7 @@ std::optional<HealthEvent> ParseHealthLine(std::string_view line, std::string* e
   std::string kind, rest;
   if (!(words >> event.uuid) || event.uuid[0] == '#') return std::nullopt;
   if (words >> kind >> event.xid && kind == "xid" && !(words >> rest)) return event;
-  *error = "'" + std::string(line) + "' is not 'GPU-... xid NUMBER'";
+  *error = crossover::base::Refusal("a line", "GPU-... xid NUMBER", line);
   return std::nullopt;
 }
 

@@ -52,7 +52,7 @@ class Switches(NodeCase):
     def test_a_switch_that_is_mistyped_is_named(self):
         """The event is on the object with the annotation, and there is one event only. A namespace is found by the
         daemons of all nodes."""
-        wrong = "crossover.dev/mode: Off is not allowed: enforce, observe or off"
+        wrong = "crossover.dev/mode: expected enforce, observe or off, got Off"
         self.run_with_slot("mistyped", "one", self.gpus.uuids(0)[0])
         places = (("node", self.node.name, (), "default"), ("namespace", NAMESPACE, (), NAMESPACE),
                   ("pod", "mistyped", ("--namespace", NAMESPACE), NAMESPACE))
@@ -94,7 +94,7 @@ class Switches(NodeCase):
         self.wait_for_slots(6, capacity=6)
         self.wait_for_metric('crossover_configuration_info{configuration="many"} 1')
         self.cluster.kubectl("label", "--overwrite", "node", self.node.name, "crossover.dev/configuration=none")
-        self.wait_for_words("crossover.dev/configuration: none is not allowed: many, as ")
+        self.wait_for_words("crossover.dev/configuration: expected one of many, as ")
         self.wait_for_event(self.node.name, "MistypedSwitch", "default")
         self.wait_for_slots(4)
         self.cluster.kubectl("label", "node", self.node.name, "crossover.dev/configuration-")
@@ -134,7 +134,7 @@ class Switches(NodeCase):
         self.daemons.configure(self.node, node_settings={"slots_per_gpu": 5})
         self.wait_for_slots(10, capacity=10)
         self.daemons.configure(self.node, node_settings={"slots_per_gpu": 500})
-        self.wait_for_words("node.slots_per_gpu: 500 is not allowed: 1 to 100")
+        self.wait_for_words("node.slots_per_gpu: expected 1 to 100, got 500")
         self.wait_for_metric("crossover_config_valid 0")
         self.assertIn(f'crossover_slots{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 5', self.get("/metrics")[1])
         self.daemons.configure(self.node)

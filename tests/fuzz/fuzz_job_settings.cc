@@ -1,7 +1,7 @@
 // libs: crossover_sidecar_core
 // Gives the library an environment, which is NAME=VALUE with zeros in between. The library takes turns
-// exactly where each setting is allowed by its rule. It then does what the text says, as a second reader
-// tells. A setting that is not allowed is named, in one line.
+// exactly where the rule of each setting accepts it. It then does what the text says, as a second reader
+// tells. A setting that a rule refuses is named, in one line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -103,12 +103,12 @@ std::string Read(Config* config) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
 }
 
-// Requires that the log is one line, and begins with a setting that is not allowed.
+// Requires that the log is one line, and begins with a setting that its rule refuses.
 void CheckLog(const std::string& log) {
   std::size_t named = 0;
   for (const base::JobVariable* variable : base::kJobVariables) {
     if (!Said(*variable) || variable->allows(Get(variable->name))) continue;
-    named += log.starts_with(std::string("crossover: ") + variable->name + '=');
+    named += log.starts_with(std::string("crossover: ") + variable->name + ": expected ");
   }
   Require(named == 1 && log.back() == '\n');
   for (const char c : log.substr(0, log.size() - 1))

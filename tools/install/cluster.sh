@@ -67,7 +67,7 @@ pinned() {
     [[ -d $folder ]] && printf '%s\n' "${folder#"$here/$1-"}" && return
   done
   [[ $2 =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] && printf '%s\n' "$2" && return
-  say "${1^^}_VERSION: '$2' is not a whole version, such as 1.36.3, and begins none of those in $here"
+  say "${1^^}_VERSION: expected a whole version, such as 1.36.3, or the beginning of one in $here, got '$2'"
   return 2
 }
 
@@ -205,7 +205,7 @@ mode=${1:-}
 case $mode in
   "" | --check | --pin) ;;
   *)
-    say "unknown argument '$mode': allowed are --check and --pin"
+    say "argument: expected --check or --pin, got '$mode'"
     exit 2
     ;;
 esac

@@ -51,7 +51,7 @@ mode=${1:-}
 case $mode in
   "" | --check | --pin) ;;
   *)
-    say "unknown argument '$mode': allowed are --check and --pin"
+    say "argument: expected --check or --pin, got '$mode'"
     exit 2
     ;;
 esac

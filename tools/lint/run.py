@@ -64,7 +64,7 @@ def main(arguments):
         return run(["clang-format", "-i"], tree.files(*C_FAMILY))
     unknown = [a for a in arguments if a not in CHECKS]
     if unknown:
-        print(f"lint: unknown check '{unknown[0]}': allowed are --fix, {', '.join(CHECKS)}", file=sys.stderr)
+        print(f"lint: argument: expected --fix or some of {', '.join(CHECKS)}, got {unknown[0]!r}", file=sys.stderr)
         return 2
     failed = [name for name in arguments or CHECKS if CHECKS[name]() != 0]
     print(f"lint: complaints from {', '.join(failed)}" if failed else "lint: clean")

@@ -21,8 +21,10 @@ C_FAMILY = (".cc", ".h", ".c", ".cu", ".proto", ".S")
 # A first sentence that begins with one of these words is a part of a sentence, unless it asks a question.
 OPENERS = frozenset("what whether of who whose which whom whoever whatever how".split())
 VAGUE = re.compile(r"\b(nobody|whoever|whom|somebody|anybody)\b", re.IGNORECASE)
-# "X is allowed" in a message, where "expected X, got Y" tells more.
-ALLOWED = re.compile(r'"[^"\n]*\b(?:is|are) allowed\b[^"\n]*"')
+# "X is allowed" or "Y is not allowed" in a message, where "KEY: expected X, got Y" tells more. Of who may do a thing
+# the words may be used: "is not allowed to modify".
+ALLOWED = re.compile(
+    r'"[^"\n]*\b(?:(?:is|are) allowed\b|(?:is|are) not allowed\b(?! to\b)|allowed (?:is|are)\b)[^"\n]*"')
 AUXILIARIES = frozenset(
     "is are was were be been being has have had does do did can cannot could may might must will would shall should "
     "isn't aren't doesn't don't won't can't".split())
@@ -46,15 +48,16 @@ open order outlive overflow override overwrite own pack park parse pass patch pa
 pop possess post postpone predict prefer prepare present preserve prevent print proceed process produce promise propose
 protect prove provide publish pull push put qualify query queue quit raise rank reach react read receive reckon
 recognise recognize record recover reduce refer reflect refuse register reject relate release rely remain remember
-remove rename render repair repeat replace reply report represent request require reserve reset resize resolve resort
-respect respond restart restore result resume retry return reuse reveal revert revoke rewrite ring rise roll rotate
-round run sample satisfy save say scale scan schedule score search see seem select send separate serialise serialize
-serve set settle shape share shift ship show shrink shut sign signal simulate sit skip sleep sort span spawn speak
-specify spend spin split stall stamp stand start state stay steal step stick stop store stretch strike strip submit
-subscribe subtract succeed suffer suit sum supply support suppose survive suspend swap switch synchronise synchronize
-take talk tear tell terminate test throw tick tie tolerate total touch trace track train translate traverse treat
-trigger trim truncate trust try turn type understand undo unlock unmap unregister update use validate vanish vary
-verify visit wait wake walk want warn waste watch weigh win withdraw withhold work wrap write yield
+remove rename render repair repeat replace replay reply report represent request require reserve reset resize resolve
+resort respect respond restart restore result resume retry return reuse reveal revert revoke rewrite ring rise roll
+rotate round run sample satisfy save say scale scan schedule score search see seem select send separate serialise
+serialize serve set settle shape share shift ship show shrink shut sign signal simulate sit skip sleep sort span
+spawn speak specify spend spin split stall stamp stand start state stay steal step stick stop store stretch strike
+strip submit subscribe subtract succeed suffer suit sum supply support suppose survive suspend swap switch
+synchronise synchronize take talk tear tell terminate test throw tick tie tolerate total touch trace track train
+translate travel traverse treat trigger trim truncate trust try turn type understand undo unlock unmap unregister
+update use validate vanish vary verify visit wait wake walk want warn waste watch weigh win withdraw withhold work
+wrap write yield
 """.split()
 IRREGULAR = """
 became began bound broke brought built came caught chose cost cut did died done drew drove fell felt fought found
@@ -135,7 +138,7 @@ def complaints(paths):
     """({what: [line for --list]}, blocks in all)."""
     found, blocks = {"fragments": [], "vague": [], "allowed": []}, 0
     for path in paths:
-        for line, text in comments(path):
+        for line, text in () if path.endswith(".sh") else comments(path):
             blocks += 1
             if is_fragment(text):
                 found["fragments"].append(f"{path}:{line}: {first_sentence(text)!r}")
@@ -147,7 +150,7 @@ def complaints(paths):
 
 
 def main(arguments=()):
-    found, blocks = complaints([path for path in tree.files(*C_FAMILY, ".py") if path != "tools/lint/words.py"])
+    found, blocks = complaints([path for path in tree.files(*C_FAMILY, ".py", ".sh") if path != "tools/lint/words.py"])
     counts = {what: len(lines) for what, lines in found.items()}
     if "--list" in arguments:
         for what, lines in found.items():

@@ -31,7 +31,7 @@ def main(arguments=None):
     parser.add_argument("--again", action="store_true", help="run units that have passed, too")
     options = parser.parse_args(arguments)
     if options.part and options.part not in parts.PARTS:
-        parser.error(f"--part {options.part}: no such part; there are {', '.join(parts.PARTS)}")
+        parser.error(f"--part: expected one of {', '.join(parts.PARTS)}, got {options.part}")
     done = ROOT / "build" / "soak" / _sources()
     done.mkdir(parents=True, exist_ok=True)
     failed = []

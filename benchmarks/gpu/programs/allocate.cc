@@ -11,7 +11,7 @@
 namespace crossover::bench {
 
 int Allocate(Arguments arguments) {
-  if (arguments.size() != 3) return std::fputs("allocate: want MIB CHUNK_MIB hold|end\n", stderr), 2;
+  if (arguments.size() != 3) return RefuseArguments("allocate", "MIB CHUNK_MIB hold|end", arguments);
   const RealGpu gpu;
   const std::int64_t wanted = Argument("MIB", arguments[0], 1, 1 << 20);
   const std::int64_t chunk = Argument("CHUNK_MIB", arguments[1], 1, 1 << 16);

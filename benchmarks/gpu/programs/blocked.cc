@@ -79,7 +79,7 @@ double Compute(std::int64_t ms) {
 int Blocked(Arguments arguments) {
   const std::string_view beside = arguments.size() == 2 ? arguments[0] : "";
   if (beside != "nothing" && beside != "wait" && beside != "copy" && beside != "spin" && beside != "work")
-    return std::fputs("blocked: want nothing|wait|copy|spin|work MS\n", stderr), 2;
+    return RefuseArguments("blocked", "nothing|wait|copy|spin|work MS", arguments);
   const std::int64_t ms = Argument("MS", arguments[1], 10, 60'000);
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t blocked = -1;

@@ -73,7 +73,7 @@ void Measure(std::int64_t clients, std::int64_t streams, std::int64_t ms) {
 }  // namespace
 
 int Crowd(Arguments arguments) {
-  if (arguments.size() != 3) return std::fputs("crowd: want CLIENTS STREAMS MS\n", stderr), 2;
+  if (arguments.size() != 3) return RefuseArguments("crowd", "CLIENTS STREAMS MS", arguments);
   const std::int64_t clients = Argument("CLIENTS", arguments[0], 0, 32);
   const std::int64_t streams = Argument("STREAMS", arguments[1], 1, 32);
   const std::int64_t ms = Argument("MS", arguments[2], 10, 60'000);

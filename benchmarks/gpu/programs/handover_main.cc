@@ -71,9 +71,13 @@ std::vector<std::int64_t> HandOvers(const HandoverPage* page, std::uint32_t turn
 int Main(int argc, char** argv) {
   const auto options = Parse(argc, argv);
   int sockets[2];
-  if (!options || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    std::fputs("gpu_handover: want host|vmm|ipc|hostgate|synchronize same|apart TURNS HOLD_US [LOOK_US]\n",
-               stderr);
+  if (!options) {
+    return RefuseArguments("gpu_handover",
+                           "host|vmm|ipc|hostgate|synchronize same|apart TURNS HOLD_US [LOOK_US]",
+                           {argv + 1, static_cast<std::size_t>(argc - 1)});
+  }
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    std::perror("gpu_handover: socketpair");
     return 2;
   }
   auto* page = static_cast<HandoverPage*>(SharedMemory(sizeof(HandoverPage)));

@@ -47,7 +47,10 @@ int Leave(std::unique_ptr<Job> job) {
 }
 
 int Main(int argc, char** argv) {
-  if (argc < 3 || argc > 4) return std::fputs("gpu_job: want COMPUTE_US GRADIENT_BYTES [RANKS]\n", stderr), 2;
+  if (argc < 3 || argc > 4) {
+    return RefuseArguments("gpu_job", "COMPUTE_US GRADIENT_BYTES [RANKS]",
+                           {argv + 1, static_cast<std::size_t>(argc - 1)});
+  }
   JobOptions options;
   options.compute_us = Argument("COMPUTE_US", argv[1], 10, 10'000'000);
   options.gradient_bytes = Argument("GRADIENT_BYTES", argv[2], 64, std::int64_t{1} << 34);

@@ -31,7 +31,7 @@ void Join(const RealGpu& gpu) {
 }  // namespace
 
 int Joins(Arguments arguments) {
-  if (arguments.size() != 1) return std::fputs("joins: want STEPS\n", stderr), 2;
+  if (arguments.size() != 1) return RefuseArguments("joins", "STEPS", arguments);
   const std::int64_t steps = Argument("STEPS", arguments[0], 2 * kEvery, 100'000);
   const RealGpu gpu;
   std::atomic<int> wanted{0}, done{0};

@@ -104,7 +104,7 @@ CUfunction RealGpu::Kernel(const char* name) const {
 
 void RealGpu::Work(CUstream stream, std::uint64_t ns) const {
   if (has_kernels() && computes() && loops_per_ns_ <= 0) {
-    std::fputs("GPU_LOOPS_PER_US: not set: want what 'gpu_probe info' says\n", stderr);
+    std::fputs("GPU_LOOPS_PER_US: expected what 'gpu_probe info' says, got nothing\n", stderr);
     std::exit(2);
   }
   auto loops = static_cast<std::uint32_t>(std::clamp(static_cast<double>(ns) * loops_per_ns_, 1.0, 4e9));

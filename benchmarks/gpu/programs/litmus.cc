@@ -116,7 +116,7 @@ class Litmus {
 int RunLitmus(Arguments arguments) {
   const std::string_view order = arguments.size() == 3 ? arguments[2] : "";
   if (order != "plain" && order != "barrier" && order != "reversed")
-    return std::fputs("litmus: want ROUNDS SECONDS plain|barrier|reversed\n", stderr), 2;
+    return RefuseArguments("litmus", "ROUNDS SECONDS plain|barrier|reversed", arguments);
   const std::int64_t rounds = Argument("ROUNDS", arguments[0], 1, 1'000'000'000);
   const std::int64_t seconds = Argument("SECONDS", arguments[1], 1, 600);
   Litmus litmus(order == "plain" ? Order::kPlain : order == "barrier" ? Order::kBarrier : Order::kReversed);

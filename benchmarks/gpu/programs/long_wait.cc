@@ -17,7 +17,7 @@ constexpr std::int64_t kPatienceMs = 5000;  // for a stream that does not wait
 
 // Known bad: the word is already there, so the stream does not wait.
 int LongWait(Arguments arguments) {
-  if (arguments.size() != 1) return std::fputs("long_wait: want MS\n", stderr), 2;
+  if (arguments.size() != 1) return RefuseArguments("long_wait", "MS", arguments);
   const std::int64_t ms = Argument("MS", arguments[0], 0, 600'000);
   const RealGpu gpu;
   auto* word = static_cast<std::uint32_t*>(SharedMemory(4096));

@@ -24,7 +24,7 @@ bool InputEnded() {
 }  // namespace
 
 int Loop(Arguments arguments) {
-  if (arguments.size() != 1) return std::fputs("loop: want KERNEL_US\n", stderr), 2;
+  if (arguments.size() != 1) return RefuseArguments("loop", "KERNEL_US", arguments);
   const RealGpu gpu;
   const auto ns = static_cast<std::uint64_t>(Argument("KERNEL_US", arguments[0], 10, 1'000'000)) * 1000;
   std::vector<std::int64_t> gaps;

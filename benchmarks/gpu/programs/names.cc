@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "benchmarks/driver/numbers.h"
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
 
@@ -46,7 +47,7 @@ void Ask() {
 }  // namespace
 
 int Names(Arguments arguments) {
-  if (!arguments.empty()) return std::fputs("names: want no arguments\n", stderr), 2;
+  if (!arguments.empty()) return RefuseArguments("names", "no arguments", arguments);
   const pid_t asks = ForkTied();
   if (asks == 0) {
     Ask();

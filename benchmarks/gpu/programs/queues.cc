@@ -28,7 +28,7 @@ int Standing(const std::vector<CUstream>& streams) {
 }  // namespace
 
 int Queues(Arguments arguments) {
-  if (arguments.size() != 1) return std::fputs("queues: want STREAMS\n", stderr), 2;
+  if (arguments.size() != 1) return RefuseArguments("queues", "STREAMS", arguments);
   const RealGpu gpu;
   auto* word = static_cast<std::uint32_t*>(SharedMemory(4096));
   const CUdeviceptr address = Register(word, 4096);

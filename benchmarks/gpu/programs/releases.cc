@@ -76,7 +76,7 @@ class Releases {
 }  // namespace
 
 int AskReleases(Arguments arguments) {
-  if (arguments.size() != 1) return std::fputs("releases: want STREAMS\n", stderr), 2;
+  if (arguments.size() != 1) return RefuseArguments("releases", "STREAMS", arguments);
   Releases releases(Argument("STREAMS", arguments[0], 1, 256));
   const std::size_t streams = releases.streams(), legacy = streams - 1;
   int late = 0, own = 0, of_legacy = 0, behind_legacy = 0;

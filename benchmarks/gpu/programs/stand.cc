@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "benchmarks/driver/numbers.h"
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
 #include "common/base/futex.h"
@@ -20,7 +21,7 @@ constexpr int kQueued = 200;
 
 int Stand(Arguments arguments) {
   const std::string_view where = arguments.size() == 1 ? arguments[0] : "";
-  if (where != "gate" && where != "release") return std::fputs("stand: want gate|release\n", stderr), 2;
+  if (where != "gate" && where != "release") return RefuseArguments("stand", "gate|release", arguments);
   const RealGpu gpu;
   auto* word = static_cast<std::uint32_t*>(SharedMemory(4096));
   const CUdeviceptr page = Register(word, 4096);

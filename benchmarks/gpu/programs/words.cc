@@ -72,7 +72,7 @@ void Side(Shared* shared, int side, std::uint32_t rounds, std::int64_t look_ns) 
 int Words(Arguments arguments) {
   const std::string_view by = arguments.size() >= 2 ? arguments[1] : "";
   if ((by != "host" && by != "gpu") || arguments.size() > 3)
-    return std::fputs("words: want ROUNDS host|gpu [LOOK_US]\n", stderr), 2;
+    return RefuseArguments("words", "ROUNDS host|gpu [LOOK_US]", arguments);
   const auto rounds = static_cast<std::uint32_t>(Argument("ROUNDS", arguments[0], 1, 500));
   const std::int64_t look_us = arguments.size() == 3 ? Argument("LOOK_US", arguments[2], 1, 1'000'000) : 200;
   auto* shared = static_cast<Shared*>(SharedMemory(4096));

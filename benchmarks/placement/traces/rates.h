@@ -16,7 +16,7 @@ namespace crossover::benchmarks {
 using Rates = std::map<std::pair<std::string, int>, double>;
 
 // Parses the rates of one kind of GPU, such as "v100". Throws std::runtime_error that names `file`, key,
-// value and what is allowed.
+// what is expected and the value.
 Rates ParseRates(std::string_view json, const std::string& file, const std::string& kind);
 
 }  // namespace crossover::benchmarks

@@ -7,19 +7,22 @@
 #include "benchmarks/placement/traces/muri_trace.h"
 #include "benchmarks/placement/traces/philly_trace.h"
 #include "benchmarks/placement/traces/table.h"
+#include "common/base/refusal.h"
 
 namespace crossover::benchmarks {
 namespace {
 
 Trace ReadGavel(std::istream& text, const Source& source) {
-  if (source.throughputs.empty()) throw std::runtime_error("format gavel: --throughputs=FILE.json is needed");
+  if (source.throughputs.empty())
+    throw std::runtime_error(base::Refusal("format gavel", "--throughputs=FILE.json", "none"));
   std::ifstream file = Opened(source.throughputs);
   const std::string json{std::istreambuf_iterator<char>(file), {}};
   return ParseGavel(text, source.path, ParseRates(json, source.throughputs, source.gpu));
 }
 
 Trace ReadPhilly(std::istream& text, const Source& source) {
-  if (source.placements.empty()) throw std::runtime_error("format philly: --placements=DIRECTORY is needed");
+  if (source.placements.empty())
+    throw std::runtime_error(base::Refusal("format philly", "--placements=DIRECTORY", "none"));
   ModelSteps steps;
   for (const PhillyModel& model : PhillyModels()) {
     const std::string path = source.placements + "/simulator_traces_" + model.name + "_placements.csv";
@@ -33,7 +36,7 @@ Trace ReadAny(std::istream& text, const Source& source) {
   if (source.format == "muri") return ParseMuri(text, source.path);
   if (source.format == "gavel") return ReadGavel(text, source);
   if (source.format == "philly") return ReadPhilly(text, source);
-  throw std::runtime_error("format \"" + source.format + "\": muri, gavel or philly is needed");
+  throw std::runtime_error(base::Refusal("format", "muri, gavel or philly", source.format));
 }
 
 }  // namespace

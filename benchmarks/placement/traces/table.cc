@@ -6,12 +6,11 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "common/base/refusal.h"
 #include "common/text/number.h"
 
 namespace crossover::benchmarks {
 namespace {
-
-constexpr std::size_t kMostShown = 60;  // characters of a value in an error
 
 std::vector<std::string> Cells(const std::string& line, char between) {
   std::vector<std::string> cells(1);
@@ -43,8 +42,8 @@ bool Read(const std::string& text, double* value) {
 Row::Row(std::string where, const std::vector<std::string>& names, std::vector<std::string> cells)
     : where_(std::move(where)), names_(&names), cells_(std::move(cells)) {
   if (cells_.size() == names.size()) return;
-  throw std::runtime_error(where_ + ": " + std::to_string(cells_.size()) + " columns; " +
-                           std::to_string(names.size()) + " are needed");
+  throw std::runtime_error(
+      base::Refusal(where_ + ": columns", std::to_string(names.size()), std::to_string(cells_.size())));
 }
 
 std::size_t Row::Place(const std::string& name) const {
@@ -72,9 +71,8 @@ int Row::Whole(const std::string& name, int least, int most) const {
   return static_cast<int>(*value);
 }
 
-void Row::Refuse(const std::string& name, const std::string& allowed) const {
-  throw std::runtime_error(where_ + ": " + name + " is \"" + cells_[Place(name)].substr(0, kMostShown) +
-                           "\"; " + allowed + " is needed");
+void Row::Refuse(const std::string& name, const std::string& expected) const {
+  throw std::runtime_error(base::Refusal(where_ + ": " + name, expected, base::Shown(cells_[Place(name)])));
 }
 
 void EachRow(std::istream& text, const std::string& file, char between, std::vector<std::string> names,

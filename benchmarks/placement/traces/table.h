@@ -1,5 +1,5 @@
 // Reads lines of a file in columns that have names. Every error is a std::runtime_error that names file,
-// line, column, value and what is allowed.
+// line, column, what is expected and the value.
 #pragma once
 
 #include <fstream>
@@ -20,7 +20,7 @@ class Row {
   const std::string& Text(const std::string& name) const;
   double Number(const std::string& name, double least, double most = 1e15) const;
   int Whole(const std::string& name, int least, int most = 1'000'000'000) const;
-  [[noreturn]] void Refuse(const std::string& name, const std::string& allowed) const;
+  [[noreturn]] void Refuse(const std::string& name, const std::string& expected) const;
 
  private:
   friend void EachRow(std::istream& text, const std::string& file, char between,

@@ -65,7 +65,7 @@ def _chosen(name, wanted):
     for version in (*pinned(name), *known(name)):
         if begins(version, text):
             return version
-    raise Refused(f"{variable}: {text} is none of {', '.join(known(name))}, nor the beginning of one; "
+    raise Refused(f"{variable}: expected one of {', '.join(known(name))}, or the beginning of one, got {text}; "
                   "tools/install/cluster.sh makes others")
 
 

@@ -92,7 +92,7 @@ class Profiles(unittest.TestCase):
         node.stop_daemon(signal.SIGKILL)
         broken = self.directory / "0-2-gamma.json"
         broken.write_text('{"gang": "gamma", "jitter": {"value": -1}}', encoding="utf-8")
-        node.start_daemon(until="jitter.value: -1 is not allowed: 0 to 1000")
+        node.start_daemon(until="jitter.value: expected 0 to 1000, got -1")
         node.await_word("api on ")
         self.assertFalse(broken.exists())
         self.assertTrue(broken.with_name("0-2-gamma.json.broken").exists())

@@ -62,7 +62,7 @@ TEST_F(StandaloneTest, TheLiveSwitchIsHeededAndABadFileIsNot) {
   a.AwaitMode(CROSSOVER_MODE_GATE);
   WriteConfig("nonsense");
   daemon_->Signal(SIGHUP);
-  ASSERT_TRUE(daemon_->AwaitLine("mode: nonsense is not allowed"));
+  ASSERT_TRUE(daemon_->AwaitLine("mode: expected enforce, observe or off, got nonsense"));
   EXPECT_EQ(a.self().mode, CROSSOVER_MODE_GATE);
   WriteConfig("off");
   daemon_->Signal(SIGHUP);
@@ -136,8 +136,9 @@ TEST_F(StandaloneTest, ErrorsOfTheCommandLineAndTheFileEndWithTwo) {
   EXPECT_THAT(run({"--standalone"}), HasSubstr("--config is required"));
   WriteConfig("nonsense");
   EXPECT_THAT(run({"--standalone", "--config", config()}),
-              HasSubstr("config.yaml:3: mode: nonsense is not allowed"));
-  EXPECT_THAT(run({"--config", config()}), HasSubstr("config.yaml:3: mode: nonsense is not allowed"));
+              HasSubstr("config.yaml:3: mode: expected enforce, observe or off, got nonsense"));
+  EXPECT_THAT(run({"--config", config()}),
+              HasSubstr("config.yaml:3: mode: expected enforce, observe or off, got nonsense"));
   std::ofstream(config()) << "socket: {path: " << socket() << "}\nmetrics: {listen: '203.0.113.1:80'}\n";
   EXPECT_THAT(run({"--standalone", "--config", config()}), HasSubstr("metrics.listen: 203.0.113.1:80"));
 }
@@ -182,7 +183,7 @@ TEST_F(CliTest, ErrorsEndWithTwoAndMissingCommandsAsInAShell) {
   EXPECT_THAT(run({}, 2), HasSubstr("subcommand"));
   EXPECT_THAT(run({"run", "--gang", "a", "--", "true"}, 2), HasSubstr("--size is required"));
   EXPECT_THAT(run({"run", "--gang", "a", "--size", "many", "--", "true"}, 2),
-              HasSubstr("--size: many is not allowed"));
+              HasSubstr("--size: expected a number of ranks from 1 to 1000000, got many"));
   EXPECT_THAT(run({"run", "--gang", "a", "--size", "2", "--library", LIBRARY, "--", "/no/such/program"}, 127),
               HasSubstr("/no/such/program: No such file"));
   EXPECT_THAT(run({"run", "--gang", "a", "--size", "2", "--library", LIBRARY, "--", "/"}, 126),

@@ -252,12 +252,12 @@ class Refusals(Machine):
 
     def test_what_is_wrong_is_said_in_one_line(self):
         for flags, environment, words in (
-            (["--batch=0"], {}, "--batch=0: want a whole number from 1 to 256"),
+            (["--batch=0"], {}, "--batch: expected a whole number from 1 to 256, got 0"),
             (["--speed=3"], {}, "--speed: unknown flag"),
             (["--data=/nonexistent"], {}, "/nonexistent: No such file"),
             (["--log=/nonexistent/log"], {}, "--log=/nonexistent/log: No such file"),
             ([], {"LOCAL_RANK": "2"}, "LOCAL_RANK=2: this node has 2 GPUs"),
-            ([], {"WORLD_SIZE": "none"}, "WORLD_SIZE=none"),
+            ([], {"WORLD_SIZE": "none"}, "WORLD_SIZE: expected a whole number from 1 to 4096, got none"),
         ):
             with self.subTest(words=words):
                 result = self.run_rank(*flags, **environment)

@@ -94,7 +94,8 @@ class SharedGpus(ProcessTest):
         self.finish(self.start("simgpu_probe_job", "kernel", 1000, CUDA_VISIBLE_DEVICES=""), code=1)
 
     def test_bad_machines_are_named(self):
-        for machine, text in (("3", "SIMGPU_MACHINE: '3'"), ("1x1,mode=fast", "mode: 'fast' is neither")):
+        for machine, text in (("3", "SIMGPU_MACHINE: expected <nodes>x<gpus>, "),
+                              ("1x1,mode=fast", "mode: expected mps or timeslice, got fast")):
             _, err = self.finish(self.start("simgpu_probe_job", "kernel", 1, machine=machine), code=1)
             self.assertIn(text, err)
 

@@ -49,10 +49,12 @@ TEST(DatasetTest, TheShippedImagesAreAllThere) {
 TEST(DatasetTest, AFaultIsNamedWithFileAndLine) {
   EXPECT_THAT(ErrorOf("/nonexistent/digits.csv"), HasSubstr("/nonexistent/digits.csv: No such file"));
   EXPECT_THAT(ErrorOf(WriteFile("short.csv", Image("3", "1") + "1,2,3\n")), HasSubstr("short.csv:2: "));
-  EXPECT_THAT(ErrorOf(WriteFile("dark.csv", Image("17", "1"))), HasSubstr("dark.csv:1: want pixels"));
-  EXPECT_THAT(ErrorOf(WriteFile("label.csv", Image("1", "10"))), HasSubstr("label.csv:1: want pixels"));
-  EXPECT_THAT(ErrorOf(WriteFile("long.csv", Image("1", "1,2"))), HasSubstr("long.csv:1: want 65"));
-  EXPECT_THAT(ErrorOf(WriteFile("empty.csv", "")), HasSubstr("at least 10 images"));
+  EXPECT_THAT(ErrorOf(WriteFile("dark.csv", Image("17", "1"))), HasSubstr("dark.csv:1: expected pixels"));
+  EXPECT_THAT(ErrorOf(WriteFile("label.csv", Image("1", "10"))), HasSubstr("label.csv:1: expected pixels"));
+  EXPECT_THAT(ErrorOf(WriteFile("long.csv", Image("1", "1,2"))),
+              HasSubstr("long.csv:1: expected 65 whole numbers with commas between, got 1,"));
+  EXPECT_THAT(ErrorOf(WriteFile("empty.csv", "")),
+              HasSubstr("empty.csv: expected at least 10 images, got 0"));
 }
 
 TEST(ImageOrderTest, EveryImageIsUsedOnceAndHeldOutOnesNeverToTrain) {

@@ -31,31 +31,31 @@ TEST(MachineShapeTest, RefusesOtherText) {
   EXPECT_FALSE(ParseMachineShape("2x2,speed=3", &error));
   EXPECT_THAT(error, HasSubstr("unknown key 'speed'"));
   EXPECT_FALSE(ParseMachineShape("2x2,mode", &error));
-  EXPECT_THAT(error, HasSubstr("'mode' is not key=value"));
+  EXPECT_THAT(error, HasSubstr("SIMGPU_MACHINE: expected key=value, got mode"));
 }
 
 TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   MachineConfig config;
   std::string error;
   EXPECT_FALSE(SetScalar(&config, "launch_us", "-1", &error));
-  EXPECT_EQ(error, "launch_us: '-1' is not a whole number from 0 to 10000");
+  EXPECT_EQ(error, "launch_us: expected a whole number from 0 to 10000, got -1");
   EXPECT_FALSE(SetScalar(&config, "queue_depth", "1.5", &error));
   EXPECT_FALSE(SetScalar(&config, "queue_depth", "12x", &error));
   EXPECT_FALSE(SetScalar(&config, "node_link_bytes_per_s", "nan", &error));
   EXPECT_FALSE(SetScalar(&config, "node_link_bytes_per_s", "0", &error));
   EXPECT_FALSE(SetScalar(&config, "mode", "fast", &error));
-  EXPECT_EQ(error, "mode: 'fast' is neither 'mps' nor 'timeslice'");
+  EXPECT_EQ(error, "mode: expected mps or timeslice, got fast");
   EXPECT_TRUE(SetScalar(&config, "node_link_bytes_per_s", "8e6", &error));
   EXPECT_EQ(config.node_link_bytes_per_s, 8e6);
   EXPECT_TRUE(SetScalar(&config, "link_sharing", "private", &error));
   EXPECT_TRUE(config.private_links);
   for (const char* bad : {"0.89", "1.41", "fast", ""})
     EXPECT_FALSE(SetScalar(&config, "co_run", bad, &error));
-  EXPECT_EQ(error, "co_run: '' is not a number from 0.9 to 1.4");
+  EXPECT_EQ(error, "co_run: expected a number from 0.9 to 1.4, got \"\"");
   EXPECT_TRUE(SetScalar(&config, "co_run", "1.25", &error));
   EXPECT_EQ(config.co_run, 1.25);
   EXPECT_FALSE(SetScalar(&config, "device_files", "yes", &error));
-  EXPECT_EQ(error, "device_files: 'yes' is neither 'false' nor 'true'");
+  EXPECT_EQ(error, "device_files: expected false or true, got yes");
   EXPECT_TRUE(SetScalar(&config, "device_files", "true", &error));
   EXPECT_TRUE(config.device_files);
 }
@@ -98,17 +98,15 @@ TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
     const char* complaint;
   };
   const Case cases[] = {
-      {"channels", "0", "channels: '0' is not a whole number from 1 to 32"},
-      {"channels", "33", "channels: '33' is not a whole number from 1 to 32"},
-      {"channel_order", "fifo", "channel_order: 'fifo' is none of 'free', 'release' and 'in_order'"},
-      {"handover_us", "-1", "handover_us: '-1' is not a whole number from 0 to 100000"},
-      {"switch_us", "1e6", "switch_us: '1e6' is not a whole number from 0 to 100000"},
-      {"blocked_wait_ns", "0.5", "blocked_wait_ns: '0.5' is not a whole number from 0 to 10000000"},
-      {"loading_us", "-5", "loading_us: '-5' is not a whole number from 0 to 10000000"},
-      {"lazy_loading", "on",
-       "lazy_loading: 'on' is none of 'off', 'first' and a whole number from 2 to 1000000"},
-      {"lazy_loading", "1",
-       "lazy_loading: '1' is none of 'off', 'first' and a whole number from 2 to 1000000"},
+      {"channels", "0", "channels: expected a whole number from 1 to 32, got 0"},
+      {"channels", "33", "channels: expected a whole number from 1 to 32, got 33"},
+      {"channel_order", "fifo", "channel_order: expected free, release or in_order, got fifo"},
+      {"handover_us", "-1", "handover_us: expected a whole number from 0 to 100000, got -1"},
+      {"switch_us", "1e6", "switch_us: expected a whole number from 0 to 100000, got 1e6"},
+      {"blocked_wait_ns", "0.5", "blocked_wait_ns: expected a whole number from 0 to 10000000, got 0.5"},
+      {"loading_us", "-5", "loading_us: expected a whole number from 0 to 10000000, got -5"},
+      {"lazy_loading", "on", "lazy_loading: expected off, first or a whole number from 2 to 1000000, got on"},
+      {"lazy_loading", "1", "lazy_loading: expected off, first or a whole number from 2 to 1000000, got 1"},
   };
   for (const Case& one : cases) {
     MachineConfig config;
@@ -124,7 +122,7 @@ TEST(MachineConfigTest, TheNodeIsOneOfTheMachine) {
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->node, 1);
   EXPECT_FALSE(ParseMachineShape("2x1,node=2", &error));
-  EXPECT_THAT(error, HasSubstr("node: '2' is not a node's number from 0 to 1"));
+  EXPECT_THAT(error, HasSubstr("node: expected a node's number from 0 to 1, got 2"));
 }
 
 TEST(MachineConfigTest, DigestFollowsWhatIsShared) {
@@ -143,10 +141,11 @@ TEST(MachineConfigTest, TwoGpusMayNotShareAUuid) {
   auto config = ParseMachineShape("1x2", &error);
   config->nodes[0].gpus[1].uuid = config->nodes[0].gpus[0].uuid;
   EXPECT_FALSE(CompleteMachine(&*config, &error));
-  EXPECT_THAT(error, HasSubstr("stands for two GPUs"));
+  EXPECT_THAT(error, HasSubstr("uuid: expected one for each GPU, got "));
   config->nodes[0].gpus[1].uuid = "GPU-1";
   EXPECT_FALSE(CompleteMachine(&*config, &error));
-  EXPECT_THAT(error, HasSubstr("'GPU-1' is not of the form"));
+  EXPECT_THAT(error,
+              HasSubstr("uuid: expected the form GPU-00000000-0000-0000-0000-000000000000, got GPU-1"));
 }
 
 TEST(MachineYamlTest, ReadsTheWholeFormat) {
@@ -188,19 +187,18 @@ TEST(MachineYamlTest, NamesLineKeyAndWhatIsAllowed) {
   };
   const Case cases[] = {
       {"state: /tmp/m\nspeed: 3\nnodes: [{gpus: 1}]", "line 2: unknown key 'speed'; known are state, mode"},
-      {"state: /tmp/m\nmode: fast\nnodes: [{gpus: 1}]",
-       "line 2: mode: 'fast' is neither 'mps' nor 'timeslice'"},
+      {"state: /tmp/m\nmode: fast\nnodes: [{gpus: 1}]", "line 2: mode: expected mps or timeslice, got fast"},
       {"state: /tmp/m\nco_run: 1.5\nnodes: [{gpus: 1}]",
-       "line 2: co_run: '1.5' is not a number from 0.9 to 1.4"},
+       "line 2: co_run: expected a number from 0.9 to 1.4, got 1.5"},
       {"state: /tmp/m\nnodes:\n  - gpu: 1", "line 3: unknown key 'gpu' of a node; known are name, gpus"},
-      {"state: /tmp/m\nnodes:\n  - gpus: -1", "gpus: '-1' is neither a number from 0 to 64 nor a list"},
-      {"state: /tmp/m\nnodes:\n  - gpus: [{sms: 0}]", "sms: '0' is not a whole number from 1 to 1024"},
-      {"state: /tmp/m\nnodes: 2", "nodes: takes a list"},
-      {"state: /tmp/m", "a machine has 1 to 64 nodes"},
-      {"nodes: [{gpus: 1}]", "state: the directory of the shared state is missing"},
-      {"[1, 2]", "line 1: a machine is a map"},
+      {"state: /tmp/m\nnodes:\n  - gpus: -1", "gpus: expected a number from 0 to 64 or a list, got -1"},
+      {"state: /tmp/m\nnodes:\n  - gpus: [{sms: 0}]", "sms: expected a whole number from 1 to 1024, got 0"},
+      {"state: /tmp/m\nnodes: 2", "nodes: expected a list, got 2"},
+      {"state: /tmp/m", "nodes: expected 1 to 64 nodes and 1 to 64 GPUs in all, got 0 nodes and 0 GPUs"},
+      {"nodes: [{gpus: 1}]", "state: expected the directory of the shared state, got none"},
+      {"[1, 2]", "line 1: the machine: expected a map, got a list"},
       {"state: [", "line "},
-      {"", "a machine is a map"},
+      {"", "the machine: expected a map, got nothing"},
   };
   for (const Case& one : cases) {
     std::string error;

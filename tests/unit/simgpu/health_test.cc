@@ -19,7 +19,7 @@ TEST(HealthTest, ReadsLines) {
   EXPECT_EQ(error, "");
   for (const char* line : {"GPU-1", "GPU-1 xid", "GPU-1 xid x", "GPU-1 fan 3", "GPU-1 xid 3 4"}) {
     EXPECT_FALSE(ParseHealthLine(line, &error)) << line;
-    EXPECT_EQ(error, std::string("'") + line + "' is not 'GPU-... xid NUMBER'");
+    EXPECT_EQ(error, std::string("a line: expected GPU-... xid NUMBER, got ") + line);
   }
 }
 

@@ -77,7 +77,7 @@ TEST_F(PeersTest, SaysWhatIsWrong) {
   EXPECT_NE(error_.find(prefix_ + ".2"), std::string::npos) << error_;
   setenv("SIMGPU_NCCL_THIN", "0", 1);
   EXPECT_EQ(Peers::Call(2, 0, {}, &error_), nullptr);
-  EXPECT_EQ(error_, "SIMGPU_NCCL_THIN=0 is not a whole number from 1 to 1024");
+  EXPECT_EQ(error_, "SIMGPU_NCCL_THIN: expected a whole number from 1 to 1024, got 0");
 }
 
 }  // namespace

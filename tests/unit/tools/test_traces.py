@@ -36,7 +36,7 @@ class Traces(unittest.TestCase):
     def test_another_file_is_refused_by_name_expected_and_found(self):
         other = self.put(self.top / "t.csv", BYTES + b"2\n")
         digest = hashlib.sha256(BYTES + b"2\n").hexdigest()
-        said = f"{other}: .*SHA-256 is {digest}; {TRACE.sha256} is needed .*example.org/t"
+        said = f"{other}: .*expected SHA-256 {TRACE.sha256}, got {digest} .*example.org/t"
         with self.assertRaisesRegex(Failed, said):
             TRACE.path()
         self.assertIn(digest, traces.left_out(TRACE))
@@ -46,7 +46,7 @@ class Traces(unittest.TestCase):
             TRACE.path()
 
     def test_without_a_directory_it_is_asked_for(self):
-        with mock.patch.dict("os.environ", {"TRACES": ""}), self.assertRaisesRegex(Failed, "TRACES is not set"):
+        with mock.patch.dict("os.environ", {"TRACES": ""}), self.assertRaisesRegex(Failed, "TRACES: expected a dir"):
             TRACE.path()
 
     def test_each_has_a_source_and_a_checksum(self):

@@ -68,6 +68,16 @@ class Counts(unittest.TestCase):
             self.assertEqual(status, 1, text)
             self.assertIn(f"{what}: expected 0 at most, got 1", said)
 
+    def test_vague_messages_are_found(self):
+        """Values are refused by "expected X, got Y". The words stand apart here, since the lint reads this file."""
+        kept = {"fragments": 0, "vague": 0, "allowed": 0}
+        for words_of_it in (("mode: Off is not ", "allowed: enforce"), ("two of them are not ", "allowed"),
+                            ("no such flag: allowed ", "are --check and --pin"), ("sizes: allowed ", "is one")):
+            status, said = self.run_on(f'Say("{"".join(words_of_it)}");\n', kept)
+            self.assertEqual((status, "allowed: expected 0 at most, got 1" in said), (1, True), words_of_it)
+        for good in ("mode: expected enforce, got Off", "ann is not " + "allowed to modify pods", "the allowed ones"):
+            self.assertEqual(self.run_on(f'Say("{good}");\n', kept)[0], 0, good)
+
     def test_what_was_kept_passes_and_fewer_says_so(self):
         self.assertEqual(self.run_on("// Whether it waits.\n", {"fragments": 1})[0], 0)
         status, said = self.run_on("// It waits.\n", {"fragments": 1, "vague": 0, "allowed": 0})

@@ -62,16 +62,16 @@ TEST(GavelTraceTest, FaultsAreNamed) {
   const auto said = [](const std::string& text) { return FaultOf([&] { Parsed(text); }); };
   const std::string good = Line("A3C", "9", "0", "1");
   EXPECT_EQ(said(good), "");
-  EXPECT_EQ(said(good + "A3C\tcommand\n"), "g.trace:2: 2 columns; 7 are needed");
+  EXPECT_EQ(said(good + "A3C\tcommand\n"), "g.trace:2: columns: expected 7, got 2");
   EXPECT_EQ(said(Line("A3C", "0", "0", "1")),
-            "g.trace:1: total_steps is \"0\"; a number from 1 to 1e+15 is needed");
+            "g.trace:1: total_steps: expected a number from 1 to 1e+15, got 0");
   EXPECT_EQ(said(Line("A3C", "1e999", "0", "1")),
-            "g.trace:1: total_steps is \"1e999\"; a number from 1 to 1e+15 is needed");
+            "g.trace:1: total_steps: expected a number from 1 to 1e+15, got 1e999");
   EXPECT_EQ(said(Line("A3C", "9", "inf", "1")),
-            "g.trace:1: arrival_time is \"inf\"; a number from 0 to 1e+15 is needed");
+            "g.trace:1: arrival_time: expected a number from 0 to 1e+15, got inf");
   EXPECT_EQ(said(Line("A3C", "9", "0", "1.5")),
-            "g.trace:1: scale_factor is \"1.5\"; a whole number from 1 to 100000 is needed");
-  EXPECT_EQ(said(Line("", "9", "0", "1")), "g.trace:1: job_type is \"\"; a text is needed");
+            "g.trace:1: scale_factor: expected a whole number from 1 to 100000, got 1.5");
+  EXPECT_EQ(said(Line("", "9", "0", "1")), "g.trace:1: job_type: expected a text, got \"\"");
 }
 
 TEST(RatesTest, FaultsAreNamed) {
@@ -79,21 +79,21 @@ TEST(RatesTest, FaultsAreNamed) {
     return FaultOf([&] { ParseRates(json, "r.json", kind); });
   };
   EXPECT_EQ(said(kRates), "");
-  EXPECT_EQ(said(kRates, "k80"), "r.json: k80: an object is needed");
-  EXPECT_EQ(said(kRates, "t4"), "r.json: t4: an object is needed");
+  EXPECT_EQ(said(kRates, "k80"), "r.json: k80: expected an object, got 3");
+  EXPECT_EQ(said(kRates, "t4"), "r.json: t4: expected an object, got nothing");
   EXPECT_EQ(said("{\"v100\": ").rfind("r.json: not JSON: ", 0), 0u);
-  EXPECT_EQ(said("[]"), "r.json: an object is needed");
-  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": 3}})json"), "r.json: v100.('M', 1): an object is needed");
-  const std::string rate = "v100.('M', 1).null: a number of steps per second from 0 to 1e9 is needed";
-  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {}}})json"), "r.json: " + rate);
-  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {"null": -1}}})json"), "r.json: " + rate);
-  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {"null": "1"}}})json"), "r.json: " + rate);
+  EXPECT_EQ(said("[]"), "r.json: expected an object, got []");
+  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": 3}})json"), "r.json: v100.('M', 1): expected an object, got 3");
+  const std::string rate = "v100.('M', 1).null: expected a number of steps per second from 0 to 1e9, got ";
+  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {}}})json"), "r.json: " + rate + "nothing");
+  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {"null": -1}}})json"), "r.json: " + rate + "-1");
+  EXPECT_EQ(said(R"json({"v100": {"('M', 1)": {"null": "1"}}})json"), "r.json: " + rate + "\"1\"");
   EXPECT_EQ(said(R"json({"v100": {"a\nb": {"null": 1}}})json"),
-            "r.json: v100.a?b: a key of the form ('MODEL', GPUS) is needed")
+            "r.json: v100: expected keys of the form ('MODEL', GPUS), got a?b")
       << "one line";
   for (const std::string key : {"M", "('M')", "('M', )", "('M', 1", "('M', 0)", "('', 1)", "('M', 1x)", ""}) {
     EXPECT_EQ(said("{\"v100\": {\"" + key + "\": {\"null\": 1}}}"),
-              "r.json: v100." + key + ": a key of the form ('MODEL', GPUS) is needed");
+              "r.json: v100: expected keys of the form ('MODEL', GPUS), got " + (key.empty() ? "\"\"" : key));
   }
 }
 

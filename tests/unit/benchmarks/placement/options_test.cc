@@ -44,7 +44,7 @@ TEST(OptionsTest, WhatIsNotKnownIsNamed) {
     return "";
   };
   EXPECT_EQ(said("--nodes=3"), "");
-  EXPECT_EQ(said("--nodes=many").rfind("--nodes=many: a number is needed; usage:", 0), 0u);
+  EXPECT_EQ(said("--nodes=many").rfind("--nodes: expected a number, got many; usage:", 0), 0u);
   EXPECT_EQ(said("--nodes").rfind("--nodes: usage:", 0), 0u);
   EXPECT_EQ(said("--noodles=3").rfind("--noodles=3: usage:", 0), 0u);
   Options options;

@@ -73,13 +73,13 @@ TEST(PhillyTraceTest, FaultsAreNamed) {
        {"2017-02-29 00:00:10", "2017-10-09T00:00:10", "2017-10-09 24:00:10", "2017-10-09 00:60:10",
         "2017-13-09 00:00:10", "2017-10-9 00:00:10", "yesterday"}) {
     EXPECT_EQ(said(bad + ",60,1,60,a\n"),
-              "p.csv:2: timestamp is \"" + bad + "\"; a time such as 2017-10-09 07:01:55 is needed");
+              "p.csv:2: timestamp: expected a time such as 2017-10-09 07:01:55, got " + bad);
   }
   EXPECT_EQ(said("2017-10-09 00:00:10,-1,1,60,a\n"),
-            "p.csv:2: duration is \"-1\"; a number from 0 to 1e+15 is needed");
+            "p.csv:2: duration: expected a number from 0 to 1e+15, got -1");
   EXPECT_EQ(said("2017-10-09 00:00:10,60,0,60,a\n"),
-            "p.csv:2: num_gpus is \"0\"; a whole number from 1 to 100000 is needed");
-  EXPECT_EQ(said("2017-10-09 00:00:10,60,1,60\n"), "p.csv:2: 4 columns; 5 are needed");
+            "p.csv:2: num_gpus: expected a whole number from 1 to 100000, got 0");
+  EXPECT_EQ(said("2017-10-09 00:00:10,60,1,60\n"), "p.csv:2: columns: expected 5, got 4");
 }
 
 TEST(StepsTest, PackedPlacementsWithTheNearestBatch) {
@@ -98,11 +98,12 @@ TEST(StepsTest, PackedPlacementsWithTheNearestBatch) {
 TEST(StepsTest, FaultsAreNamed) {
   const auto said = [](const std::string& line) { return FaultOf([&] { StepsIn(line, 1); }); };
   EXPECT_EQ(said("44,1,0.1,0.1\n"), "");
-  const std::string placement = "one digit from 1 to 4 for each of up to 16 nodes is needed";
-  EXPECT_EQ(said("45,1,0.1,0\n"), "s.csv:2: placement is \"45\"; " + placement);
-  EXPECT_EQ(said("44444444444444444,1,0.1,0\n"), "s.csv:2: placement is \"44444444444444444\"; " + placement);
-  EXPECT_EQ(said("4,1,0.1,0.2\n"), "s.csv:2: sync_time is \"0.2\"; a number from 0 to 0.1 is needed");
-  EXPECT_EQ(said("22,1,0,0\n"), "s.csv:2: step_time is \"0\"; a number from 1e-06 to 1e+06 is needed");
+  const std::string placement =
+      "s.csv:2: placement: expected one digit from 1 to 4 for each of up to 16 nodes, got ";
+  EXPECT_EQ(said("45,1,0.1,0\n"), placement + "45");
+  EXPECT_EQ(said("44444444444444444,1,0.1,0\n"), placement + "44444444444444444");
+  EXPECT_EQ(said("4,1,0.1,0.2\n"), "s.csv:2: sync_time: expected a number from 0 to 0.1, got 0.2");
+  EXPECT_EQ(said("22,1,0,0\n"), "s.csv:2: step_time: expected a number from 1e-06 to 1e+06, got 0");
 }
 
 }  // namespace

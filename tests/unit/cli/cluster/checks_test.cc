@@ -152,7 +152,7 @@ const std::vector<Planted>& Faults() {
          First(f, "gpu_nodes")["status"]["maintenance"] = true;
          FirstGpu(f)["withheld"] = "the node is in maintenance";
        }},
-      {"mistyped_switches", "crossover.dev/mode: Off is not allowed: enforce, observe or off",
+      {"mistyped_switches", "crossover.dev/mode: expected enforce, observe or off, got Off",
        [](ClusterFacts* f) {
          First(f, "namespaces")["metadata"]["annotations"]["crossover.dev/mode"] = "Off";
        }},

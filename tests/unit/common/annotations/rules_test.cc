@@ -40,9 +40,9 @@ TEST(RulesTest, EachKeyTakesItsOwnValuesAlone) {
 
 TEST(RulesTest, AFaultNamesKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultOf("crossover.dev/share", "yes"),
-            "crossover.dev/share: yes is not allowed: true or exclusive");
+            "crossover.dev/share: expected true or exclusive, got yes");
   EXPECT_EQ(FaultOf("crossover.dev/share", std::string("true\0x", 6)),
-            "crossover.dev/share: true?x is not allowed: true or exclusive");
+            "crossover.dev/share: expected true or exclusive, got true?x");
   EXPECT_EQ(FaultOf("other.dev/share", "yes"), std::nullopt);
 }
 

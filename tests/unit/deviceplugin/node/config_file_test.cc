@@ -62,8 +62,8 @@ TEST_F(ConfigFileTest, OneOfItsNamedConfigurations) {
   EXPECT_EQ(file_.state().fault, "");
   EXPECT_EQ(file_.Read("none", &error_)->node.live.slots_per_gpu, 3u) << "the one without a name";
   EXPECT_EQ(file_.state().chosen, "");
-  EXPECT_EQ(file_.state().fault, "crossover.dev/configuration: none is not allowed: big, as " +
-                                     (dir_ / "config.yaml").string() + " names them");
+  EXPECT_EQ(file_.state().fault, "crossover.dev/configuration: expected one of big, as " +
+                                     (dir_ / "config.yaml").string() + " names them, got none");
   EXPECT_TRUE(file_.state().valid);
 }
 

@@ -95,9 +95,9 @@ TEST(NodeYamlTest, NamedConfigurationsDifferInWhatTheySay) {
 
 TEST(NodeYamlTest, NamedConfigurationsAreValidatedWithTheRest) {
   EXPECT_EQ(Refused("mode: off\nconfigurations:\n  a:\n    node:\n      slots_per_gpu: 101\n"),
-            "file:5: configurations.a.node.slots_per_gpu: 101 is not allowed: 1 to 100");
+            "file:5: configurations.a.node.slots_per_gpu: expected 1 to 100, got 101");
   EXPECT_THAT(Refused("configurations: {a: {node: {name: n}}}"),
-              HasSubstr("configurations.a.node.name: unknown key; allowed are cdi_kind"))
+              HasSubstr("configurations.a.node.name: unknown key; expected one of cdi_kind"))
       << "what cannot change while the daemon runs";
   EXPECT_THAT(Refused("configurations: {a: {socket: {path: /x}}}"),
               HasSubstr("configurations.a.socket: unknown key"));
@@ -130,15 +130,15 @@ TEST(NodeYamlTest, EachPartOfTheAccessToTheApiServerIsInForceOnlyFromTheNextStar
 }
 
 TEST(NodeYamlTest, WhatIsWrongIsToldWithItsLineKeyValueAndWhatIsAllowed) {
-  EXPECT_EQ(Refused("node:\n  slots_per_gpu: 0\n"), "file:2: node.slots_per_gpu: 0 is not allowed: 1 to 100");
+  EXPECT_EQ(Refused("node:\n  slots_per_gpu: 0\n"), "file:2: node.slots_per_gpu: expected 1 to 100, got 0");
   EXPECT_EQ(Refused("node:\n  devices: usb\n"),
-            "file:2: node.devices: usb is not allowed: cdi or device-nodes or environment");
+            "file:2: node.devices: expected cdi or device-nodes or environment, got usb");
   EXPECT_THAT(Refused("node: {injection: magic}"), HasSubstr("environment or preload-file"));
   EXPECT_THAT(Refused("node: {host_directory: here}"), HasSubstr("an absolute path"));
   EXPECT_THAT(Refused("node: {colour: red}"),
-              HasSubstr("node.colour: unknown key; allowed are api_server, cdi_kind"));
+              HasSubstr("node.colour: unknown key; expected one of api_server, cdi_kind"));
   EXPECT_THAT(Refused("node: 3"), HasSubstr("a map of"));
-  EXPECT_THAT(Refused("colour: red"), HasSubstr("colour: unknown key; allowed are api, "));
+  EXPECT_THAT(Refused("colour: red"), HasSubstr("colour: unknown key; expected one of api, "));
   EXPECT_THAT(Refused("node: {api_server: {port: 1}}"), HasSubstr("node.api_server.port: unknown key"));
 }
 

@@ -161,7 +161,7 @@ TEST(PodIdentityTest, TheStricterOfPodAndNamespaceHolds) {
   EXPECT_EQ(StandingIn("enforce", "off").reason, "crossover.dev/mode of namespace team is off");
   EXPECT_EQ(StandingIn("off", "observe").reason, "crossover.dev/mode of pod team/train-0 is off");
   EXPECT_EQ(StandingIn("observe", "").policy, arbiter::Policy::kObserve);
-  EXPECT_EQ(StandingIn("Off", "").policy, arbiter::Policy::kEnforce) << "what is not allowed is not set";
+  EXPECT_EQ(StandingIn("Off", "").policy, arbiter::Policy::kEnforce) << "another value counts as not set";
 }
 
 TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {

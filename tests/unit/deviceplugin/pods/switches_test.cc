@@ -24,20 +24,20 @@ TEST(ModesTest, WhatIsNotAllowedIsNamed) {
   EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "off"}, {"crossover.dev/maintenance", "true"}}, {}),
               IsEmpty());
   EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "Off"}, {"crossover.dev/maintenance", "yes"}}, {}),
-              ElementsAre("crossover.dev/mode: Off is not allowed: enforce, observe or off",
-                          "crossover.dev/maintenance: yes is not allowed: true or false"));
+              ElementsAre("crossover.dev/mode: expected enforce, observe or off, got Off",
+                          "crossover.dev/maintenance: expected true or false, got yes"));
 }
 
 TEST(ModesTest, ASwitchThatIsALabelIsNamedWhateverItSays) {
   EXPECT_THAT(FaultsIn({}, {{"crossover.dev/mode", "off"}}),
-              ElementsAre("crossover.dev/mode: off is a label: an annotation is allowed"));
+              ElementsAre("crossover.dev/mode: expected an annotation, got a label with the value off"));
   EXPECT_THAT(FaultsIn({}, {{"crossover.dev/configuration", "big"}}), IsEmpty());
 }
 
 TEST(ModesTest, WhatAnybodyWroteIsCutAndPrintable) {
   EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "a\nb" + std::string(5000, 'x')}}, {}),
-              ElementsAre("crossover.dev/mode: a?b" + std::string(57, 'x') +
-                          ".. is not allowed: enforce, observe or off"));
+              ElementsAre("crossover.dev/mode: expected enforce, observe or off, got a?b" +
+                          std::string(57, 'x') + ".."));
 }
 
 TEST(ModesTest, OnlyOursCount) {
@@ -130,7 +130,7 @@ TEST_F(MistypedTest, EachIsToldOnceWhereItStands) {
   switches_.namespaces = {{"team", {"b"}}};
   EXPECT_THAT(Look(),
               ElementsAre("Namespace team/team: b; it counts as not set", "Node /n: a; it counts as not set",
-                          "Pod team/p: crossover.dev/mode: Off is not allowed: enforce, observe or off; "
+                          "Pod team/p: crossover.dev/mode: expected enforce, observe or off, got Off; "
                           "it counts as not set"));
   EXPECT_THAT(Look(), IsEmpty());
   EXPECT_EQ(mistyped_.counts(),

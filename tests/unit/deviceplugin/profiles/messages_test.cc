@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::StrEq;
 
 constexpr Clocks kNow = {.monotonic = 5'000'000'000, .wall = 1'800'000'000'000'000'000};
 
@@ -45,7 +46,7 @@ TEST(ProfileMessagesTest, WhetherItWasDisturbedIsAMomentOrNothing) {
   profile.disturbed = 4'000'000'000;
   EXPECT_EQ(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error)->disturbed, 4'000'000'000);
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "disturbed_at_s": -1})"),
-            "/p/f.json: disturbed_at_s: -1 is not allowed: 0 to 7000000000");
+            "/p/f.json: disturbed_at_s: expected 0 to 7000000000, got -1");
 }
 
 TEST(ProfileMessagesTest, AgesGoOnAfterARestart) {
@@ -60,20 +61,20 @@ TEST(ProfileMessagesTest, AgesGoOnAfterARestart) {
 TEST(ProfileMessagesTest, ErrorsNameFileKeyValueAndWhatIsAllowed) {
   const std::string figure = R"(, "source": "turns", "learned_at_s": 1})";
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": -3)" + figure + "}"),
-            "/p/f.json: jitter.value: -3 is not allowed: 0 to 1000");
+            "/p/f.json: jitter.value: expected 0 to 1000, got -3");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": "NaN")" + figure + "}"),
-            "/p/f.json: jitter.value: nan is not allowed: 0 to 1000");
+            "/p/f.json: jitter.value: expected 0 to 1000, got nan");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "peak_memory_bytes": {"value": 3)" + figure + "}"),
-            "/p/f.json: peak_memory_bytes.source: turns is not allowed: nvml, refused");
+            "/p/f.json: peak_memory_bytes.source: expected nvml, refused, got turns");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "step_alone_ms": {"value": 3)" + figure + "}"),
-            "/p/f.json: step_alone_ms.source: turns is not allowed: measured, remembered, estimated");
+            "/p/f.json: step_alone_ms.source: expected measured, remembered, estimated, got turns");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "compute_ms": {"value": 3)" + figure + "}"),
-            "/p/f.json: away_ms: nothing is not allowed: a figure, where the other one is");
+            "/p/f.json: away_ms: expected a figure, where the other one is, got nothing");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": 0, "source": "turns", "learned_at_s": -1}})"),
-            "/p/f.json: jitter.learned_at_s: -1 is not allowed: 0 to 7000000000");
-  EXPECT_EQ(ErrorOf("{}"), "/p/f.json: gang: \"\" is not allowed: 1 to 127 printable characters, no spaces");
+            "/p/f.json: jitter.learned_at_s: expected 0 to 7000000000, got -1");
+  EXPECT_EQ(ErrorOf("{}"), "/p/f.json: gang: expected 1 to 127 printable characters, no spaces, got \"\"");
   EXPECT_EQ(ErrorOf(R"({"gang": "a\nb"})"),
-            "/p/f.json: gang: a value is not allowed: 1 to 127 printable characters, no spaces");
+            "/p/f.json: gang: expected 1 to 127 printable characters, no spaces, got a?b");
   const std::string unknown = ErrorOf(R"({"gang": "a", "compute_mss": 3})");
   EXPECT_THAT(unknown, StartsWith("/p/f.json: "));
   EXPECT_THAT(unknown, HasSubstr("compute_mss"));
@@ -81,7 +82,8 @@ TEST(ProfileMessagesTest, ErrorsNameFileKeyValueAndWhatIsAllowed) {
   for (const char* text : {"", "{", "[]", "null", "\xff\xfe", "{\"gang\": \"a\"} x"}) {
     EXPECT_THAT(ErrorOf(text), StartsWith("/p/f.json: ")) << text;
   }
-  EXPECT_THAT(ErrorOf(std::string(100'000, ' ')), HasSubstr("100000 bytes are not allowed: at most 65536"));
+  EXPECT_THAT(ErrorOf(std::string(100'000, ' ')),
+              StrEq("/p/f.json: expected at most 65536 bytes, got 100000"));
 }
 
 TEST(ProfileFileNameTest, IsSafeAndOfOneJobOnly) {

@@ -35,7 +35,7 @@ TEST(AnnotationsTest, WhatIsAllowedPasses) {
 
 TEST(AnnotationsTest, ValuesThatAreNotAllowedAreNamed) {
   EXPECT_EQ(Refusal({{"crossover.dev/gang-size", "many"}}),
-            "crossover.dev/gang-size: many is not allowed: a number of pods from 1 to 1000000");
+            "crossover.dev/gang-size: expected a number of pods from 1 to 1000000, got many");
 }
 
 TEST(AnnotationsTest, UnknownKeysAreRefusedWithTheNearest) {
@@ -53,7 +53,7 @@ TEST(AnnotationsTest, WhatCrossoverWritesIsRefused) {
 
 TEST(AnnotationsTest, LabelsAreNotAnnotations) {
   EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/gang", "a"}}),
-            "crossover.dev/gang: a is a label: an annotation is allowed");
+            "crossover.dev/gang: expected an annotation, got a label with the value a");
   EXPECT_THAT(Refusal(json::object(), {{"crossover.dev/managed", "true"}}),
               HasSubstr("Crossover alone sets"));
   EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}}, {{"crossover.dev/managed", "true"}}), "");

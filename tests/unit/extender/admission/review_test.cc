@@ -55,7 +55,8 @@ TEST(ReviewTest, WhatIsNoReviewIsNamed) {
   EXPECT_EQ(FaultOf("\"\xff\""), "the review is no JSON");
   EXPECT_THAT(FaultOf("[]"), HasSubstr("kind and apiVersion"));
   EXPECT_THAT(FaultOf(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"})"),
-              HasSubstr("AdmissionReview of admission.k8s.io/v1 is allowed"));
+              HasSubstr("expected AdmissionReview of admission.k8s.io/v1, got \"AdmissionReview\" of "
+                        "\"admission.k8s.io/v1beta1\""));
   EXPECT_THAT(FaultOf(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"})"), HasSubstr("uid"));
   EXPECT_THAT(FaultOf(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":3}})"),
               HasSubstr("uid"));

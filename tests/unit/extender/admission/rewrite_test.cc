@@ -10,6 +10,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::StrEq;
 
 constexpr char kShare[] = "crossover.dev/share";
 
@@ -217,7 +218,8 @@ TEST_F(RewriteTest, WhoDoesNotShareStaysAsItIs) {
 TEST_F(RewriteTest, SlotsAreForThoseWhoSayThatTheyShare) {
   json pod = MadePod(json::object());
   pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
-  EXPECT_THAT(Refusal(pod), HasSubstr("crossover.dev/slot: asked for without crossover.dev/share"));
+  EXPECT_THAT(Refusal(pod), StrEq("crossover.dev/share: expected true or exclusive, as the pod asks for "
+                                  "crossover.dev/slot, got none"));
   for (const auto& [key, value] : {std::pair("schedulerName", "volcano"), {"nodeName", "node-1"}}) {
     json placed = MadePod({{kShare, "true"}});
     placed["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
@@ -240,8 +242,7 @@ TEST_F(RewriteTest, WhomOthersPlaceIsLeftAloneWithAWarning) {
 }
 
 TEST_F(RewriteTest, MalformedRequestsAreRefusedByName) {
-  EXPECT_EQ(Refusal(MadePod({{kShare, "yes"}})),
-            "crossover.dev/share: yes is not allowed: true or exclusive");
+  EXPECT_EQ(Refusal(MadePod({{kShare, "yes"}})), "crossover.dev/share: expected true or exclusive, got yes");
   for (const json& no : {json("0"), json()}) {
     json pod = MadePod({{kShare, "true"}});
     pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = no;
@@ -254,15 +255,15 @@ TEST_F(RewriteTest, MalformedRequestsAreRefusedByName) {
     json pod = MadePod({{kShare, "true"}});
     pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = bad;
     EXPECT_THAT(Refusal(pod), HasSubstr("container main: limits.nvidia.com/gpu: ")) << bad;
-    EXPECT_THAT(Refusal(pod), HasSubstr("is not allowed: 0 to 1024")) << bad;
+    EXPECT_THAT(Refusal(pod), HasSubstr(": expected 0 to 1024, got ")) << bad;
   }
   json pod = MadePod({{kShare, "true"}});
   pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1";
-  EXPECT_EQ(Refusal(pod), "container main: requests.nvidia.com/gpu: 1 is not allowed: the limit's 2");
+  EXPECT_EQ(Refusal(pod), "container main: requests.nvidia.com/gpu: expected the limit's 2, got 1");
   pod = MadePod({{kShare, "true"}});
   pod["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"] = "2";
   EXPECT_EQ(Refusal(pod),
-            "container main: it asks for nvidia.com/gpu and crossover.dev/slot: one of them is allowed");
+            "container main: resources: expected nvidia.com/gpu or crossover.dev/slot, got both");
 }
 
 // Each word is a container and the number of GPUs that it asks for, in the order of the pod: i2 is an init
@@ -288,8 +289,8 @@ TEST_F(RewriteTest, InitContainersMayNotLeaveGpusToChance) {
     EXPECT_EQ(decision.verdict.allowed, allowed) << words << ": " << decision.verdict.refusal;
     if (!allowed) {
       EXPECT_THAT(decision.verdict.refusal,
-                  AnyOf(HasSubstr("is left to chance; at least as many are allowed"),
-                        HasSubstr("no container after it for any: a container after it that asks for")));
+                  AnyOf(HasSubstr("is left to chance; expected at least "),
+                        HasSubstr("no container after it for any: expected at least as many for a")));
     }
   }
 }

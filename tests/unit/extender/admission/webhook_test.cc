@@ -57,7 +57,8 @@ TEST_F(WebhookTest, PodsAreRewrittenRefusedOrLeftAndCounted) {
   EXPECT_TRUE(Response(Review("CREATE", MadePod({{"crossover.dev/share", "true"}}))).contains("patch"));
   const json refused = Response(Review("CREATE", MadePod({{"crossover.dev/share", "yes"}})));
   EXPECT_EQ(refused["allowed"], false);
-  EXPECT_THAT(refused["status"]["message"].get<std::string>(), HasSubstr("crossover.dev/share: yes"));
+  EXPECT_THAT(refused["status"]["message"].get<std::string>(),
+              HasSubstr("crossover.dev/share: expected true or exclusive, got yes"));
   EXPECT_FALSE(Response(Review("CREATE", MadePod(json::object()))).contains("patch"));
   EXPECT_EQ(Response(Review("DELETE", nullptr))["allowed"], true);
   EXPECT_THAT(counted_.all,
@@ -109,10 +110,11 @@ TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"crossover.dev/mode", "observe"}}), "");
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"other.dev/a", "b"}}), "");
   EXPECT_EQ(refusal(pod, {{"crossover.dev/share", "true"}, {"crossover.dev/mode", "on"}}),
-            "crossover.dev/mode: on is not allowed: enforce, observe or off");
-  EXPECT_EQ(refusal(pod, json::object()),
-            "crossover.dev/share: ann may not change it: of a pod that is there, crossover.dev/mode alone is "
-            "allowed to change");
+            "crossover.dev/mode: expected enforce, observe or off, got on");
+  EXPECT_EQ(
+      refusal(pod, json::object()),
+      "crossover.dev/share: ann may not change it: of a pod that is there, crossover.dev/mode alone may "
+      "change");
   EXPECT_NE(refusal(pod, {{"crossover.dev/share", "exclusive"}, {"crossover.dev/mode", "off"}}), "");
   EXPECT_NE(refusal(json::object(), {{"crossover.dev/status-x", "1"}}), "");
   json labelled = MadePod(json::object());

@@ -97,21 +97,21 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
 
 TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("lease: x\ngangs:\n  deadline_s: soon\n"),
-            "x.yaml:3: gangs.deadline_s: soon is not allowed: a number from 1 to 86400");
+            "x.yaml:3: gangs.deadline_s: expected a number from 1 to 86400, got soon");
   EXPECT_EQ(
       FaultIn("scheduler: {listen: '0.0.0.0:80'}"),
-      "x.yaml:1: scheduler.listen: 0.0.0.0:80 is not allowed: 127.0.0.1:port, with a port from 1 to 65535");
+      "x.yaml:1: scheduler.listen: expected 127.0.0.1:port, with a port from 1 to 65535, got 0.0.0.0:80");
   EXPECT_EQ(FaultIn("webhook: {drain_s: 61}"),
-            "x.yaml:1: webhook.drain_s: 61 is not allowed: a number from 0 to 60");
-  EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: both is not allowed: node or pod");
+            "x.yaml:1: webhook.drain_s: expected a number from 0 to 60, got 61");
+  EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: expected node or pod, got both");
   EXPECT_EQ(FaultIn("health: {listen: '[::]:80'}"),
-            "x.yaml:1: health.listen: [::]:80 is not allowed: IPv4 address:port, with a port from 1 to "
-            "65535, or off");
+            "x.yaml:1: health.listen: expected IPv4 address:port, with a port from 1 to 65535, or off, got "
+            "[::]:80");
   EXPECT_EQ(FaultIn("placement: {sharing: sometimes}"),
-            "x.yaml:1: placement.sharing: sometimes is not allowed: always or when-full");
-  EXPECT_THAT(FaultIn("gang: {}"), ::testing::StartsWith("x.yaml:1: gang: unknown key; allowed are "));
+            "x.yaml:1: placement.sharing: expected always or when-full, got sometimes");
+  EXPECT_THAT(FaultIn("gang: {}"), ::testing::StartsWith("x.yaml:1: gang: unknown key; expected one of "));
   EXPECT_EQ(FaultIn("webhook: {key_file: /k}"),
-            "x.yaml:1: webhook: a map is not allowed: certificate_file and key_file together, or neither");
+            "x.yaml:1: webhook: expected certificate_file and key_file together, or neither, got a map");
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
   };
   for (const auto& [key, value] : cases) {
     EXPECT_EQ(Of({PodWith({{key, value}})}).fault,
-              key + ": " + value + " is not allowed: " + annotations::RuleOf(key)->allowed);
+              key + ": expected " + annotations::RuleOf(key)->expected + ", got " + value);
   }
 }
 
@@ -163,11 +163,11 @@ TEST(GangRequest, WhatAdmissionAllowsIsRead) {
 }
 
 TEST(GangRequest, MembersMustBeAlike) {
-  EXPECT_THAT(Of({PodWith({}, 1), PodWith({}, 2)}).fault, HasSubstr("different numbers of GPUs"));
+  EXPECT_THAT(Of({PodWith({}, 1), PodWith({}, 2)}).fault, HasSubstr("different numbers of GPUs: "));
   EXPECT_THAT(
       Of({PodWith({{"crossover.dev/gpu-memory", "1Gi"}}), PodWith({{"crossover.dev/gpu-memory", "2Gi"}})})
           .fault,
-      HasSubstr("crossover.dev/gpu-memory: \"2Gi\""));
+      HasSubstr("crossover.dev/gpu-memory: expected \"1Gi\", as "));
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST_F(VerbsTest, WhoeverDoesNotLeadDecidesNothing) {
 
 TEST_F(VerbsTest, WhatMakesNoSenseIsToldToWhoeverReadsTheSchedulersWords) {
   EXPECT_THAT(std::string(Said("filter", "{")["Error"]), HasSubstr("crossover-extender: filter: not JSON"));
-  EXPECT_THAT(std::string(Said("bind", "{}")["Error"]), HasSubstr("bind: PodUID: nothing is not allowed"));
+  EXPECT_THAT(std::string(Said("bind", "{}")["Error"]),
+              HasSubstr("bind: PodUID: expected a text, got nothing"));
   EXPECT_EQ(Ask("prioritize", "{")->status, 400);
   EXPECT_EQ(Ask("preempt", "{")->status, 400);
   EXPECT_EQ(Ask("filter", "{}", "GET")->status, 405);
