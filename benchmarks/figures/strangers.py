@@ -5,16 +5,10 @@ descriptors  programs that close or take over descriptor numbers, the library's 
              whole, and their job must go on to take turns
 two_drivers  programs with a stub of the driver beside the driver: each library must answer as without ours, and the job
              must take turns
-<<<<<<< HEAD
 budgets      processes of a pod that launchers start with a clean environment: they must have the budget of the pod. One
              comes in through a real sshd, as ranks of MPI do
-full_tables  programs with more streams or communicators at a time than the library has room for, on all ranks or on
-             one: turns must begin again
-=======
-budgets      processes of a pod that launchers start with a clean environment: they must have the budget of the pod
 full_tables  programs with more streams, captures or communicators at a time than a table has room for, on all ranks or
              on one: turns must begin again
->>>>>>> caps
 
 Where a program has the name of a server or a library, such as closes_gunicorn, it does what that one does, and is not
 that one. sshd, perl and start-stop-daemon are themselves.
