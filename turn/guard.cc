@@ -256,7 +256,8 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   block_ = {};
   counted_since_ = kNever;
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
-  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  if (slice_ > 1 && step == Step::kSideBySide) disturbed = kDisturbed / 2;  // it may be very slow
   from_ = base + disturbed;
   // Each job has its slice in so many iterations of the first one.
   until_ = from_ + (InSlices() ? std::max(length, slice_) : length);

@@ -16,10 +16,10 @@ namespace crossover::turn {
 // CROSSOVER_MOST_SLICE_BITS; the page adapter asserts it.
 inline constexpr std::uint32_t kMostSliceBits = 6;
 
-// After a pause, so many iterations at least have turns of their own before the first slice begins. Ranks of a job
-// begin to take turns some iterations apart. A rank that has no turn yet waits in its collective for one that
-// stands at its gate, and in a slice of the other job it would wait there for long.
-inline constexpr std::uint32_t kBeforeSlices = 8;
+// After a pause, so many iterations at least have turns of their own before the first slice begins. Ranks of
+// a job begin to take turns some iterations apart. A rank that has no turn yet waits in its collective for
+// one that stands at its gate, and in a slice of the other job it would wait there for long.
+inline constexpr std::uint32_t kBeforeSlices = 4;
 
 // A Slice is what one client remembers of the turns of its present slice.
 class Slice {
@@ -29,12 +29,12 @@ class Slice {
   // Says that a turn ends in the iteration of this number. Returns whether it is the last one of its slice.
   // The first turn that ends in an iteration behind a multiple of the length is the last, however many turns
   // an iteration has. `bits` is the power of two of the length. Any client may have written it: 0, and more
-  // than kMostSliceBits, end a slice with each turn. The first slice begins at a multiple of two lengths, so that
-  // ranks which began some iterations apart seldom choose different ones.
+  // than kMostSliceBits, end a slice with each turn. The first slice begins at a multiple of the length.
+  // Ranks which began their turns an iteration apart choose different ones in one of so many starts.
   constexpr bool Ends(std::uint32_t iteration, std::uint32_t bits) {
     const bool sliced = bits != 0 && bits <= kMostSliceBits;
     if (!known_) {
-      const std::uint32_t apart = sliced ? 2u << bits : 1u;
+      const std::uint32_t apart = sliced ? 1u << bits : 1u;
       from_ = (iteration + kBeforeSlices + apart - 1) / apart * apart;
       last_ = iteration;
       known_ = true;
