@@ -51,8 +51,9 @@ class Slices {
   // Says that `slot` has the turn in this iteration.
   void SeeTurn(SlotIndex slot, std::uint32_t iteration);
 
-  // Returns whether the slice of `slot`, which shows these words, goes on: it has handed the token to itself,
-  // and will ask at any moment for its next turn. `granted` says that the arbiter has opened its gate.
+  // Returns whether `slot`, which shows these words, keeps a token that it does not use: a client, itself or
+  // another one, has handed it the token, and it will ask for its next turn at any moment. On other GPUs of its
+  // job it may have done so. `granted` says that the arbiter has opened its gate.
   bool GoesOn(SlotIndex slot, const ClientWords& words, bool granted, Time now);
 
  private:
