@@ -32,6 +32,9 @@ constexpr std::uint32_t kLater = 1024;
 // the look may cost something.
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
+// In slices it may come later, because they cost little. GPUs that meet a few iterations apart then seldom
+// look at different times, which costs much where side by side is slow.
+constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
 // Looks that begin at these multiples measure what jobs take alone: at kAloneSoon where one after the other
 // may be the best way, at kAloneLater where the jobs gain more, at kAloneEach once it is known of all jobs.
@@ -200,8 +203,8 @@ void Guard::GiveUp(Time now) {
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
-      if (!Reached(iteration_, until_) && Passed(before, kMeeting) && now - entered_ >= kFirstLookAfter)
-        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, kMeeting), now);
+      if (!Reached(iteration_, until_) && Passed(before, Meeting()) && now - entered_ >= kFirstLookAfter)
+        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, Meeting()), now);
       return EndTurns(jobs, kFirstRound, now);
     case Step::kSettled: {
       const std::uint32_t every = AloneEvery(jobs);
@@ -227,12 +230,14 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   }
 }
 
+std::uint32_t Guard::Meeting() const { return slice_ > 1 ? kMeetingInSlices : kMeeting; }
+
 // Begins to measure turns for the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
   for (Time& spent : spent_) spent = 0;
   Enter(Step::kMeeting, iteration_, kFirstRound, now);
-  until_ = AlignUp(iteration_ + kFirstLook, kMeeting);
+  until_ = AlignUp(iteration_ + kFirstLook, Meeting());
   from_ = until_ - kWindow;
 }
 

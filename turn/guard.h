@@ -101,6 +101,7 @@ class Guard {
   bool Stands(std::span<const Job> jobs, Time now) const;
   void GiveUp(Time now);
   void Meet(Time now);
+  std::uint32_t Meeting() const;
   void EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now);
   void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);

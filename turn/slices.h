@@ -8,7 +8,7 @@
 // job that keeps one GPU waits in its collective for its rank on another GPU, where the turn went over to the
 // other job. No message is exchanged, so the rules are such that GPUs seldom differ, and agree again soon:
 //
-// - Slices are on from the first turn on. Clients never change over to them in the middle.
+// - Clients know of slices before their first turn, and begin with them soon after it (turn/slice.h).
 // - What ends them ends them until the clients of the GPU change.
 // - A GPU that has slices, where another one has none, sees turns that are stuck in nearly all slices. So it
 //   ends them, and no GPU has any.
@@ -52,8 +52,8 @@ class Slices {
   void SeeTurn(SlotIndex slot, std::uint32_t iteration);
 
   // Returns whether `slot`, which shows these words, keeps a token that it does not use: a client, itself or
-  // another one, has handed it the token, and it will ask for its next turn at any moment. On other GPUs of its
-  // job it may have done so. `granted` says that the arbiter has opened its gate.
+  // another one, has handed it the token, and it will ask for its next turn at any moment. On other GPUs of
+  // its job it may have done so. `granted` says that the arbiter has opened its gate.
   bool GoesOn(SlotIndex slot, const ClientWords& words, bool granted, Time now);
 
  private:
