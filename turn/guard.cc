@@ -111,7 +111,7 @@ void Guard::Reset() {
   *this = anew;
 }
 
-// What was measured in turns of another kind tells nothing of these.
+// This forgets what was measured: turns of another kind tell nothing of these.
 void Guard::set_slice(std::uint32_t iterations) {
   if (std::exchange(slice_, iterations) != iterations) Reset();
 }

@@ -13,7 +13,7 @@
 
 namespace crossover::turn {
 
-// CROSSOVER_MOST_SLICE_BITS; the page adapter asserts it.
+// This is CROSSOVER_MOST_SLICE_BITS, as the page adapter asserts.
 inline constexpr std::uint32_t kMostSliceBits = 6;
 
 // After a pause, so many iterations at least have turns of their own before the first slice begins. Ranks of

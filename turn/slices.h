@@ -38,8 +38,8 @@ class Slices {
 
   bool on() const { return allowed_ && ended_ == Reason::kNone; }
 
-  // What has ended slices. kLong: a job's turns are so long that the others would wait for too long.
-  // kStuck: turns were stuck in slice after slice.
+  // A Reason says what has ended slices. kLong: a job's turns are so long that the others would wait for too
+  // long. kStuck: turns were stuck in slice after slice.
   enum class Reason : std::uint8_t { kNone, kLong, kStuck };
   Reason ended() const { return ended_; }
 

@@ -114,7 +114,7 @@ TEST(WholeTurns, InSlicesThreeJobsAreNotSlowerEither) {
   }
 }
 
-// The control: each iteration pays for a switch.
+// The control pays for a switch in each iteration.
 TEST(WholeTurns, WithoutSlicesSwitchesCostMuch) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     WholeTurnsOptions options = SlicedOptions({"Plain", Plain}, 6 * kMs, false, seed);
