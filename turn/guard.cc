@@ -32,6 +32,9 @@ constexpr std::uint32_t kLater = 1024;
 // the look may cost something.
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
+// In slices it may come later, because they cost little. GPUs that meet a few iterations apart then seldom
+// look at different times, which costs much where side by side is slow.
+constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
 // Looks that begin at these multiples measure what jobs take alone: at kAloneSoon where one after the other
 // may be the best way, at kAloneLater where the jobs gain more, at kAloneEach once it is known of all jobs.
@@ -108,7 +111,7 @@ void Guard::Reset() {
   *this = anew;
 }
 
-// What was measured in turns of another kind tells nothing of these.
+// This forgets what was measured: turns of another kind tell nothing of these.
 void Guard::set_slice(std::uint32_t iterations) {
   if (std::exchange(slice_, iterations) != iterations) Reset();
 }
@@ -200,8 +203,8 @@ void Guard::GiveUp(Time now) {
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
-      if (!Reached(iteration_, until_) && Passed(before, kMeeting) && now - entered_ >= kFirstLookAfter)
-        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, kMeeting), now);
+      if (!Reached(iteration_, until_) && Passed(before, Meeting()) && now - entered_ >= kFirstLookAfter)
+        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, Meeting()), now);
       return EndTurns(jobs, kFirstRound, now);
     case Step::kSettled: {
       const std::uint32_t every = AloneEvery(jobs);
@@ -227,12 +230,14 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   }
 }
 
+std::uint32_t Guard::Meeting() const { return slice_ > 1 ? kMeetingInSlices : kMeeting; }
+
 // Begins to measure turns for the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
   for (Time& spent : spent_) spent = 0;
   Enter(Step::kMeeting, iteration_, kFirstRound, now);
-  until_ = AlignUp(iteration_ + kFirstLook, kMeeting);
+  until_ = AlignUp(iteration_ + kFirstLook, Meeting());
   from_ = until_ - kWindow;
 }
 
@@ -256,7 +261,8 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   block_ = {};
   counted_since_ = kNever;
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
-  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  if (slice_ > 1 && step == Step::kSideBySide) disturbed = kDisturbed / 2;  // it may be very slow
   from_ = base + disturbed;
   // Each job has its slice in so many iterations of the first one.
   until_ = from_ + (InSlices() ? std::max(length, slice_) : length);

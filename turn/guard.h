@@ -101,6 +101,7 @@ class Guard {
   bool Stands(std::span<const Job> jobs, Time now) const;
   void GiveUp(Time now);
   void Meet(Time now);
+  std::uint32_t Meeting() const;
   void EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now);
   void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
@@ -158,7 +159,8 @@ class Guard {
   Time entered_ = kNever;               // the step
   Time counted_since_ = kNever;         // in slices: when the measured part of the block began
   std::array<std::uint32_t, kMaxSlots> counted_from_ = {};  // and each job's iteration then
-  // In slices: what jobs took alone when the way was chosen, 0 until the first window, and the rate.
+  // These hold, in slices, what jobs took alone when the way was chosen, 0 until the first window, and the
+  // rate.
   std::array<Time, kMaxSlots> promised_alone_ = {};
   double promised_rate_ = 0;
   Time spent_[3] = {};  // in this look, by way; kExclusive: in kAlone

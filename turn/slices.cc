@@ -47,7 +47,7 @@ void Slices::SeeStuck(SlotIndex slot, std::uint32_t iteration) {
 }
 
 bool Slices::GoesOn(SlotIndex slot, const ClientWords& words, bool granted, Time now) {
-  if (!on() || granted || !words.idle() || words.gate != NextTurn(words.hold)) return false;
+  if (!on() || granted || !words.idle() || !words.open()) return false;
   if (keeper_ != slot || kept_ != words.hold) {
     keeper_ = slot;
     kept_ = words.hold;

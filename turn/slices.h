@@ -8,7 +8,7 @@
 // job that keeps one GPU waits in its collective for its rank on another GPU, where the turn went over to the
 // other job. No message is exchanged, so the rules are such that GPUs seldom differ, and agree again soon:
 //
-// - Slices are on from the first turn on. Clients never change over to them in the middle.
+// - Clients know of slices before their first turn, and begin with them soon after it (turn/slice.h).
 // - What ends them ends them until the clients of the GPU change.
 // - A GPU that has slices, where another one has none, sees turns that are stuck in nearly all slices. So it
 //   ends them, and no GPU has any.
@@ -38,8 +38,8 @@ class Slices {
 
   bool on() const { return allowed_ && ended_ == Reason::kNone; }
 
-  // What has ended slices. kLong: a job's turns are so long that the others would wait for too long.
-  // kStuck: turns were stuck in slice after slice.
+  // A Reason says what has ended slices. kLong: a job's turns are so long that the others would wait for too
+  // long. kStuck: turns were stuck in slice after slice.
   enum class Reason : std::uint8_t { kNone, kLong, kStuck };
   Reason ended() const { return ended_; }
 
@@ -51,8 +51,9 @@ class Slices {
   // Says that `slot` has the turn in this iteration.
   void SeeTurn(SlotIndex slot, std::uint32_t iteration);
 
-  // Returns whether the slice of `slot`, which shows these words, goes on: it has handed the token to itself,
-  // and will ask at any moment for its next turn. `granted` says that the arbiter has opened its gate.
+  // Returns whether `slot`, which shows these words, keeps a token that it does not use: a client, itself or
+  // another one, has handed it the token, and it will ask for its next turn at any moment. On other GPUs of
+  // its job it may have done so. `granted` says that the arbiter has opened its gate.
   bool GoesOn(SlotIndex slot, const ClientWords& words, bool granted, Time now);
 
  private:

@@ -320,8 +320,8 @@ TEST_F(GuardTest, WithoutExclusiveSlicesItIsTurnsOrNothing) {
   EXPECT_EQ(guard_.settled(), Way::kTurns);
 }
 
-// Two jobs in time-slices that keep their turns for slices. Each iteration takes `alone` on the GPU, and a
-// switch from one job to the other takes `switch_cost`.
+// This is a pair of jobs in time-slices that keep their turns for slices. Each iteration takes `alone` on the
+// GPU, and a switch from one job to the other takes `switch_cost`.
 class SlicedPair {
  public:
   explicit SlicedPair(Time switch_cost) : switch_cost_(switch_cost) {
@@ -426,9 +426,9 @@ TEST(SlicedPairTest, JobsThatHaveChangedAreLookedAtSoon) {
   EXPECT_GE(pair.looks(), 2);
 }
 
-// Two GPUs of two jobs of 20 ms, in time-slices. While it tries them side by side, the clock of the second
-// may be off by `difference`, so that it finds turns worth more or less than the first does; it estimates
-// jobs to take `estimate` alone.
+// This has two GPUs of two jobs of 20 ms, in time-slices. While it tries them side by side, the clock of the
+// second may be off by `difference`, so that it finds turns worth more or less than the first does; it
+// estimates jobs to take `estimate` alone.
 class TwoGpus {
  public:
   explicit TwoGpus(double difference, Time estimate = kAlone) : difference_(difference) {

@@ -20,44 +20,61 @@ std::vector<std::uint32_t> EndsOf(Slice slice, std::uint32_t from, std::uint32_t
   return ends;
 }
 
-TEST(SliceTest, EndsAtMultiplesOfItsLength) {
-  EXPECT_EQ(EndsOf({}, 5, 40, 4), (std::vector<std::uint32_t>{16, 32}));
-  EXPECT_EQ(EndsOf({}, 5, 8, 0), (std::vector<std::uint32_t>{5, 6, 7}));
+// Returns a slice that has gone on since a turn in the first iteration, with the length of 2^`bits`.
+Slice Begun(std::uint32_t bits) {
+  Slice slice;
+  for (std::uint32_t iteration = 1; iteration <= 1u << bits; ++iteration) slice.Ends(iteration, bits);
+  return slice;
 }
 
-// A rank that begins with its turns an iteration later ends its slices where the others do.
+TEST(SliceTest, EndsAtMultiplesOfItsLength) {
+  EXPECT_EQ(EndsOf(Begun(4), 17, 50, 4), (std::vector<std::uint32_t>{32, 48}));
+  EXPECT_EQ(EndsOf(Begun(4), 17, 20, 0), (std::vector<std::uint32_t>{17, 18, 19}));
+}
+
+// Ranks begin to take turns some iterations apart. Until all have turns, none may keep the GPU for long.
+TEST(SliceTest, BeginsWithSingleTurns) {
+  EXPECT_EQ(EndsOf({}, 9, 40, 4), (std::vector<std::uint32_t>{9, 10, 11, 12, 13, 14, 15, 16, 32}));
+  EXPECT_EQ(EndsOf({}, 10, 40, 4), (std::vector<std::uint32_t>{10, 11, 12, 13, 14, 15, 16, 32}));
+  EXPECT_EQ(EndsOf({}, 14, 40, 4).size(), 40u - 14 - 7) << "two turns are too few, so it begins at 32";
+}
+
 TEST(SliceTest, EndsAtTheSameIterationWhereverTurnsBegan) {
-  for (std::uint32_t from = 1; from < 32; ++from) {
-    EXPECT_EQ(EndsOf({}, from, 100, 5), (std::vector<std::uint32_t>{32, 64, 96})) << from;
+  for (std::uint32_t from = 33; from <= 64 - kBeforeSlices; ++from) {
+    EXPECT_EQ(EndsOf({}, from, 130, 5).size(), 64 - from + 1 + 2) << from;
   }
 }
 
 TEST(SliceTest, EndsOnceWhereAnIterationHasSeveralTurns) {
-  Slice slice;
+  Slice slice = Begun(4);
   std::vector<int> ends;
-  for (int turn = 3 * 14; turn < 3 * 18; ++turn) {
+  for (int turn = 3 * 17; turn < 3 * 34; ++turn) {
     if (slice.Ends(static_cast<std::uint32_t>(turn / 3), 4)) ends.push_back(turn);
   }
-  EXPECT_EQ(ends, std::vector<int>{3 * 16}) << "not with each of its three turns";
+  EXPECT_EQ(ends, std::vector<int>{3 * 32}) << "not with each of its three turns";
 }
 
 TEST(SliceTest, EndsAtTheNextTurnWhereTheMultipleHadNone) {
-  Slice slice;
-  EXPECT_FALSE(slice.Ends(15, 4));
-  EXPECT_TRUE(slice.Ends(18, 4));
-  EXPECT_FALSE(slice.Ends(19, 4));
+  Slice slice = Begun(4);
+  EXPECT_FALSE(slice.Ends(31, 4));
+  EXPECT_TRUE(slice.Ends(34, 4));
+  EXPECT_FALSE(slice.Ends(35, 4));
 }
 
 TEST(SliceTest, NumbersWrap) {
-  EXPECT_EQ(EndsOf({}, 0xfffffff5u, 20, 4), (std::vector<std::uint32_t>{0, 16}));
+  EXPECT_EQ(EndsOf({}, 0xfffffffau, 20, 4),
+            (std::vector<std::uint32_t>{0xfffffffau, 0xfffffffbu, 0xfffffffcu, 0xfffffffdu, 0xfffffffeu,
+                                        0xffffffffu, 0, 16}));
 }
 
 TEST(SliceTest, AfterAPauseItBeginsAnew) {
-  Slice slice;
-  EXPECT_FALSE(slice.Ends(3, 4));
+  Slice slice = Begun(4);
+  EXPECT_FALSE(slice.Ends(19, 4));
   slice.Forget();
-  EXPECT_FALSE(slice.Ends(19, 4)) << "other ranks may have gone on at 18";
+  EXPECT_TRUE(slice.Ends(20, 4)) << "other ranks may have gone on at 21";
+  EXPECT_TRUE(slice.Ends(21, 4));
   EXPECT_TRUE(slice.Ends(32, 4));
+  EXPECT_FALSE(slice.Ends(33, 4));
 }
 
 // Any client may write over the length: nothing makes a slice that never ends.
@@ -134,7 +151,7 @@ TEST_F(SlicesTest, GoesOnWhileItsClientHasHandedTheTokenToItself) {
   words.gate = FirstStretch(6);
   EXPECT_TRUE(slices_.GoesOn(0, words, false, 113 * kMs)) << "it has had a turn since";
   words.gate = OpenFor(1, FirstStretch(3), 0, words.ready);
-  EXPECT_FALSE(slices_.GoesOn(0, words, false, 114 * kMs)) << "another client has handed over to it";
+  EXPECT_TRUE(slices_.GoesOn(0, words, false, 114 * kMs)) << "another client has handed over to it";
 }
 
 }  // namespace

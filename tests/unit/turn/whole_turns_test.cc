@@ -82,11 +82,11 @@ WholeTurnsOptions SlicedOptions(const Variant& variant, Time communicate, bool c
   options.switch_cost = 4 * kMs;
   options.ask_gap = kMs / 20;
   options.first_iteration = static_cast<std::uint32_t>(seed * 7);
-  options.iterations = 280;
+  options.iterations = 320;
   return options;
 }
 
-constexpr std::size_t kSlicedWarmUp = 40;  // a slice of each job, where the first ones are parts
+constexpr std::size_t kSlicedWarmUp = 70;  // single turns, and the first slice of each job
 
 double WorkOf(const WholeTurnsOptions& options) {
   return WorkOverBackToBack(options, RunWholeTurns(options), kSlicedWarmUp);
@@ -114,7 +114,7 @@ TEST(WholeTurns, InSlicesThreeJobsAreNotSlowerEither) {
   }
 }
 
-// The control: each iteration pays for a switch.
+// The control pays for a switch in each iteration.
 TEST(WholeTurns, WithoutSlicesSwitchesCostMuch) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     WholeTurnsOptions options = SlicedOptions({"Plain", Plain}, 6 * kMs, false, seed);
