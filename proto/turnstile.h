@@ -29,6 +29,7 @@ extern "C" {
 #define CROSSOVER_MAX_CLIENTS 15 /* clients per GPU, slots per page */
 #define CROSSOVER_MAX_TURNS 4    /* turns per iteration */
 #define CROSSOVER_STRETCH_BITS 10
+#define CROSSOVER_MOST_SLICE_BITS 6 /* of crossover_slot.slice_bits */
 #define CROSSOVER_PAGE_BYTES 4096
 
 /* What the arbiter asks a client to do (crossover_slot.mode). */
@@ -69,11 +70,16 @@ struct crossover_slot {
   uint32_t mode;       /* enum crossover_mode */
   uint32_t generation; /* changes when a client joins or leaves */
   /* The slot whose gate this client opens when it gives a turn back, by the turn's position in the iteration
-   * (turn % turns). It may be the client's own slot. */
+   * (turn % turns). It may be the client's own slot. See slice_bits. */
   uint32_t successor[CROSSOVER_MAX_TURNS];
   /* Launches between two yield points, by the same position. 0: a turn of usual length has no yield point. */
   uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
-  uint32_t reserved2[6];
+  /* Where turns last (turns_last), the client keeps the token for a slice of whole iterations, 2 to this
+   * power. It opens its own gate until the number of its iteration passes a multiple of the slice, and then
+   * the gate of its successor. 0, or more than CROSSOVER_MOST_SLICE_BITS: it opens its successor's after each
+   * turn. */
+  uint32_t slice_bits;
+  uint32_t reserved2[5];
   /* Cache line 3. The client's host writes it for the arbiter. */
   uint32_t alive;  /* raw robust futex word, owned by the client's liveness thread */
   uint32_t phase;  /* enum crossover_phase */

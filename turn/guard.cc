@@ -32,6 +32,9 @@ constexpr std::uint32_t kLater = 1024;
 // the look may cost something.
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
+// In slices it may come later, because they cost little. GPUs that meet a few iterations apart then seldom
+// look at different times, which costs much where side by side is slow.
+constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
 // Looks that begin at these multiples measure what jobs take alone: at kAloneSoon where one after the other
 // may be the best way, at kAloneLater where the jobs gain more, at kAloneEach once it is known of all jobs.
@@ -51,6 +54,16 @@ constexpr Time kLongestSolo = 100'000'000;
 constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
+
+// In slices a job has all its iterations at once, so single ones tell nothing. Those that all jobs have done
+// in a block are counted, and taken to spread by this part.
+constexpr double kSpreadInSlices = 0.05;
+// Where a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
+// when the first job has been measured over kGlance iterations and this way gives less than kHopeless of what
+// turns give. The next such look comes late.
+constexpr std::uint32_t kGlance = 2;
+constexpr double kHopeless = 0.7;
+constexpr std::uint32_t kMuchLater = 4096;
 
 // The error of a mean of n iterations counts for 1 + kFew / n of it.
 constexpr double kFew = 4;
@@ -89,12 +102,18 @@ std::uint32_t AlignUp(std::uint32_t iteration, std::uint32_t multiple) {
 void Guard::Reset() {
   Guard anew;
   anew.exclusive_ = exclusive_;
+  anew.slice_ = slice_;
   anew.alone_ = alone_;
   anew.alone_at_ = alone_at_;
   anew.alone_over_ = alone_over_;
   anew.looked_ = looked_;
   anew.lost_ = lost_;
   *this = anew;
+}
+
+// This forgets what was measured: turns of another kind tell nothing of these.
+void Guard::set_slice(std::uint32_t iterations) {
+  if (std::exchange(slice_, iterations) != iterations) Reset();
 }
 
 void Guard::Pause() {
@@ -126,9 +145,35 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     if (changed || !known_) moved_at_[job.slot] = now;
     seen_[job.slot] = job.iteration;
-    if (changed && measured) block_[job.slot].See(job.iteration, now);
+    if (changed && measured && !InSlices()) block_[job.slot].See(job.iteration, now);
   }
   known_ = true;
+  if (measured && InSlices()) CountSlices(jobs, now);
+}
+
+// Counts what all jobs have done since the measured part of the block began. While one job has its slice, the
+// others have done nothing: only together they tell what turns give.
+void Guard::CountSlices(std::span<const Job> jobs, Time now) {
+  if (counted_since_ == kNever) {
+    counted_since_ = now;
+    for (const Job& job : jobs) counted_from_[job.slot] = job.iteration;
+    return;
+  }
+  for (const Job& job : jobs) {
+    const std::uint32_t done = job.iteration - counted_from_[job.slot];
+    block_[job.slot] = {};
+    if (done > 0) block_[job.slot].SeeMany(done, (now - counted_since_) / done, kSpreadInSlices);
+  }
+}
+
+// Returns whether the block side by side shows early that this way is far worse than turns in slices. All
+// GPUs look at the same iteration. `before` is the first job's iteration at the last call.
+bool Guard::IsHopeless(std::span<const Job> jobs, std::uint32_t before) const {
+  const std::uint32_t glance = from_ + kGlance;
+  if (slice_ <= 1 || Reached(before, glance) || !Reached(iteration_, glance)) return false;
+  const Rate side = RateOf(jobs, block_);
+  const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
+  return side.value > 0 && side.value < kHopeless * turns.value;
 }
 
 // Returns whether some job's number has stood still for long without turns. A job whose turns end at gaps
@@ -158,8 +203,8 @@ void Guard::GiveUp(Time now) {
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
-      if (!Reached(iteration_, until_) && Passed(before, kMeeting) && now - entered_ >= kFirstLookAfter)
-        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, kMeeting), now);
+      if (!Reached(iteration_, until_) && Passed(before, Meeting()) && now - entered_ >= kFirstLookAfter)
+        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, Meeting()), now);
       return EndTurns(jobs, kFirstRound, now);
     case Step::kSettled: {
       const std::uint32_t every = AloneEvery(jobs);
@@ -176,18 +221,23 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kTurns:
       return EndTurns(jobs, length_, now);
     case Step::kSideBySide:
-      if (!Ended(jobs)) return;
-      EndBlock(jobs, Way::kSideBySide);
-      return EndRound(jobs, now);
+      if (IsHopeless(jobs, before)) {
+        until_ = from_ + kGlance;
+        return EndRound(jobs, true, now);
+      }
+      if (Ended(jobs)) EndRound(jobs, false, now);
+      return;
   }
 }
+
+std::uint32_t Guard::Meeting() const { return slice_ > 1 ? kMeetingInSlices : kMeeting; }
 
 // Begins to measure turns for the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
   for (Time& spent : spent_) spent = 0;
   Enter(Step::kMeeting, iteration_, kFirstRound, now);
-  until_ = AlignUp(iteration_ + kFirstLook, kMeeting);
+  until_ = AlignUp(iteration_ + kFirstLook, Meeting());
   from_ = until_ - kWindow;
 }
 
@@ -209,10 +259,13 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   entered_ = now;
   length_ = length;
   block_ = {};
+  counted_since_ = kNever;
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
-  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
+  if (slice_ > 1 && step == Step::kSideBySide) disturbed = kDisturbed / 2;  // it may be very slow
   from_ = base + disturbed;
-  until_ = from_ + length;
+  // Each job has its slice in so many iterations of the first one.
+  until_ = from_ + (InSlices() ? std::max(length, slice_) : length);
 }
 
 // Returns whether the present block has been measured for long enough. Where another job's iterations are
@@ -269,14 +322,20 @@ void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   for (const Job& job : jobs) meters[job.slot].Add(block_[job.slot]);
 }
 
-void Guard::EndRound(std::span<const Job> jobs, Time now) {
+// Ends the look, or begins a longer round where the ways may differ by less than their noise. `hopeless`:
+// side by side is so bad that a few iterations have shown it.
+void Guard::EndRound(std::span<const Job> jobs, bool hopeless, Time now) {
+  EndBlock(jobs, Way::kSideBySide);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kTurns)] = turns.value;
   rate_[Index(Way::kSideBySide)] = side.value;
-  if (Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
+  if (!hopeless && Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
     return Enter(Step::kTurns, until_, 2 * length_, now);
   EndLook(jobs, turns, side, now);
+  if (!hopeless) return;
+  open_ = false;
+  spacing_ = kMuchLater;
 }
 
 // Measures each job while it is alone. The first half of a job's slice does not count, because the job before
@@ -375,6 +434,8 @@ void Guard::Space(std::span<const Job> jobs, Time cost, bool agreed, bool clear)
 void Guard::Settle(Way way, Time now) {
   settled_ = way;
   strange_ = false;
+  promised_alone_ = {};
+  promised_rate_ = rate(way);
   if (way != Way::kExclusive) {
     promised_ = meter_[Index(way)];
     meter_[Index(way)] = {};
@@ -391,7 +452,7 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
   const Rate found = RateOf(jobs, meters);
   if (found.value > 0) rate_[Index(settled_)] = found.value;
   const Way other = settled_ == Way::kTurns ? Way::kSideBySide : Way::kTurns;
-  const Way agreed = exclusive_ ? Way::kTurns : Way::kSideBySide;
+  const Way agreed = exclusive_ || slice_ > 1 ? Way::kTurns : Way::kSideBySide;
   const bool disappoints =
       found.value > 0 && found.value + kSurely * std::hypot(found.error, other_error_) < rate(other);
   if (disappoints && !std::exchange(quiet_, true)) {
@@ -400,8 +461,9 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
     if (settled_ != agreed) return Settle(agreed, now);
   }
   if (!disappoints && settled_ != agreed) disappointed_ = false;
-  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(jobs, now);
-  strange_ = HasChanged(jobs);
+  const bool changed = InSlices() ? SlicesHaveChanged(jobs) : HasChanged(jobs);
+  if (changed && std::exchange(strange_, true)) return LookAgain(jobs, now);
+  strange_ = changed;
   Enter(Step::kSettled, until_, kWindow, now);
   from_ = iteration_;
   until_ = AlignUp(iteration_ + 1, kWindow);
@@ -416,6 +478,23 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
     const double change = std::log(static_cast<double>(found.step()) / static_cast<double>(promised.step()));
     return std::abs(change) > std::max(kChanged, kSurely * std::hypot(found.error(), promised.error()));
   });
+}
+
+// Does the same for turns in slices. The first slices after a change of ways are parts of a whole one, so the
+// steps of jobs say nothing about a change. What the jobs take alone does, and what they do together.
+bool Guard::SlicesHaveChanged(std::span<const Job> jobs) {
+  const auto differs = [](double found, double promised) {
+    return found > 0 && promised > 0 && std::abs(std::log(found / promised)) > kChanged;
+  };
+  bool changed = differs(RateOf(jobs, block_).value, promised_rate_);
+  for (const Job& job : jobs) {
+    const Time alone = AloneOf(job);
+    if (alone == kNever) continue;
+    Time& promised = promised_alone_[job.slot];
+    if (promised == 0) promised = alone;
+    changed |= differs(static_cast<double>(alone), static_cast<double>(promised));
+  }
+  return changed;
 }
 
 // Begins a look that is not due yet. Each of several such looks in a row waits for twice as long.

@@ -67,6 +67,9 @@ class Guard {
   // Sets whether jobs can run one after the other. They cannot in time-slices, where a turn lasts until all
   // ranks have come to its end. Turns are then kept only where they are worth something.
   void set_exclusive(bool on) { exclusive_ = on; }
+  // Sets for how many iterations a job keeps its turns in time-slices (turn/slices.h), 1 for one. In slices,
+  // turns are one after the other, and so they are what the guard goes back to.
+  void set_slice(std::uint32_t iterations);
 
   Way settled() const { return settled_; }  // what the last look has chosen
   // Returns whether a look is under way.
@@ -98,13 +101,17 @@ class Guard {
   bool Stands(std::span<const Job> jobs, Time now) const;
   void GiveUp(Time now);
   void Meet(Time now);
+  std::uint32_t Meeting() const;
   void EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now);
   void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
+  bool InSlices() const { return slice_ > 1 && WayNow() == Way::kTurns; }
+  void CountSlices(std::span<const Job> jobs, Time now);
+  bool IsHopeless(std::span<const Job> jobs, std::uint32_t before) const;
   void BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now);
   std::uint32_t BehindAlone(std::span<const Job> jobs, std::uint32_t base) const;
   void EndBlock(std::span<const Job> jobs, Way way);
-  void EndRound(std::span<const Job> jobs, Time now);
+  void EndRound(std::span<const Job> jobs, bool hopeless, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);
   void ChooseAgain(std::span<const Job> jobs, Time now);
   void EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);
@@ -114,6 +121,7 @@ class Guard {
   void Settle(Way way, Time now);
   void JudgeWindow(std::span<const Job> jobs, Time now);
   bool HasChanged(std::span<const Job> jobs) const;
+  bool SlicesHaveChanged(std::span<const Job> jobs);
   void LookAgain(std::span<const Job> jobs, Time now);
   void Count(Time now);
   bool Passed(std::uint32_t before, std::uint32_t multiple) const;
@@ -129,6 +137,7 @@ class Guard {
   bool IsAnew() const { return look_ == Look::kAnew || look_ == Look::kAnewAndAlone; }
 
   bool exclusive_ = true;
+  std::uint32_t slice_ = 1;
   Step step_ = Step::kMeeting;
   Way settled_ = Way::kTurns;
   bool known_ = false;                  // seen_ and iteration_
@@ -148,10 +157,16 @@ class Guard {
   bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   Time entered_ = kNever;               // the step
-  Time spent_[3] = {};                  // in this look, by way; kExclusive: in kAlone
-  Meters block_;                        // of the present block, or of each job alone
-  Meters meter_[2];                     // of the present look by way; of the chosen way, since the look
-  Meters promised_;                     // of each job when the way was chosen
+  Time counted_since_ = kNever;         // in slices: when the measured part of the block began
+  std::array<std::uint32_t, kMaxSlots> counted_from_ = {};  // and each job's iteration then
+  // These hold, in slices, what jobs took alone when the way was chosen, 0 until the first window, and the
+  // rate.
+  std::array<Time, kMaxSlots> promised_alone_ = {};
+  double promised_rate_ = 0;
+  Time spent_[3] = {};  // in this look, by way; kExclusive: in kAlone
+  Meters block_;        // of the present block, or of each job alone
+  Meters meter_[2];     // of the present look by way; of the chosen way, since the look
+  Meters promised_;     // of each job when the way was chosen
   double rate_[3] = {};
   double other_error_ = 0;  // standard error of the rate of the way that the last look did not choose
   bool quiet_ = false;      // that the chosen way gives less is known since the last look

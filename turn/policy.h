@@ -115,6 +115,8 @@ class Policy {
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
   // Returns the job's number of the iteration of the last turn that `slot` gave back.
   std::uint32_t LastIterationOf(SlotIndex slot) const;
+  // Returns that of its present turn.
+  std::uint32_t IterationOf(SlotIndex slot) const;
   // Returns what the client's job needs of this GPU, as far as is known.
   Demand DemandOf(SlotIndex slot) const;
 
@@ -144,7 +146,6 @@ class Policy {
   bool GoesBetween(SlotIndex slot, SlotIndex holder) const;
   void CountTurns();
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
-  std::uint32_t IterationOf(SlotIndex slot) const;
   Time Expected(SlotIndex slot, Time now, Time window) const;
   // Returns whether turns begin: no member has had a turn yet.
   bool Begins(SlotSet members) const;

@@ -25,6 +25,11 @@ void StepMeter::See(std::uint32_t iteration, Time now) {
   at_ = now;
 }
 
+void StepMeter::SeeMany(double iterations, Time each, double spread) {
+  const auto mean = static_cast<double>(each);
+  AddMany(iterations, mean, iterations * spread * spread * mean * mean, 0);
+}
+
 void StepMeter::Add(const StepMeter& other) {
   AddMany(other.iterations_, other.mean_, other.squares_, other.products_);
 }

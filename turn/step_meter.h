@@ -17,6 +17,8 @@ class StepMeter {
   void SeeOnce(std::uint32_t iteration, Time now) {
     if (at_ == kNever || iteration != last_) See(iteration, now);
   }
+  // Adds so many iterations that took `each` on average, and are known to spread by this part of it.
+  void SeeMany(double iterations, Time each, double spread);
   // Adds what another one has measured.
   void Add(const StepMeter& other);
   // Lets what is measured from now on count for more: what is known counts as so many iterations at most.

@@ -16,6 +16,7 @@ void Turnstile::Leave(SlotIndex slot) {
   preempted_.Remove(slot);
   arbiter_opened_.Remove(slot);
   watchdog_.Forget(slot);
+  slices_.Reset();
 }
 
 void Turnstile::SetGated(SlotIndex slot, bool gated) {
@@ -41,9 +42,10 @@ void Turnstile::SetTurnsLast(bool last) {
 
 // While there is a surplus token, all clients hand over to the same successor, who can take only one. A
 // surplus token is removed where it lies at an open gate. Clients that each hold a token and pass them on
-// in step would never leave one there.
+// in step would never leave one there. In slices they do not: a slice ends while the other client holds its
+// token, and on all GPUs of a job it has to end with the same successor.
 SlotIndex Turnstile::successor(SlotIndex slot, TurnNumber k) const {
-  if (surplus_) return policy_.First(active());
+  if (surplus_ && !slices_.on()) return policy_.First(active());
   return policy_.Successor(watchdog_.turns_last() ? gated_ : active(), slot, k);
 }
 
@@ -82,6 +84,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     if (change.released) {
       Note(WithWhole({Event::Kind::kRelease, slot, now, change.turn}, change.whole));
       if (active().Has(slot)) watchdog_.TurnEnded(now);
+      if (!change.yielded) slices_.SeeEnd(slot, change.turn);
     }
     if (change.arrived) Note(WithWhole({Event::Kind::kArrive, slot, now, 0}, change.away));
     if (change.held) {
@@ -103,23 +106,57 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   rested_ = rests;
 }
 
-bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
-  const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held() == kNever) return false;
-  bool waited_for = false;
-  bool goes_first = true;
-  Time longest = rhythm.longest_turn();
+Turnstile::Rivals Turnstile::RivalsOf(SlotIndex holder, const Snapshot& seen) const {
+  Rivals rivals;
+  rivals.longest = policy_.rhythm(holder).longest_turn();
   for (SlotIndex slot : gated_) {
     if (slot == holder) continue;
     if (seen.client[slot].waiting()) {
-      waited_for = true;
-      goes_first = goes_first && policy_.Before(holder, slot);
+      rivals.wait = true;
+      rivals.come_later = rivals.come_later && policy_.Before(holder, slot);
     }
     const Time other = policy_.rhythm(slot).longest_turn();
     if (watchdog_.turns_last() && other != kNever)
-      longest = longest == kNever ? other : std::max(longest, other);
+      rivals.longest = rivals.longest == kNever ? other : std::max(rivals.longest, other);
   }
-  return waited_for && watchdog_.Over(holder, rhythm.held(), longest, goes_first, now);
+  return rivals;
+}
+
+bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const {
+  const Time held = policy_.rhythm(holder).held();
+  return held != kNever && rivals.wait &&
+         watchdog_.Over(holder, held, rivals.longest, rivals.come_later, now);
+}
+
+// A client that has had its slice beside a suspended one, or beside one that was resumed, hands over to it on
+// all GPUs of its job. To replace that token would let it go on here alone, and both jobs would share for
+// ever.
+void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
+  if (!slices_.on()) return;
+  for (SlotIndex slot : gated_) {
+    const ClientWords& words = seen.client[slot];
+    if (words.holding() && words.open()) watchdog_.HandedOver(slot, words.hold, now);
+  }
+}
+
+// A turn that is stuck is not learned from, or the watchdog's bound would grow with each of them.
+void Turnstile::WatchSlice(SlotIndex holder, const Rivals& rivals, Time now) {
+  if (!slices_.on()) return;
+  const Rhythm& rhythm = policy_.rhythm(holder);
+  const std::uint32_t iteration = policy_.IterationOf(holder);
+  slices_.SeeTurn(holder, iteration);
+  if (rhythm.held() == kNever || !rivals.wait) return;
+  if (!watchdog_.Lags(holder, rhythm.held(), rivals.longest, now)) return;
+  slices_.SeeStuck(holder, iteration);
+  if (rhythm.turn() != kNever) policy_.Disregard(holder);
+}
+
+// Returns whether the token is parked at a client whose slice goes on. It stays there then, whichever other
+// clients wait: on the other GPUs of that client's job it stays, too.
+bool Turnstile::SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now) {
+  const SlotIndex slot = place.parked;
+  if (slot == kNobody || !watchdog_.turns_last()) return false;
+  return slices_.GoesOn(slot, seen.client[slot], arbiter_opened_.Has(slot), now);
 }
 
 // The holder's token counts as lost from now on. The arbiter makes a new token and removes the old one when

@@ -14,6 +14,7 @@
 
 #include "turn/guard.h"
 #include "turn/policy.h"
+#include "turn/slices.h"
 #include "turn/token.h"
 #include "turn/watchdog.h"
 #include "turn/words.h"
@@ -81,6 +82,10 @@ class Turnstile {
   // Says whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
   void SetTurnsLast(bool last);
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
+  // Says whether clients whose turns last may keep the token for slices (turn/slices.h). slices() says
+  // whether they do, and what has ended that.
+  void AllowSlices(bool allowed) { slices_.Allow(allowed); }
+  const Slices& slices() const { return slices_; }
   // Removes a client that has closed its connection, was killed or was expelled. The next poll replaces a
   // token that it had.
   void Leave(SlotIndex slot);
@@ -129,7 +134,17 @@ class Turnstile {
   SlotSet active() const { return SlotSet(gated_.bits() & ~watchdog_.suspended().bits()); }
   template <class Memory>
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
-  bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
+  // Rivals says which other clients the turn of a holder concerns.
+  struct Rivals {
+    bool wait = false;       // one of them waits
+    bool come_later = true;  // the holder goes before all that wait
+    Time longest = kNever;   // the longest learned turn that the watchdog's bound depends on
+  };
+  Rivals RivalsOf(SlotIndex holder, const Snapshot& seen) const;
+  void GoOnAfterSlice(const Snapshot& seen, Time now);
+  void WatchSlice(SlotIndex holder, const Rivals& rivals, Time now);
+  bool SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now);
+  bool Overruns(SlotIndex holder, const Rivals& rivals, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
   Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
 
@@ -137,6 +152,7 @@ class Turnstile {
   Token token_;
   Policy policy_;
   Watchdog watchdog_;
+  Slices slices_;
   SlotSet present_;
   SlotSet gated_;
   SlotSet holders_;         // at the last poll, without suspended clients
@@ -187,13 +203,18 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   Snapshot seen;
   Collect(memory, gated_, &seen);
   Watch(seen, now);
+  GoOnAfterSlice(seen, now);
   Token::Place place = Token::Find(seen, active());
-  if (place.holder != kNobody && Overruns(place.holder, seen, now)) {
-    Suspend(place.holder, seen, now);
-    place = Token::Find(seen, active());
+  if (place.holder != kNobody) {
+    const Rivals rivals = RivalsOf(place.holder, seen);
+    WatchSlice(place.holder, rivals, now);
+    if (Overruns(place.holder, rivals, now)) {
+      Suspend(place.holder, seen, now);
+      place = Token::Find(seen, active());
+    }
   }
   Policy::Wish wish;
-  if (place.holder == kNobody) wish = policy_.Want(active(), now);
+  if (place.holder == kNobody && !SliceGoesOn(place, seen, now)) wish = policy_.Want(active(), now);
   // A lost token needs a place even if the policy has no preference.
   if (wish.slot == kNobody && place.visible == 0) wish.slot = policy_.First(active());
 

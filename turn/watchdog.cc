@@ -1,6 +1,7 @@
 #include "turn/watchdog.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossover::turn {
 
@@ -10,11 +11,21 @@ void Watchdog::Forget(SlotIndex slot) {
   client_[slot] = {};
 }
 
-bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
-  const Time usual = longest == kNever ? 0 : settings_.factor * longest;
-  const Time bound = std::max(settings_.floor, usual) * (turns_last_ && goes_first ? 2 : 1);
+Time Watchdog::Bound(Time longest) const {
+  return std::max(settings_.floor, longest == kNever ? 0 : settings_.factor * longest);
+}
+
+Time Watchdog::Ran(SlotIndex holder, Time held, Time now) const {
   const Client& client = client_[holder];
-  return now - std::max(held, client.resumed_at) - (lost_ - client.lost) >= bound;
+  return now - std::max(held, client.resumed_at) - (lost_ - client.lost);
+}
+
+bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
+  return Ran(holder, held, now) >= Bound(longest) * (turns_last_ && goes_first ? 2 : 1);
+}
+
+bool Watchdog::Lags(SlotIndex holder, Time held, Time longest, Time now) const {
+  return Ran(holder, held, now) >= Bound(longest) / 4 * 3;
 }
 
 void Watchdog::Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now) {
@@ -37,13 +48,20 @@ void Watchdog::See(SlotIndex slot, const ClientWords& words) {
 void Watchdog::TurnEnded(Time now) {
   if (!turns_last_) return;
   for (SlotIndex slot : suspended_) {
-    Client& client = client_[slot];
-    if (client.resumed) continue;
-    client.resumed = true;
-    client.resumed_at = now;
-    client.lost = lost_;
-    suspended_.Remove(slot);
+    if (!client_[slot].resumed) Resume(slot, now);
   }
+}
+
+void Watchdog::HandedOver(SlotIndex slot, TurnNumber k, Time now) {
+  if (std::exchange(client_[slot].handed, k) != k) Resume(slot, now);
+}
+
+void Watchdog::Resume(SlotIndex slot, Time now) {
+  Client& client = client_[slot];
+  client.resumed = true;
+  client.resumed_at = now;
+  client.lost = lost_;
+  suspended_.Remove(slot);
 }
 
 void Watchdog::NameStuck(Time now) {

@@ -45,6 +45,10 @@ class Watchdog {
   // Forgets everything about the client.
   void Forget(SlotIndex slot);
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
+  // Says that a client in its turn `k` was handed the token by another one, which had its slice beside it:
+  // the client continues, and its bound begins anew. That happens once in a turn, or a client that opens its
+  // own gate would keep the turn for ever.
+  void HandedOver(SlotIndex slot, TurnNumber k, Time now);
 
   // Notes that a poll due at `due` came at `now`.
   void Polled(Time due, Time now) {
@@ -56,6 +60,9 @@ class Watchdog {
   // the holder or, if turns last, of all clients; kNever while unknown. `goes_first` says that the holder
   // goes before all waiting clients.
   bool Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const;
+  // Returns whether the turn lasts so long that it is probably stuck, and will soon be past its bound here or
+  // on another GPU.
+  bool Lags(SlotIndex holder, Time held, Time longest, Time now) const;
   // Suspends the holder in its turn `k`. It is not `blamed` if it is a newcomer, whose turn length could
   // not be known.
   void Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now);
@@ -83,8 +90,15 @@ class Watchdog {
     TurnNumber turn = 0;   // the turn in which it was suspended last
     bool resumed = false;  // it has continued that turn once
     Time resumed_at = 0;
-    Time lost = 0;  // the watchdog's lost_ when the bound began
+    TurnNumber handed = 0;  // the turn in which it was handed the token last
+    Time lost = 0;          // the watchdog's lost_ when the bound began
   };
+  // Lets a client continue the turn in which it was suspended.
+  void Resume(SlotIndex slot, Time now);
+  // Bound() returns the bound where the longest learned turn is `longest`. Ran() returns how long the holder
+  // has had its turn, as far as the arbiter ran.
+  Time Bound(Time longest) const;
+  Time Ran(SlotIndex holder, Time held, Time now) const;
   std::uint32_t Allowed() const { return settings_.offences * (turns_last_ ? 4 : 1); }
 
   WatchdogSettings settings_;

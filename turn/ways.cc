@@ -12,7 +12,7 @@ constexpr double kBetter = 1.0075;
 constexpr double kAlike = 0.02;
 // Ways differ clearly by this part at least, and by twice the noise.
 constexpr double kClear = 0.05;
-// Turns that gain less over side by side are left off where jobs cannot run one after the other.
+// Turns that gain less over side by side are left off where no job can have the GPU for itself.
 constexpr double kWorthTurns = 1.01;
 
 double Difference(const Rate& turns, const Rate& side) { return std::log(side.value / turns.value); }
@@ -42,7 +42,8 @@ Way Choose(Way present, const Rate& turns, const Rate& side, bool exclusive, boo
   const Verdict verdict = Compare(turns, side);
   if (verdict == Verdict::kTurns || turns.value > kBetter * side.value) shared = Way::kTurns;
   if (verdict == Verdict::kSideBySide || side.value > kBetter * turns.value) shared = Way::kSideBySide;
-  if (!exclusive) return turns.value < kWorthTurns * side.value ? Way::kSideBySide : shared;
+  if (!exclusive)
+    return turns.value < kWorthTurns * side.value && side.value >= 1 ? Way::kSideBySide : shared;
   const Rate& best = shared == Way::kTurns ? turns : side;
   if (!alone_known || best.value <= 0) return shared;
   if (present == Way::kExclusive) return best.value > kBetter ? shared : Way::kExclusive;

@@ -35,8 +35,9 @@ Verdict Compare(const Rate& turns, const Rate& side);
 bool DifferClearly(const Rate& turns, const Rate& side);
 
 // Chooses the way in which the jobs go on. `present` is the way that was chosen until now: it stays where no
-// other way is clearly better. `exclusive` tells whether jobs can run one after the other at all; where they
-// cannot, turns stay only where they gain something over side by side. One after the other is chosen only
+// other way is clearly better. `exclusive` tells whether one job can have the GPU while the others take no
+// turns. Where it cannot, turns give way to side by side where they hardly gain anything over it, as long as
+// that is not slower than one after the other. One after the other is chosen only
 // where `alone_known` tells that the rates stand on measured times of the jobs alone.
 Way Choose(Way present, const Rate& turns, const Rate& side, bool exclusive, bool alone_known);
 

@@ -35,8 +35,10 @@ extern "C" {
 void __real__ZN9crossover7session5Turns5SetUpEPKNS_5gates6DriverEP8CUctx_st(Turns* turns,
                                                                             const Driver* driver,
                                                                             CUcontext context);
-bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(Turns* turns, const Tracker& tracker,
-                                                                      bool capturing);
+bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(Turns* turns,
+                                                                                const Tracker& tracker,
+                                                                                bool capturing,
+                                                                                Turns::Next next);
 
 void __wrap__ZN9crossover7session5Turns5SetUpEPKNS_5gates6DriverEP8CUctx_st(Turns* turns,
                                                                             const Driver* driver,
@@ -45,13 +47,16 @@ void __wrap__ZN9crossover7session5Turns5SetUpEPKNS_5gates6DriverEP8CUctx_st(Turn
   __real__ZN9crossover7session5Turns5SetUpEPKNS_5gates6DriverEP8CUctx_st(turns, driver, context);
 }
 
-bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(Turns* turns, const Tracker& tracker,
-                                                                      bool capturing) {
+bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(Turns* turns,
+                                                                                const Tracker& tracker,
+                                                                                bool capturing,
+                                                                                Turns::Next next) {
   CUstream stream = nullptr;
   if (!capturing && asked != nullptr && HandleOf(turns->stream(), &stream)) {
     asked->LaunchHostFunc(stream, Rest, Late());
   }
-  return __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(turns, tracker, capturing);
+  return __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(turns, tracker, capturing,
+                                                                                    next);
 }
 
 }  // extern "C"

@@ -159,10 +159,13 @@ void Gpu::ApplyMode(turn::Time now) {
   const Policy policy = held_ ? Stricter(policy_, Policy::kObserve) : policy_;
   crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure());
   turn::Guard::Plan plan;
-  if (mode == CROSSOVER_MODE_GATE && Guarded()) {
-    // In an exclusive slice, a job whose turns last to the end of its collectives would keep the GPU while
-    // it waits for a rank that does not have its slice yet.
+  const bool guarded = Guarded();
+  AllowSlices(turns_last && guarded);
+  if (mode == CROSSOVER_MODE_GATE && guarded) {
+    // No GPU has an owner where turns last: with owners, a job would keep a GPU while it waits for a rank on
+    // another GPU, which has another owner. Slices of turns take their place (turn/slices.h).
     guard_.set_exclusive(!turns_last);
+    guard_.set_slice(turnstile_.slices().on() ? turn::kSliceIterations : 1);
     plan = ChooseWay(now);
   } else {
     guard_.Pause();
@@ -173,9 +176,23 @@ void Gpu::ApplyMode(turn::Time now) {
   mode_ = mode;
   for (const turn::SlotIndex slot : membership_.members()) {
     turnstile_.SetGated(slot, mode == CROSSOVER_MODE_GATE);
+    // A client that begins to take turns knows its slice from the first turn on.
+    page_guard_.Store(info_->page->slot(slot).slice_bits, turnstile_.slices().on() ? turn::kSliceBits : 0);
     page_guard_.Store(info_->page->slot(slot).mode, mode);
     if (changed) Emit(EventKind::kMode, slot, now);
   }
+}
+
+// Allows slices of turns or not, and logs where the turnstile has ended them.
+void Gpu::AllowSlices(bool allowed) {
+  turnstile_.AllowSlices(allowed);
+  const turn::Slices::Reason ended = turnstile_.slices().ended();
+  if (ended == std::exchange(slices_ended_, ended) || ended == turn::Slices::Reason::kNone) return;
+  const bool stuck = ended == turn::Slices::Reason::kStuck;
+  observer_->OnLog(stuck ? LogLevel::kWarn : LogLevel::kInfo,
+                   "gpu " + info_->uuid + ": its jobs alternate by one iteration from now on: " +
+                       (stuck ? "turns were stuck in several slices of iterations"
+                              : "turns are too long for slices of iterations"));
 }
 
 // Returns whether the guard may choose another way than turns. It may not where a client has a cap or

@@ -70,6 +70,7 @@ class Gpu {
   void ApplyMode(turn::Time now);
   bool Measure();
   bool Guarded() const;
+  void AllowSlices(bool allowed);
   turn::Guard::Plan ChooseWay(turn::Time now);
   void JudgePromises(turn::Time now);
   void Reorder();
@@ -94,6 +95,7 @@ class Gpu {
   Promises promises_;
   std::vector<Notice> notices_;
   turn::Guard guard_;
+  turn::Slices::Reason slices_ended_ = turn::Slices::Reason::kNone;  // as last logged
   bool guarded_ = false;
   std::uint64_t trials_ = 0;
   turn::Stats told_;  // as last reported

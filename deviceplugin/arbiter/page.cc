@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "common/base/futex.h"
+#include "turn/slice.h"
 
 namespace crossover::arbiter {
 namespace {
 
 static_assert(turn::kMaxSlots == CROSSOVER_MAX_CLIENTS, "the turn core and the page agree on the slots");
 static_assert(turn::kMaxTurns == CROSSOVER_MAX_TURNS, "and on the turns");
+static_assert(turn::kMostSliceBits == CROSSOVER_MOST_SLICE_BITS, "and on the slices");
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
@@ -52,10 +54,10 @@ void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
   for (std::uint32_t* word :
-       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.alive, &slot.phase, &slot.faults,
-        &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset, &slot.periods,
-        &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib, &slot.memory_used_mib,
-        &slot.memory_refusals}) {
+       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.slice_bits, &slot.alive, &slot.phase,
+        &slot.faults, &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset,
+        &slot.periods, &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib,
+        &slot.memory_used_mib, &slot.memory_refusals}) {
     Atomic(*word).store(0);
   }
   for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);

@@ -40,7 +40,8 @@ std::size_t PageGuard::IndexOf(const std::uint32_t& word) const {
 void PageGuard::Reset(turn::SlotIndex slot) {
   seen_[slot] = {};
   crossover_slot& line = page_.slot(slot);
-  for (std::uint32_t* word : {&line.mode, &line.generation}) expected_[IndexOf(*word)] = Read(*word);
+  for (std::uint32_t* word : {&line.mode, &line.generation, &line.slice_bits})
+    expected_[IndexOf(*word)] = Read(*word);
   for (std::uint32_t& word : line.successor) expected_[IndexOf(word)] = Read(word);
   for (std::uint32_t& word : line.stretch_launches) expected_[IndexOf(word)] = Read(word);
 }

@@ -98,8 +98,8 @@ class Training {
       Finish();
     } catch (const Failure&) {
       if (options_.start_over_after != 0) StartOver();  // other ranks have started over
-      // A rank that was told to stop has left, and enqueued work cannot end. This rank's own signal may arrive
-      // a little later than that.
+      // A rank that was told to stop has left, and enqueued work cannot end. This rank's own signal may
+      // arrive a little later than that.
       signals_.Sleep(kLateStopMs);
       if (!signals_.stop()) throw;
     }

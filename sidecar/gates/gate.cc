@@ -11,6 +11,10 @@ Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::
   return {successor, turn::OpenFor(self, k, successor, base::LoadWord(&page->slot[successor].ready))};
 }
 
+Handover KeepTurn(turn::SlotIndex self, turn::TurnNumber k) {
+  return {self, turn::OpenFor(self, k, self, 0)};
+}
+
 std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word word) {
   crossover_slot& line = page->slot[slot];
   switch (word) {

@@ -21,6 +21,10 @@ struct Handover {
 // anything to the page: an invalid successor becomes `self`.
 Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::TurnNumber k);
 
+// Returns the handover of turn `k` of slot `self` to itself: the next turn begins without another client in
+// between.
+Handover KeepTurn(turn::SlotIndex self, turn::TurnNumber k);
+
 // Opens the gate of slot `self` from the host, for any turn that the slot asks for next. `about` is a turn
 // near that one. Wakes the threads that wait for the gate.
 void OpenOwnGate(crossover_page* page, turn::SlotIndex self, turn::TurnNumber about);

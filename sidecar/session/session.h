@@ -28,6 +28,7 @@
 #include "sidecar/session/idle_watch.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
+#include "turn/slice.h"
 
 namespace crossover::session {
 
@@ -166,6 +167,8 @@ class Session final : public link::Client {
   std::uint32_t AttentionAlways() const;
   void SetAttention();
   void EndTurn();
+  void EndTurnBeforeNext();
+  void ReleaseTurn(Turns::Next next);
   void EndOrGiveUp();
   void EndDueTurn();
   void CountTurn();
@@ -220,6 +223,7 @@ class Session final : public link::Client {
   bool blocked_ = false;                // a thread waits in a gate that blocks
   bool due_ = false;                    // the turn should have ended, but its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
+  turn::Slice slice_;                   // of turns that last
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   base::WatchReason watch_reason_ = base::WatchReason::kNone;

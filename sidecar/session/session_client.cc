@@ -201,6 +201,7 @@ void Session::YieldIdleTurn() {
   BarrierOnAllThreads();
   if (turns_.Idle(tracker_)) {
     CountTurn();
+    slice_.Forget();
     turns_.ReleaseOnHost();
     SetAttention();
   } else {

@@ -9,14 +9,30 @@
 
 namespace crossover::session {
 
-// Ends the turn, if one is held: a thread that waits in a gate that blocks holds none yet. While the turn's
-// stream is captured nothing may be queued there, so the turn goes on until the capture ends.
+// Ends the turn. The successor that the page names has the next one.
 void Session::EndTurn() {
+  slice_.Forget();
+  ReleaseTurn(Turns::Next::kSuccessor);
+}
+
+// Ends a turn that lasts, at the launch that begins the next one. The client keeps the token until its slice
+// has ended. Where no turn of its own follows, it hands over at once.
+void Session::EndTurnBeforeNext() {
+  if (!turns_.holding() || blocked_) return;
+  if (!MayTake() || !Follow() || mode_ != CROSSOVER_MODE_GATE || !detector_.locked()) return EndTurn();
+  const std::uint32_t bits = base::LoadWord(&turns_.page()->slot[turns_.slot()].slice_bits);
+  ReleaseTurn(slice_.Ends(Iteration(), bits) ? Turns::Next::kSuccessor : Turns::Next::kOwn);
+}
+
+// Gives the turn back, if one is held: a thread that waits in a gate that blocks holds none yet. While the
+// turn's stream is captured nothing may be queued there, so the turn goes on until the capture ends.
+void Session::ReleaseTurn(Turns::Next next) {
   if (!turns_.holding() || blocked_) return;
   due_ = AnyCapture() && turns_.Capturing(turns_.stream());
   if (due_) return;
   CountTurn();
-  if (!turns_.Release(tracker_, AnyCapture()) && !(FallBack() && turns_.Release(tracker_, AnyCapture()))) {
+  if (!turns_.Release(tracker_, AnyCapture(), next) &&
+      !(FallBack() && turns_.Release(tracker_, AnyCapture(), next))) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
     OnRefused();
     turns_.Abandon();
@@ -47,7 +63,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
   armed_ = false;
   SetAttention();
-  if (std::exchange(lasts_, false)) EndTurn();
+  if (std::exchange(lasts_, false)) EndTurnBeforeNext();
   if (turns_.page() == nullptr || turns_.holding() || blocked_ || !MayTake()) return;
   if (!Follow() || mode_ != CROSSOVER_MODE_GATE) return;
   if (gaps_.by_gaps() && !CanBeAsked(launching)) {

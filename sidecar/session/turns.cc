@@ -116,14 +116,16 @@ bool Turns::Yield(phase::StreamKey launching, const phase::Tracker& tracker) {
   return FanOut(handle, launching, tracker);
 }
 
-bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
+bool Turns::Release(const phase::Tracker& tracker, bool capturing, Next next) {
   CUstream handle = nullptr;
   if (!HandleOf(stream_, &handle) || (capturing && Capturing(stream_))) return false;
   const Context context(driver_, context_);
   if (!context) return false;
   if (!capturing && !JoinOthers(handle, tracker)) return false;
   const turn::TurnNumber k = asked();
-  gate_refused_ = !gate_->Release(handle, k, gates::ChooseHandover(page_, slot_, k));
+  const gates::Handover handover =
+      next == Next::kOwn ? gates::KeepTurn(slot_, k) : gates::ChooseHandover(page_, slot_, k);
+  gate_refused_ = !gate_->Release(handle, k, handover);
   if (gate_refused_) return false;
   holding_ = false;
   return true;

@@ -53,9 +53,12 @@ class Turns {
   // queued. REQUIRES: the gate does not block.
   bool Yield(phase::StreamKey launching, const phase::Tracker& tracker);
 
+  // A Next says who has the turn after this one: the successor that the page names, or this client again.
+  enum class Next : std::uint8_t { kSuccessor, kOwn };
+
   // Ends the turn behind everything queued so far on the compute streams. Returns false where an operation
   // could not be queued; the turn is held on then.
-  bool Release(const phase::Tracker& tracker, bool capturing);
+  bool Release(const phase::Tracker& tracker, bool capturing, Next next);
 
   // Returns whether the turn is held and its stream was let in, as the page says.
   bool Let() const;

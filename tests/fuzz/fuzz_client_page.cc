@@ -148,7 +148,8 @@ class Process {
                                      offsetof(crossover_slot, successor),
                                      offsetof(crossover_slot, turns),
                                      offsetof(crossover_slot, alive),
-                                     offsetof(crossover_slot, stretch_launches)};
+                                     offsetof(crossover_slot, stretch_launches),
+                                     offsetof(crossover_slot, slice_bits)};
     const std::size_t offset = kHurt[input_.NextByte() % std::size(kHurt)];
     const auto value = session_->Asked() + static_cast<std::uint32_t>(input_.Next<std::int16_t>());
     if (page_ == nullptr) return;

@@ -472,8 +472,10 @@ TEST_F(GuardedGpuTest, TurnsAreTakenWherePrioritiesDiffer) {
   EXPECT_EQ(observer_.stats.trials, 0u);
 }
 
-// No job has the GPU for itself for several turns while others wait.
-TEST_F(GuardedGpuTest, JobsWhoseTurnsLastGetNoSlicesOfTheirOwn) {
+// Clients whose turns last are told of slices before they take a turn. The arbiter itself gives no job the
+// GPU for several turns: only clients know at which iteration all ranks can hand over.
+TEST_F(GuardedGpuTest, JobsWhoseTurnsLastKeepThemInSlicesButHaveNoOwner) {
+  EXPECT_EQ(Slot(slots_[0]).slice_bits, 0u);
   Slot(slots_[1]).turns_last = 1;
   for (int round = 0; round < 600; ++round) {
     Run(1);
@@ -481,6 +483,26 @@ TEST_F(GuardedGpuTest, JobsWhoseTurnsLastGetNoSlicesOfTheirOwn) {
               1u);
   }
   EXPECT_GE(observer_.stats.trials, 1u);
+  for (const turn::SlotIndex slot : slots_) EXPECT_EQ(Slot(slot).slice_bits, turn::kSliceBits);
+}
+
+TEST_F(GuardedGpuTest, NoSlicesWhereACapOrAPriorityOrTheConfigurationSaysSo) {
+  const auto bits = [this] {
+    Poll();
+    return Slot(slots_[0]).slice_bits;
+  };
+  Slot(slots_[0]).turns_last = 1;
+  EXPECT_EQ(bits(), turn::kSliceBits);
+  gpu_->set_guard(false);
+  EXPECT_EQ(bits(), 0u);
+  gpu_->set_guard(true);
+  priority_ = CROSSOVER_PRIORITY_HIGH;
+  const turn::SlotIndex high = JoinLocked("c");
+  EXPECT_EQ(bits(), 0u);
+  gpu_->Leave(high, now_);
+  EXPECT_EQ(bits(), turn::kSliceBits);
+  JoinCapped("d", 9, 9.0);
+  EXPECT_EQ(bits(), 0u);
 }
 
 // The arbiter neither crashes nor reads outside the page, whatever clients write into it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/unit/turn/job_model.h"
+#include "turn/slices.h"
 
 namespace crossover::turn::test {
 namespace {
@@ -319,9 +320,115 @@ TEST_F(GuardTest, WithoutExclusiveSlicesItIsTurnsOrNothing) {
   EXPECT_EQ(guard_.settled(), Way::kTurns);
 }
 
-// Two GPUs of two jobs of 20 ms, in time-slices. While it tries them side by side, the clock of the second
-// may be off by `difference`, so that it finds turns worth more or less than the first does; it estimates
-// jobs to take `estimate` alone.
+// This is a pair of jobs in time-slices that keep their turns for slices. Each iteration takes `alone` on the
+// GPU, and a switch from one job to the other takes `switch_cost`.
+class SlicedPair {
+ public:
+  explicit SlicedPair(Time switch_cost) : switch_cost_(switch_cost) {
+    guard_.set_exclusive(false);
+    guard_.set_slice(kSliceIterations);
+  }
+  // Runs until the first job has done so many iterations more. `side_by_side` is the step of both jobs in
+  // that way.
+  void Run(Time side_by_side, std::uint32_t iterations) {
+    const std::uint32_t end = jobs_[0].iteration + iterations;
+    while (jobs_[0].iteration < end) {
+      const Guard::Plan plan = guard_.Advance(jobs_, now_);
+      EXPECT_NE(plan.way, Way::kExclusive);
+      looks_ += plan.way == Way::kSideBySide && way_ == Way::kTurns ? 1 : 0;
+      if (plan.way != way_) left_ = jobs_[holder_].alone;
+      way_ = plan.way;
+      now_ += kStep;
+      if (way_ == Way::kSideBySide) {
+        for (std::size_t i = 0; i < 2; ++i) {
+          done_[i] += static_cast<double>(kStep) / static_cast<double>(side_by_side);
+          if (done_[i] >= 1) Complete(i);
+        }
+        continue;
+      }
+      left_ -= kStep;
+      if (left_ > 0) continue;
+      Complete(holder_);
+      left_ = jobs_[holder_].alone;
+      if (jobs_[holder_].iteration % kSliceIterations != 0) continue;
+      holder_ = 1 - holder_;
+      left_ = jobs_[holder_].alone + switch_cost_;
+    }
+  }
+  // Returns the work done until now per time, over one job after the other.
+  double Work() const {
+    return static_cast<double>((jobs_[0].iteration + jobs_[1].iteration - kFirst[0] - kFirst[1]) * kAlone) /
+           static_cast<double>(now_);
+  }
+  const Guard& guard() const { return guard_; }
+  int looks() const { return looks_; }
+  void set_alone(Time alone) {
+    for (Guard::Job& job : jobs_) job.alone = alone;
+  }
+
+  static constexpr Time kAlone = 26 * kMs;
+
+ private:
+  static constexpr Time kStep = kMs / 2;
+  static constexpr std::uint32_t kFirst[2] = {9, 21};
+  void Complete(std::size_t job) {
+    ++jobs_[job].iteration;
+    done_[job] = 0;
+  }
+  Time switch_cost_;
+  Guard guard_;
+  std::array<Guard::Job, 2> jobs_ = {{{0, kFirst[0], kAlone}, {1, kFirst[1], kAlone}}};
+  double done_[2] = {};
+  std::size_t holder_ = 0;
+  Time left_ = kAlone;
+  Time now_ = 0;
+  Way way_ = Way::kTurns;
+  int looks_ = 0;
+};
+
+TEST(SlicedPairTest, StaysInSlicesWhereSwitchesCostMuch) {
+  SlicedPair pair(4 * kMs);
+  pair.Run(130 * kMs, 1150);
+  EXPECT_EQ(pair.guard().settled(), Way::kTurns);
+  EXPECT_EQ(pair.looks(), 1) << "it has seen at once how bad the other way is";
+  EXPECT_NEAR(pair.guard().rate(Way::kTurns), 0.995, 0.01);
+  EXPECT_GE(pair.Work(), 0.985) << "the look included";
+}
+
+TEST(SlicedPairTest, RunsSideBySideWhereThatGives) {
+  SlicedPair pair(0);
+  pair.Run(40 * kMs, 200);
+  EXPECT_EQ(pair.guard().settled(), Way::kSideBySide);
+}
+
+TEST(SlicedPairTest, StaysInSlicesWhereSideBySideIsNoBetterThanOneAfterTheOther) {
+  SlicedPair pair(0);
+  pair.Run(53 * kMs, 600);
+  EXPECT_EQ(pair.guard().settled(), Way::kTurns);
+  EXPECT_GE(pair.Work(), 0.985);
+}
+
+// A switch becomes cheap where the other job lets its memory go.
+TEST(SlicedPairTest, ComesBackToSideBySideWhenThatGives) {
+  SlicedPair pair(0);
+  pair.Run(60 * kMs, 400);
+  ASSERT_EQ(pair.guard().settled(), Way::kTurns);
+  pair.Run(40 * kMs, 2200);
+  EXPECT_EQ(pair.guard().settled(), Way::kSideBySide);
+}
+
+TEST(SlicedPairTest, JobsThatHaveChangedAreLookedAtSoon) {
+  SlicedPair pair(4 * kMs);
+  pair.Run(130 * kMs, 400);
+  ASSERT_EQ(pair.looks(), 1);
+  pair.set_alone(40 * kMs);
+  pair.Run(130 * kMs, 300);
+  EXPECT_GE(pair.looks(), 2);
+}
+
+// This has two GPUs of two jobs of 20 ms, in time-slices. While it tries them side by side, the clock of the
+// second may be off by `difference`, so that it finds turns worth more or less than the first does; it
+// estimates jobs to take `estimate` alone.
 class TwoGpus {
  public:
   explicit TwoGpus(double difference, Time estimate = kAlone) : difference_(difference) {

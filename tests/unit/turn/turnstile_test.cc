@@ -409,6 +409,38 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
+// Between two turns of its slice a client asks for nothing for some microseconds.
+TEST_F(TurnstileTest, ASliceIsNotBrokenBetweenItsTurns) {
+  turnstile_.SetTurnsLast(true);
+  turnstile_.AllowSlices(true);
+  memory_.Ask(0, 1);
+  Poll(1 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  RunUntil(20 * kMs);
+  memory_.Leave(0, 0);
+  RunUntil(21 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  memory_.Ask(0, 2);
+  EXPECT_TRUE(memory_.Enter(0, 2));
+  RunUntil(40 * kMs);
+  memory_.Leave(0, 0);
+  RunUntil(180 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1)) << "one that does not come loses its slice";
+}
+
+TEST_F(TurnstileTest, WithoutSlicesATokenThatIsKeptGoesToOneThatWaits) {
+  turnstile_.SetTurnsLast(true);
+  memory_.Ask(0, 1);
+  Poll(1 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  RunUntil(20 * kMs);
+  memory_.Leave(0, 0);
+  RunUntil(21 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+}
+
 // In time-slices the longest turn of all clients sets the watchdog's bound.
 TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
   turnstile_.SetTurnsLast(true);

@@ -60,6 +60,8 @@ TEST(Choose, LeavesOneAfterTheOtherForAWayThatGains) {
 TEST(Choose, LeavesTurnsThatGainNothingWhereJobsCannotRunOneAfterTheOther) {
   EXPECT_EQ(Choose(Way::kTurns, {1.000, 0.001}, {1.000, 0.001}, false, false), Way::kSideBySide);
   EXPECT_EQ(Choose(Way::kTurns, {1.030, 0.001}, {1.000, 0.001}, false, false), Way::kTurns);
+  EXPECT_EQ(Choose(Way::kTurns, {0.985, 0.001}, {0.980, 0.001}, false, false), Way::kTurns)
+      << "side by side is slower than one after the other";
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 constexpr Time kShortestPoll = 20'000;
 constexpr Time kLongestPoll = 1'000'000;
 
+constexpr std::size_t kDecided = 16;
+
 enum class State : std::uint8_t { kOutside, kWaits, kEnters, kComputes, kSpins };
 
 // A Client is one job's rank on one GPU.
@@ -20,6 +22,9 @@ struct Client {
   TurnNumber k = 0;
   double left = 0;                      // ns of compute
   std::uint64_t stamp = 0;              // an event with an older one is outdated
+  Slice slice;                          // of its host
+  std::uint32_t decided = 0;            // turns of which the host knows whether they end a slice
+  bool ends[kDecided] = {};             // whether they do, by turn
   SlotIndex successor[kMaxTurns] = {};  // by segment, as the host chose it
   std::uint32_t open[kMaxTurns] = {};
 };
@@ -28,7 +33,8 @@ struct Gpu {
   PlainMemory memory;
   Turnstile turnstile;
   Client client[kMaxSlots];
-  Time at = 0;  // up to when compute has been counted
+  Time at = 0;               // up to when compute has been counted
+  SlotIndex last = kNobody;  // the job that was let in last
 };
 
 struct Event {
@@ -53,10 +59,12 @@ class Model {
       for (SlotIndex job = 0; job < options.jobs; ++job) {
         turnstile.Join(job, job);
         turnstile.SetTurns(job, static_cast<std::uint32_t>(options.segments.size()));
+        turnstile.SetIterationOffset(job, options.first_iteration - 1);
         turnstile.SetGated(job, true);
         Push(job * options.offset + Draw(kShortestPoll), Event::Kind::kAsk, g, job);
       }
       turnstile.SetTurnsLast(options.told);
+      turnstile.AllowSlices(HasSlices(g));
       if (options.start_crossed) At(g).memory.Set(g % 2 != 0 ? 1 : 0, Word::kGate, FirstStretch(1));
       Push(Draw(kLongestPoll), Event::Kind::kPoll, g, 0);
     }
@@ -74,6 +82,7 @@ class Model {
       result_.stats.opened += stats.opened;
       result_.stats.minted += stats.minted;
       result_.stats.turns += stats.turns;
+      result_.sliced += gpu.turnstile.slices().on() ? 1 : 0;
     }
     return std::move(result_);
   }
@@ -128,7 +137,9 @@ class Model {
       if (client.state != State::kWaits) continue;
       if (!AtOrPast(gpu.memory.Load(job, Word::kGate), client.k)) continue;
       client.state = State::kEnters;
-      Push(now_ + options_.hand_over, Event::Kind::kEnter, g, job);
+      const Time switched = gpu.last == job ? 0 : options_.switch_cost;
+      gpu.last = job;
+      Push(now_ + options_.hand_over + switched, Event::Kind::kEnter, g, job);
     }
   }
 
@@ -143,15 +154,41 @@ class Model {
     Schedule(g);
   }
 
+  bool HasSlices(int g) const {
+    using Slices = WholeTurnsOptions::Slices;
+    return options_.slices == Slices::kOnAllGpus || (options_.slices != Slices::kNone && g % 2 == 0);
+  }
+
+  // Returns whether turn `k` is the last of its slice. The host decides that in the order of its turns, by
+  // the page as it is at that moment.
+  bool EndsSlice(int g, SlotIndex job, TurnNumber k) {
+    Gpu& gpu = At(g);
+    Client& client = gpu.client[job];
+    const bool for_ever = options_.slices == WholeTurnsOptions::Slices::kOnEvenGpusForEver;
+    const bool on = for_ever ? HasSlices(g) : gpu.turnstile.slices().on();
+    while (client.decided < TurnOf(k)) {
+      ++client.decided;
+      const std::uint32_t iteration =
+          options_.first_iteration + client.decided / static_cast<std::uint32_t>(options_.segments.size());
+      client.ends[client.decided % kDecided] = client.slice.Ends(iteration, on ? kSliceBits : 0);
+    }
+    return client.ends[TurnOf(k) % kDecided];
+  }
+
+  SlotIndex SuccessorOf(int g, SlotIndex job, TurnNumber k) {
+    return EndsSlice(g, job, k) ? At(g).turnstile.successor(job, k) : job;
+  }
+
   // Chooses the successor of the turn that has this segment in the next iteration: the host is one
   // iteration ahead of its GPU.
-  void Choose(Gpu* gpu, SlotIndex job) {
-    Client& client = gpu->client[job];
+  void Choose(int g, SlotIndex job) {
+    Gpu& gpu = At(g);
+    Client& client = gpu.client[job];
     TurnNumber k = client.k;
     for (std::size_t turn = 0; turn < options_.segments.size(); ++turn) k = NextTurn(k);
-    const SlotIndex successor = gpu->turnstile.successor(job, k);
+    const SlotIndex successor = SuccessorOf(g, job, k);
     client.successor[Place(k)] = successor;
-    client.open[Place(k)] = OpenFor(job, k, successor, gpu->memory.Load(successor, Word::kReady));
+    client.open[Place(k)] = OpenFor(job, k, successor, gpu.memory.Load(successor, Word::kReady));
   }
 
   // Returns the share of the GPU's time that each client gets. All clients that compute or spin have equal
@@ -195,15 +232,20 @@ class Model {
       const Client& client = gpu.client[job];
       const std::size_t place = Place(client.k);
       const bool chosen = TurnOf(client.k) > options_.segments.size();
-      const SlotIndex successor = chosen ? client.successor[place] : gpu.turnstile.successor(job, client.k);
+      const SlotIndex successor = chosen ? client.successor[place] : SuccessorOf(g, job, client.k);
       const std::uint32_t open =
           chosen ? client.open[place]
                  : OpenFor(job, client.k, successor, gpu.memory.Load(successor, Word::kReady));
       for (const Op& op : Release(job, client.k, successor, open)) gpu.memory.Do(op);
-      Choose(&gpu, job);
+      Choose(g, job);
       gpu.client[job].state = State::kOutside;
       Schedule(g);
-      Ask(g, job);
+      if (options_.ask_gap > 0) {
+        LetIn(g);
+        Push(now_ + Draw(options_.ask_gap), Event::Kind::kAsk, g, job);
+      } else {
+        Ask(g, job);
+      }
     }
   }
 
@@ -226,6 +268,24 @@ class Model {
 }  // namespace
 
 WholeTurnsResult RunWholeTurns(const WholeTurnsOptions& options) { return Model(options).Run(); }
+
+double WorkOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
+                          std::size_t warm_up) {
+  Time alone = 0;
+  for (const Segment& segment : options.segments) alone += segment.compute + segment.communicate;
+  Time begin = 0, end = kNever;
+  for (const std::vector<Time>& ends : result.ends) {
+    begin = std::max(begin, ends[warm_up]);
+    end = std::min(end, ends[static_cast<std::size_t>(options.iterations) - 1]);
+  }
+  double work = 0;
+  for (const std::vector<Time>& ends : result.ends) {
+    const auto first = std::upper_bound(ends.begin(), ends.end(), begin);
+    work +=
+        static_cast<double>(std::upper_bound(first, ends.end(), end) - first) * static_cast<double>(alone);
+  }
+  return work / static_cast<double>(end - begin);
+}
 
 double GainOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
                           std::size_t warm_up) {

@@ -31,20 +31,33 @@ struct WholeTurnsOptions {
   Time noise = 0;                 // the longest delay that is added to each stretch of compute, drawn evenly
   bool start_crossed = false;     // even GPUs let the first job in first, odd ones the second
   bool told = true;               // the turnstiles know that turns last until their collectives have ended
-  int iterations = 90;            // of each job
+  // kEvenGpus stands for GPUs that differ: odd ones have no slices. kOnEvenGpusForEver does so for clients
+  // whose arbiter does not find out.
+  enum class Slices : std::uint8_t { kNone, kOnAllGpus, kOnEvenGpus, kOnEvenGpusForEver };
+  Slices slices = Slices::kNone;
+  Time switch_cost = 0;               // to a client from another one, in addition to a hand-over
+  Time ask_gap = 0;                   // the longest time between a release and the next request, drawn evenly
+  std::uint32_t first_iteration = 0;  // number of the jobs' first iteration
+  int iterations = 90;                // of each job
   std::uint64_t seed = 1;
 };
 
 struct WholeTurnsResult {
   std::vector<std::vector<Time>> ends;  // [job]: when each iteration ended
   Stats stats;                          // summed over GPUs
+  int sliced = 0;                       // GPUs that have slices at the end
 };
 
 // Runs the model until each job has completed `iterations` iterations.
 WholeTurnsResult RunWholeTurns(const WholeTurnsOptions& options);
 
-// Returns the work per time of all jobs together, over that of one job after the other, in the iterations
-// behind `warm_up`.
+// Returns the work per time of all jobs together, over that of one job after the other, from the instant on
+// at which each job has done `warm_up` iterations, until the first one has done all of its own. In slices,
+// single iterations tell nothing.
+double WorkOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
+                          std::size_t warm_up);
+
+// Returns the same as the sum of the jobs' rates in the iterations behind `warm_up`.
 double GainOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
                           std::size_t warm_up);
 

@@ -71,6 +71,83 @@ TEST(WholeTurns, ThreeJobsAreNotSlowerEither) {
   }
 }
 
+// --- Slices of iterations, where a switch from job to job takes time.
+
+// Returns the options of one run on two GPUs. Their arbiters poll at times of their own, and polls fall
+// between a release and the next request, too.
+WholeTurnsOptions SlicedOptions(const Variant& variant, Time communicate, bool crossed, std::uint64_t seed) {
+  WholeTurnsOptions options = OptionsOf(variant, communicate, crossed, seed);
+  options.gpus = 2;
+  options.slices = WholeTurnsOptions::Slices::kOnAllGpus;
+  options.switch_cost = 4 * kMs;
+  options.ask_gap = kMs / 20;
+  options.first_iteration = static_cast<std::uint32_t>(seed * 7);
+  options.iterations = 320;
+  return options;
+}
+
+constexpr std::size_t kSlicedWarmUp = 70;  // single turns, and the first slice of each job
+
+double WorkOf(const WholeTurnsOptions& options) {
+  return WorkOverBackToBack(options, RunWholeTurns(options), kSlicedWarmUp);
+}
+
+TEST_P(WholeTurnsTest, InSlicesSwitchesCostNearlyNothing) {
+  for (const Time communicate : {4 * kMs, 12 * kMs, 20 * kMs}) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const bool crossed = seed % 5 == 0;
+      const WholeTurnsOptions options = SlicedOptions(GetParam(), communicate, crossed, seed);
+      const WholeTurnsResult result = RunWholeTurns(options);
+      ASSERT_GE(WorkOverBackToBack(options, result, kSlicedWarmUp), 0.97)
+          << communicate / kMs << " ms of communication, seed " << seed << (crossed ? ", crossed" : "");
+      EXPECT_EQ(result.sliced, options.gpus);
+    }
+  }
+}
+
+TEST(WholeTurns, InSlicesThreeJobsAreNotSlowerEither) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    WholeTurnsOptions options = SlicedOptions({"Plain", Plain}, 12 * kMs, false, seed);
+    options.jobs = 3;
+    options.gpus = 4;
+    ASSERT_GE(WorkOf(options), 0.97) << "seed " << seed;
+  }
+}
+
+// The control pays for a switch in each iteration.
+TEST(WholeTurns, WithoutSlicesSwitchesCostMuch) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    WholeTurnsOptions options = SlicedOptions({"Plain", Plain}, 6 * kMs, false, seed);
+    options.slices = WholeTurnsOptions::Slices::kNone;
+    EXPECT_LT(WorkOf(options), 0.9) << "seed " << seed;
+  }
+}
+
+// One GPU has slices and the other has none: each job waits for a rank that has no turn. The GPU that has
+// slices finds out, and ends them.
+TEST(WholeTurns, GpusThatDifferInSlicesHaveNoneSoon) {
+  for (const Variant& variant : {Variant{"Plain", Plain}, Variant{"BroadcastFirst", BroadcastFirst}}) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      WholeTurnsOptions options = SlicedOptions(variant, 12 * kMs, false, seed);
+      options.slices = WholeTurnsOptions::Slices::kOnEvenGpus;
+      options.switch_cost = 0;
+      options.iterations = 600;
+      const WholeTurnsResult result = RunWholeTurns(options);
+      EXPECT_EQ(result.sliced, 0) << variant.name << ", seed " << seed;
+      EXPECT_GE(WorkOverBackToBack(options, result, 300), 0.97) << variant.name << ", seed " << seed;
+    }
+  }
+}
+
+TEST(WholeTurns, GpusThatDifferInSlicesForEverLoseMuch) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    WholeTurnsOptions options = SlicedOptions({"Plain", Plain}, 12 * kMs, false, seed);
+    options.slices = WholeTurnsOptions::Slices::kOnEvenGpusForEver;
+    options.switch_cost = 0;
+    EXPECT_LT(WorkOf(options), 0.8) << "seed " << seed;
+  }
+}
+
 // The control is a turnstile that is not told that turns last. It falls into the trap in most of the
 // starts, and stays there.
 TEST(WholeTurns, ATurnstileThatIsNotToldLosesMuch) {

@@ -30,13 +30,14 @@ bool Planted(const char* fault) {
 
 // With --wrap the linker has two names for Turns::Release(): __real_ is the function itself, and __wrap_ is
 // called in its place.
-extern "C" bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
-    Turns* turns, const phase::Tracker& tracker, bool capturing);
-extern "C" bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
-    Turns* turns, const phase::Tracker& tracker, bool capturing) {
+extern "C" bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(
+    Turns* turns, const phase::Tracker& tracker, bool capturing, Turns::Next next);
+extern "C" bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(
+    Turns* turns, const phase::Tracker& tracker, bool capturing, Turns::Next next) {
   if (Planted("heap")) WriteBehindItsEnd();
   if (Planted("undefined")) AddTooMuch();
-  return __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(turns, tracker, capturing);
+  return __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEbNS1_4NextE(turns, tracker, capturing,
+                                                                                    next);
 }
 
 }  // namespace crossover::session

@@ -339,6 +339,78 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   EXPECT_EQ(attention, std::uint32_t{kAttendCount});
 }
 
+// Each release of slot 0 opens the gate of slot 1 or its own.
+class SlicedSessionTest : public TimeSlicedSessionTest {
+ protected:
+  static constexpr std::uint32_t kBits = 2;
+  // Returns for each of the next iterations whether its turn goes over to slot 1.
+  std::vector<bool> HandsOver(int iterations) {
+    std::vector<bool> over;
+    for (int i = 0; i < iterations; ++i) {
+      FakeDriver::calls.clear();
+      Iteration();
+      for (const std::string& call : FakeDriver::calls) {
+        if (call.find(" rel=") != std::string::npos) over.push_back(call.find("gate1=") != std::string::npos);
+      }
+    }
+    return over;
+  }
+  void TakeTurnsInSlices() {
+    TakeTurns();
+    slot().successor[0] = 1;
+    slot().slice_bits = kBits;
+    while (HandsOver(1).at(0)) {  // single turns come first
+    }
+  }
+};
+
+TEST_F(SlicedSessionTest, KeepsTheTurnUntilItsIterationPassesAMultiple) {
+  TakeTurnsInSlices();
+  ASSERT_EQ(slot().iteration, 13u) << "a multiple, and five turns after the first";
+  EXPECT_EQ(HandsOver(8), (std::vector<bool>{false, false, true, false, false, false, true, false}));
+  slot().slice_bits = 0;
+  EXPECT_EQ(HandsOver(3), (std::vector<bool>{true, true, true}));
+}
+
+TEST_F(SlicedSessionTest, HandsOverWhereNoTurnOfItsOwnFollows) {
+  TakeTurnsInSlices();
+  EXPECT_EQ(HandsOver(1), std::vector<bool>{false});
+  slot().mode = CROSSOVER_MODE_OBSERVE;
+  EXPECT_EQ(HandsOver(1), std::vector<bool>{true});
+}
+
+TEST_F(SlicedSessionTest, HandsOverWhereItsJobEnds) {
+  TakeTurnsInSlices();
+  FakeDriver::calls.clear();
+  session_.OnCommunicatorEnd(&kComm);
+  ASSERT_EQ(FakeDriver::calls.size(), 1u);
+  EXPECT_THAT(FakeDriver::calls[0], HasSubstr("gate1="));
+}
+
+TEST_F(SlicedSessionTest, HandsAnIdleTurnOver) {
+  TakeTurnsInSlices();
+  Launch();
+  slot().hold = session_.Asked();
+  page_.slot[1].mode = CROSSOVER_MODE_GATE;
+  page_.slot[1].ready = turn::FirstStretch(1);
+  for (int i = 0; i < 25; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, session_.Asked());
+  EXPECT_TRUE(turn::AtOrPast(page_.slot[1].gate, turn::FirstStretch(1)));
+}
+
+// With MPS turns end before their collectives, and jobs gain by what runs meanwhile.
+TEST_F(SessionTest, TurnsThatDoNotLastComeOneByOne) {
+  TakeTurns();
+  slot().successor[0] = 1;
+  slot().slice_bits = 2;
+  for (int i = 0; i < 4; ++i) {
+    FakeDriver::calls.clear();
+    Iteration();
+    ASSERT_FALSE(FakeDriver::calls.empty());
+    EXPECT_THAT(FakeDriver::calls, ::testing::Contains(HasSubstr("gate1="))) << i;
+  }
+}
+
 TEST_F(TimeSlicedSessionTest, KeepsTheTurnHoweverLongItsCollectiveTakes) {
   TakeTurns();
   Launch();
