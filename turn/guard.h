@@ -111,6 +111,7 @@ class Guard {
   void BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now);
   std::uint32_t BehindAlone(std::span<const Job> jobs, std::uint32_t base) const;
   void EndBlock(std::span<const Job> jobs, Way way);
+  bool IsOpen(const Rate& turns, const Rate& side) const;
   void EndRound(std::span<const Job> jobs, bool hopeless, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);
   void ChooseAgain(std::span<const Job> jobs, Time now);

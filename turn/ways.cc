@@ -36,6 +36,11 @@ bool DifferClearly(const Rate& turns, const Rate& side) {
   return std::abs(Difference(turns, side)) > std::max(2 * Noise(turns, side), kClear);
 }
 
+bool TurnsLead(const Rate& turns, const Rate& side) {
+  if (turns.value <= 0 || side.value <= 0) return false;
+  return Difference(turns, side) < -std::max(Noise(turns, side) / kSure, std::log(kBetter));
+}
+
 Way Choose(Way present, const Rate& turns, const Rate& side, bool exclusive, bool alone_known) {
   Way shared = present;
   if (present == Way::kExclusive) shared = turns.value >= side.value ? Way::kTurns : Way::kSideBySide;

@@ -33,6 +33,8 @@ Verdict Compare(const Rate& turns, const Rate& side);
 
 // Returns whether the ways differ by so much that another comparison would hardly tell anything else.
 bool DifferClearly(const Rate& turns, const Rate& side);
+// Returns whether turns give more than side by side by one standard error at least.
+bool TurnsLead(const Rate& turns, const Rate& side);
 
 // Chooses the way in which the jobs go on. `present` is the way that was chosen until now: it stays where no
 // other way is clearly better. `exclusive` tells whether one job can have the GPU while the others take no

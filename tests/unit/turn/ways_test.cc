@@ -32,6 +32,15 @@ TEST(DifferClearly, AsksForMoreThanTwiceTheNoise) {
   EXPECT_FALSE(DifferClearly({1.5, 0.01}, kUnknown));
 }
 
+TEST(TurnsLead, AsksForOneStandardError) {
+  EXPECT_TRUE(TurnsLead({1.5, 0.02}, {1.4, 0.05}));
+  EXPECT_EQ(Compare({1.5, 0.02}, {1.4, 0.05}), Verdict::kOpen);
+  EXPECT_FALSE(TurnsLead({1.5, 0.1}, {1.4, 0.1}));
+  EXPECT_FALSE(TurnsLead({1.4, 0.02}, {1.5, 0.02})) << "side by side leads";
+  EXPECT_FALSE(TurnsLead({1.500, 0.001}, {1.495, 0.001})) << "a lead of 0.3% is none";
+  EXPECT_FALSE(TurnsLead({1.5, 0.02}, kUnknown));
+}
+
 TEST(Choose, StaysWhereTheOtherWayIsBetterByAHair) {
   EXPECT_EQ(Choose(Way::kTurns, {1.500, 0.001}, {1.505, 0.001}, true, false), Way::kTurns);
   EXPECT_EQ(Choose(Way::kSideBySide, {1.505, 0.001}, {1.500, 0.001}, true, false), Way::kSideBySide);
