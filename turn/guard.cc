@@ -39,8 +39,8 @@ constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
 // Looks that begin at multiples of these numbers measure what jobs take alone: of kAloneSoon where one after
 // the other may be the best way, of kAloneLater where the jobs gain more, and of kAloneEach once the guard
-// knows it of all jobs.
-// Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8 iterations.
+// knows it of all jobs. Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8
+// iterations.
 constexpr std::uint32_t kAloneSoon = 128;
 constexpr std::uint32_t kAloneLater = 1024;
 constexpr std::uint32_t kAloneEach = 4096;
@@ -203,8 +203,8 @@ void Guard::GiveUp(Time now) {
   Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
 }
 
-// Goes on to the next step if the present one has come to its end. `before` is the first job's iteration
-// at the last call.
+// Goes on to the next step if the present one has come to its end. `before` is the first job's iteration at
+// the last call.
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:

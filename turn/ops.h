@@ -1,8 +1,8 @@
 // Defines the memory operations by which a client takes a turn and gives it back.
 //
 // These lists are the whole client side of the protocol. The sidecar turns each list into one
-// cuStreamBatchMemOp (GPU gates) or executes it on the host (host gates). The explorer in the tests
-// executes the same lists one operation at a time, in every order.
+// cuStreamBatchMemOp (GPU gates) or executes it on the host (host gates). The explorer in the tests executes
+// the same lists one operation at a time, in every order.
 //
 // The functions are pure, allocate nothing and may be called from any thread.
 #pragma once
@@ -62,10 +62,10 @@ constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<s
 // gate with it when no other process does. A client that hands over uses OpenFor().
 constexpr std::uint32_t OpenAny(TurnNumber about) { return about + (1u << 30); }
 
-// Returns the value with which turn `k` of slot `self` opens `successor`'s gate. The value is fixed when
-// the release is enqueued. At that time only the successor's present `ready` word is known, not the turn
-// that it will ask for, so the value opens the gate for any turn near that word. A client that keeps the
-// token opens its own gate for its next turn alone.
+// Returns the value with which turn `k` of slot `self` opens `successor`'s gate. The value is fixed when the
+// release is enqueued. At that time only the successor's present `ready` word is known, not the turn that it
+// will ask for, so the value opens the gate for any turn near that word. A client that keeps the token opens
+// its own gate for its next turn alone.
 //
 // The value also encodes the writer and the low 8 bits of its turn, so that two recent openings of a gate are
 // never equal. The arbiter relies on this: it takes a token back by compare-and-swap on the value that it
@@ -93,9 +93,9 @@ constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
            {Op::Kind::kWrite, Word::kGate, self, LastStretch(k)}}};
 }
 
-// Returns the operations of a yield point: stretch `k` ends, and the next one begins as soon as the gate
-// lets it. The client writes `ready` first. Until it writes `rel`, readers see the token as held; from then
-// on they see it at the open gate.
+// Returns the operations of a yield point: stretch `k` ends, and the next one begins as soon as the gate lets
+// it. The client writes `ready` first. Until it writes `rel`, readers see the token as held; from then on
+// they see it at the open gate.
 constexpr std::array<Op, 5> Yield(SlotIndex self, TurnNumber k) {
   const TurnNumber next = NextStretch(k);
   return {{{Op::Kind::kWrite, Word::kReady, self, next},
@@ -105,9 +105,9 @@ constexpr std::array<Op, 5> Yield(SlotIndex self, TurnNumber k) {
            {Op::Kind::kWrite, Word::kGate, self, LastStretch(next)}}};
 }
 
-// Returns the operations that give turn `k` of slot `self` back and open `successor`'s gate with `open`
-// (see OpenFor). The client writes the gate first: the next client waits for it, and the token must be
-// visible at every instant.
+// Returns the operations that give turn `k` of slot `self` back and open `successor`'s gate with `open` (see
+// OpenFor). The client writes the gate first: the next client waits for it, and the token must be visible at
+// every instant.
 constexpr std::array<Op, 2> Release(SlotIndex self, TurnNumber k, SlotIndex successor, std::uint32_t open) {
   return {{{Op::Kind::kWrite, Word::kGate, successor, open}, {Op::Kind::kWrite, Word::kRel, self, k}}};
 }

@@ -2,12 +2,12 @@
 //
 // The rule is first come, first served, with one exception. Arrivals within the tie window W of each other
 // run in the order of sorted gang names, which every arbiter knows. All GPUs of two jobs therefore run the
-// jobs in the same order without a message between the GPUs (the order trap,
-// docs/design/0001-who-grants.md). An idle GPU waits for at most W, and only if the preferred client is
-// expected within it. When turns begin, the policy does not know when clients come. It then expects all of
-// them within a longer window: jobs that ran side by side before come nearly at the same time, and each GPU
-// may see another one first. While no client waits, the policy parks the token where it expects the next
-// arrival, so that this turn costs no hand-over at all.
+// jobs in the same order without a message between the GPUs (the order trap, docs/design/0001-who-grants.md).
+// An idle GPU waits for at most W, and only if the preferred client is expected within it. When turns begin,
+// the policy does not know when clients come. It then expects all of them within a longer window: jobs that
+// ran side by side before come nearly at the same time, and each GPU may see another one first. While no
+// client waits, the policy parks the token where it expects the next arrival, so that this turn costs no
+// hand-over at all.
 //
 // Under load the policy is not asked: the holder hands over to Successor(), the next client in the same
 // order. There is one exception: where the same client came back first after the last such turn, as after a
@@ -15,9 +15,9 @@
 //
 // A turn is broken at a yield point (turn/ops.h) for a client that has a higher priority or has waited for
 // too long, and for a few kernels before a long absence (an input stall). If jobs are so unequal that whole
-// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns
-// due. The same rules then choose which client is let in. A client that cannot wait any longer without
-// breaking its cap on slowdown (turn/caps.h) is *pressed*: while it is, it ranks above every priority.
+// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns due.
+// The same rules then choose which client is let in. A client that cannot wait any longer without breaking
+// its cap on slowdown (turn/caps.h) is *pressed*: while it is, it ranks above every priority.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once

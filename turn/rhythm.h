@@ -87,8 +87,8 @@ class Rhythm {
   // Returns when it asks at the latest: after the longer of its last two gaps at that position. The gaps of a
   // job that goes first in one iteration and last in the next one alternate.
   Time latest_arrival() const;
-  // Returns whether a turn at `position` of the iteration is so short, and the absence after it so long,
-  // that it should go before another client's turn of `length`: a few kernels, then a wait for input.
+  // Returns whether a turn at `position` of the iteration is so short, and the absence after it so long, that
+  // it should go before another client's turn of `length`: a few kernels, then a wait for input.
   // NextIsBrief() returns this for the next turn.
   bool Brief(std::uint32_t position, Time length) const;
   bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }

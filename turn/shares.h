@@ -7,9 +7,9 @@
 // L1 runs L2 / L1 times per iteration of a job with iterations of L2, so that all are slowed down alike.
 //
 // All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. Nothing here is
-// therefore a sum over time: small differences between the arbiters' measurements would add up. The
-// functions count whole turns within one iteration of the longer job. If the ratio is not an integer, the
-// number of the iteration, which is the same on all ranks, decides between the two integers around it.
+// therefore a sum over time: small differences between the arbiters' measurements would add up. The functions
+// count whole turns within one iteration of the longer job. If the ratio is not an integer, the number of the
+// iteration, which is the same on all ranks, decides between the two integers around it.
 //
 // The functions are pure and may be called from any thread.
 #pragma once

@@ -21,11 +21,11 @@ class GpuGate final : public Gate {
  public:
   GpuGate() = default;
 
-  // Registers the page with the current context and tries each kind of stream memory operation on it.
-  // Returns false if the driver refuses the registration, a wait or a store, or if a store does not arrive
-  // within a second; the page is then not registered. If the driver refuses the barrier alone, the gate works
-  // without barriers, and the log says so. Blocks for about a second at most, and gives up once `*ending` is
-  // true: the process ends. REQUIRES: no stream is being captured, and the slot is the caller's alone.
+  // Registers the page with the current context and tries each kind of stream memory operation on it. Returns
+  // false if the driver refuses the registration, a wait or a store, or if a store does not arrive within a
+  // second; the page is then not registered. If the driver refuses the barrier alone, the gate works without
+  // barriers, and the log says so. Blocks for about a second at most, and gives up once `*ending` is true:
+  // the process ends. REQUIRES: no stream is being captured, and the slot is the caller's alone.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self,
              const std::atomic<bool>* ending = nullptr);
 

@@ -64,10 +64,10 @@ bool RelayGate::Yield(CUstream stream, turn::TurnNumber k) {
   return Enqueue(stream, turn::NextStretch(k), ops.data(), ops.size());
 }
 
-// Queues a host function that asks for the turn, and a wait for the line that the relay opens. Returns
-// false if nothing was queued. The driver may refuse the wait when the host function is queued already. If
-// the stream has not reached the host function by then, the ask is withdrawn and counts as not queued. If it
-// has, the relay takes the turn, and the stream does not wait for it.
+// Queues a host function that asks for the turn, and a wait for the line that the relay opens. Returns false
+// if nothing was queued. The driver may refuse the wait when the host function is queued already. If the
+// stream has not reached the host function by then, the ask is withdrawn and counts as not queued. If it has,
+// the relay takes the turn, and the stream does not wait for it.
 //
 // After LeaveMemory() the relay opens no line. So this queues nothing then, returns true, and the stream goes
 // on. Either this sees that the lines are left, or LeaveMemory() sees the ask and opens its line.

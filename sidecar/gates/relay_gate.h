@@ -27,8 +27,8 @@ class RelayGate final : public Gate {
  public:
   constexpr RelayGate() = default;
 
-  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts
-  // the relay. Each call tries one stream memory operation on a new line of that memory. Returns false if the
+  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts the
+  // relay. Each call tries one stream memory operation on a new line of that memory. Returns false if the
   // driver or the system refuses one of these. Blocks. REQUIRES: a context is current, and no stream is being
   // captured.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);

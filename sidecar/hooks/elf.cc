@@ -12,8 +12,8 @@ namespace {
 
 constexpr ElfW(Word) kHeaderWords = 4;  // buckets, first symbol, words of the filter, shift
 
-// An Image is the memory of an object, as far as its segments reach. The tables of a broken or packed
-// object may point outside it; nothing is read there.
+// An Image is the memory of an object's segments. The tables of a broken or packed object may point outside
+// them; an Image reads nothing there.
 class Image {
  public:
   explicit Image(const dl_phdr_info& object) : object_(object) {}
@@ -51,8 +51,8 @@ struct Tables {
   ElfW(Addr) strings = 0;
 };
 
-// Returns an address of the dynamic section as an absolute one. glibc has made these addresses absolute.
-// musl leaves them as they are in the file, and both do so for the vDSO.
+// Returns the absolute form of an address from the dynamic section. glibc has made these addresses absolute
+// already. musl leaves them as they are in the file, and both leave those of the vDSO.
 ElfW(Addr) Absolute(ElfW(Addr) base, ElfW(Addr) address) { return address < base ? base + address : address; }
 
 Tables TablesOf(const dl_phdr_info& object, const Image& image) {

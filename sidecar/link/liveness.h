@@ -1,9 +1,9 @@
 // Tells the arbiter at once when this process dies: a thread holds a raw robust futex word of the page.
 //
-// The kernel walks the robust list of each dying thread and marks the words in it. It does so before it
-// tears down the address space, which takes long. Sockets and pidfds tell only after that. The list node is
-// in private memory: no other process can use it to make the kernel write elsewhere. Only the arbiter waits
-// on the word, after it has set FUTEX_WAITERS in it.
+// The kernel walks the robust list of each dying thread and marks the words in it. It does so before it tears
+// down the address space, which takes long. Sockets and pidfds tell only after that. The list node is in
+// private memory: no other process can use it to make the kernel write elsewhere. Only the arbiter waits on
+// the word, after it has set FUTEX_WAITERS in it.
 #pragma once
 
 #include <atomic>

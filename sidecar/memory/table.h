@@ -1,4 +1,4 @@
-// Keeps records by their keys: what is known of each allocation, or of each stream that is captured.
+// Maps keys to records: one record for each allocation, or for each stream that is being captured.
 //
 // The table uses open addressing with linear probing. A removal moves later records back, so no tombstones
 // gather. The memory comes from mmap, because hooks may run inside the user's own allocator. Not
@@ -10,9 +10,10 @@
 
 namespace crossover::memory {
 
-// Returns so many bytes of the kernel's memory, all zeros; null where there is none.
+// Returns `bytes` bytes of new memory from the kernel, all zeros; null if there is none. The caller owns
+// them.
 void* GetPages(std::size_t bytes);
-// Gives back what GetPages() returned. `bytes` is what it was asked for.
+// Returns to the kernel what GetPages(bytes) has returned.
 void ReturnPages(void* pages, std::size_t bytes);
 
 // A Table maps keys to records. REQUIRES: a Record can be copied byte by byte and has a
@@ -31,8 +32,8 @@ class Table {
     return Grow(capacity);
   }
 
-  // Adds a record, in place of any with the same key. Returns false where there is no memory, which cannot
-  // be after MakeRoom().
+  // Adds a record, in place of any with the same key. Returns false if there is no memory. That cannot happen
+  // after MakeRoom().
   bool Put(const Record& record) {
     if (!MakeRoom(1)) return false;
     Record& place = records_[PlaceOf(record.key)];
@@ -83,7 +84,7 @@ class Table {
   void RemoveAll(Which which, Removed removed) {
     for (std::size_t place = 0; place < capacity_;) {
       Record record = records_[place];
-      // A removal may move another record to this place, so the place is looked at again.
+      // Remove() may move another record to this place, so the loop looks at the place again.
       if (record.key == 0 || !which(record) || !Remove(record.key, &record)) {
         ++place;
       } else {

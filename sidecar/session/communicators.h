@@ -1,6 +1,6 @@
 // Keeps the communicators of the process in a bounded table. Does not allocate.
 //
-// Thread-safe, with a lock of its own that is held for a look at the table and for nothing else. A thread
+// Thread-safe, with a lock of its own that is held only while a function reads or changes the table. A thread
 // that aborts a communicator must never wait for a thread that only this abort lets go on.
 #pragma once
 
