@@ -27,9 +27,9 @@ struct CappedDemand {
 
 // Returns the fraction of the available capacity that the jobs with a cap need to keep their caps while all
 // of `demands` run. If it is above 1, they cannot all keep them. The result is the larger of two fractions.
-// One is of the GPU's time, where a hand-over costs `hand_over` and a broken turn costs two. The other is of
-// the turns that two jobs can have of each other: while one is away, the other does no more than it does
-// alone. 0 if no job has a cap.
+// One is of the GPU's time: a hand-over costs `hand_over`, and a broken turn costs two. The other is of the
+// turns that two jobs can have of each other: while one is away, the other does no more than it does alone. 0
+// if no job has a cap.
 double PartNeeded(std::span<const CappedDemand> demands, Time hand_over);
 // The arbiter promises at most this fraction. The rest covers unforeseen delays.
 inline constexpr double kPromised = 0.95;

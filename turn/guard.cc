@@ -14,15 +14,15 @@ constexpr std::uint32_t kFirstRound = 8;
 constexpr std::uint32_t kLastRound = 16;
 constexpr std::uint32_t kDisturbed = 4;
 constexpr std::uint32_t kWindow = 32;  // between looks, the chosen way is measured in blocks of this length
-constexpr std::uint32_t kLongest = 1024;  // a block grows to this where another job's iterations are longer
+constexpr std::uint32_t kLongest = 1024;  // a block grows to this if another job's iterations are longer
 constexpr double kLeastOfEach = 4;  // iterations of each job that a block measures, or it becomes longer
 // Old measurements of a way count as so many iterations at most: kBefore beside those of a look, kRemembered
 // beside those of a window.
 constexpr double kBefore = 256;
 constexpr double kRemembered = 256;
-// A look costs at most this part of the time until the next look: kCostAtFirst where it has changed
-// something, kCost where it has not. Looks are apart by powers of four, so that GPUs that measure costs
-// differently seldom choose different distances.
+// A look costs at most this part of the time until the next look: kCostAtFirst if it has changed something,
+// kCost if it has not. Looks are apart by powers of four, so that GPUs that measure costs differently seldom
+// choose different distances.
 constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
@@ -33,13 +33,13 @@ constexpr std::uint32_t kLater = 1024;
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
 // In slices the first look begins at a multiple of this. It can come later there, because slices cost little.
-// GPUs whose jobs meet a few iterations apart then seldom look at different times, which would cost much
-// where side by side is slow.
+// GPUs whose jobs meet a few iterations apart then seldom look at different times, which would cost much if
+// side by side is slow.
 constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
-// Looks that begin at multiples of these numbers measure what jobs take alone: of kAloneSoon where one after
-// the other may be the best way, of kAloneLater where the jobs gain more, and of kAloneEach once the guard
-// knows it of all jobs. Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8
+// Looks that begin at multiples of these numbers measure what jobs take alone: of kAloneSoon if one after the
+// other may be the best way, of kAloneLater if the jobs gain more, and of kAloneEach once the guard knows it
+// of all jobs. Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8
 // iterations.
 constexpr std::uint32_t kAloneSoon = 128;
 constexpr std::uint32_t kAloneLater = 1024;
@@ -60,7 +60,7 @@ constexpr std::uint32_t kMostIterations = 1024;  // that a job has in such a sli
 // In slices a job's iterations come in bursts, so single ones tell nothing. The guard counts those that all
 // jobs have done in a block, and takes them to spread by this part of their mean.
 constexpr double kSpreadInSlices = 0.05;
-// Where a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
+// If a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
 // when the first job has been measured over kGlance iterations and this way gives less than kHopeless of what
 // turns give. The next such look comes late.
 constexpr std::uint32_t kGlance = 2;
@@ -318,7 +318,7 @@ std::uint32_t Guard::BehindAlone(std::span<const Job> jobs, std::uint32_t base) 
   return base + kDisturbed + SoloOf(jobs[0].slot);
 }
 
-// Adds the block to the meters of a way. Older measurements of the way are dropped where they contradict it.
+// Adds the block to the meters of a way. Older measurements of the way are dropped if they contradict it.
 void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   Meters& meters = meter_[Index(way)];
   const Rate before = RateOf(jobs, meters);
@@ -552,8 +552,8 @@ Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
     if (meter.step() == kNever || meter.step() <= 0 || AloneOf(job) == kNever) return {};
     const double part = static_cast<double>(AloneOf(job)) / static_cast<double>(meter.step());
     rate.value += part;
-    // The error grows where there are few iterations: their spread tells little of the iterations that take
-    // long now and then. The errors add up, because what disturbs one job disturbs the others.
+    // The error is larger for few iterations: their spread tells little of the iterations that take long now
+    // and then. The errors add up, because what disturbs one job disturbs the others.
     rate.error += part * meter.error() * (1 + kFew / meter.iterations());
   }
   return rate;

@@ -1,10 +1,10 @@
 // Chooses the way in which the jobs of a GPU share it (turn/ways.h): by turns, side by side, or one after the
 // other in slices of whole iterations.
 //
-// Turns pay where a job communicates. Where kernels of two jobs gain by running at once, side by side may pay
-// more. Where neither pays, one job after the other is the best way. The guard cannot know this beforehand,
-// so it takes a *look*: soon after the jobs have met, and again and again, it lets them run in each way for a
-// few iterations and compares the rates.
+// Turns pay if a job communicates. If kernels of two jobs gain by running at once, side by side may pay more.
+// If neither pays, one job after the other is the best way. The guard cannot know this beforehand, so it
+// takes a *look*: soon after the jobs have met, and again and again, it lets them run in each way for a few
+// iterations and compares the rates.
 //
 // A look is a sequence of rounds. A round has two *blocks* of some iterations: one by turns, one side by
 // side. The look ends when the difference is larger than its noise; else a longer round follows. So the
@@ -19,8 +19,8 @@
 //     kSettled     the chosen way    kTurns or kAlone when the next look is due
 //     kAlone       one job at a time kTurns, or kSettled if the look measures nothing else
 //
-// The guard spaces looks so that they cost a small, fixed part of the time. The next look comes earlier where
-// a job's iterations have changed, or where the chosen way gives less than the other way gave.
+// The guard spaces looks so that they cost a small, fixed part of the time. The next look comes earlier if a
+// job's iterations have changed, or if the chosen way gives less than the other way gave.
 //
 // All GPUs of a job must change ways together, and they exchange no message. Therefore:
 //

@@ -10,7 +10,7 @@
 // hand-over at all.
 //
 // Under load the policy is not asked: the holder hands over to Successor(), the next client in the same
-// order. There is one exception: where the same client came back first after the last such turn, as after a
+// order. There is one exception: if the same client came back first after the last such turn, as after a
 // small collective, it keeps the token.
 //
 // A turn is broken at a yield point (turn/ops.h) for a client that has a higher priority or has waited for

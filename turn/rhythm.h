@@ -53,7 +53,7 @@ class Rhythm {
 
   // NoteNextIsOwn() notes, for the position of the turn given back last, whether this client had the next
   // turn too while no other client waited. KeepsAfter() returns what was noted for the position of turn `k`.
-  // Policy::Successor() keeps the token for the client where it is true.
+  // Policy::Successor() keeps the token for the client if this note is true.
   void NoteNextIsOwn(bool own) { learned_[Position(last_.rel)].keeps = own; }
   bool KeepsAfter(TurnNumber k) const { return learned_[Position(k)].keeps; }
 

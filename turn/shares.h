@@ -35,10 +35,9 @@ struct Demand {
 // Returns 1 for no demands. REQUIRES: all demands are known.
 double FairRate(const Demand* demands, std::size_t count);
 // Returns whether turns of a client with demand `other` should be broken for a client with demand `brief`.
-// They should where the iterations and turns of `brief` are clearly shorter, and where waiting for whole
-// turns would slow it down clearly more than its share, `fair` of its own speed. Returns false for equal
-// jobs, even if one GPU sees one of them come later than the other GPUs do. REQUIRES: both are known, and
-// `fair` > 0.
+// They should if the iterations and turns of `brief` are clearly shorter, and if waiting for whole turns
+// would slow it down clearly more than its share, `fair` of its own speed. Returns false for equal jobs, even
+// if one GPU sees one of them come later than the other GPUs do. REQUIRES: both are known, and `fair` > 0.
 bool WorthBreaking(const Demand& brief, const Demand& other, double fair);
 
 // Returns how many turns of `brief` may break turns of `other` within iteration number `iteration` of

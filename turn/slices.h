@@ -5,9 +5,9 @@
 // contexts. With slices this cost comes once per kSliceIterations iterations: the jobs run one after the
 // other.
 //
-// Either all GPUs of a job must have slices, or none of them. Where only some have, the jobs hold each other
-// up: a job that keeps one GPU waits in its collective for its rank on another GPU, where the other job has
-// the turn. The GPUs exchange no message. These rules make them seldom differ, and agree again soon:
+// Either all GPUs of a job must have slices, or none of them. If only some have, the jobs hold each other up:
+// a job that keeps one GPU waits in its collective for its rank on another GPU, where the other job has the
+// turn. The GPUs exchange no message. These rules make them seldom differ, and agree again soon:
 //
 // - Clients know of slices before their first turn, and begin with them soon after it (turn/slice.h).
 // - When slices have ended, they stay off until the clients of the GPU change.
@@ -32,7 +32,7 @@ static_assert(kSliceBits <= kMostSliceBits);
 
 class Slices {
  public:
-  // Says whether the clients may have slices at all. They may not where a cap limits how long one may wait.
+  // Says whether the clients may have slices at all. They may not if a cap limits how long one may wait.
   void Allow(bool allowed) { allowed_ = allowed; }
   // Notes that the clients of the GPU have changed: forgets everything but Allow().
   void Reset();
@@ -53,9 +53,9 @@ class Slices {
   void SeeTurn(SlotIndex slot, std::uint32_t iteration);
 
   // Returns whether the idle client `slot`, whose words are `words`, keeps the token that lies at its open
-  // gate. It does where a client, itself or another one, has handed it the token: it will ask for its next
-  // turn at any moment, and on other GPUs of its job it may have done so already. It keeps the token for
-  // kPatience at most (slices.cc). `granted` says that the arbiter, and not a client, has opened the gate.
+  // gate. It does if a client, itself or another one, has handed it the token: it will ask for its next turn
+  // at any moment, and on other GPUs of its job it may have done so already. It keeps the token for kPatience
+  // at most (slices.cc). `granted` says that the arbiter, and not a client, has opened the gate.
   bool GoesOn(SlotIndex slot, const ClientWords& words, bool granted, Time now);
 
  private:

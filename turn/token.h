@@ -30,7 +30,7 @@
 //            goes on to its next yield point and waits there without a token, which is then replaced.
 //
 // The arbiter changes a gate only from the exact value that it saw. A client may have passed its gate and not
-// have written `hold` yet: to shut that gate would hide its token. Where a swap fails, the next step tries
+// have written `hold` yet: to shut that gate would hide its token. If a swap fails, the next step tries
 // again.
 //
 // The class is correct for any `want` that the policy chooses: the explorer in the tests tries all of them,

@@ -15,9 +15,8 @@
 //
 // - The bound is the same for all clients of the GPU. It is twice as long for a client that goes before all
 //   waiting ones, so that only one of the two GPUs changes its order.
-// - The other clients have one turn, and then the suspended holder continues its turn, once. If it is past
-// its
-//   bound again, it is stuck by itself and stays suspended.
+// - The other clients have one turn, and then the suspended holder continues, once. If it is past its bound
+//   again, it is stuck by itself and stays suspended.
 // - The watchdog names a client only after four times as many offences.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.

@@ -28,17 +28,17 @@ enum class Verdict : std::uint8_t { kOpen, kTurns, kSideBySide, kEqual };
 // Differences below so many standard errors may be noise.
 inline constexpr double kSure = 2.7;
 
-// Compares turns with side by side. Returns kOpen where a rate is unknown.
+// Compares turns with side by side. Returns kOpen if a rate is unknown.
 Verdict Compare(const Rate& turns, const Rate& side);
 
 // Returns whether the ways differ by so much that another comparison would hardly tell anything else.
 bool DifferClearly(const Rate& turns, const Rate& side);
 
-// Chooses the way in which the jobs go on. `present` is the way that was chosen until now: it stays where no
+// Chooses the way in which the jobs go on. `present` is the way that was chosen until now: it stays if no
 // other way is better. `exclusive` tells whether one job can have the GPU for itself while the others take no
-// turns. Where that is impossible, Choose() takes side by side where turns gain hardly anything over it and
-// where side by side is no slower than one after the other. `alone_known` tells that the rates rest on
-// measured times of the jobs alone; only then does Choose() take one after the other.
+// turns. If that is impossible, Choose() takes side by side on two conditions: turns gain hardly anything
+// over it, and it is no slower than one after the other. `alone_known` tells that the rates rest on measured
+// times of the jobs alone; only then does Choose() take one after the other.
 Way Choose(Way present, const Rate& turns, const Rate& side, bool exclusive, bool alone_known);
 
 }  // namespace crossover::turn
