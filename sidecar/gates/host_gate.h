@@ -1,5 +1,5 @@
 // Defines host gates. The launching thread waits for the turn, and a host function gives it back. They are
-// the fallback where the driver refuses stream memory operations. A turn costs about as much as a host
+// the fallback if the driver refuses stream memory operations. A turn costs about as much as a host
 // synchronisation.
 #pragma once
 
@@ -14,8 +14,8 @@ class HostGate final : public Gate {
  public:
   HostGate() = default;
 
-  // Prepares the gate for slot `self` of `page`. Returns false where the driver lacks host functions or
-  // events. REQUIRES: a context is current.
+  // Prepares the gate for slot `self` of `page`. Returns false if the driver lacks host functions or events.
+  // REQUIRES: a context is current.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   // Blocks three times, one after the other:

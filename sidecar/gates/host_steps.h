@@ -26,13 +26,13 @@ class HostReleases {
  public:
   constexpr HostReleases() = default;
 
-  // Queues the release of turn `k` behind the work that `stream` has so far. Returns false where nothing
-  // was queued.
+  // Queues the release of turn `k` behind the work that `stream` has so far. Returns false if nothing was
+  // queued.
   bool Queue(const Driver& driver, CUstream stream, crossover_page* page, turn::SlotIndex self,
              turn::TurnNumber k, Handover handover);
 
   // Blocks until the stream has reached the release of turn `k` at `page`, for a second at most. Returns at
-  // once where that release is not queued. REQUIRES: Queue() is not called meanwhile.
+  // once if that release is not queued. REQUIRES: Queue() is not called meanwhile.
   void Await(const crossover_page* page, turn::TurnNumber k) const;
 
  private:

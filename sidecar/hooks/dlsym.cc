@@ -31,8 +31,8 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   const Library from = LibraryOf(caller);
   if (from == Library::kOurs || from == symbol.library) return untouched;
   // The global scope holds our own exports, in every process. A program looks there to find out whether it
-  // has CUDA or NCCL. It must not find our exports where the real library is missing, or where an older
-  // version of it lacks the function.
+  // has CUDA or NCCL. It must not find our exports if the real library is missing, or if an older version of
+  // it lacks the function.
   if (handle == RTLD_DEFAULT) {
     if (IsThere(symbol.library, name, caller)) return untouched;
     return {nullptr, real(RTLD_NEXT, name)};

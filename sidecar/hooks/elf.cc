@@ -18,7 +18,7 @@ class Image {
  public:
   explicit Image(const dl_phdr_info& object) : object_(object) {}
 
-  // Returns how many bytes can be read from `address` on; 0 where the object has none there.
+  // Returns how many bytes can be read from `address` on; 0 if the object has none there.
   std::size_t Room(ElfW(Addr) address) const {
     const ElfW(Addr) offset = address - object_.dlpi_addr;
     for (std::size_t i = 0; i < object_.dlpi_phnum; ++i) {
@@ -29,7 +29,7 @@ class Image {
     return 0;
   }
 
-  // Returns the T at `address`, or null where it cannot be read.
+  // Returns the T at `address`, or null if it cannot be read.
   template <typename T>
   const T* At(ElfW(Addr) address) const {
     if (address % alignof(T) != 0 || Room(address) < sizeof(T)) return nullptr;

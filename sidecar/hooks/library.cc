@@ -94,7 +94,7 @@ bool IsStub(const Search& driver) {
 }
 
 // Keeps the object in the process for good, so that no other file ever comes to lie at its address. Returns
-// false where the loader does not know it by its path.
+// false if the loader does not know it by its path.
 bool Pin(const char* path) {
   void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle != nullptr) dlclose(handle);

@@ -17,7 +17,7 @@
 namespace crossover::hooks {
 namespace {
 
-// Holds the base address of each file, by its number; 0 where no file has that number yet.
+// Holds the base address of each file, by its number; 0 if no file has that number yet.
 constexpr std::size_t kMostFiles = 8;
 constinit std::array<std::atomic<std::uintptr_t>, kMostFiles> files{};
 constinit NcclSites sites;

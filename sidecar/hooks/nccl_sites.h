@@ -16,7 +16,7 @@ namespace crossover::hooks {
 // NcclSites is a bounded table of these places. Thread-safe.
 class NcclSites {
  public:
-  // Finds the file for `site`. Returns false where it is not known.
+  // Finds the file for `site`. Returns false if it is not known.
   bool Find(const void* site, std::size_t* file) const {
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
       const std::uint64_t entry = At(site, probe).load(std::memory_order_relaxed);

@@ -24,7 +24,7 @@ constexpr std::int64_t kAnswerTimeoutMs = 2000;
 // A Received is one message from the socket, or the error in its place.
 struct Received {
   MessageKind kind = MessageKind::kBroken;
-  int error = 0;  // errno, where nothing came
+  int error = 0;  // errno, if nothing came
   OwnFd fd;       // the descriptor that came along; none if there were several
 };
 
@@ -53,7 +53,7 @@ Received Receive(int socket, Message* message) {
   request.msg_iovlen = 1;
   request.msg_control = control;
   request.msg_controllen = sizeof control;
-  // With MSG_TRUNC this is the length of the whole message, even where it does not fit.
+  // With MSG_TRUNC this is the length of the whole message, even if it does not fit.
   const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC | MSG_DONTWAIT);
   if (bytes < 0) {
     received.error = errno;

@@ -26,7 +26,7 @@ class Connection {
   Connection() = default;
   explicit Connection(base::UniqueFd fd) : fd_(fd.Release()) {}
 
-  // Connects to the arbiter's socket at `path`. Returns false where no arbiter can be reached.
+  // Connects to the arbiter's socket at `path`. Returns false if no arbiter can be reached.
   bool Connect(const char* path);
 
   // Sends `hello` and waits for the answer, at most two seconds. Returns true and fills in `membership` if
@@ -35,11 +35,11 @@ class Connection {
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
   // Waits at most `timeout_us` microseconds for a message or the end of the connection. Writes a notice to
-  // the log, and skips any other message. Returns true where the connection has ended or is of no more use,
-  // also because the program has closed or taken our descriptor.
+  // the log, and skips any other message. Returns true if the connection has ended or is of no more use, also
+  // because the program has closed or taken our descriptor.
   bool AwaitEnd(int timeout_us);
 
-  // Sends `profile` without waiting. Drops it where it does not fit into the socket now.
+  // Sends `profile` without waiting. Drops it if it does not fit into the socket now.
   void Send(const crossover_profile& profile);
 
   void Close() { fd_.Reset(); }

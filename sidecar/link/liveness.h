@@ -16,9 +16,9 @@ class Liveness {
  public:
   constexpr Liveness() = default;
 
-  // Starts a thread that stores its ID in `word` and lives until Stop() or the death of the process.
-  // Returns true once the word is set. Returns false where the kernel refuses, or no thread can be started.
-  // REQUIRES: no other word is held.
+  // Starts a thread that stores its ID in `word` and lives until Stop() or the death of the process. Returns
+  // true once the word is set. Returns false if the kernel refuses, or no thread can be started. REQUIRES: no
+  // other word is held.
   bool Start(std::uint32_t* word);
 
   // Ends the thread in an orderly way. Returns once the word is 0.

@@ -16,14 +16,14 @@ void* GetPages(std::size_t bytes);
 // Returns to the kernel what GetPages(bytes) has returned.
 void ReturnPages(void* pages, std::size_t bytes);
 
-// A Table maps keys to records. REQUIRES: a Record can be copied byte by byte and has a
-// `std::uint64_t key`, which is 0 where there is no record.
+// A Table maps keys to records. REQUIRES: a Record can be copied byte by byte and has a `std::uint64_t key`,
+// which is 0 if there is no record.
 template <typename Record>
 class Table {
  public:
   constexpr Table() = default;
 
-  // Makes room for `more` records. Returns false where there is no memory.
+  // Makes room for `more` records. Returns false if there is no memory.
   bool MakeRoom(std::size_t more) {
     const std::size_t wanted = 2 * (size_ + more);
     if (wanted <= capacity_) return true;
@@ -49,7 +49,7 @@ class Table {
     return record.key == key ? &record : nullptr;
   }
 
-  // Removes the record with this key and copies it to `*removed`. Returns false where there is none.
+  // Removes the record with this key and copies it to `*removed`. Returns false if there is none.
   bool Remove(std::uint64_t key, Record* removed) {
     Record* const found = Find(key);
     if (found == nullptr) return false;
@@ -70,8 +70,8 @@ class Table {
     return true;
   }
 
-  // Returns the record whose range of `bytes`, which begins at its key, holds `key`; null where there is
-  // none. Looks at all records.
+  // Returns the record whose range of `bytes`, which begins at its key, holds `key`; null if there is none.
+  // Looks at all records.
   const Record* Containing(std::uint64_t key) const {
     for (std::size_t i = 0; i < capacity_; ++i) {
       if (records_[i].key != 0 && key - records_[i].key < records_[i].bytes) return &records_[i];

@@ -93,7 +93,7 @@ class Detector {
   std::size_t period_ = 0;
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
-  std::uint64_t required_ = 0;  // collectives that must repeat, where that is more than 3p
+  std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p
   std::uint64_t periods_seen_ = 0;
   bool compute_pending_ = false;
 };

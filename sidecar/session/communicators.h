@@ -25,7 +25,7 @@ class Communicators {
  public:
   constexpr Communicators() = default;
 
-  // Returns the entry of `handle`, or one with 0 ranks where the handle is unknown.
+  // Returns the entry of `handle`, or one with 0 ranks if the handle is unknown.
   Communicator Find(const void* handle) const {
     const base::Locked locked(mutex_);
     for (const Communicator& entry : entries_) {

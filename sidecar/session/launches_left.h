@@ -13,7 +13,7 @@ namespace crossover::session {
 
 inline constinit std::atomic<std::int32_t> launches_left{0};
 
-// Counts a launch and returns true. Returns false, and counts nothing, where a yield point is due.
+// Counts a launch and returns true. Returns false, and counts nothing, if a yield point is due.
 inline bool CountLaunch() {
   const std::int32_t left = launches_left.load(std::memory_order_relaxed);
   if (left <= 1) return false;

@@ -165,7 +165,7 @@ void Session::Detach() {
 }
 
 // Gives a turn back in which nothing runs (input stall, checkpoint, pause); the next launch takes it again.
-// Where stalls are usual it does so at once, so that all ranks do it alike; elsewhere only if another client
+// If stalls are usual it does so at once, so that all ranks do it alike; elsewhere only if another client
 // waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;

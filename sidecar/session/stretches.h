@@ -24,7 +24,7 @@ class Stretches {
   // Begins a turn. `asked` is the number of launches per stretch that the arbiter asks for; 0 means none,
   // and no value is too large.
   void Begin(std::uint32_t asked);
-  // Counts a launch in the turn. Returns true where a yield point is due. Neither locks nor waits.
+  // Counts a launch in the turn. Returns true if a yield point is due. Neither locks nor waits.
   bool Launch() {
     const bool due = !CountLaunch();
     if (due) launches_left.store(0, std::memory_order_relaxed);

@@ -36,15 +36,13 @@ class Turns {
   void Detach();
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
-  // to it. `capturing` says that some stream of the process is being captured. Returns false where an
-  // operation could not be queued; then holding() says whether the turn has begun. REQUIRES: the gate does
-  // not block.
+  // to it. `capturing` says that some stream of the process is being captured. Returns false if an operation
+  // could not be queued; then holding() says whether the turn has begun. REQUIRES: the gate does not block.
   bool Acquire(phase::StreamKey stream, phase::StreamKey launching, const phase::Tracker& tracker,
                bool capturing);
 
-  // Asks for the next turn and blocks until it comes. Returns false where it could not be asked for.
-  // REQUIRES: the gate blocks; the caller does not hold the owner's lock; nothing changes this object
-  // meanwhile.
+  // Asks for the next turn and blocks until it comes. Returns false if it could not be asked for. REQUIRES:
+  // the gate blocks; the caller does not hold the owner's lock; nothing changes this object meanwhile.
   bool WaitForTurn(phase::StreamKey stream);
   // Records that the turn is held, and that it began on `stream`. REQUIRES: the owner's lock.
   void Began(phase::StreamKey stream);
