@@ -1,4 +1,4 @@
-// crossover-deviceplugin --check: says whether a configuration is valid, without serving.
+// Implements crossover-deviceplugin --check, which says whether a configuration is valid and does not serve.
 #pragma once
 
 #include <string>

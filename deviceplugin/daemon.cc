@@ -27,7 +27,7 @@ Daemon::~Daemon() { Stop(); }
 bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   const sigset_t set = HeededSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // a log that no process reads any more is no reason to stop
+  std::signal(SIGPIPE, SIG_IGN);  // the daemon goes on if no process reads its log any more
   logging::SetLevel(config_.log_level);
   logging::SetFormat(config_.log_format);
   if (!config_.trace_file.empty()) {

@@ -17,9 +17,11 @@
 
 namespace crossover::deviceplugin {
 
+// A Daemon combines the arbiter, its thread, the recorder and the trace. Any thread may call the functions of
+// ModeSwitch and Limited, alive() and refusals(); the others belong to the main thread.
 class Daemon : public ModeSwitch, public Limited {
  public:
-  // Reads the configuration again. Returns nothing, with the reason in `error`, when it is not valid.
+  // Reads the configuration again. Returns nothing, with the reason in `error`, if it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
   // REQUIRES: `profiles` and `identities`, which may be null, outlive the daemon.
@@ -28,13 +30,13 @@ class Daemon : public ModeSwitch, public Limited {
       : config_(std::move(config)), profiles_(profiles), identities_(identities) {}
   ~Daemon() override;  // stops the daemon
 
-  // Opens the trace and the socket. REQUIRES: it is called once, before any other thread is created. From
-  // then on SIGTERM, SIGINT and SIGHUP are blocked; Run waits for them. Returns false with the reason in
-  // `error`.
+  // Opens the trace and the socket, and starts the threads. Blocks SIGTERM, SIGINT and SIGHUP from then on;
+  // Run() waits for them. Returns false, with the reason in `error`, if it fails. REQUIRES: called once,
+  // before any other thread is created; the sinks outlive the daemon.
   bool Start(std::vector<Sink*> sinks, std::string* error);
   // Returns the CPU clock of the arbiter's thread. REQUIRES: Start was called.
   clockid_t arbiter_clock() const { return arbiter_clock_; }
-  // Returns whether turns are being kept: the arbiter's thread answers within 2 s. Blocks until then.
+  // Returns whether the arbiter's thread answers within 2 s. Blocks until it does, or for that long.
   bool alive();
   arbiter::Arbiter::Refusals refusals() const;
   // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.

@@ -8,6 +8,7 @@
 
 namespace crossover::deviceplugin {
 
+// A ModeSwitch is a daemon as seen by the code that changes its mode. Any thread may call these functions.
 class ModeSwitch {
  public:
   struct State {
@@ -17,11 +18,10 @@ class ModeSwitch {
   };
   virtual ~ModeSwitch() = default;
 
-  // Any thread may call these functions.
   virtual State mode() const = 0;
-  // Puts `policy` in force until the next call. It also overrides a configuration that is read again, but
-  // not the limits. Without a policy, the configuration's mode is in force again. Returns what was in force
-  // before, or nothing when the daemon is stopping.
+  // Puts `policy` in force until the next call. It overrides the configuration, also when that is read again,
+  // but not the limits: the stricter of the two holds. Without a policy, the configuration's mode is in force
+  // again. Returns the mode that was in force before, or nothing if the daemon is stopping.
   virtual std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) = 0;
 };
 

@@ -64,7 +64,7 @@ int RunOnNode(const std::string& config_path) {
   ConfigFile file(config_path);
   std::optional<NodeConfig> config = file.Read("", &error);
   if (!config || !Complete(&*config, &error)) return Fail(error);
-  // These are set while the daemon serves.
+  // on_started sets these two.
   std::atomic<Limited*> daemon{nullptr};
   NodeServices* services = nullptr;
   const auto review = [&daemon] {

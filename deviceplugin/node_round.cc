@@ -1,4 +1,5 @@
-// Implements the round of a node's services, twice a second: compare, withhold, limit, and report.
+// Implements the round of a node's services. Twice a second it compares the kubelet's slots with the
+// placement, withholds GPUs, limits turns, and reports faults.
 #include <algorithm>
 #include <utility>
 
@@ -15,8 +16,8 @@
 
 namespace crossover::deviceplugin {
 
-// Does one round. Where something is not known now, the last result stays: no GPU is given out and no pod is
-// evicted for lack of knowledge.
+// Does one round. If something is not known now, the last result stays: lack of knowledge makes the daemon
+// neither give out a GPU nor evict a pod.
 void NodeServices::Round() {
   if (around_.config->Changed()) around_.daemon->RequestReload();
   const SharingWatch::State sharing = sharing_.state();
@@ -40,7 +41,7 @@ void NodeServices::Round() {
   }
 }
 
-// Keeps GPUs from being given out. `kubelet` is null where it is not known which pods have which slots.
+// Withholds GPUs. `kubelet` is null if it is not known which pods have which slots.
 void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
                                 const SharingChoice& choice) {
   if (kubelet != nullptr) {
@@ -60,14 +61,14 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
                       }));
 }
 
-// Returns why no GPU may be given out, however they are shared, or an empty string.
+// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, or an empty string.
 std::string NodeServices::WhyNone() const {
   if (node_.wishes().maintenance) return base::kInMaintenance;
   const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
   return by_cdi ? WhyNoCdi(node_.runtime()) : "";
 }
 
-// Returns the GPUs that this daemon may not give out, and why.
+// Returns the GPUs that others use, and that this daemon therefore must not give out, with the reason.
 std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet,
                                                             const std::vector<Pod>& pods, Sharing sharing) {
   const std::vector<std::string> uuids = Uuids();
@@ -84,7 +85,7 @@ std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& ku
   return others;
 }
 
-// Sets the limits on turns. `kubelet` is null where it is not known which pods have which slots.
+// Sets the limits on turns. `kubelet` is null if it is not known which pods have which slots.
 void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods) {
   const arbiter::Policy cluster = settings_.name_space.empty()
                                       ? arbiter::Policy::kEnforce
@@ -114,8 +115,8 @@ std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint
   return std::move(notices.held);
 }
 
-// Runs on the thread of the occupants' watch. Which processes they are goes to the log only: what is
-// reported elsewhere stays the same as long as the fault does.
+// Notes the verdicts of a look at the processes. Runs on the thread of the OccupantWatch. Only the log names
+// the processes: other reports must not change while the fault stays the same.
 void NodeServices::OnJudged(const OccupantJudge::Verdicts& verdicts) {
   std::set<std::pair<pid_t, std::string>> named;
   const auto name = [&](const Occupant& occupant, const char* what) {
@@ -154,8 +155,8 @@ void NodeServices::TellOfFaults() {
   faults_ = std::move(faults);
 }
 
-// Tells the pods under MPS that it takes no new clients: a program that begins in them meanwhile fails or
-// hangs. Tells them once of each server that has ended. Tells those that hide the common /dev/shm, too.
+// Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then
+// fails or hangs; once for each server of MPS that has ended; and to pods that hide the common /dev/shm.
 void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
                              const SharingWatch::State& sharing) {
   std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, sharing.choice);
@@ -167,7 +168,7 @@ void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& 
   for (const kube::Event& event : recent_mps_pods_.LossNotices(sharing.lost_server)) events_.Tell(event);
 }
 
-// Tells the events that are not in *told, and keeps all of them there.
+// Sends those events that are not in `*told`, and then stores `events` there.
 void NodeServices::TellNews(std::set<kube::Event> events, std::set<kube::Event>* told) {
   for (const kube::Event& event : events) {
     if (!told->contains(event)) events_.Tell(event);
@@ -175,7 +176,7 @@ void NodeServices::TellNews(std::set<kube::Event> events, std::set<kube::Event>*
   *told = std::move(events);
 }
 
-// Removes what pods under MPS have left in their common /dev/shm, once none of them lives.
+// Removes the files that pods under MPS have left in their common /dev/shm, after the last of them has ended.
 void NodeServices::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods) {
   const bool in_use = AnyUnderMps(pods, kubelet.handed_out);
   if (!shm_idle_.Passed(kubelet.handed_out, in_use, base::MonotonicNs())) return;

@@ -58,7 +58,7 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
-  // Clients of a daemon that was replaced may connect before the first round. The slots must be known by
+  // Clients of a daemon that this one replaces may connect before the first round. The slots must be known by
   // then.
   if (const auto kubelet = kubelet_.Read()) around_.slots->Set(HoldersOf(kubelet->handed_out));
 }
@@ -141,7 +141,7 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !pods_.synced()) return std::nullopt;
   const SharingWatch::State sharing = sharing_.state();
-  // Until MPS has been asked for its servers, these would count as strangers.
+  // Before MPS has been asked for its servers, these would count as strangers.
   if (sharing.mps.alive && !sharing.asked) return std::nullopt;
   OccupantJudge::Known known;
   known.holders = HoldersOf(kubelet->handed_out);

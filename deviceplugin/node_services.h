@@ -1,6 +1,15 @@
-// Runs what a node daemon has beside the arbiter: slots for the kubelet, the pods of the node, GPUs that
-// have errors or that others use, switches, versions of the library, and the reports to the cluster about
-// all of these.
+// Runs the services of a node daemon other than the arbiter. They offer slots to the kubelet, watch the pods
+// of the node, find GPUs that have errors or that others use, apply switches, install versions of the
+// library, and report all of this to the cluster.
+//
+//   watches: pods, namespaces, own node, kubelet's file, driver, processes, MPS
+//      |
+//      v            twice a second
+//   Round() --> withhold GPUs (GpuWatch), limit turns (Limited), evict pods (Evictor), tell pods (Events)
+//   Report() --> GPUNode (Publisher)
+//
+// Each watch, the round (node_round.cc) and the publisher (node_views.cc) run on threads of their own. Any
+// thread may call the functions of Companion.
 #pragma once
 
 #include <atomic>
@@ -46,7 +55,8 @@ namespace crossover::deviceplugin {
 
 class NodeServices : public Companion {
  public:
-  // REQUIRES: all pointers outlive the NodeServices. It fills `pods`, `namespaces` and `slots`.
+  // Surroundings holds what the services use. REQUIRES: all of it outlives the NodeServices. The services
+  // fill `pods`, `namespaces` and `slots`.
   struct Surroundings {
     PodTable* pods;
     Namespaces* namespaces;
@@ -59,7 +69,7 @@ class NodeServices : public Companion {
 
   // Starts all threads.
   NodeServices(const NodeSettings& settings, const Surroundings& around);
-  // Ends requests to the API server that are under way, without waiting for answers.
+  // Ends the threads. Aborts requests to the API server.
   ~NodeServices() override { evictor_.Stop(); }
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
@@ -127,17 +137,17 @@ class NodeServices : public Companion {
   std::set<std::pair<pid_t, std::string>> named_in_log_;  // PID and GPU; only on the occupants watch's thread
   OccupantWatch occupants_;
   Plugin plugin_;
-  std::atomic<bool> looked_{false};  // all that can be known was known once
+  std::atomic<bool> looked_{false};  // FindOthers() has run once, so that it is known which GPUs to withhold
   Mistyped mistyped_;
   // Only the round uses these two.
   std::optional<SharingChoice> choice_in_force_;
-  std::map<std::string, std::string> withheld_;  // last result of FindOthers() with all known
-  // These were last reported.
-  std::map<std::string, std::string> faults_;            // of GPUs
+  std::map<std::string, std::string> withheld_;  // last result of FindOthers()
+  // These hold what the last round reported.
+  std::map<std::string, std::string> faults_;            // faults of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
-  std::set<kube::Event> told_of_unhooked_;               // to pods
+  std::set<kube::Event> told_of_unhooked_;               // events for pods
   ShmIdle shm_idle_;
-  std::set<kube::Event> told_of_mps_;  // to its clients
+  std::set<kube::Event> told_of_mps_;  // events for pods under MPS
   RecentMpsPods recent_mps_pods_;
   std::uint64_t told_losses_ = 0;  // SharingWatch::State::losses
   JobTable jobs_;                  // only on the publisher's thread

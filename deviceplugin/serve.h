@@ -1,4 +1,5 @@
-// Runs what every node daemon has, with or without Kubernetes: turns, books, profiles, metrics and the API.
+// Runs the parts that every daemon has, with or without Kubernetes: turns, Books, profiles, metrics and the
+// API.
 #pragma once
 
 #include <functional>
@@ -19,14 +20,15 @@ namespace crossover::deviceplugin {
 
 class Books;
 
-// A Companion is what a daemon has beside that while it serves. The daemon of a Kubernetes node has one.
+// A Companion is the part of a daemon that only a Kubernetes node has (NodeServices). It lives while the
+// daemon serves.
 class Companion {
  public:
   virtual ~Companion() = default;
   virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
   // Returns what it needs from other services and does not have, one line each. Any thread may call it.
   virtual std::vector<std::string> Missing() = 0;
-  // Returns what is known of MPS. Any thread may call it.
+  // Returns the state of MPS, as far as it is known. Any thread may call it.
   virtual MpsNews Mps() = 0;
   // See MetricsServer::Sources::access. The threads of the metrics server call it, and it may block.
   virtual int MetricsStatusFor(const std::string& authorization) = 0;
@@ -34,21 +36,21 @@ class Companion {
   virtual void StopAsking() = 0;
 };
 
-// An Extras says what a daemon does beyond turns.
+// Extras holds what differs between daemons.
 struct Extras {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
-  // It is called when clients can connect and signals are blocked: threads may be created from then on. Its
-  // result lives until the daemon has stopped.
+  // Serve() calls this once clients can connect and signals are blocked: threads may be created from then on.
+  // Its result lives until the daemon has stopped.
   std::function<std::unique_ptr<Companion>(Daemon* daemon, Books* books)> on_started;
   Daemon::Reread reread;             // reads the configuration at SIGHUP
-  std::string mps_pipe_directory{};  // of the jobs; empty: unknown
+  std::string mps_pipe_directory{};  // where MPS listens for the jobs; empty: unknown
 };
 
-// Serves until it is told to stop. Returns the program's exit code: 2 where something that the configuration
+// Serves until SIGTERM or SIGINT. Returns the program's exit code: 2 if something that the configuration
 // names is wrong.
 int Serve(const Config& config, const Extras& extras);
 
-// Prints why the program ends. Returns its exit code.
+// Prints why the program ends to standard error. Returns its exit code, 2.
 int Fail(const std::string& error);
 
 }  // namespace crossover::deviceplugin

@@ -5,8 +5,8 @@
 
 namespace crossover::deviceplugin {
 
-// Serves until it is told to stop. Returns the program's exit code: 2 where the configuration, or something
-// that it names, is wrong.
+// Serves until SIGTERM or SIGINT. Returns the program's exit code: 2 if the configuration, or something that
+// it names, is wrong.
 int RunStandalone(const std::string& config_path);
 
 }  // namespace crossover::deviceplugin

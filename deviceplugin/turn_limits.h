@@ -1,4 +1,5 @@
-// Defines limits on taking turns, other than the configuration and the administrator's switch.
+// Defines limits on turns that come from the cluster, in addition to the configuration and the
+// administrator's switch.
 #pragma once
 
 #include <map>
@@ -10,7 +11,7 @@ namespace crossover::deviceplugin {
 
 struct TurnLimits {
   arbiter::Policy policy = arbiter::Policy::kEnforce;  // highest mode allowed on this machine
-  std::string by;                                      // what sets the limit; empty where nothing does
+  std::string by;                                      // what sets `policy`, in words; empty: no limit
   std::map<std::string, std::string> held;             // GPUs without turns: UUID and reason
 
   friend bool operator==(const TurnLimits&, const TurnLimits&) = default;
@@ -22,7 +23,7 @@ class Limited {
   virtual ~Limited() = default;
   // Puts `limits` in force until the next call.
   virtual void Limit(TurnLimits limits) = 0;
-  // Reports that what clients may do has changed: see arbiter::IdentitySource.
+  // Reports that the answers of arbiter::IdentitySource::StandingOf() may have changed.
   virtual void Review() = 0;
   // Makes the daemon read the configuration again, as SIGHUP does. Returns before that is done.
   virtual void RequestReload() = 0;

@@ -3,11 +3,19 @@
  * There is one connection per client, that is per process and GPU. The client sends Hello. The arbiter
  * answers with Welcome, which carries the turnstile's memfd as its only SCM_RIGHTS descriptor, or with
  * Refused and then end of file. Afterwards the client sends Profile messages, and the arbiter sends a Notice
- * now and then. The client is a member as long as the connection is open: end of file means that it leaves.
- * All urgent state goes through the page.
+ * now and then. The client takes part in turns as long as the connection is open: end of file means that it
+ * leaves. All state that must arrive at once goes through the page.
  *
- * In place of Hello, a process may send Ask, once. The arbiter answers with Limit, and the process closes the
- * connection. An arbiter that does not know Ask does not answer.
+ *     client                          arbiter
+ *       Hello    ------------------->
+ *                <-------------------  Welcome + memfd   (or Refused, then end of file)
+ *       Profile  ------------------->                    (about once a second)
+ *                <-------------------  Notice            (seldom)
+ *       close    ------------------->                    (the client leaves)
+ *
+ * In place of Hello, a process may send Ask, once, to learn its memory limit before it uses a GPU. The
+ * arbiter answers with Limit, and the process closes the connection. An arbiter that does not know Ask does
+ * not answer.
  *
  * Both sides skip a message of unknown type. A message of wrong size or version ends the connection. Fields
  * have fixed widths and are little endian. */
@@ -45,7 +53,7 @@ enum crossover_transport {
   CROSSOVER_TRANSPORT_RELAYED_GATES = 3 /* the GPU waits for a word that a thread of the client sets */
 };
 
-/* A waiting client of a higher priority gets the next turn first. */
+/* How urgent a client's turns are. Of the clients that wait, those of the highest priority go first. */
 enum crossover_priority {
   CROSSOVER_PRIORITY_NORMAL = 0,
   CROSSOVER_PRIORITY_LOW = 1,
@@ -84,7 +92,7 @@ struct crossover_welcome {
 struct crossover_limit {
   struct crossover_header header;
   uint32_t memory_mib; /* as in the welcome; where it is known, 0 means that the process has no limit */
-  uint32_t known;      /* 0: the arbiter does not know the process yet, which asks again later */
+  uint32_t known;      /* 0: the arbiter does not know the process yet; the process asks again later */
 };
 
 struct crossover_refused {
@@ -92,7 +100,7 @@ struct crossover_refused {
   char reason[CROSSOVER_REASON_MAX];
 };
 
-/* One line for the job's log, for the user who started the job. */
+/* Carries one line that the client writes into the job's log, for the user who started the job. */
 struct crossover_notice {
   struct crossover_header header;
   char text[2 * CROSSOVER_REASON_MAX];

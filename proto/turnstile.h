@@ -5,6 +5,28 @@
  * therefore 32 bits wide and naturally aligned, and clients change words by plain stores only: stream memory
  * operations have no compare-and-swap.
  *
+ *      byte 0  +----------------------------------------------------------------------------+
+ *              | header   magic, version, bytes, clients, arbiter_beat                      |
+ *         256  +----------------------------------------------------------------------------+
+ *              | slot 0   line 0  ready, hold, rel          written by the client's stream  |
+ *              |          line 1  gate                      opened by the client that hands |
+ *              |                                            over, shut by the slot's client |
+ *              |          line 2  mode, successor, ...      written by the arbiter          |
+ *              |          line 3  alive, phase, ...         written by the client's host    |
+ *         512  +----------------------------------------------------------------------------+
+ *              | slot 1   (the same four cache lines of 64 bytes)                           |
+ *              |  ...                                                                       |
+ *        3840  +----------------------------------------------------------------------------+
+ *              | slot 14                                                                    |
+ *        4096  +----------------------------------------------------------------------------+
+ *
+ * The client in slot 0 hands its turn k over to the client in slot 1, which waits for its turn n, by two
+ * stores of its stream:
+ *
+ *     slot 0  holds k        slot[1].gate = open,   rel = k
+ *                                   |
+ *     slot 1  waits for n    gate >= n ends its wait,   hold = n,   gate = shut for the turn after n
+ *
  * Trust: every client maps the page writable. Readers validate all values that they read from it. The page
  * holds no pointer, offset, length or pthread object.
  *
@@ -62,8 +84,8 @@ struct crossover_slot {
   uint32_t hold;  /* number that the client was let in with */
   uint32_t rel;   /* number that the client gave back */
   uint32_t reserved0[13];
-  /* Cache line 1. The holder that hands over opens the gate, or the arbiter does. The client that has passed
-   * it shuts it. */
+  /* Cache line 1. The client that hands over to this one opens the gate, or the arbiter does. This client
+   * shuts the gate when it has passed it. */
   uint32_t gate;
   uint32_t reserved1[15];
   /* Cache line 2. The arbiter writes it for the client's host. */
@@ -74,10 +96,10 @@ struct crossover_slot {
   uint32_t successor[CROSSOVER_MAX_TURNS];
   /* Launches between two yield points, by the same position. 0: a turn of usual length has no yield point. */
   uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
-  /* Where turns last (turns_last), the client keeps the token for a slice of whole iterations, 2 to this
-   * power. It opens its own gate until the number of its iteration passes a multiple of the slice, and then
-   * the gate of its successor. 0, or more than CROSSOVER_MOST_SLICE_BITS: it opens its successor's after each
-   * turn. */
+  /* A client with turns_last keeps the token for a slice of 2^slice_bits whole iterations. It opens its own
+   * gate after each turn until its iteration number passes a multiple of the slice's length, and then it
+   * opens the gate of its successor. 0, or more than CROSSOVER_MOST_SLICE_BITS: it opens its successor's gate
+   * after each turn. */
   uint32_t slice_bits;
   uint32_t reserved2[5];
   /* Cache line 3. The client's host writes it for the arbiter. */
@@ -89,11 +111,11 @@ struct crossover_slot {
   uint32_t heartbeat;
   uint32_t turns;         /* turns per iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
   uint32_t turn_launches; /* launches in the longest of its last turns; 0 while unknown */
-  /* The number of the job's iteration, which is the same on all its ranks, minus the turn number divided by
-   * `turns`. */
+  /* The number of the job's iteration, minus the turn's number divided by `turns`. A reader adds it to the
+   * number of a turn, divided by `turns`, and gets an iteration number that is the same on all ranks. */
   uint32_t iteration_offset;
   uint32_t periods;      /* iterations since the period was found; wraps, restarts with each period */
-  uint32_t iteration;    /* number of the job's iteration, as its host counts; same on all ranks */
+  uint32_t iteration;    /* number of the job's iteration, as its host counts it; the same on all ranks */
   uint32_t turns_last;   /* 1: its turns last until their collectives have ended (time-slices) */
   uint32_t watch_reason; /* why it can take no turns (common/base/watch_reason.h); 0: it can */
   /* The client's own count of the GPU memory that it uses. */

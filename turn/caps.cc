@@ -6,13 +6,14 @@
 namespace crossover::turn {
 namespace {
 
-// The target lies a tenth of the way below the cap, as the mean swings around the target.
+// The target slowdown allows nine tenths of the extra time that the cap allows, because the mean swings
+// around the target.
 constexpr double kAim = 0.9;
 // Time gained by not waiting may be lost again later, but at most this much at once, ns. A job that ran
 // alone for an hour must not stand still for minutes when another one comes.
 constexpr Time kMostCredit = 500'000'000;
-// A longer iteration than this, not counting its wait here, is a stall of the job's own making (a
-// checkpoint) and teaches nothing. A shorter one may be the wait of another rank.
+// An iteration longer than this, not counting its wait here, is a stall of the job's own making, such as a
+// checkpoint, and does not count. A shorter one counts: its excess may be the wait of another rank.
 constexpr Time kStall = 4;      // in units of its iteration alone
 constexpr Time kMostDebt = 16;  // in the same units
 

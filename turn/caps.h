@@ -7,7 +7,7 @@
 // below instead of made equal.) If they can, each job may be kept waiting for (s - 1) L of each iteration.
 // A job that has used that up goes before all others until it may be kept waiting again.
 //
-// All measurements are ones that the GPUs of a job see alike: instants at which all its ranks return from
+// The measurements are instants that all GPUs of a job see alike: those at which all its ranks return from
 // the same collective.
 //
 // Pure: the caller passes the time. Not thread-safe.
@@ -25,12 +25,13 @@ struct CappedDemand {
   double cap = 0;  // step together over step alone; 0: no cap
 };
 
-// Returns which fraction of the available capacity the jobs with a cap need to keep their caps while all of
-// `demands` run. Above 1 they cannot keep them. The result is the larger of two fractions. One is of the
-// GPU's time, where a hand-over costs `hand_over` and a broken turn costs two. The other is of the turns
-// that two jobs can have of each other: while one is away, the other does no more than it does alone.
+// Returns the fraction of the available capacity that the jobs with a cap need to keep their caps while all
+// of `demands` run. If it is above 1, they cannot all keep them. The result is the larger of two fractions.
+// One is of the GPU's time: a hand-over costs `hand_over`, and a broken turn costs two. The other is of the
+// turns that two jobs can have of each other: while one is away, the other does no more than it does alone. 0
+// if no job has a cap.
 double PartNeeded(std::span<const CappedDemand> demands, Time hand_over);
-// At most this fraction may be promised. The rest covers unforeseen delays.
+// The arbiter promises at most this fraction. The rest covers unforeseen delays.
 inline constexpr double kPromised = 0.95;
 
 // Tracks how far one client's iterations are from breaking its cap.
@@ -42,7 +43,7 @@ class Pace {
   // Notes that an iteration begins: the client asks for its first turn at `now`. The iteration takes
   // `alone` with no other job on the GPU.
   void Begin(Time now, Time alone);
-  // Notes that the client was let in after waiting for `waited`.
+  // Notes that the client was let in after it had waited for `waited`.
   void Wait(Time waited) { waited_ += waited; }
   // Notes that the client gave the last turn of its iteration back.
   void End() { away_ = true; }

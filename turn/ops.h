@@ -1,8 +1,10 @@
 // Defines the memory operations by which a client takes a turn and gives it back.
 //
 // These lists are the whole client side of the protocol. The sidecar turns each list into one
-// cuStreamBatchMemOp (GPU gates) or executes it on the host (host gates). The explorer in the tests
-// executes the same lists one operation at a time, in every order. Pure; allocates nothing.
+// cuStreamBatchMemOp (GPU gates) or executes it on the host (host gates). The explorer in the tests executes
+// the same lists one operation at a time, in every order.
+//
+// The functions are pure, allocate nothing and may be called from any thread.
 #pragma once
 
 #include <array>
@@ -56,16 +58,18 @@ struct Op {
 constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
 
 // Returns a value that opens a gate for any turn that its owner may ask for next. `about` is roughly the
-// owner's present number. The arbiter uses it for clients without turns, and a client in need for its own
-// gate; a client that hands over uses OpenFor().
+// owner's present number. The arbiter opens gates of clients without turns with it. A client opens its own
+// gate with it when no other process does. A client that hands over uses OpenFor().
 constexpr std::uint32_t OpenAny(TurnNumber about) { return about + (1u << 30); }
 
-// Returns the value with which turn `k` of slot `self` opens `successor`'s gate. The value is fixed when
-// the release is enqueued. At that time only the successor's present `ready` word is known, not the turn
-// that it will ask for, so the value opens the gate for any turn near that word.
+// Returns the value with which turn `k` of slot `self` opens `successor`'s gate. The value is fixed when the
+// release is enqueued. At that time only the successor's present `ready` word is known, not the turn that it
+// will ask for, so the value opens the gate for any turn near that word. A client that keeps the token opens
+// its own gate for its next turn alone.
 //
-// The value also encodes the writer and its turn, so that no two openings are equal: the arbiter takes a
-// token back by compare-and-swap on the value that it saw.
+// The value also encodes the writer and the low 8 bits of its turn, so that two recent openings of a gate are
+// never equal. The arbiter relies on this: it takes a token back by compare-and-swap on the value that it
+// saw.
 constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successor,
                                 std::uint32_t successor_ready) {
   if (successor == self) return NextTurn(k);
@@ -73,8 +77,10 @@ constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successo
   return (OpenAny(successor_ready) & ~kTag) | ((self << 8 | (TurnOf(k) & 0xff)) & kTag);
 }
 
-// A transport carries out the lists below in their order, as others see it too. In front of each wait it has
-// a full barrier: documented is only that a GPU writes in order, not that it reads behind its own writes.
+// REQUIRES of a transport that executes the lists below: other processes see the writes of a list in its
+// order, and each wait reads its word only after all writes before it are visible. The transport therefore
+// puts a full barrier before each wait: a GPU is documented to write in order, but not to read after its own
+// writes.
 
 // Returns the operations that take turn `k` of slot `self`. At every instant the token is visible in at
 // least one of two words: a gate at `k` reads as open until `hold` is `k` too. The arbiter can therefore
@@ -87,9 +93,9 @@ constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
            {Op::Kind::kWrite, Word::kGate, self, LastStretch(k)}}};
 }
 
-// Returns the operations of a yield point: stretch `k` ends, and the next one begins as soon as the gate
-// lets it. `ready` is written first. Until `rel` is written the token is seen as held, and from then on as
-// being at the open gate.
+// Returns the operations of a yield point: stretch `k` ends, and the next one begins as soon as the gate lets
+// it. The client writes `ready` first. Until it writes `rel`, readers see the token as held; from then on
+// they see it at the open gate.
 constexpr std::array<Op, 5> Yield(SlotIndex self, TurnNumber k) {
   const TurnNumber next = NextStretch(k);
   return {{{Op::Kind::kWrite, Word::kReady, self, next},
@@ -99,8 +105,8 @@ constexpr std::array<Op, 5> Yield(SlotIndex self, TurnNumber k) {
            {Op::Kind::kWrite, Word::kGate, self, LastStretch(next)}}};
 }
 
-// Returns the operations that give turn `k` of slot `self` back and open `successor`'s gate with `open`
-// (see OpenFor). The gate is written first: the next client waits for it, and the token must be visible at
+// Returns the operations that give turn `k` of slot `self` back and open `successor`'s gate with `open` (see
+// OpenFor). The client writes the gate first: the next client waits for it, and the token must be visible at
 // every instant.
 constexpr std::array<Op, 2> Release(SlotIndex self, TurnNumber k, SlotIndex successor, std::uint32_t open) {
   return {{{Op::Kind::kWrite, Word::kGate, successor, open}, {Op::Kind::kWrite, Word::kRel, self, k}}};

@@ -7,15 +7,15 @@
 namespace crossover::turn {
 namespace {
 
-// The turn of another client is broken this long before a client of a higher priority is expected, ns.
+// The policy breaks another client's turn this long before a client of a higher priority is expected, ns.
 constexpr Time kLead = 300'000;
 
 // A client that may wait for at most this long is pressed, ns. It covers a stretch of the other client's
 // turn and two hand-overs.
 constexpr Time kReserve = 500'000;
 
-// The tie window of the first turns: ranks of two jobs that ran side by side come to their first turn with
-// differences of a few milliseconds.
+// The first turns have this tie window, ns. The ranks of two jobs that ran side by side come to their first
+// turns within a few milliseconds of each other.
 constexpr Time kFirstTieWindow = 5'000'000;
 
 // A turn that lasts until its collective has ended is longer than this only in an evaluation, ns.
@@ -59,8 +59,9 @@ void Policy::Keep(SlotIndex slot, const Rhythm::Change& change, Time now) {
   if (change.held) pace.Wait(change.waited);
 }
 
-// A known demand shows what the job needs alone, without the effect of its present neighbours, above all on
-// its gaps. If the job's turns now have another length, it is another job that runs under the same name.
+// A known demand is better than what the rhythm tells: it shows what the job needs alone, without the effect
+// of other jobs, above all on its gaps. But if the job's turns now have another length, a different job runs
+// under the same name, and the rhythm counts.
 Demand Policy::DemandOf(SlotIndex slot) const {
   constexpr double kSame = 1.25;
   const Demand seen = {rhythm_[slot].busy(), rhythm_[slot].away()};
@@ -218,8 +219,9 @@ std::uint32_t Policy::LastIterationOf(SlotIndex slot) const {
   return TurnOf(rhythm.last().rel) / rhythm.turns() + iteration_offset_[slot];
 }
 
-// Two clients may begin turns in the same collect. The counters of both are then reset after they are
-// increased: no client was let in within a turn that has only begun.
+// Counts the turns that began since the last call. Two clients may begin turns in the same collect. Their
+// counters are reset after they are increased, because no client was let in within a turn that has only
+// begun.
 void Policy::CountTurns() {
   for (SlotIndex slot : began_) {
     for (auto& within : within_) ++within[slot];
@@ -229,7 +231,8 @@ void Policy::CountTurns() {
   }
 }
 
-// The sooner such a turn is done, the more of the absence after it overlaps with the other client's turn.
+// A brief turn goes first: the sooner it is done, the more of the absence after it overlaps with the other
+// client's turn.
 bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
   const Rhythm& rhythm = rhythm_[slot];
   return settings_.quantum != 0 && !rhythm.last().yielded() && rhythm.NextIsBrief(rhythm_[holder].turn());
@@ -254,8 +257,8 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   const Time held = now - rhythm.held();
   const bool quantum_over = settings_.quantum != 0 && held >= (turns_last_ ? kLongHold : settings_.quantum);
   if (suffered_.Has(holder) && !quantum_over) return false;
-  // The turn is twice as long as ever, such as an evaluation. The other clients go first, however long it
-  // goes on.
+  // A turn twice as long as the longest one known is something else, such as an evaluation. The other clients
+  // then go first, however long it lasts.
   const bool endless =
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
   for (SlotIndex slot : members) {
@@ -291,7 +294,8 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t positi
   }
   // A turn of a few kernels ends before another client's turn could begin.
   if (settings_.quantum != 0 && !rhythm_[slot].Brief(position, longest)) {
-    // A job on several GPUs waits for the GPU that lets it in last, and its absence begins only then.
+    // Stretches are short for a brief client: if it has several GPUs, it waits for the GPU that lets it in
+    // last, and its absence begins only then.
     constexpr Time kPerVisit = 10;
     if (brief) wanted = std::min(wanted, settings_.quantum / kPerVisit);
     // Several stretches per quantum: the quantum ends between two of them.

@@ -2,24 +2,24 @@
 //
 // The rule is first come, first served, with one exception. Arrivals within the tie window W of each other
 // run in the order of sorted gang names, which every arbiter knows. All GPUs of two jobs therefore run the
-// jobs in the same order without a message between the GPUs (the order trap,
-// docs/design/0001-who-grants.md). An idle GPU waits for at most W, and only if the preferred client is
-// expected within it. When turns begin, nothing is known of when clients come: then all are expected within
-// a W of its own. Jobs that ran side by side before come nearly at the same time, and on each GPU another
-// one may come first. While no client waits, the token is parked where the next arrival is expected, so
-// that it costs no hand-over at all.
+// jobs in the same order without a message between the GPUs (the order trap, docs/design/0001-who-grants.md).
+// An idle GPU waits for at most W, and only if the preferred client is expected within it. When turns begin,
+// the policy does not know when clients come. It then expects all of them within a longer window: jobs that
+// ran side by side before come nearly at the same time, and each GPU may see another one first. While no
+// client waits, the policy parks the token where it expects the next arrival, so that this turn costs no
+// hand-over at all.
 //
-// Under load the policy is not asked: the holder hands over to `Successor`, the next client in the same
-// order. There is one exception: a turn after which the same client has come back first, as after a small
-// collective.
+// Under load the policy is not asked: the holder hands over to Successor(), the next client in the same
+// order. There is one exception: if the same client came back first after the last such turn, as after a
+// small collective, it keeps the token.
 //
 // A turn is broken at a yield point (turn/ops.h) for a client that has a higher priority or has waited for
 // too long, and for a few kernels before a long absence (an input stall). If jobs are so unequal that whole
-// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns
-// due. The same rules then choose which client is let in. A client that may not wait any longer without
-// breaking its cap on slowdown (turn/caps.h) is *pressed*: for as long, that is more than any priority.
+// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns due.
+// The same rules then choose which client is let in. A client that cannot wait any longer without breaking
+// its cap on slowdown (turn/caps.h) is *pressed*: while it is, it ranks above every priority.
 //
-// Pure: time comes in. Not thread-safe. Trivially copyable.
+// Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct PolicySettings {
   // kMaxTieWindow. With a larger window, a small turn that comes back within the window of a long one would
   // lose its place to a neighbour that is not even there.
   Time tie_window = 0;
-  // False means plain first come, first served. It serves only to show what the rule prevents.
+  // False means plain first come, first served. Only tests and models use it, to show what the rule prevents.
   bool tie_rule = true;
   // A client may hold the GPU for this long before a client that has turns due is let in. 0: turns stay
   // whole.
@@ -65,13 +65,14 @@ class Policy {
   // reports it, and it is the same on all ranks of the job.
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
-  // Says whether a turn ends with its last collective (in time-slices), and not where that collective
-  // begins. Two GPUs that let different jobs in then hold up both jobs. So no client keeps the turn by a hint
-  // that was fixed an iteration ago, and a turn is broken only if it is an evaluation, whatever the reason.
+  // Says whether a turn ends when its last collective has ended (in time-slices), and not where that
+  // collective begins. Two GPUs that let in different jobs then hold up both jobs. Therefore no client keeps
+  // the token by a hint that its host fixed an iteration ago, and a turn is broken only when it is far longer
+  // than usual, such as an evaluation.
   void SetTurnsLast(bool last) { turns_last_ = last; }
-  // Gives all turns to this client, whichever clients wait, as long as it comes about when it should;
-  // kNobody ends this. The limit matters because another GPU of the two jobs may have named the other job:
-  // then neither could end a collective.
+  // Gives all turns to this client, whichever clients wait, until it is overdue; kNobody ends this. The rule
+  // ends with an overdue client because another GPU of the two jobs may have named the other job: each job
+  // would wait for its rank on the other GPU for ever.
   void SetOwner(SlotIndex slot) { owner_ = slot; }
   SlotIndex owner() const { return owner_; }
 

@@ -7,17 +7,18 @@
 namespace crossover::turn {
 namespace {
 
-// Smooths quickly: one odd turn moves the value by a quarter.
+// Returns a quickly smoothed value: one odd turn moves it by a quarter of the difference.
 Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
 
-// Smooths values on which all GPUs of a job must agree. It returns a mean, also of the first samples.
+// Returns a slowly smoothed value, for values on which all GPUs of a job must agree: the mean of the samples
+// while there are at most 16, and from then on each new sample moves it by a sixteenth of the difference.
 Time SmoothSlow(Time old, Time sample, std::uint32_t samples) {
   return old == kNever ? sample : old + (sample - old) / std::min<std::uint32_t>(samples, 16);
 }
 
-// Smooths the gap, which must agree between GPUs. A late rank or a neighbour on the link makes it longer
-// than the job's own communication; such causes come and go, and differ between GPUs. The value therefore
-// falls quickly and rises slowly.
+// Returns a smoothed gap, on which all GPUs of a job must agree. A late rank or another job on the link makes
+// a gap longer than the job's own communication. Such causes come and go, and differ between GPUs. The value
+// therefore falls quickly and rises slowly.
 Time SmoothLow(Time old, Time sample) {
   if (old == kNever || sample <= old) return Smooth(old, sample);
   return old + (sample - old) / 32;

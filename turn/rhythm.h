@@ -51,9 +51,9 @@ class Rhythm {
     odd_ = anew_ = true;
   }
 
-  // Notes for the position of the turn given back last whether the client's own turn came next while no
-  // other client waited. KeepsAfter() returns what was noted for the position of turn `k`. The release at
-  // that position uses it to choose the successor.
+  // NoteNextIsOwn() notes, for the position of the turn given back last, whether this client had the next
+  // turn too while no other client waited. KeepsAfter() returns what was noted for the position of turn `k`.
+  // Policy::Successor() keeps the token for the client if this note is true.
   void NoteNextIsOwn(bool own) { learned_[Position(last_.rel)].keeps = own; }
   bool KeepsAfter(TurnNumber k) const { return learned_[Position(k)].keeps; }
 
@@ -65,9 +65,9 @@ class Rhythm {
   // Returns how long its present turn ran before held().
   Time served() const { return served_; }
 
-  // These functions return learned values, or kNever while unknown: the length of a turn at the position of
-  // the present (or last) turn, that of the next turn, that of the longest turn, the time that it stays
-  // away after the last turn, and when it will ask for its next turn.
+  // The functions from here to latest_arrival() return learned values, or kNever while they are unknown.
+  // turn() returns the length of a turn at the position of the present turn, or of the last one between
+  // turns. next_turn() returns that of the next turn.
   Time turn() const { return learned_[Position(last_.hold)].turn; }
   Time next_turn() const { return learned_[Position(last_.next())].turn; }
   // Returns how much of its present turn, or of the turn that it waits for, was left when it was last let
@@ -78,25 +78,29 @@ class Rhythm {
   }
   // Returns when it will give its present turn back.
   Time next_release() const { return rest() == kNever ? kNever : held_ + rest(); }
+  // Returns the length of the longest turn of its iteration.
   Time longest_turn() const;
+  // gap() returns how long it stays away after the turn that it gave back last. next_arrival() returns when
+  // it will ask for its next turn; kNever while it holds one.
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
-  // Returns when it asks at the latest, by its last two gaps. The gaps of a job that goes first in one
-  // iteration and last in the next one alternate.
+  // Returns when it asks at the latest: after the longer of its last two gaps at that position. The gaps of a
+  // job that goes first in one iteration and last in the next one alternate.
   Time latest_arrival() const;
-  // Returns whether a turn at `position` of the iteration is so short, and the absence after it so long,
-  // that it should go before a turn of `length`: a few kernels, then a wait for input. NextIsBrief()
-  // returns this for the next turn.
+  // Returns whether a turn at `position` of the iteration is so short, and the absence after it so long, that
+  // it should go before another client's turn of `length`: a few kernels, then a wait for input.
+  // NextIsBrief() returns this for the next turn.
   bool Brief(std::uint32_t position, Time length) const;
   bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }
-  // Returns whether the values come from more than the first few turns.
-  static constexpr std::uint32_t kEnoughTurns = 8;  // at each position
+  // settled() returns whether each position of the iteration has shown at least this many turns, and a gap.
+  static constexpr std::uint32_t kEnoughTurns = 8;
   bool settled() const;
-  // These return the time of a whole iteration on the GPU and away from the GPU, smoothed.
+  // busy() returns how long one iteration has the GPU, and away() how long it is away from it. Both are
+  // smoothed, and kNever until each position of the iteration has been seen.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
   // Returns how much its compute varies between iterations: the standard deviation of its turns divided by
-  // busy(), so 0.1 means a tenth. Returns a negative number until each turn of the iteration has settled.
+  // busy(), so 0.1 means a tenth. Returns a negative number until each position has shown kEnoughTurns turns.
   double jitter() const;
   // Returns the length of its iteration with no other client on the GPU.
   Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }

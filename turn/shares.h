@@ -7,11 +7,11 @@
 // L1 runs L2 / L1 times per iteration of a job with iterations of L2, so that all are slowed down alike.
 //
 // All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. Nothing here is
-// therefore a sum over time: small differences between the arbiters' measurements would add up. The
-// functions count whole turns within one iteration of the longer job. If the ratio is not an integer, the
-// iteration number decides, which all ranks share.
+// therefore a sum over time: small differences between the arbiters' measurements would add up. The functions
+// count whole turns within one iteration of the longer job. If the ratio is not an integer, the number of the
+// iteration, which is the same on all ranks, decides between the two integers around it.
 //
-// Pure. Not thread-safe.
+// The functions are pure and may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +31,19 @@ struct Demand {
   friend bool operator==(const Demand&, const Demand&) = default;
 };
 
-// Returns the fraction of its own speed at which each of `demands` can run, the same for all. Returns 1 for
-// no demands.
+// Returns the fraction of its own speed, the same for all, at which each of the `count` demands can run.
+// Returns 1 for no demands. REQUIRES: all demands are known.
 double FairRate(const Demand* demands, std::size_t count);
-// Returns whether turns of a client with demand `other` should be broken for one with demand `brief`. Its
-// iterations and turns must be clearly shorter. Waiting for whole turns must also cost it clearly more than
-// its share, which is `fair` of its own speed. Never true among equal jobs, even if one GPU sees one of
-// them come later than the other GPUs do.
+// Returns whether turns of a client with demand `other` should be broken for a client with demand `brief`.
+// They should if the iterations and turns of `brief` are clearly shorter, and if waiting for whole turns
+// would slow it down clearly more than its share, `fair` of its own speed. Returns false for equal jobs, even
+// if one GPU sees one of them come later than the other GPUs do. REQUIRES: both are known, and `fair` > 0.
 bool WorthBreaking(const Demand& brief, const Demand& other, double fair);
 
 // Returns how many turns of `brief` may break turns of `other` within iteration number `iteration` of
-// `other`. As many more as find room, at least one, run while `other` is away: a client that is not let in
-// any more waits until that iteration's turn ends.
+// `other`. They are the turns that `brief` has due in that iteration, less those that find room while `other`
+// is away, which are one at least. A client that has had this many waits until the turn of `other` ends.
+// REQUIRES: both demands are known.
 std::uint32_t TurnsWithin(const Demand& brief, const Demand& other, std::uint32_t iteration);
 
 }  // namespace crossover::turn

@@ -1,10 +1,15 @@
 // Says where a client's slice ends: the iterations for which it keeps the GPU in time-slices, where turns
 // last until their collectives have ended.
 //
-// All ranks of a job must hand over at the same iteration, and they exchange no message. So the rule knows
+// All ranks of a job must hand over at the same iteration, and they exchange no message. So the rule uses
 // nothing but the number of the job's iteration, which is the same on all ranks. A slice ends where that
-// number passes a multiple of the slice's length. It knows no clock: a host decides this when it queues the
-// release, long before the GPU comes to it.
+// number passes a multiple of the slice's length. The rule reads no clock: a host decides this when it queues
+// the release, long before the GPU comes to it.
+//
+//     iteration in which a turn ends        8    9   10   11   12   13   14   15   16
+//     gate that opens, with slices of 4   next  own  own  own next  own  own  own next
+//
+// ("own" is the client's own gate, "next" that of its successor.)
 //
 // Pure; not thread-safe. Allocates nothing.
 #pragma once
@@ -16,9 +21,10 @@ namespace crossover::turn {
 // This is CROSSOVER_MOST_SLICE_BITS, as the page adapter asserts.
 inline constexpr std::uint32_t kMostSliceBits = 6;
 
-// After a pause, so many iterations at least have turns of their own before the first slice begins. Ranks of
-// a job begin to take turns some iterations apart. A rank that has no turn yet waits in its collective for
-// one that stands at its gate, and in a slice of the other job it would wait there for long.
+// After a pause, at least this many iterations pass with a hand-over after each turn before the first slice
+// begins. Ranks of a job begin to take turns some iterations apart. A rank that takes no turns yet then waits
+// in its collective for a rank that waits at its gate, and a whole slice of the other job would make that
+// wait long.
 inline constexpr std::uint32_t kBeforeSlices = 4;
 
 // A Slice is what one client remembers of the turns of its present slice.
@@ -26,11 +32,13 @@ class Slice {
  public:
   constexpr Slice() = default;
 
-  // Says that a turn ends in the iteration of this number. Returns whether it is the last one of its slice.
-  // The first turn that ends in an iteration behind a multiple of the length is the last, however many turns
-  // an iteration has. `bits` is the power of two of the length. Any client may have written it: 0, and more
-  // than kMostSliceBits, end a slice with each turn. The first slice begins at a multiple of the length.
-  // Ranks which began their turns an iteration apart choose different ones in one of so many starts.
+  // Notes that a turn ends in iteration number `iteration`. Returns whether it is the last turn of its slice:
+  // the first turn that ends at or past a multiple of the length is, however many turns an iteration has. The
+  // length is 2^bits. `bits` may come from a hostile client: with 0, or more than kMostSliceBits, each turn
+  // is the last of its slice.
+  //
+  // The first slice begins at a multiple of the length. Two ranks that begin their turns one iteration apart
+  // choose different multiples in one of 2^bits starts.
   constexpr bool Ends(std::uint32_t iteration, std::uint32_t bits) {
     const bool sliced = bits != 0 && bits <= kMostSliceBits;
     if (!known_) {
@@ -45,11 +53,11 @@ class Slice {
     if (!sliced || static_cast<std::int32_t>(iteration - from_) < 0) return true;
     return iteration >> bits != before >> bits;
   }
-  // Says that the next turn does not follow the last one without a pause.
+  // Notes a pause: the next turn begins anew, and the slices after it as well.
   constexpr void Forget() { known_ = false; }
 
  private:
-  bool known_ = false;      // last_ and from_
+  bool known_ = false;      // last_ and from_ hold values
   std::uint32_t last_ = 0;  // iteration of the last turn that ended
   std::uint32_t from_ = 0;  // iteration at which slices begin
 };

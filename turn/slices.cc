@@ -5,16 +5,16 @@
 namespace crossover::turn {
 namespace {
 
-// The others wait for a slice of each job: for 8 s at most. Hosts that run ahead have collectives queued by
-// then, and NCCL's own watchdog ends a job that waits for minutes. Turns as long as this lose little to a
-// switch.
+// A job whose turns are longer than this gets no slices. The limit keeps a slice below 8 s of one job, for
+// which the other jobs wait. Hosts that run ahead have queued collectives by then, and NCCL's own watchdog
+// ends a job that waits for minutes. Turns as long as this lose little to a switch of contexts.
 constexpr Time kLongestTurn = 250'000'000;
-// One long turn may have waited for another GPU.
+// So many long turns in a row end slices: a single one may have waited for another GPU.
 constexpr int kLongTurns = 2;
-// Slices end behind so many strikes. A GPU that lets in another job first than the others do costs one or
-// two.
+// So many strikes end slices. A start in which GPUs let in different jobs first costs one or two strikes.
 constexpr int kStrikes = 3;
-// A client asks within microseconds of its release, or within some ms with host gates.
+// A client keeps an unused token for this long. It asks for its next turn within microseconds of its release,
+// or within some milliseconds with host gates.
 constexpr Time kPatience = 100'000'000;
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace crossover::turn {
 namespace {
 
-// That long and short iterations follow each other makes the error of their mean smaller: by so much at most,
-// and by less where few iterations have shown it.
+// If long and short iterations alternate, the error of their mean is smaller. error() lets this reduce the
+// squares to kLeastSpread of them at most, and by less if few iterations have shown it.
 constexpr double kLeastSpread = 0.1;
 constexpr double kFew = 4;
 

@@ -1,6 +1,6 @@
-// How long one job's iterations take, and how sure that is, from watching its iteration number.
+// Measures how long one job's iterations take, and how sure that is, by watching the job's iteration number.
 //
-// Pure: time comes in. Not thread-safe. Trivially copyable.
+// Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,26 @@ namespace crossover::turn {
 
 class StepMeter {
  public:
-  // Call it whenever the number has changed. The first call only marks where to count from.
+  // Notes that the iteration number has changed to `iteration`. The first call only marks where to count
+  // from. If the number has grown by more than one since the last call, the time is divided evenly.
   void See(std::uint32_t iteration, Time now);
-  // The same, for callers that do not know whether it has changed.
+  // Does the same for callers that do not know whether the number has changed.
   void SeeOnce(std::uint32_t iteration, Time now) {
     if (at_ == kNever || iteration != last_) See(iteration, now);
   }
-  // Adds so many iterations that took `each` on average, and are known to spread by this part of it.
+  // Adds `iterations` iterations that took `each` on average, with a standard deviation of `spread` times
+  // `each`.
   void SeeMany(double iterations, Time each, double spread);
-  // Adds what another one has measured.
+  // Adds the iterations that another meter has measured.
   void Add(const StepMeter& other);
-  // Lets what is measured from now on count for more: what is known counts as so many iterations at most.
+  // Gives later iterations more weight: all iterations so far count as `most` iterations at most.
   void Fade(double most);
 
   double iterations() const { return iterations_; }
-  // Mean of an iteration; kNever while none has been measured.
+  // Returns the mean time of an iteration; kNever while none has been measured.
   Time step() const { return iterations_ > 0 ? static_cast<Time>(mean_) : kNever; }
-  // The standard error of that mean, relative to it; 1 while fewer than two have been measured.
+  // Returns the standard error of step() as a fraction of it, at most 1; 1 while fewer than two iterations
+  // have been measured.
   double error() const;
 
  private:
@@ -37,9 +40,9 @@ class StepMeter {
   Time at_ = kNever;  // when the number became `last_`
   double iterations_ = 0;
   double mean_ = 0;
-  double squares_ = 0;   // sum of squared distances from the mean
-  double products_ = 0;  // sum of the products of neighbours' distances
-  double before_ = 0;    // the iteration before the last one; 0: none
+  double squares_ = 0;   // sum of the squared distances from the mean, ns^2
+  double products_ = 0;  // sum of the products of successive distances from the mean, ns^2
+  double before_ = 0;    // time of the iteration that was measured last, ns; 0: none
 };
 
 }  // namespace crossover::turn

@@ -1,10 +1,21 @@
 // Keeps the number of tokens of one GPU at exactly one. The client with the token has the turn.
 //
 // The words show where the token is: *held* by a client inside its turn, or *parked* at an open gate whose
-// owner has not come yet. Otherwise it is in the arbiter's *pocket*. Clients pass the token to each other
-// without the arbiter (turn/ops.h), by stores alone: stream memory operations have no compare-and-swap. The
-// arbiter's CPU has compare-and-swap. The arbiter moves a parked token, replaces a lost one and removes a
-// surplus one:
+// owner has not come yet. Otherwise it is in the arbiter's *pocket*: the arbiter has taken it, and no word
+// shows it. Clients pass the token to each other without the arbiter (turn/ops.h), by stores alone: stream
+// memory operations have no compare-and-swap. The arbiter's CPU has compare-and-swap. The arbiter moves a
+// parked token, replaces a lost one and removes a surplus one:
+//
+//        hand over: a holder opens the gate of its successor
+//       +----------------------------------------------------+
+//       v                                                    |
+//     parked  ------- the gate's owner takes its turn ----> held
+//     (open gate)                                        (hold after rel)
+//       |   ^                                                |
+//  move |   | grant                      the holder dies, or is suspended,
+//       v   |                            or waits without a token at a yield point
+//     pocket  <------- replace ---------- lost  <------------+
+//     (the arbiter)                      (no word shows it)
 //
 //   move     Swap the gate from the value seen to shut, then read `ready`. (Dekker: the client writes
 //            `ready`, then reads the gate.) If the client is not ready, it will find the gate shut: the
@@ -12,18 +23,18 @@
 //            already, it shuts the gate itself.
 //   replace  Two equal collects in a row show no token. Counters only grow, a holder opens the next gate
 //            before it writes `rel`, and it writes `hold` before it shuts its own gate. So there was no
-//            token.
+//            token, and the arbiter makes a new one in its pocket.
 //   swallow  Two steps in a row show more than one token (a hand-over shows two for an instant). Take one
-//            back that no client waits for, also from the open gate of a holder, as for a move.
+//            back that no client waits for, as for a move. The open gate of a holder counts as such a place.
 //   preempt  Shut the gate that a holder has left open for its own yield points, as for a move. The holder
 //            goes on to its next yield point and waits there without a token, which is then replaced.
 //
-// The arbiter changes a gate only from the exact value that it saw. A client may have passed its gate and
-// not have written `hold` yet: to shut that gate would hide its token. A swap that fails is tried again at
-// the next step.
+// The arbiter changes a gate only from the exact value that it saw. A client may have passed its gate and not
+// have written `hold` yet: to shut that gate would hide its token. If a swap fails, the next step tries
+// again.
 //
-// Correct for any `want` that the policy chooses: the explorer in the tests tries all of them, in every
-// order. Trivially copyable; not thread-safe; reads no clock; allocates nothing.
+// The class is correct for any `want` that the policy chooses: the explorer in the tests tries all of them,
+// in every order. It is trivially copyable and not thread-safe. It reads no clock and allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +75,7 @@ class Token {
   static bool Preempt(Memory& memory, SlotIndex slot, const ClientWords& seen) {
     return seen.holding() && seen.gate == LastStretch(seen.hold) && Revoke(memory, slot, seen);
   }
-  // Returns whether Preempt() has succeeded for this holder.
+  // Returns whether `seen` shows a holder for which Preempt() has succeeded.
   static bool Preempted(const ClientWords& seen) { return seen.holding() && seen.gate == seen.hold - 1; }
 
   bool in_pocket() const { return pocket_; }
@@ -102,7 +113,7 @@ inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
 
 template <class Memory>
 bool Token::Revoke(Memory& memory, SlotIndex slot, const ClientWords& words) {
-  // The client is about to enter, or the read is torn.
+  // In any other state the client is about to enter, or the words are torn.
   if (!words.idle() && !(words.holding() && words.ready == words.hold)) return false;
   // This value shuts the gate. It differs from the value with which the client shuts it: otherwise the swap
   // back could undo the client's store.

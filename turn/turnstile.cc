@@ -40,10 +40,11 @@ void Turnstile::SetTurnsLast(bool last) {
   watchdog_.set_turns_last(last);
 }
 
-// While there is a surplus token, all clients hand over to the same successor, who can take only one. A
-// surplus token is removed where it lies at an open gate. Clients that each hold a token and pass them on
-// in step would never leave one there. In slices they do not: a slice ends while the other client holds its
-// token, and on all GPUs of a job it has to end with the same successor.
+// While there is a surplus token, all clients hand over to the same successor, which can take only one of the
+// tokens. The other one then lies at an open gate, and only there can the arbiter remove it. Clients that
+// each hold a token and pass the tokens on in step would never leave one there. With slices the clients do
+// not need this rule: a slice ends while the other client holds its token. And on all GPUs of a job a slice
+// has to end with the same successor.
 SlotIndex Turnstile::successor(SlotIndex slot, TurnNumber k) const {
   if (surplus_ && !slices_.on()) return policy_.First(active());
   return policy_.Successor(watchdog_.turns_last() ? gated_ : active(), slot, k);
@@ -128,9 +129,9 @@ bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const
          watchdog_.Over(holder, held, rivals.longest, rivals.come_later, now);
 }
 
-// A client that has had its slice beside a suspended one, or beside one that was resumed, hands over to it on
-// all GPUs of its job. To replace that token would let it go on here alone, and both jobs would share for
-// ever.
+// Lets a suspended holder continue when another client hands it a token. That client had its slice beside the
+// suspended one, or beside one that was resumed, and at the end hands over to it on all GPUs of its job. To
+// replace that token here would let the client go on here alone, and both jobs would share this GPU for ever.
 void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
   if (!slices_.on()) return;
   for (SlotIndex slot : gated_) {
@@ -139,7 +140,8 @@ void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
   }
 }
 
-// A turn that is stuck is not learned from, or the watchdog's bound would grow with each of them.
+// Tells the slices which client has the turn, and whether the turn is stuck. The policy does not learn from a
+// stuck turn: the watchdog's bound would grow with each of them.
 void Turnstile::WatchSlice(SlotIndex holder, const Rivals& rivals, Time now) {
   if (!slices_.on()) return;
   const Rhythm& rhythm = policy_.rhythm(holder);
@@ -151,19 +153,19 @@ void Turnstile::WatchSlice(SlotIndex holder, const Rivals& rivals, Time now) {
   if (rhythm.turn() != kNever) policy_.Disregard(holder);
 }
 
-// Returns whether the token is parked at a client whose slice goes on. It stays there then, whichever other
-// clients wait: on the other GPUs of that client's job it stays, too.
+// Returns whether the token is parked at a client whose slice goes on. It then stays there, whichever other
+// clients wait, because it stays on the other GPUs of that client's job, too.
 bool Turnstile::SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now) {
   const SlotIndex slot = place.parked;
   if (slot == kNobody || !watchdog_.turns_last()) return false;
   return slices_.GoesOn(slot, seen.client[slot], arbiter_opened_.Has(slot), now);
 }
 
-// The holder's token counts as lost from now on. The arbiter makes a new token and removes the old one when
-// it comes back.
+// Excludes the holder from the turns. Its token counts as lost from now on: the arbiter makes a new token,
+// and removes the old one when the holder gives it back.
 void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
-  // The length of a newcomer's turns is known only after its first turn, so the first turn is no offence
-  // and is learned from.
+  // The length of a newcomer's turns is known only after its first turn. So an overrun in the first turn is
+  // no offence, and the policy learns from that turn.
   const bool known = policy_.rhythm(holder).turn() != kNever;
   if (known) policy_.Disregard(holder);
   watchdog_.Suspend(holder, seen.client[holder].hold, known, now);
@@ -172,8 +174,8 @@ void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
 }
 
 void Turnstile::NoteStep(const Token::Report& report, const Snapshot& seen, Time now) {
-  // A client that was preempted and has reached its yield point left its token there; the token was not
-  // lost.
+  // A preempted client that has reached its yield point waits there without its token. That token counts as
+  // preempted and not as lost.
   bool left = false;
   for (SlotIndex slot : preempted_) {
     if (seen.client[slot].holding()) continue;

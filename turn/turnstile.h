@@ -70,7 +70,8 @@ class Turnstile {
   explicit Turnstile(const Settings& settings = {})
       : settings_(settings), policy_(settings.policy), watchdog_(settings.watchdog) {}
 
-  // Adds a client of the GPU. `order` is the rank of its gang's name among the names of all clients' gangs.
+  // Adds a client of the GPU, without turns until SetGated(). `order` is the rank of its gang's name among
+  // the names of all clients' gangs.
   void Join(SlotIndex slot, std::uint32_t order);
   void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
   // Sets how many turns the client's iteration has. `turns` is the client's claim and may have any value.
@@ -82,15 +83,15 @@ class Turnstile {
   // Says whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
   void SetTurnsLast(bool last);
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
-  // Says whether clients whose turns last may keep the token for slices (turn/slices.h). slices() says
-  // whether they do, and what has ended that.
+  // Says whether clients whose turns last may keep the token for slices (turn/slices.h). slices() tells
+  // whether they do, and what has ended slices.
   void AllowSlices(bool allowed) { slices_.Allow(allowed); }
   const Slices& slices() const { return slices_; }
   // Removes a client that has closed its connection, was killed or was expelled. The next poll replaces a
   // token that it had.
   void Leave(SlotIndex slot);
-  // Says whether the client takes turns. Poll() keeps opening the gates at which a client without turns
-  // still waits.
+  // Says whether the client takes turns. A client that stops taking turns may still have waits queued: Poll()
+  // opens its gate again and again until it waits no more.
   void SetGated(SlotIndex slot, bool gated);
   void set_settings(const Settings& settings);
 
@@ -134,9 +135,9 @@ class Turnstile {
   SlotSet active() const { return SlotSet(gated_.bits() & ~watchdog_.suspended().bits()); }
   template <class Memory>
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
-  // Rivals says which other clients the turn of a holder concerns.
+  // Rivals tells about the clients other than the holder of a turn.
   struct Rivals {
-    bool wait = false;       // one of them waits
+    bool wait = false;       // at least one of them waits
     bool come_later = true;  // the holder goes before all that wait
     Time longest = kNever;   // the longest learned turn that the watchdog's bound depends on
   };

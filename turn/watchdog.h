@@ -10,12 +10,14 @@
 // Only time in which the arbiter itself ran counts. Late polls show that the machine stood still, or that
 // the daemon was throttled or stopped: the holder may not have run either.
 //
-// If turns last until their collectives have ended, the holder probably waits for a rank of its own job on
-// another GPU. That rank stands behind another job, whose rank waits here. So the bound is the same for all
-// clients of the GPU, and twice as long for a client that goes before all waiting ones: only one of the two
-// GPUs then changes its order. The other clients have one turn, and then the holder continues, once. If it
-// is still there at the next bound, it is stuck by itself. It also takes four times as many offences to be
-// named.
+// If turns last until their collectives have ended, a holder past its bound probably waits for a rank of its
+// own job on another GPU. That rank waits behind another job, whose rank waits here. Then other rules hold:
+//
+// - The bound is the same for all clients of the GPU. It is twice as long for a client that goes before all
+//   waiting ones, so that only one of the two GPUs changes its order.
+// - The other clients have one turn, and then the suspended holder continues, once. If it is past its bound
+//   again, it is stuck by itself and stays suspended.
+// - The watchdog names a client only after four times as many offences.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
@@ -45,12 +47,13 @@ class Watchdog {
   // Forgets everything about the client.
   void Forget(SlotIndex slot);
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
-  // Says that a client in its turn `k` was handed the token by another one, which had its slice beside it:
-  // the client continues, and its bound begins anew. That happens once in a turn, or a client that opens its
-  // own gate would keep the turn for ever.
+  // Notes that another client, which had its slice beside this one, handed the token to this client in its
+  // turn `k`: this client continues, and its bound begins anew. This has an effect once per turn. Otherwise a
+  // client that opens its own gate would keep the turn for ever.
   void HandedOver(SlotIndex slot, TurnNumber k, Time now);
 
-  // Notes that a poll due at `due` came at `now`.
+  // Notes that a poll due at `due` came at `now`. A delay of more than `late` counts as time in which the
+  // arbiter did not run.
   void Polled(Time due, Time now) {
     if (now - due > settings_.late) lost_ += now - due;
   }
@@ -60,11 +63,11 @@ class Watchdog {
   // the holder or, if turns last, of all clients; kNever while unknown. `goes_first` says that the holder
   // goes before all waiting clients.
   bool Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const;
-  // Returns whether the turn lasts so long that it is probably stuck, and will soon be past its bound here or
-  // on another GPU.
+  // Returns whether the turn has lasted for three quarters of its bound: it is probably stuck, and will soon
+  // be past its bound here or on another GPU.
   bool Lags(SlotIndex holder, Time held, Time longest, Time now) const;
-  // Suspends the holder in its turn `k`. It is not `blamed` if it is a newcomer, whose turn length could
-  // not be known.
+  // Suspends the holder in its turn `k`. `blamed` counts that as an offence; the caller passes false for a
+  // newcomer, whose turn length is not known yet. A second suspension in the same turn is no new offence.
   void Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now);
   // Observes a suspended client, and readmits it once it has given that turn back.
   void See(SlotIndex slot, const ClientWords& words);
@@ -95,8 +98,8 @@ class Watchdog {
   };
   // Lets a client continue the turn in which it was suspended.
   void Resume(SlotIndex slot, Time now);
-  // Bound() returns the bound where the longest learned turn is `longest`. Ran() returns how long the holder
-  // has had its turn, as far as the arbiter ran.
+  // Bound() returns the bound that follows from the longest learned turn. Ran() returns how long the holder
+  // has had its turn since it was let in or continued, without the time in which the arbiter did not run.
   Time Bound(Time longest) const;
   Time Ran(SlotIndex holder, Time held, Time now) const;
   std::uint32_t Allowed() const { return settings_.offences * (turns_last_ ? 4 : 1); }

@@ -12,7 +12,7 @@ constexpr double kBetter = 1.0075;
 constexpr double kAlike = 0.02;
 // Ways differ clearly by this part at least, and by twice the noise.
 constexpr double kClear = 0.05;
-// Turns that gain less over side by side are left off where no job can have the GPU for itself.
+// If no job can have the GPU for itself, turns that gain less than this over side by side are not chosen.
 constexpr double kWorthTurns = 1.01;
 
 double Difference(const Rate& turns, const Rate& side) { return std::log(side.value / turns.value); }

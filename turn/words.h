@@ -47,9 +47,10 @@ class SlotSet {
   std::uint32_t bits_ = 0;
 };
 
-// ClientWords holds the words of one client in one collect. The four words are read one after the other, so
-// they need not have held at the same instant. Values that no correct client writes count as neither idle,
-// waiting nor holding. Their writer loses its place; other clients lose nothing.
+// ClientWords holds the words of one client as one collect read them. A collect reads the four words one
+// after the other, so they may never have had these values at the same instant. Values that no correct client
+// writes count as neither idle, waiting nor holding. Their writer loses its place; other clients lose
+// nothing.
 struct ClientWords {
   std::uint32_t ready = 0;
   std::uint32_t hold = 0;
@@ -58,9 +59,10 @@ struct ClientWords {
 
   // Returns the number that the gate must reach to let the client in.
   TurnNumber next() const { return waiting() ? ready : NextTurn(hold); }
-  // Returns whether the client asks for no turn. At any instant rel <= hold <= ready, and the words are
-  // read in that order. Three equal words therefore were equal when `ready` was read. A read torn by a
-  // client that moves is neither idle, waiting nor holding.
+  // Returns whether the client asks for no turn. At any instant rel <= hold <= ready, and ReadClient() reads
+  // the words in that order. Three words that read as equal were therefore equal at the instant at which
+  // `ready` was read. Words that a client changed between the reads count as neither idle, waiting nor
+  // holding.
   bool idle() const { return rel == hold && hold == ready; }
   bool waiting() const { return rel == hold && Follows(ready, hold); }
   bool holding() const { return Follows(hold, rel); }
@@ -70,6 +72,7 @@ struct ClientWords {
   bool open() const { return AtOrPast(gate, next()); }
   // Returns whether the client waits at a yield point, in the middle of its turn.
   bool yielded() const { return waiting() && ready != NextTurn(hold); }
+  // Returns whether a token lies at the client's gate.
   bool parked() const { return open() && !holding(); }
 
   friend bool operator==(const ClientWords&, const ClientWords&) = default;
@@ -78,6 +81,7 @@ struct ClientWords {
   static bool Follows(TurnNumber next, TurnNumber k) { return next == NextTurn(k) || next == NextStretch(k); }
 };
 
+// A Snapshot is the result of one collect. Only the entries of the members that were collected are valid.
 struct Snapshot {
   ClientWords client[kMaxSlots];
 };

@@ -1,4 +1,4 @@
-// Accepts the API's connections: those of root and of the daemon's own user, and no others.
+// Accepts connections to the API from root and from the daemon's own user, and refuses all others.
 #pragma once
 
 #include <functional>

@@ -23,9 +23,10 @@ const char* SourceName(StepAlone::Source source) {
 }
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
-// Returns why no turns are taken on a GPU: the reason of the hold, the reason of the books, or both, as each
-// keeps turns off by itself. On a held GPU two reasons of the books are dropped because they follow from the
-// hold: kAloneOnItsGpu, as other processes may be there, and kDaemonObserves where the daemon enforces.
+// Returns why the clients of a GPU take no turns: the reason why the GPU is held, the reason in the GpuView,
+// or both, because each alone keeps turns off. On a held GPU, this drops two reasons of the GpuView that
+// follow from the hold: kAloneOnItsGpu, because other processes may be there, and kDaemonObserves if the
+// daemon's mode is enforce.
 std::string WhyNoTurns(const GpuView& view, const std::string& held, arbiter::Policy in_force) {
   const std::string& books = view.why_ungated;
   if (held.empty() || view.clients.empty()) return books;

@@ -1,4 +1,4 @@
-// Converts what the books report to messages of the API. Pure.
+// Converts snapshots of Books to messages of the API. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace crossover::deviceplugin {
 
-// `held` says why turns are kept off the GPU, whichever clients it has; empty: they are not. `in_force` is
-// the daemon's mode.
+// These fill a message. `held` says why the GPU is held, and is empty if it is not. `in_force` is the
+// daemon's mode.
 void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu);
 void Fill(const ClientView& view, node::v1::Client* client);
 void Fill(const TurnView& view, node::v1::Turn* turn);

@@ -1,8 +1,8 @@
-// Serves the daemon's API (proto/crossover_node.proto) on a unix socket of its own.
+// Serves the daemon's API (proto/crossover_node.proto) on a Unix socket of its own.
 //
-// The socket has mode 0600, so only its owner and root can connect. Before the first byte is read, the user
-// of each connection is checked again with the kernel. Only ModeSwitch reaches the arbiter's thread from
-// here, and no watcher delays another watcher or the books.
+// The socket has mode 0600, so only its owner and root can connect. Before it reads the first byte of a
+// connection, the server also asks the kernel for the connection's user. Only ModeSwitch reaches the
+// arbiter's thread from here. No watcher delays another watcher or Books.
 #pragma once
 
 #include <functional>
@@ -24,15 +24,15 @@ class ApiServer {
     const ProfileStore* profiles = nullptr;  // null: profiles are off
     std::string version;
     std::string arbiter_socket;
-    std::string mps_pipe_directory{};  // empty: it is what the jobs say
-    // Returns what is known of MPS. Null: nothing is. Called by the threads that serve.
+    std::string mps_pipe_directory{};  // where MPS listens; empty: the daemon does not set it for jobs
+    // Returns the state of MPS. The threads that serve call it. Null: it is not known.
     std::function<MpsNews()> mps{};
   };
 
   // Starts to serve. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<ApiServer> Start(const std::string& socket_path, Backend backend,
                                           std::string* error);
-  // Waits for running calls to end, for a second at most, and removes the socket.
+  // Removes the socket, and waits for a second at most until running calls end. Then ends their connections.
   ~ApiServer();
 
  private:

@@ -1,4 +1,5 @@
-// Implements the calls of the API. Only server.cc includes this: gRPC's headers are heavy.
+// Implements the calls of the API. Only server.cc and service.cc include this header, because gRPC's headers
+// are large.
 #pragma once
 
 #include <ctime>

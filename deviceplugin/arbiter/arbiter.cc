@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMailTag = 0;
 static_assert(kMailTag < Reception::kFirstTag);
 
-// A stopping daemon keeps opening gates for this long, for clients that still arrive at one.
+// A stopping daemon opens gates for at most this long, for clients that still arrive at one.
 constexpr turn::Time kFarewell = 100 * base::kNsPerMs;
 constexpr turn::Time kFarewellPoll = base::kNsPerMs;
 
@@ -111,8 +111,8 @@ turn::Time Arbiter::PollDue(turn::Time now) {
   return next;
 }
 
-// Closes the connections of all clients of the page and drops the page. The clients connect again and then
-// get a fresh page: see Quarantine.
+// Handles a page that a client has written over: closes the connections of all its clients and drops the
+// page. The clients connect again and then get a new page (quarantine.h).
 void Arbiter::OnDamage(const std::string& key, turn::Time now) {
   const Gpu& gpu = gpus_.at(key)->gpu;
   const auto members = gpu.Members();
@@ -167,8 +167,8 @@ void Arbiter::Apply(LiveSettings settings) {
   for (auto& [key, entry] : gpus_) entry->Apply(settings_.live);
 }
 
-// Asks again what each client may do. A client that may not stay is told why and disconnected. It asks to
-// join again.
+// Asks again what each client may do. Tells a client that may not stay why, and closes its connection. The
+// client then asks to join again.
 void Arbiter::ReviewAll() {
   if (identities_ == nullptr) return;
   std::vector<std::pair<std::uint64_t, std::string>> away;
@@ -186,9 +186,8 @@ void Arbiter::ReviewAll() {
   }
 }
 
-// Opens all gates before the daemon stops: no client may be left waiting at a gate that no process will
-// open. A client that arrives at its gate later has by then seen the end of its connection, and opens its
-// own gate.
+// Opens all gates before the daemon stops, because no other process would open them. A client that arrives at
+// its gate later has by then seen the end of its connection, and opens its own gate.
 void Arbiter::OpenGatesAndWait() {
   const turn::Time deadline = base::MonotonicNs() + kFarewell;
   for (auto& [uuid, entry] : gpus_) entry->gpu.set_policy(Policy::kOff);
@@ -208,8 +207,8 @@ bool Arbiter::Allowed(const std::string& uuid) const {
   return !gpus || std::find(gpus->begin(), gpus->end(), uuid) != gpus->end();
 }
 
-// Returns whether another GPU may be added. Clients name the GPUs, so one client could name very many: at
-// the limit, an unused GPU is dropped for the new one.
+// Returns whether there is room for another GPU. Clients name the GPUs, so one client could name very many.
+// At the limit, this drops a GPU without clients for the new one.
 bool Arbiter::MakeRoom() {
   if (gpus_.size() < settings_.limits.gpus) return true;
   const auto unused =
@@ -219,8 +218,8 @@ bool Arbiter::MakeRoom() {
   return true;
 }
 
-// Returns the entry that the client is to join. While its GPU is in quarantine, that is a page of its own.
-// Returns null with the reason in `refusal`.
+// Returns the entry that the client joins. While its GPU is in quarantine, the client gets an entry with a
+// page of its own. Returns null, with the reason in `refusal`, if the client is refused.
 Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hello, std::string* refusal) {
   const turn::Time away = quarantine_.TurnedAwayFor(hello.gang, connection.peer().uid, base::MonotonicNs());
   if (away > 0) {
@@ -262,7 +261,7 @@ Account Arbiter::AccountOf(const Peer& peer) const {
   return identities_ != nullptr ? identities_->AccountOf(peer) : AccountOfUser(peer);
 }
 
-// Without identities there are no pods, and so no limits.
+// Returns 0, no limit, without identities: there are no pods then.
 std::optional<std::uint32_t> Arbiter::MemoryOf(const Account& account) const {
   return identities_ == nullptr ? 0 : identities_->MemoryOf(account);
 }
@@ -332,8 +331,9 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   return "";
 }
 
-// Tells a client that takes no turns of its own accord, and its log, where another rank of its job on this
-// node takes turns: then the job waits for this rank on its other GPUs for nothing.
+// Warns a client that itself says that it takes no turns, if another rank of its job on this node takes
+// turns: the job then waits for turns on its other GPUs and gains nothing. Writes the warning to the daemon's
+// log, too.
 void Arbiter::TellOfUnlikeRanks(Connection& connection) {
   const Member& member = *connection.member;
   const auto own = gpus_.find(member.gpu->key);

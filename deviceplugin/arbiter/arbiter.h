@@ -1,5 +1,9 @@
 // Runs the arbiter of a node: it keeps the turnstile of each GPU and grants slots on it to clients.
 //
+//   clients' sockets --> Reception --> Arbiter (OnHello, OnProfile, OnGone) --> Gpu: page, turnstile, guard
+//   other threads    --> Mailbox   -->    |
+//                                         +--> Observer: events, statistics, log lines (never blocks)
+//
 // One thread (Run) owns all state. It polls the pages and serves the socket in one loop, so no lock is taken
 // between a store of a client and the arbiter's reaction to it.
 #pragma once
@@ -43,8 +47,8 @@ class Arbiter : private Reception::Desk {
 
   // Makes Run return. Any thread may call it.
   void Stop() { mailbox_.PutStop(); }
-  // Returns how many connections were refused: because there were too many, or because the client may not
-  // join. Any thread may call it.
+  // Refusals counts the connections that were refused because there were too many (`too_many`), and the
+  // clients that may not join (`not_allowed`). Any thread may call refusals().
   struct Refusals {
     std::uint64_t too_many = 0;
     std::uint64_t not_allowed = 0;

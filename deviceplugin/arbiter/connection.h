@@ -1,4 +1,4 @@
-// Reads and writes the messages of one connection, and limits how much of both one client may ask for.
+// Reads and writes the messages of one connection, and limits how many messages its client may send.
 #pragma once
 
 #include <array>
@@ -52,8 +52,8 @@ class Connection {
   struct Nothing {};      // the caller tries again when the socket is readable
   struct EndOfStream {};  // the peer has closed the connection or is gone
   using Received = std::variant<Nothing, EndOfStream, Message>;
-  // Reads one message without blocking. Returns Broken where the peer exceeds the rate limit or the message
-  // is invalid.
+  // Reads one message without blocking. Returns Broken if the peer exceeds the rate limit or the message is
+  // invalid. `now` is in ns, CLOCK_MONOTONIC.
   Received Receive(turn::Time now);
 
   // Sends the slot, the memory that the client may have, and the page's descriptor. Never blocks. Returns
@@ -70,7 +70,7 @@ class Connection {
   const Account& account() const { return account_; }
   turn::Time hello_deadline() const { return hello_deadline_; }
 
-  // It is null until the client has a slot.
+  // The client's place on its GPU; null until the client has a slot.
   std::shared_ptr<const Member> member;
   bool asked = false;  // it has asked for its limit
 

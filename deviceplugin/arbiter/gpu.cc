@@ -10,8 +10,9 @@
 namespace crossover::arbiter {
 namespace {
 
-// These are the longest times between two looks at a GPU. Where no turns are taken, only the phases are
-// watched.
+// At most this much time passes between two polls of a GPU: while clients take turns, while several clients
+// share it without turns, and while one client is alone. Without turns, the arbiter only watches the clients'
+// phases.
 constexpr turn::Time kLongestPollTakingTurns = base::kNsPerMs;
 constexpr turn::Time kLongestPollShared = 10 * base::kNsPerMs;
 constexpr turn::Time kLongestPollAlone = 100 * base::kNsPerMs;
@@ -162,8 +163,9 @@ void Gpu::ApplyMode(turn::Time now) {
   const bool guarded = Guarded();
   AllowSlices(turns_last && guarded);
   if (mode == CROSSOVER_MODE_GATE && guarded) {
-    // No GPU has an owner where turns last: with owners, a job would keep a GPU while it waits for a rank on
-    // another GPU, which has another owner. Slices of turns take their place (turn/slices.h).
+    // If turns last, jobs do not own the GPU one after the other: a job would keep its GPU while it waits for
+    // a rank on another GPU, which another job owns. Slices of turns take the place of that way
+    // (turn/slices.h).
     guard_.set_exclusive(!turns_last);
     guard_.set_slice(turnstile_.slices().on() ? turn::kSliceIterations : 1);
     plan = ChooseWay(now);
@@ -183,7 +185,7 @@ void Gpu::ApplyMode(turn::Time now) {
   }
 }
 
-// Allows slices of turns or not, and logs where the turnstile has ended them.
+// Allows slices of turns or not, and logs it when the turnstile has ended them.
 void Gpu::AllowSlices(bool allowed) {
   turnstile_.AllowSlices(allowed);
   const turn::Slices::Reason ended = turnstile_.slices().ended();
@@ -195,8 +197,8 @@ void Gpu::AllowSlices(bool allowed) {
                               : "turns are too long for slices of iterations"));
 }
 
-// Returns whether the guard may choose another way than turns. It may not where a client has a cap or
-// priorities differ: side by side, or in another job's slice, the arbiter controls no client's slowdown.
+// Returns whether the guard may choose another way than turns. It may not if a client has a cap or if
+// priorities differ: side by side, or in another job's slice, the arbiter cannot control a client's slowdown.
 bool Gpu::Guarded() const {
   if (!guarded_ || promises_.any() || membership_.members().Count() < 2) return false;
   const std::uint32_t priority = member_[*membership_.members().begin()]->priority;
@@ -206,9 +208,10 @@ bool Gpu::Guarded() const {
   return true;
 }
 
-// Returns whether the only client of the GPU should take turns with itself. A later client then meets a job
-// whose needs are known, and the job's profile has them even if no other client comes. A client that has had
-// company is not used for this: its gaps were longer than its own.
+// Returns whether the only client of the GPU should take turns alone, so that its needs are measured. A later
+// client then meets a job whose needs are known, and the job's profile gets them even if no other client
+// comes. A demand measured after the client has shared the GPU is not passed on: its gaps were longer than
+// they are alone.
 bool Gpu::Measure() {
   const turn::SlotIndex slot = *membership_.members().begin();
   if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots || measured_.Has(slot)) return false;
@@ -267,8 +270,8 @@ void Gpu::Reorder() {
   for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetOrder(slot, membership_.Order(slot));
 }
 
-// Writes for each client its successor and how often it should yield. These are hints: a wrong one is safe
-// but slower.
+// Writes to the page, for each client, its successor and how often it should yield. These are hints: a wrong
+// one costs time and does no harm.
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);

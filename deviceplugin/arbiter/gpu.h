@@ -1,6 +1,6 @@
-// Keeps one GPU under the arbiter: its page, its clients and its turnstile.
+// Keeps the state of one GPU for the arbiter: its page, its clients and its turnstile.
 //
-// Only the arbiter's thread uses it.
+// Not thread-safe: only the arbiter's thread uses it.
 #pragma once
 
 #include <array>
@@ -26,14 +26,13 @@ class Gpu {
  public:
   Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy, Observer* observer);
 
-  // Puts `member` on a free slot, fills in its slot and GPU, and prepares that slot of the page for the
-  // client to map. Returns the reason where the client is refused.
+  // Gives `member` a free slot, fills in its slot and GPU, and prepares that slot of the page before the
+  // client maps it. Returns the reason if the client is refused.
   std::variant<std::shared_ptr<const Member>, Membership::Refusal> Join(std::shared_ptr<Member> member,
                                                                         turn::Time now);
   void Leave(turn::SlotIndex slot, turn::Time now);
 
-  // Makes one pass over the page. Returns the time of the next pass, or turn::kNever on a GPU without
-  // clients.
+  // Makes one pass over the page. Returns when the next pass is due, or turn::kNever without clients.
   turn::Time Poll(turn::Time now);
 
   // A Notice is a text for one client.
@@ -46,20 +45,20 @@ class Gpu {
 
   // The next Poll applies these settings.
   void set_policy(Policy policy) { policy_ = policy; }
-  // On a held GPU no turns are taken and nothing is measured, because some process on it takes no part in
-  // turns and would falsify the measurements.
+  // Says whether the GPU is held. On a held GPU clients take no turns and the arbiter measures nothing,
+  // because a process there takes no part in turns and would falsify the measurements.
   void set_held(bool held) { held_ = held; }
   void set_guard(bool on) { guarded_ = on; }
   void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
 
   bool empty() const { return membership_.members().Count() == 0; }
-  // Returns whether a client has written over words of the page that are not its own. Nothing on the page
-  // can be trusted any more then.
+  // damaged() returns whether a client has written over words of the page that are not its own. The arbiter
+  // then trusts nothing on the page. evidence() says in words what it has found.
   bool damaged() const { return page_guard_.damaged(); }
   std::string evidence() const { return page_guard_.evidence(); }
   std::vector<std::shared_ptr<const Member>> Members() const;
-  // Returns whether the client in `slot` takes turns now, and why it takes none, as it says itself. It may
-  // say anything.
+  // Takes() returns whether the client in `slot` takes turns now, and ReasonOf() why it takes none. Both are
+  // the client's own claims, and it may claim anything.
   bool Takes(turn::SlotIndex slot) const;
   base::WatchReason ReasonOf(turn::SlotIndex slot) const;
   // Returns whether a client waits at a shut gate. Then it is too early to stop the daemon.
@@ -90,7 +89,7 @@ class Gpu {
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
-  turn::SlotSet measured_;  // nothing more is to be learned of them alone
+  turn::SlotSet measured_;  // clients that need no measurement alone (Measure)
   turn::SlotSet shared_;    // they have shared the GPU with another client
   Promises promises_;
   std::vector<Notice> notices_;

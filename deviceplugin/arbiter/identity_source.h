@@ -1,4 +1,5 @@
-// Tells the arbiter who a client is, where the client's own word is not enough, and what it may do.
+// Tells the arbiter which pod a client belongs to, in place of the client's own word, and what the client may
+// do.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +18,28 @@ struct Unidentified {
   std::string reason;  // why the client may not join now; it asks again later
 };
 
-// A Standing says what a client may do. With kOff the client may not stay; with kObserve it is only watched.
+// A Standing says what a client may do. With kOff the client must leave; with kObserve the arbiter only
+// watches it.
 struct Standing {
   Policy policy = Policy::kEnforce;
   std::string reason;  // why `policy` is less than kEnforce
 };
 
-// Returns the account of a client of which only the user is known.
+// Returns the account of a client if only its user is known.
 inline Account AccountOfUser(const Peer& peer) { return {"user " + std::to_string(peer.uid), std::nullopt}; }
 
 // The arbiter's thread calls these functions between polls: implementations must answer at once.
 class IdentitySource {
  public:
   virtual ~IdentitySource() = default;
-  // Returns `hello` with each field replaced of which the source knows better. Does not say what the client
-  // may do.
+  // Returns `hello` with those fields replaced that the source knows better than the client. Does not decide
+  // what the client may do: see StandingOf().
   virtual std::variant<Hello, Unidentified> Identify(const Peer& peer, const Hello& hello) const = 0;
   // Returns what the client may do. The arbiter asks when a client joins, and asks again for all clients
   // after Arbiter::Review.
   virtual Standing StandingOf(const Member& member) const = 0;
-  // Returns how many MiB of each GPU a process of this account may have, 0 where it has no limit. Returns
-  // nothing where that is not known yet; the process asks again.
+  // Returns how many MiB of each GPU a process of this account may have, or 0 if it has no limit. Returns
+  // nothing if the source does not know yet; the process then asks again.
   virtual std::optional<std::uint32_t> MemoryOf(const Account&) const { return 0; }
   // Returns the account that a connection counts against, before the client has sent a message. The number
   // of connections of an account is limited.

@@ -1,4 +1,5 @@
-// Creates a unix socket of the daemon, guards it against a second daemon, and removes it.
+// Creates a Unix socket of the daemon, refuses to start if another daemon listens on it, and removes it at
+// the end.
 #pragma once
 
 #include <sys/socket.h>
@@ -24,8 +25,8 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Creates the socket and, if missing, its directory. Replaces a socket that no process listens on any
-  // more. Fails where another process listens on it. Returns false with the reason in `error`.
+  // Creates the socket and, if missing, its directory. Replaces a socket that no process listens on any more.
+  // Fails if another process listens on it. Returns false, with the reason in `error`, if it fails.
   bool Open(const SocketSettings& settings, std::string* error, int type = SOCK_SEQPACKET);
   int fd() const { return fd_.get(); }
   // Stops listening. Removes the socket unless a later daemon has put its own in its place.

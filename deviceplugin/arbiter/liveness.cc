@@ -12,14 +12,15 @@
 namespace crossover::arbiter {
 namespace {
 
-// Words without an owner and words with an invalid value are read again after this time: no wake-up comes
-// for them.
+// A watcher reads words without an owner and words with an invalid value again after this time: the kernel
+// does not wake it for these.
 constexpr turn::Time kLookAgain = 20 * base::kNsPerMs;
-// Words with an owner are read again after this time. A client that writes its word a second time erases our
-// mark.
+// A watcher reads words with an owner again after this time, because a client that writes its word a second
+// time erases the mark.
 constexpr turn::Time kLookAgainOwned = base::kNsPerSecond;
 
-// Sets the mark that makes the kernel wake us. Returns the value of the word after that.
+// Sets FUTEX_WAITERS in a word with an owner, so that the kernel wakes the watcher when the owner dies.
+// Returns the value of the word after that.
 std::uint32_t MarkWaited(std::uint32_t& word) {
   std::uint32_t seen = Atomic(word).load();
   while (ReadAliveWord(seen) == AliveWord::kOwned && (seen & FUTEX_WAITERS) == 0) {

@@ -3,9 +3,9 @@
 // the end.
 //
 // Each client's liveness thread stores its thread ID in `alive` and has the word on its robust list. The
-// arbiter marks the word FUTEX_WAITERS and waits. The client can write anything to this word. A value that
-// means neither an owner nor a death is not trusted; the end of such a client is then seen on its socket
-// alone.
+// arbiter sets FUTEX_WAITERS in the word and waits. The client can write anything to this word. The arbiter
+// ignores a value that means neither an owner nor a death, and then learns of the client's end from its
+// socket alone.
 #pragma once
 
 #include <atomic>
@@ -29,10 +29,10 @@ enum class AliveWord : std::uint8_t {
 };
 AliveWord ReadAliveWord(std::uint32_t word);
 
-// Watches the slots of one page. It uses one thread where the kernel can wait for many words (5.16), else
-// one thread per client. Watch and Unwatch must always be called from the same thread. `on_dead` is called
-// on a thread of Liveness, at most once per Watch, with the `id` that Watch was given. It may neither block
-// nor call back.
+// A Liveness watches the slots of one page. It uses one thread if the kernel can wait for many words (5.16),
+// else one thread per slot. It calls `on_dead` on such a thread, at most once per Watch(), with the `id` that
+// Watch() got. REQUIRES: one thread makes all calls of Watch() and Unwatch(), and `on_dead` neither blocks
+// nor calls back.
 class Liveness {
  public:
   using OnDead = std::function<void(std::uint64_t id)>;

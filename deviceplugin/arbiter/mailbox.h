@@ -1,4 +1,4 @@
-// Brings messages of other threads to the arbiter's thread. A message wakes that thread at once.
+// Passes messages from other threads to the arbiter's thread. A message wakes that thread at once.
 #pragma once
 
 #include <cstdint>

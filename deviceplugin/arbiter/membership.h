@@ -1,4 +1,4 @@
-// Keeps which gangs are on one GPU: their slots, names and order. Pure; not thread-safe.
+// Keeps the gangs on one GPU: their slots, names and order. Pure; not thread-safe.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ crossover_header HeaderOf(std::uint32_t type) {
   return {.type = type, .bytes = sizeof(Wire), .version = CROSSOVER_PROTOCOL_VERSION, .reserved = 0};
 }
 
-// Returns the text of a field of fixed size, or nothing where the text does not end inside the field.
+// Returns the text of a field of fixed size, or nothing if the text does not end inside the field.
 template <std::size_t kSize>
 std::optional<std::string> Text(const char (&field)[kSize]) {
   const void* end = std::memchr(field, 0, kSize);
@@ -47,7 +47,7 @@ Broken Refused(std::string_view field, std::string_view expected, std::uint32_t 
   return Refused(field, expected, std::to_string(got));
 }
 
-// Returns a text of the peer's as a refusal prints it. There is none where it does not end inside its field.
+// Returns a text from the peer as a refusal prints it. `text` is empty if it does not end inside its field.
 std::string Printed(const std::optional<std::string>& text) {
   return text ? base::Shown(*text) : "a text without an end";
 }

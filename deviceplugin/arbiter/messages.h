@@ -1,4 +1,4 @@
-// Parses and checks what clients send over the socket. Pure: takes bytes, returns values or a reason.
+// Parses and checks the messages of clients. Pure: takes bytes, returns values or a reason.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Hello {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;  // thousandths; 0: none
-  // These never come from the client. They are filled in where it is known which pod the client is in.
+  // These never come from the client. An IdentitySource fills them in if it knows the client's pod.
   std::string name_space;
   std::string pod;
   std::string pod_uid;
@@ -41,7 +41,7 @@ struct Profile {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
 };
 
-struct Ask {};  // for the memory that the process may have; only without a hello
+struct Ask {};  // the question for the process's memory limit; only without a hello
 
 struct Unknown {};  // a message type of a later version; it is skipped
 
@@ -51,8 +51,8 @@ struct Broken {  // an invalid message; it ends the connection
 
 using Message = std::variant<Hello, Profile, Ask, Unknown, Broken>;
 
-// Returns the message in `bytes`, which must be exactly one message. Returns Broken with a reason where it
-// is invalid.
+// Returns the message in `bytes`, or Broken with a reason if it is invalid. REQUIRES: `bytes` is one whole
+// message.
 Message Parse(std::span<const std::byte> bytes);
 
 // Returns whether `name` may become a metric label or part of a log line: 1 to 127 printable characters
@@ -61,10 +61,10 @@ bool ValidGangName(std::string_view name);
 // Returns whether `uuid` is "GPU-" and a lower-case UUID.
 bool ValidGpuUuid(std::string_view uuid);
 
+// These return the message in wire format. In MakeLimit(), nothing means that the limit is not known yet.
+// MakeRefused() and MakeNotice() cut a text that is too long for its field.
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib);
-// Nothing means that the limit is not known yet.
 crossover_limit MakeLimit(std::optional<std::uint32_t> memory_mib);
-// Cuts a text that is too long for its field. MakeNotice does the same.
 crossover_refused MakeRefused(std::string_view reason);
 crossover_notice MakeNotice(std::string_view text);
 

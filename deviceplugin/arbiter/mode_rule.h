@@ -1,4 +1,4 @@
-// Decides what the clients of one GPU are asked to do. Pure.
+// Decides what the arbiter asks the clients of one GPU to do. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ enum class Policy : std::uint8_t {
 // Returns the stricter of two policies.
 constexpr Policy Stricter(Policy a, Policy b) { return a < b ? a : b; }
 
-// Returns the mode of all clients of a GPU. `phases` holds what each client reports of itself (enum
-// crossover_phase); any other value counts as learning. A gated client beside an ungated one would help
-// neither, so one client that cannot take turns ungates all. With `measure`, a client that is alone takes
-// turns with itself, under kObserve too. That delays it by nothing, the lengths of its turns cannot be seen
-// in another way, and an administrator who only observes wants to know what turns would gain.
+// Returns the mode of all clients of a GPU. `phases` holds the phase that each client reports (enum
+// crossover_phase); any other value counts as learning. A client with turns beside one without would help
+// neither, so one client that cannot take turns ends the turns of all. With `measure`, a client that is alone
+// takes turns, under kObserve too. That does not delay it, and only turns show how long its compute is. An
+// administrator who only observes also wants to know what turns would gain.
 constexpr crossover_mode ModeFor(Policy policy, std::span<const std::uint32_t> phases, bool measure = false) {
   if (policy == Policy::kOff) return CROSSOVER_MODE_OFF;
   const bool alone = phases.size() == 1;

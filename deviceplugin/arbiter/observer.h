@@ -18,7 +18,8 @@ namespace crossover::arbiter {
 // words of the page.
 struct GpuInfo {
   std::string uuid;
-  std::string key;  // key of its page: the UUID, with a suffix where a client has a page of its own
+  std::string
+      key;  // key of its page: the UUID, with a suffix if a client has a page of its own (quarantine.h)
   std::unique_ptr<Page> page;
 };
 
@@ -28,17 +29,17 @@ struct Member {
   std::shared_ptr<const GpuInfo> gpu;
   turn::SlotIndex slot = 0;
   std::string gang;
-  std::string name_space;  // namespace of its pod; empty where it has no pod
+  std::string name_space;  // namespace of its pod; empty if it has no pod
   std::string pod;
   std::string pod_uid;
   std::uint32_t gang_size = 0;
   std::uint32_t rank = 0;
-  std::int64_t pid = 0;  // process ID as the kernel reports it; 0 where the kernel cannot
+  std::int64_t pid = 0;  // process ID as the kernel reports it; 0 if the kernel cannot tell
   std::uint32_t uid = 0;
   std::uint32_t priority = 0;    // enum crossover_priority
   turn::Demand known;            // learned from an earlier process of the same job; else unknown
   double max_slowdown = 0;       // step time together over step time alone; 0: no cap
-  std::uint32_t memory_mib = 0;  // that it may have on each GPU; 0: no limit is known
+  std::uint32_t memory_mib = 0;  // its memory limit on each GPU; 0: no limit is known
   // These change while the client lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
   mutable std::atomic<std::uint32_t> transport_changes{0};
@@ -63,7 +64,7 @@ enum class EventKind : std::uint8_t {
   kPardon,     // the client may take turns again
   kGrantCap,   // the client's cap on slowdown is kept again
   kRefuseCap,  // the client's cap on slowdown cannot be kept beside those of others
-  kDamage      // the turnstile was written over, by `member` or, where it is null, by some client
+  kDamage      // the turnstile was written over, by `member` or, if that is null, by some client
 };
 std::string_view Name(EventKind kind);
 
@@ -77,15 +78,15 @@ struct Event {
   EventKind kind;
   turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it
   std::shared_ptr<const GpuInfo> gpu;
-  std::shared_ptr<const Member> member;  // null where an event has no client
+  std::shared_ptr<const Member> member;  // null if an event has no client
   turn::Time duration = 0;  // kHold: the wait before; kRelease: the turn; kStep, kMeasure: an iteration
   std::uint32_t mode = 0;   // kMode: enum crossover_mode
-  // kStep counts the iterations since the last such event, each `duration` long. kMeasure: `duration` is the
-  // mean of so many iterations.
+  // kStep: the number of iterations since the last such event, each `duration` long. kMeasure: the number of
+  // iterations that `duration` is the mean of.
   std::uint32_t steps = 0;
-  // kStep sets what an iteration needs while no other client is there, and how much its compute varies
-  // (Rhythm::jitter). Both come from its turns and the gaps between them. While these are not known,
-  // `demand` is unknown and `jitter` is negative.
+  // kStep sets these: what an iteration needs while no other client is there, and how much its compute varies
+  // (Rhythm::jitter). Both come from turns and the gaps between them. While turns do not show them, `demand`
+  // is unknown and `jitter` is negative.
   turn::Demand demand = {};
   double jitter = -1;
   // kRelease and kArrive set these: see turn::Event.

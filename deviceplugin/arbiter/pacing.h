@@ -1,8 +1,8 @@
-// Decides when to look at a GPU again: often when an event is expected soon, rarely otherwise. Pure.
+// Decides when to poll a GPU again: often when an event is expected soon, rarely otherwise. Pure.
 //
-// Each look costs a timer and a wake-up, some 5 to 15 us of processor time, whatever it finds. With a look
-// every 100 us the arbiter would use a tenth of a core per GPU. The arbiter is needed at times that it
-// knows: near the end of a turn, and near an arrival. Between these no client waits for it.
+// Each poll costs a timer and a wake-up, some 5 to 15 us of processor time, whatever it finds. With a poll
+// every 100 us the arbiter would use a tenth of a core per GPU. Clients need the arbiter at times that it can
+// predict: near the end of a turn, and near an arrival. Between these no client waits for it.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace crossover::arbiter {
 inline constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
 inline constexpr turn::Time kSparsePoll = base::kNsPerMs;
 inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder is to yield
-// The end of a turn or an arrival is near within this share of the learned length, and at least within
-// kLeastMargin.
+// The end of a turn, or an arrival, counts as near within the learned length divided by kMarginShare, and at
+// least within kLeastMargin.
 inline constexpr turn::Time kMarginShare = 20;
 inline constexpr turn::Time kLeastMargin = 300 * base::kNsPerUs;
 constexpr turn::Time Margin(turn::Time learned) { return std::max(learned / kMarginShare, kLeastMargin); }
 
-// Returns how many launches lie between two yield points, so that a stretch takes about `wanted`. `turn` is
-// how long the client's turns last, `launches` how many launches they have by the client's own word. Returns
+// Returns after how many launches a client yields, so that a stretch takes about `wanted`. `turn` is the
+// length of the client's turns, and `launches` the number of launches in them, as the client claims. Returns
 // 0 for no yield points.
 inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std::uint32_t launches) {
   constexpr std::uint32_t kMost = 1u << 24;
@@ -30,8 +30,9 @@ inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std:
   return static_cast<std::uint32_t>(std::max<turn::Time>(1, launches * wanted / turn));
 }
 
-// Returns when to poll, given that the turnstile asks for `wanted`. The result is earlier only for a client
-// for which a turn is to be broken, and later while `policy` expects nothing of the clients in `gated`.
+// Returns when to poll, if the turnstile asks for a poll at `wanted`. The result is earlier only if a turn
+// should be broken for another client by then, and later while `policy` expects no event of the clients in
+// `gated`.
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
                            turn::SlotSet gated) {
   if (gated.Count() == 0) return wanted;  // the rhythms are not maintained then

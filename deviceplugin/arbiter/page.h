@@ -28,7 +28,7 @@ class Page {
   crossover_page* get() const { return page_; }
   crossover_slot& slot(turn::SlotIndex index) const { return page_->slot[index]; }
 
-  // Resets a slot to the state of a slot that was never used. Its gate is shut.
+  // Sets all words of a slot to 0, except `generation` and the reserved words. Its gate is then shut.
   void ResetSlot(turn::SlotIndex index) const;
 
  private:

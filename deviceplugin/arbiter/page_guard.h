@@ -1,12 +1,14 @@
 // Detects that a client has written over words of a turnstile that are not its own.
 //
-// Every client maps the page writable, so one of them could stop the others. Three things never happen
-// without a fault: a word that only the arbiter writes differs from what it has written; a word that no
-// process writes is not 0; a counter of turns, which only grows, has gone back. The first two are proof. The
-// third is proof when it happens again and again. Once, it may be a late store of a stream whose client has
-// joined anew.
+// Every client maps the page writable, so one of them could stop the others. The guard looks for three things
+// that correct clients never cause:
 //
-// The page does not show which client it was. Only the arbiter's thread uses a PageGuard.
+// - A word that only the arbiter writes differs from what the arbiter has written. This is proof.
+// - A word that never changes after the page was made has changed. This is proof.
+// - A counter of turns, which only grows, has gone back. This is proof only if it happens again and again.
+//   Once, it may be a late store of a stream whose client has joined anew.
+//
+// The page does not show which client it was. Not thread-safe: only the arbiter's thread uses a PageGuard.
 #pragma once
 
 #include <array>
@@ -26,10 +28,10 @@ class PageGuard {
   // Takes the present content of `page` as correct. REQUIRES: `page` outlives the guard.
   explicit PageGuard(const Page& page);
 
-  // Takes the present words of `slot` as correct. The caller has called Page::ResetSlot before.
+  // Takes the present words of `slot` as correct. REQUIRES: the caller has just called Page::ResetSlot().
   void Reset(turn::SlotIndex slot);
-  // Stores a word that only the arbiter writes, unless it has that value already. Checks before that the
-  // word still is what the arbiter stored last.
+  // Checks that a word that only the arbiter writes still has the value that the arbiter stored last, and
+  // then stores `value` there, unless the word has it already.
   void Store(std::uint32_t& word, std::uint32_t value);
   // Checks the counters of `members`, and at most every 5 ms the words that never change.
   void Look(turn::SlotSet members, turn::Time now);

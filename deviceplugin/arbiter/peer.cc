@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kOldEnough = base::kNsPerSecond;
 
-// Returns when a process was started, in ns since boot, or nothing where it is gone.
+// Returns when a process was started, in ns since boot, or nothing if it is gone.
 std::optional<std::int64_t> StartedAt(pid_t pid) {
   constexpr int kFieldsBetween = 19;  // the name ends the second field; the start is field 22
   char path[32];

@@ -13,7 +13,7 @@ namespace crossover::arbiter {
 class ProfileSource {
  public:
   virtual ~ProfileSource() = default;
-  // Returns the demand of a job, or nothing where the job is not known.
+  // Returns the demand of a job, or nothing if the job is not known.
   virtual std::optional<turn::Demand> Find(const std::string& gang, std::uint32_t uid,
                                            std::uint32_t size) const = 0;
 };

@@ -11,7 +11,7 @@ namespace {
 
 // Jobs whose ranks join within this time of each other began together.
 constexpr turn::Time kTogether = 5 * base::kNsPerSecond;
-// A hand-over takes this long where the arbiter has to look at the page first.
+// A hand-over takes this long if the arbiter has to look at the page first.
 constexpr turn::Time kHandOver = 150 * base::kNsPerUs;
 
 std::string Fixed(double value) {

@@ -1,12 +1,12 @@
 // Decides which caps on slowdown the clients of one GPU can have together. Clients that are present keep
-// their caps. A new client whose cap cannot be kept beside theirs is refused the cap, with the reason. It
-// still runs, on what the others leave: their caps hold, whichever clients come.
+// their caps. If the cap of a new client cannot be kept together with theirs, that cap is refused, with the
+// reason. The client still runs, on what the others leave: their caps hold, whichever clients come.
 //
-// Where turns last until their collectives have ended (in time-slices), turns are not broken and the jobs
-// take one turn each. A cap that this rule cannot keep is refused, whichever client came first.
+// If turns last until their collectives have ended (in time-slices), turns are not broken and the jobs take
+// one turn each. Then a cap that cannot be kept is refused, whichever client came first.
 //
-// All GPUs of the jobs must decide alike. Which client was first is told by the times of joining where these
-// lie clearly apart, else by the names.
+// All GPUs of the jobs must decide alike. The times of joining decide which client was first, if they lie
+// clearly apart; otherwise the names decide.
 //
 // Pure; not thread-safe.
 #pragma once
@@ -25,7 +25,7 @@ class Promises {
  public:
   struct Change {
     turn::SlotIndex slot;
-    std::string refusal;  // one line for the user; empty where the cap is in force again
+    std::string refusal;  // one line for the user; empty if the cap is in force again
   };
   struct Need {
     turn::Demand demand;
@@ -41,13 +41,14 @@ class Promises {
 
   // Returns whether Judge has work: clients or the rule have changed, and at least one client has a cap.
   bool pending() const { return pending_; }
-  // Decides once for each set of clients, as soon as every demand is known. Until then all caps stand.
-  // Returns the clients whose result has changed.
+  // Decides once for each set of clients, as soon as `need` returns a known demand for each of them. Until
+  // then it changes nothing, and the cap of a new client is in force. Returns the clients whose result has
+  // changed.
   std::vector<Change> Judge(const NeedOf& need);
 
   // Returns whether at least one client has a cap, refused or not.
   bool any() const;
-  // Returns the cap in force, or 0 where the client has none or it was refused.
+  // Returns the cap in force, or 0 if the client has none or it was refused.
   double cap(turn::SlotIndex slot) const { return client_[slot].refused ? 0 : client_[slot].cap; }
   bool refused(turn::SlotIndex slot) const { return client_[slot].refused; }
 

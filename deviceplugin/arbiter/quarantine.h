@@ -1,9 +1,15 @@
 // Keeps GPUs in quarantine after one of their clients has written over the turnstile.
 //
 // A shared page does not show which client it was. So for a while each client gets a page of its own, on
-// which no turns are taken with others. A client that writes over that page too is identified. It is turned
-// away for a longer time, and the others share a page again. They also share again when no client has been
-// identified in time.
+// which it takes no turns with others:
+//
+//   Begin():    the shared page is damaged, each client gets a page of its own
+//      |
+//      +-- Convict(): the page of one client is damaged --> shared page again, without this client
+//      +-- kLongest has passed ----------------------------> shared page again, with all clients
+//
+// The arbiter turns a client that was identified so away for a longer time. The others share a page again.
+// They also do so when no client was identified in time.
 //
 // Pure: the caller passes the time. Not thread-safe.
 #pragma once
@@ -31,12 +37,12 @@ class Quarantine {
 
   // Turns a gang of a user away and ends the quarantine of its GPU: it has written over a page of its own.
   void Convict(const std::string& gpu, const std::string& gang, unsigned uid, turn::Time now);
-  // Returns for how long the gang is still turned away, or 0 where it is not.
+  // Returns for how long the gang is still turned away, or 0 if it is not.
   turn::Time TurnedAwayFor(const std::string& gang, unsigned uid, turn::Time now) const;
 
   // Returns the GPUs whose clients may share a page again since the last call.
   std::vector<std::string> TakeReleased(turn::Time now);
-  // Returns when the next quarantine ends, or turn::kNever where there is none.
+  // Returns when the next quarantine ends, or turn::kNever if there is none.
   turn::Time next_release() const;
 
  private:

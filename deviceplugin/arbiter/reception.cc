@@ -104,8 +104,8 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
   return true;
 }
 
-// Answers from what is known of the account, so that a flood of asks costs the thread that grants turns
-// no look at the processes.
+// Answers from what the daemon already knows of the account. So a flood of asks does not make the thread that
+// grants turns look at processes.
 bool Reception::HandleAsk(Connection& connection, std::string* why) {
   if (connection.member != nullptr || connection.asked) {
     *why = connection.asked ? "a second ask on one connection" : "an ask after the hello";

@@ -27,8 +27,8 @@ class Reception {
     virtual ~Desk() = default;
     // Returns the account that a connection counts against.
     virtual Account AccountOf(const Peer& peer) const = 0;
-    // Returns how many MiB of each GPU a process of this account may have, 0 where it has no limit. Returns
-    // nothing where that is not known yet.
+    // Returns how many MiB of each GPU a process of this account may have, or 0 if it has no limit. Returns
+    // nothing if that is not known yet.
     virtual std::optional<std::uint32_t> MemoryOf(const Account& account) const = 0;
     // Reports that a connection was refused because of the limits.
     virtual void OnTooMany(const std::string& account) = 0;
@@ -53,7 +53,7 @@ class Reception {
 
   // Closes connections without a hello in time, and accepts again after a pause.
   void Tick(turn::Time now);
-  // Returns when Tick is due, or turn::kNever where it is not.
+  // Returns when Tick is due, or turn::kNever if it is not.
   turn::Time next_tick() const;
 
   // SendNotice and Close act on the connection with that ID, if it still exists.
@@ -68,7 +68,7 @@ class Reception {
   void Accept(turn::Time now);
   void Admit(base::UniqueFd socket, turn::Time now);
   void Read(Connections::iterator it, turn::Time now);
-  // These return false where the connection has to end, with the reason in `why`.
+  // These return false if the connection has to end, with the reason in `why`.
   bool HandleMessage(Connection& connection, const Message& message, std::string* why);
   bool HandleHello(Connection& connection, const Hello& hello, std::string* why);
   bool HandleAsk(Connection& connection, std::string* why);
@@ -80,9 +80,10 @@ class Reception {
   Listener listener_;
   Connections connections_;
   std::unordered_map<std::string, std::uint32_t> per_account_;
-  std::map<std::uint64_t, turn::Time> silent_;  // ID and deadline of connections without a hello; both grow
+  // Holds the deadline of each connection without a hello, by ID. Later IDs have later deadlines.
+  std::map<std::uint64_t, turn::Time> silent_;
   std::uint64_t next_id_ = 1;
-  turn::Time accept_again_ = 0;  // not 0: out of descriptors, so no accept until then
+  turn::Time accept_again_ = 0;  // not 0: there was no descriptor left, and it accepts again at this time
 };
 
 }  // namespace crossover::arbiter

@@ -26,11 +26,11 @@ struct Limits {
 struct LiveSettings {
   Policy policy = Policy::kEnforce;
   turn::Settings turn;
-  // Lets the guard run the jobs of a GPU side by side, or one after the other, where that is faster
+  // Lets the guard run the jobs of a GPU side by side, or one after the other, if that is faster
   // (docs/design/0006-guard.md).
   bool guard = true;
-  // These are the UUIDs of the GPUs on which turns are taken. If it is unset, clients may name any GPU.
-  // Clients that are on a GPU already stay there.
+  // Holds the UUIDs of the GPUs that clients may join. If it is unset, clients may name any GPU. A change
+  // does not affect clients that have joined already.
   std::optional<std::vector<std::string>> gpus;
   // On these GPUs no turns are taken for now: the UUID and the reason.
   std::map<std::string, std::string> held;

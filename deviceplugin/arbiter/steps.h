@@ -1,8 +1,8 @@
 // Computes how long a client's iterations take, from a counter in its page. Pure.
 //
-// The client can write anything to the counter. A counter that goes back, or advances faster than iterations
-// can, tells nothing; counting starts anew from its value. The client's host runs ahead of its GPU, so
-// single iterations jitter. Sums over many iterations are right.
+// The client can write anything to the counter. If it goes back, or advances faster than iterations can, this
+// ignores it and starts to count anew from its value. The client's host runs ahead of its GPU, so the times
+// of single iterations vary. Sums over many iterations are right.
 #pragma once
 
 #include <cstdint>

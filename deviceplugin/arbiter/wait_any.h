@@ -18,8 +18,8 @@ struct AwaitedWord {
 bool CanWaitForManyWords();
 
 // Sleeps until a word is woken, or differs from its expected value, or until `deadline` (absolute, ns,
-// CLOCK_MONOTONIC). May also return early for no reason. Without CanWaitForManyWords() it waits for the last
-// word only, and for at most kBlindWait: a change of another word is then seen that much later.
+// CLOCK_MONOTONIC). May also return early without a reason. Without CanWaitForManyWords() it waits for the
+// last word only, and for at most kBlindWait, so the caller sees a change of another word that much later.
 inline constexpr turn::Time kBlindWait = 20 * base::kNsPerMs;
 void WaitAny(std::span<const AwaitedWord> words, turn::Time deadline);
 

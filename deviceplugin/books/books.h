@@ -1,5 +1,5 @@
-// Keeps a Ledger behind a lock. The recorder's thread writes to it; the threads that serve requests read it.
-// The arbiter's thread never uses it.
+// Keeps a Ledger behind a lock. The recorder's thread writes to it, and the threads that serve requests read
+// it. The arbiter's thread never uses it, so no reader delays a turn.
 #pragma once
 
 #include <cstdint>
@@ -24,30 +24,30 @@ class Books : public Sink {
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
   void OnDropped(std::uint64_t events) override;
 
-  // These are functions of Ledger, called under the lock.
+  // These call the functions of Ledger under the lock.
   void Teach(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
-  // Reads from the client's page whether allocations over its memory budget were refused. Then the job needs
-  // more, and it is not known how much more. Notes a need of 1.5 times the budget, so that a job whose
-  // budget was learnt is not refused forever.
+  // Reads from the client's page whether allocations over its memory budget were refused. If so, the job
+  // needs more, and it is not known how much more. Notes a need of 1.5 times the budget, so that a job whose
+  // budget came from an earlier profile is not refused for ever.
   void NoteRefusals(const arbiter::Member& member);
   void NoteUnheard(Unheard unheard);
 
-  // These are functions of Ledger, called under the lock.
+  // These call the functions of Ledger under the lock.
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
 
   std::vector<RankView> Ranks() const;
 
-  // Returns the state as of now. What the page says of each client is read at once; the rest may be older by
-  // one round of the recorder (100 ms).
+  // Returns the state of all GPUs. It reads the words of each client's page now. The rest may be older by one
+  // round of the recorder (100 ms).
   std::vector<GpuView> Gpus() const;
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
   std::uint64_t dropped() const;  // events that never reached the books
 
-  // Returns a feed of the events from now on, for one watcher, for as long as the caller keeps it. Returns
-  // null where there are kMostWatchers already, or after EndWatches.
+  // Returns a feed of the events from now on, for one watcher. The feed gets events for as long as the caller
+  // keeps it. Returns null if there are kMostWatchers already, or after EndWatches().
   std::shared_ptr<TurnFeed> Watch();
   // Ends all feeds. Later calls of Watch return null.
   void EndWatches();

@@ -13,7 +13,7 @@
 
 namespace crossover::deviceplugin {
 
-// Returns whether watchers are told of such events. They are told what happens to turns and clients, not how
+// Returns whether watchers get events of this kind. They get what happens to turns and clients, and not how
 // the arbiter does it.
 bool ToldToWatchers(arbiter::EventKind kind);
 

@@ -27,14 +27,14 @@ FigureSource SourceOf(StepAlone::Source source) {
   return FigureSource::kEstimated;
 }
 
-// Returns whether a later process of the job may use the step alone: it was measured. An estimate is made
-// anew.
+// Returns whether a later process of the job may use the step alone. It may if the step was measured. An
+// estimate is made anew.
 bool Memorable(const JobProfile& profile) {
   return profile.step_alone && profile.step_alone->source != FigureSource::kEstimated;
 }
 
-// Computes the gain of a GPU and its error. The main error, turns in company, is the same for all jobs. The
-// errors are therefore added, not their squares.
+// Computes the gain of a GPU and its error. The main error (WholeJob::kInCompany) is the same for all jobs.
+// The errors are therefore added, not their squares.
 void FillGain(GpuView* view) {
   if (view->clients.size() < 2) return;
   double gain = 0;
@@ -48,9 +48,10 @@ void FillGain(GpuView* view) {
   view->gain_error = error / gain;
 }
 
-// A GPU that sees one rank of a job sees the mean of that rank, not the slowest rank of each iteration.
-constexpr double kOneRank = 2;  // times the jitter
-// An iteration is taken to differ this much from the mean where no turns show it.
+// The turns of one rank show the mean of that rank, and not the slowest rank of each iteration. That adds an
+// error of this many times the jitter.
+constexpr double kOneRank = 2;
+// If no turns show how much iterations differ, they are taken to differ by this part of their mean.
 constexpr double kSpreadUnknown = 0.1;
 
 double ErrorOfOneRank(double jitter) {
@@ -176,8 +177,8 @@ void Ledger::NoteWhole(const Client& client, const arbiter::Event& event) {
   if (event.kind == EventKind::kRelease) job.NoteTurn(part, event.whole, event.at);
 }
 
-// Takes the step alone from a few iterations for which the other clients were kept waiting. An earlier
-// measurement counts too, as long as the two agree: then the job has not changed.
+// Takes the step alone from a few iterations during which the arbiter kept the other clients waiting. An
+// earlier measurement counts too if the two agree, because the job has then not changed.
 void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
   if (client->disturbed) return;
   const auto job = jobs_.find(JobOf(*client->member));
@@ -193,9 +194,9 @@ void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
                             .error = measured.error};
 }
 
-// Returns the step alone of a client, combined from what was measured and what the turns of all its ranks
-// show. The source is the measurement's where there is one. The measurement counts for more, unless it
-// covers few iterations that differ much.
+// Returns the step alone of a client, combined from the measurement, if there is one, and from what the turns
+// of all the job's ranks here show. The more exact of the two counts for more. The result has the source of
+// the measurement.
 std::optional<StepAlone> Ledger::AloneOf(const Client& client) const {
   const auto job = jobs_.find(JobOf(*client.member));
   if (!client.shares || job == jobs_.end()) return client.alone;
@@ -271,8 +272,8 @@ void Ledger::NoteMode(Gpu* gpu, const arbiter::Event& event) {
   gpu->gated_since = 0;
 }
 
-// Updates which clients share and which are disturbed. A job that shares one of its GPUs is slowed down on
-// all of them.
+// Updates which clients share and which are disturbed. A job that shares one of its GPUs counts as sharing on
+// all of them, because it is slowed down on all of them.
 void Ledger::NoteCompany(turn::Time now) {
   const std::set<std::string> disturbed = DisturbedGangs();
   std::set<std::string> sharing = disturbed;
@@ -312,7 +313,7 @@ void Ledger::Vouch(Client* client) {
   client->vouched_profile = client->profile;
 }
 
-// Restores what was known at the last Vouch, except for the peak memory: the driver tells memory per
+// Restores the figures of the last Vouch(), except for the peak memory: the driver reports memory per
 // process, so other processes do not falsify it.
 void Ledger::Unlearn(Client* client) {
   const auto peak_memory = client->profile.peak_memory;

@@ -1,5 +1,11 @@
-// Keeps the clients of each GPU, their last turns and iterations, and what sharing costs and gains. It is
-// fed with the arbiter's events, in order.
+// Keeps the clients of each GPU, their last turns and iterations, and what sharing costs and gains. The
+// caller passes it the arbiter's events, in order.
+//
+//   gpus_       GPU's UUID --> statistics, the last turns that ended
+//                              clients: Member::id --> its last waits, holds and steps; step alone; profile
+//   jobs_       job        --> whole iterations of its ranks here, while it has clients
+//   memories_   job        --> profile, from clients that have left and from Teach()
+//   unheard_    processes on the GPUs that are not registered
 //
 // Pure: the caller passes the times, and a function that reads the words of the page. Not thread-safe. Its
 // size is bounded, whatever clients do.
@@ -25,32 +31,32 @@ namespace crossover::deviceplugin {
 class Ledger {
  public:
   static constexpr std::size_t kTurnsKept = 2048;     // turns of each GPU
-  static constexpr std::size_t kMostGpus = 256;       // GPUs without clients are dropped first
-  static constexpr std::size_t kMostMemories = 4096;  // the oldest are dropped first
+  static constexpr std::size_t kMostGpus = 256;       // at this number, GPUs without clients are dropped
+  static constexpr std::size_t kMostMemories = 4096;  // beyond this number, the oldest are dropped
 
   using ReadWords = std::function<Words(const arbiter::Member& member)>;
 
   void OnEvent(const arbiter::Event& event);
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats);
-  // Takes what an earlier daemon knew of a job.
+  // Stores the profile of a job that an earlier daemon has written.
   void Teach(const JobProfile& profile);
   // Notes how many bytes a client has allocated on its GPU. The largest value counts.
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now,
                   FigureSource source = FigureSource::kNvml);
-  // Replaces the processes that are not registered (views.h). Nothing is learned of clients beside them.
-  // Drops the timings that such a client has learned since the last call, because the process may have come
-  // at any time since. Jobs beside processes that were found out are marked as disturbed.
+  // Replaces the set of processes that are not registered (views.h). The ledger learns no timings of clients
+  // beside them. It drops the timings that such a client has learned since the last call, because the process
+  // may have come at any time since. It marks jobs beside processes in `found_out` and `gangs` as disturbed.
   void NoteUnheard(Unheard unheard, turn::Time now);
 
   std::vector<GpuView> Gpus(turn::Time now, const ReadWords& read) const;  // by UUID
-  // Returns what is known of a job, from its present clients and from before. Returns nothing for a job of
-  // which nothing has been learned yet.
+  // Returns the profile of a job, from its present clients and from earlier ones. Returns nothing if nothing
+  // has been learned of the job yet.
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;  // the job has clients
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
   std::vector<RankView> Ranks() const;
-  // Returns the turns that had not ended before `since`, of one GPU, or of all where `uuid` is empty. The
-  // turns of each GPU are in the order in which they ended. Those that still last come at its end.
+  // Returns the turns that had not ended before `since`, of one GPU, or of all GPUs if `uuid` is empty. The
+  // turns of each GPU are in the order in which they ended, followed by those that still last.
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
 
  private:
@@ -59,22 +65,22 @@ class Ledger {
     turn::Time joined = 0;
     turn::Time asked = 0;   // 0: it does not wait
     turn::Time held = 0;    // 0: it does not hold
-    turn::Time waited = 0;  // before the present turn
+    turn::Time waited = 0;  // how long it waited before the present turn
     std::uint64_t turns = 0;
     std::uint64_t iterations = 0;  // undisturbed iterations
     RecentDurations waits;
     RecentDurations holds;
     RecentSteps steps;
-    std::optional<turn::Time> step_before;  // before the last change of `shares`
+    std::optional<turn::Time> step_before;  // step before the last change of `shares`
     turn::Time company_since = 0;           // when it last began to share, or to be alone
     bool shares = false;
-    bool disturbed = false;  // by a process that is not registered
+    bool disturbed = false;  // a process that is not registered is on a GPU of its gang
     bool learned = false;
     bool offender = false;
     bool cap_refused = false;
-    std::optional<StepAlone> alone;  // its `age` holds the instant of the last iteration
-    JobProfile profile;              // all but the step alone
-    // These hold what was known at the last look that found no unregistered process beside the client.
+    std::optional<StepAlone> alone;  // here, its `age` is the time of the last iteration, not an age
+    JobProfile profile;              // all figures but the step alone
+    // These are copies of the two, from the last look that found no unregistered process beside the client.
     std::optional<StepAlone> vouched_alone;
     JobProfile vouched_profile;
   };
@@ -82,8 +88,8 @@ class Ledger {
     std::map<std::uint64_t, Client> clients;  // by Member::id
     std::deque<TurnView> turns;
     turn::Stats stats;
-    turn::Time gated = 0;        // ns, until gated_since
-    turn::Time gated_since = 0;  // 0: no turns are taken
+    turn::Time gated = 0;        // total time with turns, ns, without the present period of turns
+    turn::Time gated_since = 0;  // when the present period of turns began; 0: there are no turns now
   };
   void Join(const arbiter::Event& event);
   void Leave(const arbiter::Event& event);
@@ -111,10 +117,10 @@ class Ledger {
   std::map<JobKey, JobProfile> memories_;  // of jobs that have left, and of present jobs from before
 };
 
-// WhyUngated returns these where nothing is wrong with any client.
+// WhyUngated() returns one of these if no client is the cause.
 inline constexpr char kAloneOnItsGpu[] = "alone on its GPU";
 inline constexpr char kDaemonObserves[] = "the daemon's mode is observe";
-// Returns in one line why no turns are taken among `clients`, or an empty string where they are taken.
+// Returns in one line why `clients` take no turns, or an empty string if they do.
 std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats& stats);
 
 }  // namespace crossover::deviceplugin

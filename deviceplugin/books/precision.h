@@ -18,9 +18,9 @@ struct Precise {
   double error = 0;
 };
 
-// Returns the standard error of the mean of `samples`, relative to the mean. The samples are in order of
-// time. The error comes from the means of eight parts of the samples, so that it is right where samples
-// depend on the ones before. Returns 1 where it cannot be computed.
+// Returns the standard error of the mean of `samples`, relative to the mean. REQUIRES: the samples are in
+// order of time. The error comes from the means of eight parts of the samples, so that it is right even if
+// samples depend on the ones before. Returns 1 if it cannot be computed.
 inline double ErrorOfMean(std::span<const double> samples) {
   constexpr std::size_t kParts = 8;
   const std::size_t parts = samples.size() < 2 * kParts ? samples.size() : kParts;
@@ -38,7 +38,7 @@ inline double ErrorOfMean(std::span<const double> samples) {
   return std::sqrt(squares / static_cast<double>(parts * (parts - 1))) / mean;
 }
 
-// No clock and no count is more exact than this, relative to the value.
+// No figure counts as more exact than this, relative to its value.
 inline constexpr double kLeastError = 0.005;
 
 // Returns the mean of two figures of the same thing, in which the more exact one counts for more.
@@ -53,8 +53,8 @@ inline Precise Together(const Precise& a, const Precise& b) {
   return {static_cast<turn::Time>(value), 1 / std::sqrt(of_a + of_b) / value};
 }
 
-// Returns whether two figures differ by more than three times what their errors explain. Then they are not
-// figures of the same thing.
+// Returns whether two figures differ by more than three standard errors. If they do, they are not figures of
+// the same thing.
 inline bool Apart(const Precise& a, const Precise& b) {
   const double error = std::hypot(static_cast<double>(a.value) * std::max(a.error, kLeastError),
                                   static_cast<double>(b.value) * std::max(b.error, kLeastError));

@@ -26,8 +26,8 @@ class RecentDurations {
 };
 
 // A RecentSteps computes the time of an iteration: the mean over the iterations of the last kWindow, or over
-// the last few where iterations are long. The client's host runs ahead of its GPU, so single iterations say
-// little. Stalls (an evaluation, a checkpoint) are left out: iterations that took kStall times the median or
+// the last few if iterations are long. The client's host runs ahead of its GPU, so single iterations say
+// little. Stalls (an evaluation, a checkpoint) do not count: iterations that took kStall times the median or
 // longer.
 class RecentSteps {
  public:
@@ -40,10 +40,11 @@ class RecentSteps {
   void Add(turn::Time at, turn::Time each, std::uint32_t count);
   void Clear() { reports_.clear(); }
 
+  // Returns the mean, or nothing until it has kLeast iterations.
   std::optional<turn::Time> Mean() const;
-  // Returns Mean(), or nothing where no iteration has come for long.
+  // Returns Mean(), or nothing if no iteration has come for kWindow and for kStall times the mean.
   std::optional<turn::Time> MeanAt(turn::Time now) const;
-  // Returns the standard error of Mean(), relative to the mean, or 1 where there is no mean.
+  // Returns the standard error of Mean(), relative to the mean, or 1 if there is no mean.
   double Error() const;
 
  private:

@@ -1,4 +1,4 @@
-// Defines what the books return: values as of one instant.
+// Defines the values that Books returns. Each is a snapshot of one instant.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace crossover::deviceplugin {
 
-// Words are what a client's slot of the page says at the instant. The client can write anything there.
+// Words holds the words of a client's slot of the page. The client can write anything there.
 struct Words {
   std::uint32_t mode = 0;   // enum crossover_mode
   std::uint32_t phase = 0;  // enum crossover_phase
@@ -25,21 +25,22 @@ struct Words {
   bool waiting = false;
 };
 
-// Unheard holds the processes on the GPUs that are not registered clients, as the driver lists them. Beside
-// them nothing is learned of jobs: times measured then are neither those of a job alone nor those of jobs in
-// turns.
+// Unheard holds the processes on the GPUs that are not registered clients, as the driver lists them. The
+// daemon learns no timings of jobs beside them: such times are neither those of a job alone nor those of jobs
+// that take turns.
 struct Unheard {
   std::set<std::pair<std::int64_t, std::string>> processes;  // PID and GPU; some may still become clients
-  std::set<std::string> found_out;  // GPUs with a process that takes no part or does not belong there
-  std::set<std::string> gangs;      // gangs with such a process on any GPU
+  std::set<std::string>
+      found_out;                // GPUs with a process that has no slot there, or has one and takes no part
+  std::set<std::string> gangs;  // gangs that a process without part belongs to
 };
 
 // A StepAlone is the time of a client's iteration while no other job is on any of its job's GPUs of this
 // machine.
 struct StepAlone {
   enum class Source : std::uint8_t {
-    kMeasured,    // measured while that was so
-    kRemembered,  // the same, measured by an earlier process of the job
+    kMeasured,    // measured on this process while that was so
+    kRemembered,  // measured likewise on an earlier process of the job
     kEstimated    // computed from its turns and the gaps between them, while it shares
   };
   turn::Time each = 0;
@@ -53,17 +54,18 @@ struct ClientView {
   Words words;
   turn::Time connected_for = 0;
   bool learned = false;      // it has shown a period since it joined
-  bool offender = false;     // it held its turn too long, too often
+  bool offender = false;     // it held its turn for too long, too often
   bool cap_refused = false;  // its cap on slowdown cannot be kept here
   bool shares = false;       // another job is on one of its job's GPUs of this machine
   std::uint64_t turns = 0;
-  std::optional<turn::Time> holds_for;  // time in the present turn; unset also where it has just begun
+  std::optional<turn::Time> holds_for;  // time in the present turn; unset also if the turn has just begun
   std::optional<turn::Time> waits_for;
   std::optional<turn::Time> wait;  // medians of the last turns (RecentDurations)
   std::optional<turn::Time> hold;
-  // This is the mean of RecentSteps. Until there is one in its present company, it is the last one before.
+  // `step` is the mean of RecentSteps since the client last began or ceased to share. Until there is one,
+  // `step` is the one from before that change, and `present_step` is unset.
   std::optional<turn::Time> step;
-  std::optional<turn::Time> present_step;  // the same, but unset until then, and while no iterations come
+  std::optional<turn::Time> present_step;
   std::optional<StepAlone> alone;
   std::optional<turn::Time> compute;  // per iteration, on the GPU, as its turns show it (Rhythm::busy)
   std::optional<turn::Time> away;     // per iteration, away from it, as the gaps show it; set with `compute`
@@ -75,7 +77,7 @@ struct GpuView {
   std::string uuid;
   std::vector<ClientView> clients;  // by gang name
   turn::Stats stats;
-  turn::Time gated_for = 0;  // in total, while turns were taken
+  turn::Time gated_for = 0;  // total time for which its clients took turns
   // The work done per time, relative to one job after the other, is the sum over the clients of alone /
   // step. It is unset unless two or more clients share and all of these times are known.
   std::optional<double> gain;
@@ -92,7 +94,7 @@ struct RankView {
   JobProfile learned;
   turn::Time joined = 0;
   std::uint64_t iterations = 0;  // since it joined, without disturbed ones
-  bool disturbed = false;        // a process that takes no part is beside it: nothing is learned now
+  bool disturbed = false;        // a process that is not registered is beside it: no timings are learned now
 };
 
 // A TurnView is a turn that has begun. `ended` is 0 while it lasts.

@@ -16,8 +16,8 @@ double QuantileOf(std::vector<double> values, double part) {
 }
 double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
-// The estimate for ranks on other nodes may be wrong by this part of itself. With 0.5, the stated errors in
-// the job model were three times the median of the real errors.
+// The estimate for ranks on other nodes counts as wrong by this part of itself. With 0.5, the stated errors
+// in the job model were three times the median of the real errors.
 constexpr double kOfMissing = 0.25;
 
 double MeanOf(const std::vector<double>& values) {
@@ -49,9 +49,10 @@ struct WholeJob::Sums {
   std::size_t ranks = 0;
 
   bool enough() const { return longest.size() >= kLeast; }
-  // In an iteration whose slowest rank is elsewhere, the absences here are longer than the collective. That
-  // share of iterations is the share of ranks elsewhere. The median of the others, which are the shorter
-  // ones, tells how long the collective is.
+  // Returns the mean time of an iteration alone, as far as the ranks here show it. If the slowest rank of an
+  // iteration is on another node, the absences here are longer than the collective. The share of such
+  // iterations is the share of the ranks on other nodes. The other iterations have the shorter absences, and
+  // the median of these is the length of the collective.
   double alone(double all_ranks) const {
     return MeanOf(longest) + QuantileOf(absences, static_cast<double>(ranks) / all_ranks / 2);
   }

@@ -1,13 +1,18 @@
 // Estimates what the iterations of a job would take alone, from the turns of its ranks on this machine.
 //
 // Alone, all ranks begin an iteration together, and its collective begins when the slowest rank comes to it.
-// So an iteration takes as long as the longest turn of any rank plus the shortest absence of any rank (the
-// absence of the rank that came to the collective last). Neither depends on how long ranks wait for their
-// turns. Where ranks differ from one iteration to the next (jitter, stragglers), the mean of the longest
-// turn is well above the mean turn. A single GPU cannot show that.
+// So an iteration takes as long as the longest turn of any rank plus the shortest absence of any rank:
 //
-// Some ranks of a job may be on other machines. How much longer the iteration is because of them is
-// estimated from the turns that are seen, as if all ranks were alike and independent; a quarter of it counts
+//   rank 0   |==== turn ====|------ absence ------|
+//   rank 1   |======== longest turn =======|--c---|      c: the shortest absence, which is the collective
+//   alone    |<------- one iteration alone ------>|
+//
+// Neither depends on how long ranks wait for their turns. If turns vary from rank to rank and from one
+// iteration to the next (jitter, stragglers), the mean of the longest turn is well above the mean turn. A
+// single GPU cannot show that.
+//
+// Some ranks of a job may be on other machines. This estimates how much longer they make the iteration from
+// the turns of the ranks here, as if all ranks were alike and independent. A quarter of that estimate counts
 // as error.
 //
 // Pure: the caller passes the times. Not thread-safe. Bounded.
@@ -35,8 +40,8 @@ class WholeJob {
   static constexpr std::size_t kLeast = 8;   // whole iterations before there is a result
   static constexpr turn::Time kStall = 4;    // times the median: left out, as in RecentSteps
   static constexpr std::size_t kMostRanks = 64;
-  // Turns in company differ from turns alone by this part: collectives of other jobs hold SMs, and links are
-  // shared.
+  // Turns beside other jobs differ from turns alone by about this part: collectives of other jobs occupy SMs,
+  // and the jobs share links.
   static constexpr double kInCompany = 0.03;
 
   struct Part {
@@ -71,7 +76,8 @@ class WholeJob {
   };
   struct Sums;
   Iteration* At(const Part& part, turn::Time now);
-  // Returns whether there is room for what a rank reports of an iteration: a client says its own rank.
+  // Returns whether there is room for this rank in the iteration. The number of ranks is limited, because
+  // clients name their ranks themselves.
   static bool Takes(const Iteration& iteration, std::uint64_t rank);
   std::size_t RanksHere() const;
   Sums Sum() const;

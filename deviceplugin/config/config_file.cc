@@ -9,7 +9,7 @@
 namespace crossover::deviceplugin {
 
 std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::string* error) {
-  // The stamp is from before the read: a write during the read then shows as a change.
+  // Takes the stamp before the read, so that a write during the read shows as a change.
   const files::Stamp stamp = files::StampOf(path_);
   auto config = ReadNodeYamlConfig(path_, error);
   const bool found = choice.empty() || !config || config->Choose(choice);

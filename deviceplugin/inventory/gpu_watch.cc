@@ -115,8 +115,8 @@ void GpuWatch::Look() {
   Publish();
   const bool some_missing = answers.size() < known_.size();
   lock.unlock();
-  // The library is loaded again if GPUs are missing. After a reload of the driver, the old library gets no
-  // answers any more, and it may not list GPUs that are added later.
+  // The next look loads the library again if GPUs are missing. After a reload of the driver, the old library
+  // gets no answers any more, and it may not list GPUs that are added later.
   afresh_ = answers.empty() || some_missing;
   WatchErrorsOf(answers);
 }

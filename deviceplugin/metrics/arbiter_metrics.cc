@@ -218,8 +218,8 @@ void ArbiterMetrics::CollectClients(Families* families) const {
   for (MetricFamily* family : {&turns, &wait, &hold, &refused}) families->push_back(std::move(*family));
 }
 
-// Collects what clients report of themselves in their slots of the page, as of now. They can write anything
-// there.
+// Collects the figures that clients write about themselves into their slots of the page. It reads the page
+// now. Clients can write anything there.
 void ArbiterMetrics::CollectClaims(Families* families) const {
   MetricFamily faults =
       Family("crossover_client_faults_total",
@@ -259,7 +259,7 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
     families->push_back(std::move(*family));
 }
 
-// Counts the clients of each kind. The states are read from the page, as of now.
+// Counts the clients in each combination of states. It reads the states from the page now.
 void ArbiterMetrics::CollectStates(Families* families) const {
   using State = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<State, int> count;

@@ -1,7 +1,7 @@
 // Exports the arbiter's figures to Prometheus. The series of a client end when the client leaves; those of a
 // GPU stay.
 //
-// Events come on the recorder's thread, scrapes on the server's threads. One lock is between them, and the
+// The recorder's thread delivers events, and the server's threads scrape. One lock separates them. The
 // arbiter's thread never takes it.
 #pragma once
 
@@ -25,14 +25,15 @@ namespace crossover::deviceplugin {
 
 class ArbiterMetrics : public prometheus::Collectable, public Sink {
  public:
-  // `cpu_seconds` returns the processor time of the arbiter's thread, in s. It may be empty. The metrics
-  // server's threads call it.
+  // The metrics server's threads call the functions that the setters below take. Each function may be empty;
+  // its metrics are then left out.
+
+  // Sets the function that returns the processor time of the arbiter's thread, in seconds.
   void set_cpu_seconds(std::function<double()> cpu_seconds);
-  // `failures` returns how many profiles could not be written so far. It may be empty. The metrics server's
-  // threads call it.
+  // Sets the function that returns how many profiles could not be written so far.
   void set_profile_failures(std::function<std::uint64_t()> failures);
 
-  // `refusals` may be empty. The metrics server's threads call it.
+  // Sets the function that returns how many connections and clients were refused so far.
   void set_refusals(std::function<arbiter::Arbiter::Refusals()> refusals);
 
   void OnEvent(const arbiter::Event& event) override;

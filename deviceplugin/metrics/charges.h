@@ -1,11 +1,11 @@
 // Counts how much of a GPU's time each job is charged for.
 //
-// A job that holds a turn is charged for it. Time in which no job holds a turn, because none wants one or
-// because jobs run side by side, is charged in equal parts to all clients that the GPU has at that time. So
-// the sum of what is charged for a GPU is the time for which it had any client: never more than the time
-// that has passed.
+// A job that holds a turn is charged for it; several holders share the charge equally. Time in which no job
+// holds a turn, because none wants one or because jobs run side by side, is charged in equal parts to all
+// clients that the GPU has at that time. So the charges of a GPU sum up to the time for which it had any
+// client, and never to more than the time that has passed.
 //
-// Pure: times come with the events, in ns. Not thread-safe. Its size is bounded, whatever clients do.
+// Pure: the times come with the events, in ns. Not thread-safe. Its size is bounded, whatever clients do.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,11 @@ class Charges {
   };
 
   void OnEvent(const arbiter::Event& event);
-  // Charges the time up to `now`. An event of before `now` that arrives later does not change that.
+  // Charges the time up to `now`. An event that arrives later with a time before `now` does not change these
+  // charges.
   void Advance(turn::Time now);
 
-  // Returns what each job is charged, in ns.
+  // Returns the time that each job is charged for, in ns.
   std::map<Job, turn::Time> Charged() const;
 
  private:
@@ -45,7 +46,7 @@ class Charges {
     turn::Time left = 0;  // when the last client left
   };
   struct Gpu {
-    turn::Time since = 0;                  // time up to here is charged
+    turn::Time since = 0;                  // the time up to this instant is charged
     std::map<std::uint64_t, Job> clients;  // by Member::id
     std::set<std::uint64_t> holders;
   };

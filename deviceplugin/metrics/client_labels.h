@@ -6,7 +6,7 @@
 
 namespace crossover::deviceplugin {
 
-// Returns the labels of a client. `namespace` and `pod` are there only where the client has a pod.
+// Returns the labels of a client. They include `namespace` and `pod` only if the client has a pod.
 inline metrics::Labels LabelsOf(const arbiter::Member& member) {
   metrics::Labels labels = {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
   if (!member.pod.empty()) {

@@ -108,7 +108,7 @@ std::vector<std::string> Missing(const NodeState& state) {
 
 namespace {
 
-// Returns a family with one value, or with none where there is no such file system.
+// Returns a family with one value, or with none if there is no such file system.
 MetricFamily OfShm(const char* name, const char* help, const std::optional<ShmRoom>& room,
                    std::uint64_t ShmRoom::*value) {
   MetricFamily family = Family(name, help, MetricType::Gauge);

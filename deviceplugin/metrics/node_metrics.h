@@ -1,5 +1,5 @@
-// Exports what the daemon of a node knows of the slots that it gives out, and of the services that it needs
-// for that.
+// Exports to Prometheus the state of the slots that a node's daemon gives out, and of the services that it
+// needs for that.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -22,12 +22,12 @@ namespace crossover::deviceplugin {
 struct NodeState {
   struct Gpu {
     std::uint32_t slots = 0;
-    std::optional<std::uint64_t> used{};  // slots of pods that are not over; unset: not known
+    std::optional<std::uint64_t> used{};  // slots that pods hold which have not ended; unset: not known
     bool healthy = true;
-    bool used_by_others = false;       // a process is on it that has no slot of it
+    bool used_by_others = false;       // a process without a slot of the GPU is on it
     std::uint32_t unhooked = 0;        // processes that have a slot of it and take no part in turns
-    std::uint32_t silent = 0;          // those of `unhooked` that have the library
-    bool held = false;                 // no turns are taken on it, for now
+    std::uint32_t silent = 0;          // processes among `unhooked` that have loaded the library
+    bool held = false;                 // its clients take no turns for now
     std::uint64_t pods_of_rivals = 0;  // pods that have it from another device plugin
   };
   std::map<std::string, Gpu> gpus;  // GPUs that are advertised
@@ -50,10 +50,10 @@ struct NodeState {
   arbiter::Policy mode = arbiter::Policy::kEnforce;        // the mode in force
   std::string sharing;                                     // mps, timeslice or exclusive
   bool mps_alive = false;
-  bool mps_accepts = false;          // it takes new clients, as far as is known
+  bool mps_accepts = false;          // its control daemon runs, and nothing shows that it refuses new clients
   std::uint64_t mps_terminated = 0;  // clients ended through MPS
   std::optional<ShmRoom>
-      mps_shm{};  // what pods under MPS have as /dev/shm; nothing: no file system of its own
+      mps_shm{};  // the file system that pods under MPS have as /dev/shm; unset: there is none
   bool maintenance = false;
   bool config_valid = true;
   std::string configuration;  // name of the configuration in use
@@ -61,7 +61,7 @@ struct NodeState {
   std::uint64_t publish_failures = 0;
 };
 
-// Returns what the node needs and does not have, one line each.
+// Returns the services that the node needs and cannot reach, one line each, with what follows from that.
 std::vector<std::string> Missing(const NodeState& state);
 
 class NodeMetrics : public prometheus::Collectable {

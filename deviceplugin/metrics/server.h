@@ -1,5 +1,5 @@
-// Serves HTTP: /metrics, /healthz (turns are being kept; if not, the daemon should be restarted) and /readyz
-// (the daemon has all that it needs from other services).
+// Serves HTTP: /metrics, /healthz (the arbiter's thread answers; if it does not, the daemon should be
+// restarted) and /readyz (the daemon has all that it needs from other services).
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class MetricsServer {
   struct Sources {
     std::vector<std::shared_ptr<prometheus::Collectable>> metrics;
     std::function<bool()> alive;
-    // Returns what the daemon needs and does not have, one line each. If it is null, nothing is missing.
+    // Returns what the daemon needs from other services and does not have, one line each. If it is null,
+    // nothing is missing.
     std::function<std::vector<std::string>()> missing;
     // Returns the status of the answer to a request for metrics with this Authorization header: 200, 401,
     // 403 or 503. It may block. If it is null, every client gets the metrics.
@@ -30,7 +31,7 @@ class MetricsServer {
   // Listens on host:port. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<MetricsServer> Start(const std::string& listen, Sources sources, std::string* error);
   ~MetricsServer();
-  int port() const;  // the port in use, also where port 0 was asked for
+  int port() const;  // the port in use, also if `listen` has port 0
 
  private:
   class Pages;

@@ -12,7 +12,8 @@ bool Estimated(const ClientView& client) {
   return client.alone && client.alone->source == StepAlone::Source::kEstimated;
 }
 
-// Gaps in company are shorter or longer than gaps alone. What was measured alone is therefore preferred.
+// Returns the exposed communication. Gaps beside other jobs are shorter or longer than gaps alone, so this
+// prefers a step that was measured alone.
 std::optional<Sourced> Communication(const ClientView& client) {
   if (!client.compute) return std::nullopt;
   if (client.alone && !Estimated(client))
@@ -47,8 +48,8 @@ ClientFigures FiguresOf(const ClientView& client, const GpuView& view) {
   return figures;
 }
 
-// Returns which part of the time the clients compute, if one at a time. It is over 1 where they compute at
-// once.
+// Returns the sum of the parts of the time for which each client computes. It is above 1 if they compute at
+// the same time.
 std::optional<double> Computing(const std::vector<ClientView>& clients) {
   double sum = 0;
   for (const ClientView& client : clients) {

@@ -1,4 +1,4 @@
-// Computes what sharing a GPU costs and gains, from what the books report of it. Pure.
+// Computes what sharing a GPU costs and gains, from a GpuView of Books. Pure.
 //
 // Each job i has its step alone s_i, its step t_i in its present company, and its compute c_i. From these
 // follow
@@ -9,12 +9,12 @@
 //   eta            max(sum c_i / t_i, max s_i / t_i)          relative to the best that turns can reach
 //   busy           min(1, sum c_i / t_i)                      part of the time in which the GPU computes
 //
-// Where each job ends one iteration in a cycle, all t_i are the cycle T. Then gain and eta are `gain` and
+// If each job ends one iteration per cycle, all t_i are the cycle T. Then gain and eta are `gain` and
 // `cycle_bound` of benchmarks/bounds.py: sum(c_i + m_i) / T, and T* / T with T* = max(sum c_i, max(c_i +
-// m_i)). Elsewhere eta is the same for rates: all jobs together could run 1 / eta times as fast as they do,
-// but no faster, because then the GPU is full or a job has reached its speed alone. How much of the GPU
-// spinning collectives take, and how much the links take, is not known here. The true bound T* may be
-// higher, and then eta is too low.
+// m_i)). In other cases eta means the same for rates: all jobs together could run 1 / eta times as fast as
+// they do, but no faster, because then the GPU is full or a job has reached its speed alone. These formulas
+// do not know how much of the GPU spinning collectives take, nor how much the links take. If these take much,
+// the true bound T* is higher, and eta is too low.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,9 @@
 
 namespace crossover::deviceplugin {
 
-// A measured figure comes from iterations and turns that were timed, also in an earlier process of the job.
-// A part of an estimated figure is inferred from turns and the gaps between them.
+// A Sourced is a figure and how it is known. A measured figure comes from iterations and turns that were
+// timed, also in an earlier process of the job. A part of an estimated figure is inferred from turns and the
+// gaps between them.
 struct Sourced {
   double value = 0;
   bool estimated = false;

@@ -39,8 +39,8 @@ char StateIn(const std::string& stat) {
   return at == std::string::npos || at + 2 >= stat.size() ? 'X' : stat[at + 2];
 }
 
-// Returns whether a process has the name of the control daemon and belongs to `owner`. Clients of MPS can
-// write to its directory, so that a number that is found there says nothing yet.
+// Returns whether a process has the name of the control daemon and belongs to `owner`. A process ID from the
+// directory of MPS must be checked with this, because clients of MPS can write there.
 bool IsControlDaemon(pid_t pid, uid_t owner) {
   return pid > 0 && ReadOf(pid, "comm").compare(0, kName.size(), kName) == 0 &&
          UidIn(ReadOf(pid, "status")) == owner;
@@ -90,7 +90,8 @@ std::optional<std::string_view> After(std::string_view prefix, std::string_view 
 
 }  // namespace
 
-// NVIDIA's control daemons of the drivers 535 to 555 say "Unknown command", and the command in quotes.
+// The control daemons of drivers 535 to 555 answer "Unknown command", with the command in quotes; others
+// answer "Unrecognized command".
 bool MpsAnswer::unrecognized() const {
   return text.find("Unknown command") != std::string::npos ||
          text.find("nrecognized command") != std::string::npos;

@@ -20,30 +20,30 @@ std::vector<pid_t> ParsePids(std::string_view lines);
 
 inline constexpr int kMpsProtocol = 2;  // the protocol with the commands that MpsControl sends
 
-// An MpsOptions holds what a control daemon was started to do.
+// MpsOptions holds the options with which a control daemon was started.
 struct MpsOptions {
   bool multi_user = false;      // it serves all users at the same time
   int protocol = kMpsProtocol;  // 3 has other commands
-  bool sure = true;  // false: the variable alone says which protocol, and older ones do not know it
+  bool sure = true;  // false: only the environment names the protocol, and older daemons ignore that variable
 
   friend bool operator==(const MpsOptions&, const MpsOptions&) = default;
 };
 // Reads the options of a control daemon from the arguments and the environment of its process. A zero byte
-// ends each entry, as in /proc/PID/cmdline and /proc/PID/environ. An option that is not known changes
-// nothing. Pure.
+// ends each entry, as in /proc/PID/cmdline and /proc/PID/environ. Ignores options that it does not know.
+// Pure.
 MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environment);
 
-// An MpsAnswer is what came of one command for a control daemon.
+// An MpsAnswer is the outcome of one command for a control daemon.
 struct MpsAnswer {
   enum class Kind : std::uint8_t {
-    kText,        // the client program succeeded, with this text; it does so for commands that fail, too
-    kFailed,      // it failed
-    kNotStarted,  // it could not be run
-    kLate         // it did not end in time: the control daemon does not answer
+    kText,        // the client program succeeded and printed `text`; it also succeeds for commands that fail
+    kFailed,      // the client program failed
+    kNotStarted,  // the client program could not be run
+    kLate         // the client program did not end in time: the control daemon does not answer
   };
   Kind kind = Kind::kNotStarted;
-  int status = 0;      // exit status, if kFailed
-  std::string text{};  // if kText or kFailed
+  int status = 0;      // exit status, with kFailed
+  std::string text{};  // output, with kText or kFailed
 
   bool given() const { return kind == Kind::kText; }
   // Returns whether the control daemon says that it has no such command.
@@ -74,7 +74,7 @@ class MpsControl {
   struct Server {
     pid_t pid = 0;
     uid_t uid = 0;
-    char state = 'S';  // of the process, as /proc/PID/stat has it
+    char state = 'S';  // state of its process, as in /proc/PID/stat
   };
   // A List holds the servers that have not ended.
   struct List {
@@ -82,15 +82,15 @@ class MpsControl {
     std::vector<Server> servers{};
     std::string odd{};  // the first line of the answer that is not a process ID, or ""
   };
-  // The functions below run the client program for at most two seconds. Those that return
-  // nullopt, or false, do so if they get no answer.
+  // The functions below, except Lives(), run the client program, for at most two seconds unless they say
+  // otherwise. Those that return nullopt, or false, do so if they get no answer.
   List Servers() const;
-  // Returns what the control daemon says of the server.
+  // Returns the control daemon's answer about the status of the server.
   MpsAnswer Status(pid_t server) const;
-  // Returns whether the server's process is there and has not ended.
+  // Returns whether the server's process exists and has not ended.
   static bool Lives(pid_t server);
-  // Asks the control daemon for a server of the user, and waits for up to ten seconds: it may answer when the
-  // server has started. Whether it starts shows in Servers().
+  // Asks the control daemon to start a server for the user, and waits for up to ten seconds, because it may
+  // answer only when the server has started. Servers() then shows whether it has.
   MpsAnswer StartServer(uid_t uid) const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
   // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
@@ -98,13 +98,14 @@ class MpsControl {
   bool Terminate(pid_t server, pid_t client) const;
 
  private:
-  // Returns the control daemon's process, or 0 where none is found.
+  // Returns the control daemon's process, or 0 if there is none.
   pid_t Process() const;
   static constexpr std::chrono::seconds kPatience{2};
   MpsAnswer Ask(const std::string& command, std::chrono::seconds patience = kPatience) const;
 
   const Settings settings_;
-  // The process that the socket named last. To ask again makes a line in the control daemon's log.
+  // Holds the process that owned the socket last. Asking the socket again adds a line to the control daemon's
+  // log.
   mutable std::atomic<pid_t> by_socket_{0};
 };
 

@@ -1,5 +1,5 @@
-// Decides when clients of MPS are terminated through MPS: shortly before the kubelet kills their pod. A
-// client that is killed while its kernels run may take other clients down with it. Pure; not thread-safe.
+// Decides when to terminate clients of MPS through MPS: shortly before the kubelet kills their pod. A client
+// that is killed while its kernels run may make other clients fail, too. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>

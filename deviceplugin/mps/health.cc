@@ -12,7 +12,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// A Row says for how long a symptom has to last until it counts, and its words.
+// A Row says how long a symptom has to last until it counts, and describes it in words.
 struct Row {
   MpsSymptom symptom;
   MpsHealth::Time patience;
@@ -94,12 +94,13 @@ void MpsHealth::OnLook(const MpsLook& look, Time now) {
     since_.erase(MpsSymptom::kNeverWell);
   }
   Judge(now);
-  // After the first look without one, a client may have come, for which a server starts. So it waits for the
-  // second look in a row, unless slots wait for what it finds.
+  // A server is wanted only at the second look in a row without one, because a client may just have come, for
+  // which a server starts. If it is not known yet whether MPS takes clients, slots wait for the answer, and
+  // the first look is enough.
   wants_server_ = none && (again || !known_) && (!next_ask_ || now >= *next_ask_);
 }
 
-// Looks for a symptom that counts. What was a fault stays one until all is well.
+// Sets the fault if a symptom has lasted long enough to count. A fault stays until a look finds no symptom.
 void MpsHealth::Judge(Time now) {
   for (const Row& row : kRows) {
     const auto since = since_.find(row.symptom);
@@ -118,7 +119,7 @@ void MpsHealth::OnServerAsked(bool taken, Time now) {
   next_ask_ = now + wait_;
   wait_ = std::min(2 * wait_, kLongestWait);
   if (taken && !server_asked_) server_asked_ = now;
-  known_ |= !taken;  // it cannot be found out
+  known_ |= !taken;  // nothing more can be found out
 }
 
 }  // namespace crossover::deviceplugin

@@ -13,68 +13,74 @@
 
 namespace crossover::deviceplugin {
 
-// An MpsStatus is what a control daemon says of a server. kOther: words that are not known.
+// An MpsStatus is the status of a server, as a control daemon reports it. kOther: it uses other words.
 enum class MpsStatus : std::uint8_t { kActive, kInitializing, kFault, kOther };
 
-// Returns the status in an answer to get_server_status: the first of its words that is one, in either case.
+// Returns the status in an answer to get_server_status: the first of its words that names one, in upper or
+// lower case.
 MpsStatus ReadMpsStatus(std::string_view answer);
 
 // An MpsLook holds what one look at the servers of a control daemon showed.
 struct MpsLook {
-  // kUnknown: the control daemon could not be asked, or gave an answer that is not known.
+  // kSilent: the control daemon did not answer in time. kUnknown: it could not be asked, or its answer has
+  // another form. kGiven: it gave a list.
   enum class List : std::uint8_t { kSilent, kUnknown, kGiven };
   struct Server {
-    char state = 'S';                   // of its process, as /proc/PID/stat has it: R, S, D, T, t, Z, ..
-    std::optional<MpsStatus> status{};  // nothing: the control daemon did not answer
+    char state = 'S';                   // state of its process, as in /proc/PID/stat: R, S, D, T, t, Z, ...
+    std::optional<MpsStatus> status{};  // unset: the control daemon did not answer
   };
   List list = List::kSilent;
-  std::vector<Server> servers{};  // if `list` is kGiven
+  std::vector<Server> servers{};  // with kGiven
 };
 
-// An MpsSymptom is what can be wrong.
+// An MpsSymptom is a sign that MPS may take no new clients.
 enum class MpsSymptom : std::uint8_t {
   kFault,
   kStopped,
   kDaemonSilent,
   kServerSilent,
   kInitializing,
-  kNone,      // there is no server, although one was asked for
-  kInDriver,  // in one system call (D) at each look
-  kNeverWell  // one symptom or another at each look
+  kNone,      // there is no server; it counts only after one was asked for
+  kInDriver,  // its process was in an uninterruptible system call (D) at each look
+  kNeverWell  // each look found some symptom
 };
 
+// An MpsHealth judges the looks at one control daemon. The caller reports each look, and asks for a server
+// when wants_server() says so.
 class MpsHealth {
  public:
   using Time = std::int64_t;  // ns of any clock
 
-  // For how long each of these has to last until it counts. Each of them occurs for a moment on a sound
-  // machine, as when the server of one user makes room for that of another. A server of many GPUs takes
+  // A symptom counts only after it has lasted this long. Each of them occurs for a moment on a sound machine,
+  // for example when the server of one user makes room for that of another. A server of many GPUs takes
   // longer to start than one of a few.
   static constexpr Time kSilent = 3'000'000'000;
   static constexpr Time kStopped = 2'000'000'000;
   static constexpr Time kNone = 10'000'000'000;  // since a server was asked for
   static constexpr Time kLong = 30'000'000'000;  // kInitializing, kInDriver and kNeverWell
-  // A server is asked for at most this often, and half as often each time, down to the second of these.
+  // Two requests for a server are at least kFirstWait apart. The distance doubles with each request, up to
+  // kLongestWait.
   static constexpr Time kFirstWait = 5'000'000'000;
   static constexpr Time kLongestWait = 60'000'000'000;
 
   // Takes a look into account.
   void OnLook(const MpsLook& look, Time now);
-  // Notes that a server was asked for, and whether the control daemon took the order. Only from an order that
-  // it took does it count that there is no server: without clients a sound control daemon has none either.
+  // Notes that the caller has asked for a server, and whether the control daemon accepted the request
+  // (`taken`). The lack of a server counts only from an accepted request on: without clients, a sound control
+  // daemon has none either.
   void OnServerAsked(bool taken, Time now);
   // Forgets all looks, because the control daemon is gone or is another one.
   void Forget() { *this = {}; }
 
   // Returns why MPS takes no new clients, or "" if it takes them or if that is not known.
   const std::string& fault() const { return fault_; }
-  // Returns whether it was found out whether MPS takes new clients, or that it cannot be found out. While
-  // this is false, a symptom was there at each look that does not count yet.
+  // Returns whether fault() is reliable: a look found no symptom, a symptom counts, or nothing can be found
+  // out. While this is false, each look found a symptom that does not count yet.
   bool known() const { return known_; }
   // Returns whether all was well at the last look. The caller looks more often while this is false.
   bool well() const { return since_.empty(); }
-  // Returns whether a server is to be asked for now, because there is none, and only the attempt shows
-  // whether one can start.
+  // Returns whether the caller should ask for a server now: there is none, and only the attempt shows whether
+  // one can start.
   bool wants_server() const { return wants_server_; }
 
  private:
@@ -82,9 +88,10 @@ class MpsHealth {
 
   std::string fault_;
   bool known_ = false;
-  std::map<MpsSymptom, Time> since_;  // of the symptoms of the last look: the first look in a row with it
-  std::optional<Time> server_asked_;  // since when a server was asked for and none came
-  std::optional<Time> next_ask_;      // when a server may be asked for again
+  std::map<MpsSymptom, Time>
+      since_;  // by symptom of the last look: when the present row of looks with it began
+  std::optional<Time> server_asked_;  // when the first request was accepted to which no server came
+  std::optional<Time> next_ask_;      // the earliest time of the next request
   Time wait_ = kFirstWait;
   bool wants_server_ = false;
 };

@@ -1,6 +1,6 @@
-// Notices servers of MPS that end before their time: one that is killed, crashes or is shut down. Its control
-// daemon starts another one for the next client, so MPS takes clients all along, but those of the one that
-// ended have ended with it. Pure; not thread-safe.
+// Notices servers of MPS that end unexpectedly: a server that is killed, crashes or is shut down. Its control
+// daemon starts another one for the next client, so MPS goes on to take clients. But the clients of the
+// server that ended have ended with it. Pure; not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -14,16 +14,16 @@ namespace crossover::deviceplugin {
 
 class MpsLosses {
  public:
-  // Takes a list of the servers that live into account. Returns the process ID of one that has ended before
-  // its time since an earlier list. A server that makes room for that of another user ends in its time.
-  // Between the two there may be none, so the first empty list decides nothing.
+  // Compares a list of the living servers with the last one. Returns the process ID of a server that has
+  // ended unexpectedly since then, if there is one. A server that makes room for that of another user ends as
+  // expected. Between these two there may be no server, so the first empty list in a row decides nothing.
   std::optional<pid_t> OnList(const std::vector<MpsControl::Server>& servers);
   // Forgets all lists, because the control daemon is gone or is another one.
   void Forget() { *this = {}; }
 
  private:
   std::vector<MpsControl::Server> before_;  // the servers of the last list that was not empty
-  bool empty_ = false;                      // the last list was
+  bool empty_ = false;                      // the last list was empty
 };
 
 }  // namespace crossover::deviceplugin

@@ -1,4 +1,4 @@
-// Holds what a node daemon knows of MPS, for `crossover doctor`.
+// Defines the state of MPS that a node daemon reports, for `crossover doctor` and metrics.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct ShmRoom {
 };
 
 struct MpsNews {
-  std::string fault{};           // why it takes no new clients although its control daemon runs, or ""
-  std::string unasked{};         // why its control daemon, which runs, cannot be asked, or ""
-  std::optional<ShmRoom> shm{};  // nothing: there is no such file system
+  std::string fault{};           // why MPS takes no new clients although its control daemon runs, or ""
+  std::string unasked{};         // why the daemon cannot ask MPS's control daemon, which runs, or ""
+  std::optional<ShmRoom> shm{};  // unset: there is no such file system
 };
 
 }  // namespace crossover::deviceplugin

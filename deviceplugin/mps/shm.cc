@@ -22,7 +22,7 @@ constexpr std::string_view kOfCuda = "cuda.";
 constexpr std::size_t kMost = 100'000;
 constexpr int kDeepest = 32;
 
-// Returns what is mounted at `folder` in this process's view.
+// Returns what is mounted at `folder` for this process.
 ShmMount MountAt(const std::string& folder) {
   std::string why;
   return ShmMountIn(files::ReadFile("/proc/self/mountinfo", &why).value_or(""), folder);
@@ -44,7 +44,8 @@ std::vector<std::string> NamesIn(int folder) {
   return names;
 }
 
-// Removes what is in a folder of the file system `device`, at most `most`. Returns how many that were.
+// Removes files and folders in a folder of the file system `device`, `most` of them at most. Returns how many
+// it has removed.
 std::size_t RemoveIn(int folder, dev_t device, std::size_t most, int depth) {
   std::size_t removed = 0;
   for (const std::string& name : NamesIn(folder)) {
@@ -57,7 +58,7 @@ std::size_t RemoveIn(int folder, dev_t device, std::size_t most, int depth) {
       continue;
     }
     const base::UniqueFd inner(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // Another folder may have come in its place meanwhile.
+    // Checks again: another folder may have taken its place meanwhile.
     if (!inner || fstat(inner.get(), &status) != 0 || status.st_dev != device) continue;
     if (depth < kDeepest) removed += RemoveIn(inner.get(), device, most - removed, depth + 1);
     removed += unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0 ? 1 : 0;
@@ -99,7 +100,7 @@ std::size_t EmptyShm(const std::string& folder) {
   if (MountAt(folder) != ShmMount::kOurs) return 0;
   const base::UniqueFd open_folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct statfs system {};
-  // It may have been unmounted meanwhile.
+  // Checks again: the tmpfs may have been unmounted meanwhile.
   if (!open_folder || fstatfs(open_folder.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) return 0;
   return RemoveLeftovers(open_folder.get(), kMost);
 }

@@ -1,5 +1,6 @@
-// Classifies the processes that use the GPUs. A GPU with a process that got no slot from us is not given
-// out. A GPU with a process that has a slot but does not take turns has no turns at all.
+// Classifies the processes that use the GPUs. The daemon gives out no GPU that a process without a slot of it
+// uses (a *stranger*). It keeps turns off a GPU that a process uses which has a slot but is no client of the
+// arbiter (an *unhooked* process).
 //
 // Pure: the caller passes the time, in ns of any clock. Not thread-safe.
 #pragma once

@@ -90,7 +90,7 @@ Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
     NoteFailure("listening on " + OwnSocket() + " failed");
     return Next::kAgain;
   }
-  watch->Take();  // changes that we made ourselves
+  watch->Take();  // drops the changes that Listen() has made
   Next next = Next::kAgain;
   if (Register(&error)) {
     {

@@ -28,7 +28,7 @@ std::vector<DeviceId> Prefer(const Choice& choice) {
     if (preferred.size() < choice.count && free.erase(id.gpu) == 1) preferred.push_back(id);
   };
   for (const DeviceId& id : choice.must_include) take(id);
-  // Two slots to include are of one GPU, or they are more than the container asks for.
+  // Otherwise two slots to include are of one GPU, or there are more of them than the container asks for.
   if (preferred.size() != choice.must_include.size()) return {};
   for (const std::string& gpu : choice.assigned) {
     if (const auto found = free.find(gpu); found != free.end()) take(DeviceId(found->second.first));

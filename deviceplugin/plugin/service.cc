@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kHealthy[] = "Healthy";
 constexpr char kUnhealthy[] = "Unhealthy";
-// A stream that the kubelet has dropped is noticed within this time.
+// ListAndWatch() notices within this time that the kubelet has dropped its stream.
 constexpr std::chrono::milliseconds kLookAtStream{250};
 
 using Texts = google::protobuf::RepeatedPtrField<std::string>;

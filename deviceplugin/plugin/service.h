@@ -19,9 +19,9 @@ namespace crossover::deviceplugin {
 
 class SlotService final : public v1beta1::DevicePlugin::Service {
  public:
-  // Returns the GPUs, by UUID, for the container that the kubelet admits now. `slots` is the number of
-  // slots that the container asks for. Returns within 200 ms. Returns an empty list if the container cannot
-  // be determined.
+  // Returns the UUIDs of the GPUs that are assigned to the container that the kubelet admits now. `slots` is
+  // the number of slots that the container asks for. Blocks for about 200 ms at most. Returns an empty list
+  // if it cannot find out which container that is.
   using Assigned = std::function<std::vector<std::string>(std::size_t slots)>;
 
   // REQUIRES: `devices` outlives this object.
@@ -48,7 +48,8 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   int streams() const { return streams_.load(); }
   // Returns the number of streams that were ever opened.
   std::uint64_t streams_begun() const { return streams_begun_.load(); }
-  // Return the number of containers that got slots, and the number of requests that were refused.
+  // allocations() returns the number of containers that got slots, and refusals() the number of requests that
+  // were refused.
   std::uint64_t allocations() const { return allocations_.load(); }
   std::uint64_t refusals() const { return refusals_.load(); }
   // Start() allows streams; call it before a server is made from this service. Stop() ends all streams and

@@ -1,4 +1,4 @@
-// Reads what the kubelet has handed out, from the kubelet's checkpoint file. No other source has pods,
+// Reads which slots the kubelet has handed out, from the kubelet's checkpoint file. No other source has pods,
 // containers and device IDs together.
 //
 // The file is not an official interface, although it has not changed for years. Its readers must therefore

@@ -1,6 +1,6 @@
-// Compares what the kubelet did with what was wanted. Finds containers with other GPUs than they were
-// assigned, and GPUs with more than one rank of a gang. The kubelet may deviate at any time, and what it
-// did counts. Pure.
+// Compares the slots that the kubelet has handed out with the placement. Finds containers with other GPUs
+// than they were assigned, GPUs with more than one rank of a gang, and slots that two pods have. The kubelet
+// may deviate from the placement at any time, and the daemon has to work with what the kubelet did. Pure.
 #pragma once
 
 #include <string>

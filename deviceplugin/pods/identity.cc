@@ -13,9 +13,9 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Returns how many MiB of each GPU the containers of the pod may have, rounded up; 0 where it has no limit.
-// The lower of the user's annotation and the pod's grant holds. The user may change the annotation of a pod
-// that runs, but its neighbours were placed by the grant.
+// Returns how many MiB of each GPU the containers of the pod may have, rounded up, or 0 if the pod has no
+// limit. The lower one of the user's annotation and the pod's grant holds. The user may change the annotation
+// of a running pod, but the pods beside it were placed by the grant.
 std::uint32_t LimitOf(const Pod& pod) {
   constexpr unsigned long long kMiB = 1 << 20;
   unsigned long long least = 0;
@@ -63,7 +63,8 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
   return HelloOf(*pod, hello);
 }
 
-// A process may begin before the API server tells of its pod.
+// Returns nothing if the pod is not known: a process may begin before the API server tells this daemon of its
+// pod.
 std::optional<std::uint32_t> PodIdentity::MemoryOf(const arbiter::Account& account) const {
   if (!account.pod_uid) return std::nullopt;
   if (account.pod_uid->empty()) return 0;

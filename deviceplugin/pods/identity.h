@@ -34,8 +34,8 @@ class PodIdentity : public arbiter::IdentitySource {
   const std::string cgroup_root_;
 };
 
-// Returns the account of a process that has these control groups (/proc/PID/cgroup); nothing where they could
-// not be read.
+// Returns the account of a process with these control groups (the text of /proc/PID/cgroup). `cgroups` is
+// unset if they could not be read; the account is then that of the user.
 arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std::string& cgroup_root,
                            const arbiter::Peer& peer);
 

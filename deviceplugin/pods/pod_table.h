@@ -1,4 +1,4 @@
-// Keeps the pods of this node as the API server has them. Thread-safe.
+// Keeps the pods of this node, as the API server last reported them. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Defines what is known of a job: how long it computes and stays away in an iteration, how much that varies,
-// what an iteration takes alone, and how much memory it needs. Values; pure.
+// Defines the profile of a job: how long it computes and stays away from the GPU in an iteration, how much
+// that varies, how long an iteration takes alone, and how much memory the job needs. Values; pure.
 #pragma once
 
 #include <compare>
@@ -25,7 +25,7 @@ inline JobKey JobOf(const arbiter::Member& member) { return {member.gang, member
 
 enum class FigureSource : std::uint8_t {
   kMeasured,    // step time, measured while no other job was on the job's GPUs of this machine
-  kRemembered,  // the same, measured by an earlier process of the job
+  kRemembered,  // step time, measured likewise on an earlier process of the job
   kEstimated,   // step time, computed from turns and the gaps between them
   kTurns,       // taken from turns and the gaps between them
   kNvml,        // reported by the driver
@@ -37,34 +37,35 @@ struct Figure {
   T value{};
   turn::Time at = 0;  // when it was learned; monotonic clock, negative if before this boot
   FigureSource source = FigureSource::kMeasured;
-  double error = 0;  // standard error, relative to `value`; 0 where it is not known
+  double error = 0;  // standard error, relative to `value`; 0 if it is not known
 
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
 struct JobProfile {
   JobKey job;
-  // This is the step time, in ns, of the slowest of the job's ranks on this machine.
+  // Holds the step time alone, in ns, of the slowest of the job's ranks on this machine.
   std::optional<Figure<turn::Time>> step_alone;
   std::optional<Figure<turn::Time>> compute;  // c: time on the GPU, ns
   std::optional<Figure<turn::Time>> away;     // m: time away from it, ns, same rank; set with `compute`
   std::optional<Figure<double>> jitter;       // variation of the compute time, relative to it
-  // This is in bytes, on one GPU, of the rank that needs most.
+  // Holds the peak memory on one GPU, in bytes, of the rank that needs most.
   std::optional<Figure<std::uint64_t>> peak_memory;
-  // This is when the job last ran beside a process that takes no part, on the clock of Figure::at. At that
-  // time only its memory was learned.
+  // Holds the time, on the clock of Figure::at, at which the job last ran beside a process that takes no
+  // part. During such times the daemon learns only the job's memory.
   std::optional<turn::Time> disturbed;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 
   bool empty() const { return !step_alone && !compute && !jitter && !peak_memory && !disturbed; }
-  turn::Time newest() const;  // when the newest figure was learned; -turn::kNever where there is none
+  turn::Time newest() const;  // when the newest figure was learned; -turn::kNever if there is none
   turn::Demand demand() const;
 };
 
-// Adds what one rank has learned to what is `known` of its job. `since` is when the rank joined. Figures
-// that are older than `since` are replaced. Figures that another rank has learned since then are replaced by
-// larger ones only. An estimated step never replaces a measured one.
+// Adds the figures of one rank to `known`, the profile of its job. `since` is when the rank joined. A figure
+// in `known` that is older than `since` is replaced. A figure that another rank has learned since then is
+// replaced only by a larger one. An estimated step never replaces a measured one, and a measured one always
+// replaces an estimated one.
 void Learn(const JobProfile& fresh, turn::Time since, JobProfile* known);
 
 }  // namespace crossover::deviceplugin

@@ -28,7 +28,7 @@ constexpr double kLastSecond = 7'000'000'000;  // in 2191
 constexpr double kNsPerMs = 1e6;
 constexpr double kUsPerSecond = 1e6;  // instants are whole microseconds: a double can hold these
 
-// A Fault says what is wrong with a file. It is caught in this source file.
+// A Fault says what is wrong with a file. ParseProfile() catches it.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -13,8 +13,8 @@ class JobProfile;
 
 namespace crossover::deviceplugin {
 
-// Clocks is one instant on both clocks, in ns. Messages have wall-clock time, the daemon uses the monotonic
-// clock.
+// Clocks holds one instant on both clocks, in ns, to convert between them: messages have wall-clock time, and
+// the daemon uses the monotonic clock.
 struct Clocks {
   turn::Time monotonic = 0;
   turn::Time wall = 0;  // since 1970
@@ -24,9 +24,9 @@ struct Clocks {
 void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* message);
 
 std::string ProfileText(const JobProfile& profile, const Clocks& now);
-// Returns the profile in `text`, or nothing where a value is refused. `error` then is one line: it
-// begins with `name`, the name of the file, and gives the key, what is expected and the value. An instant in
-// the future is replaced by now.
+// Returns the profile in `text`, or nothing if a value is refused. `error` then holds one line with `name`,
+// the name of the file, the key, what is expected and the value. An instant in the future becomes the
+// present.
 std::optional<JobProfile> ParseProfile(std::string_view text, const std::string& name, const Clocks& now,
                                        std::string* error);
 

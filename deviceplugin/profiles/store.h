@@ -22,18 +22,19 @@ namespace crossover::deviceplugin {
 // ProfileStore is thread-safe. Put writes the file on the caller's thread; All and Find never wait for that.
 class ProfileStore : public arbiter::ProfileSource {
  public:
-  // Beyond this, the oldest profiles of the user with the most profiles are dropped.
+  // Beyond this number, the oldest profiles of the user with the most profiles are dropped.
   static constexpr std::size_t kMost = 4096;
 
-  // Creates `directory` if missing, and reads the profiles in it. Returns null with the reason in `error`
-  // where the directory cannot be created or written, or where users other than its owner may write to it. A
-  // failing disk is not an error: profiles are then kept in memory, and written as soon as that succeeds.
+  // Creates `directory` if missing, and reads the profiles in it. Returns null, with the reason in `error`,
+  // if the directory cannot be created or written, or if it is not the daemon's own or other users may write
+  // to it. A failing disk is no error: the store then keeps profiles in memory, and Put() tries to write each
+  // new one.
   static std::unique_ptr<ProfileStore> Open(const std::string& directory, std::string* error,
                                             std::size_t most = kMost);
 
   const std::string& directory() const { return directory_; }
   std::vector<JobProfile> All() const;  // by gang, user and size
-  // Replaces what was known of the same job.
+  // Replaces the profile of the same job, and writes it. Logs the first of several failures in a row.
   void Put(const JobProfile& profile);
   std::optional<turn::Demand> Find(const std::string& gang, std::uint32_t uid,
                                    std::uint32_t size) const override;

@@ -21,8 +21,8 @@ struct GpuNode {
     std::string model;
     std::uint64_t memory_bytes = 0;
     std::uint32_t slots = 0;
-    std::string withheld;  // why it is not given out; empty: it is given out
-    std::string no_turns;  // why it has no turns; empty: it has turns
+    std::string withheld;  // why its slots are not given out; empty: they are
+    std::string no_turns;  // why turns are held off it; empty: they are not
     std::vector<Holder> holders;
   };
 
@@ -84,8 +84,8 @@ std::size_t UsedSlots(const std::vector<GpuNode::Holder>& holders);
 
 // Returns the body of a server-side apply request.
 std::string BodyOf(const GpuNode& node);
-// Returns the part that a scheduler must know at once: which containers hold which slots, and what can be
-// given out.
+// Returns the part that a scheduler must know at once, as text: which containers hold which slots, and which
+// slots can be given out. A change of this text makes the publisher publish at once.
 std::string UrgentPartOf(const GpuNode& node);
 
 }  // namespace crossover::deviceplugin

@@ -61,8 +61,8 @@ const char* SourceName(FigureSource source) {
   return source == FigureSource::kRemembered ? "remembered" : "estimated";
 }
 
-// Returns whether the two figures differ by more than `much`. It is for figures that are part of a larger
-// one, or that are noise themselves: relative to their own size, these never stand still.
+// Returns whether the two figures differ by more than `much`. Use it for figures that are part of a larger
+// one, or that are mostly noise: relative to their own size, these always change.
 template <class T>
 bool MovedBy(double much, const std::optional<T>& a, const std::optional<T>& b) {
   if (!a || !b) return a.has_value() != b.has_value();
@@ -115,7 +115,7 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   if (anew) job->began_s = WallOf(ranks.joined, now);
   job->at_s = now.wall_s;
   job->ended = false;
-  // A value that is not known any more stays as it was, for example while ranks restart.
+  // A value that the ranks do not know now stays as it was, for example while ranks restart.
   if (const auto value = ranks.compute.value()) job->compute_s = value;
   if (const auto value = ranks.exposed.value()) job->exposed_s = value;
   if (const auto value = ranks.alone.value()) job->step_alone_s = value;
@@ -180,8 +180,8 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
 }
 
 // Notes the gain of the jobs on the GPU. Skips a gain that was measured while some clients still learn, or
-// next to a client that is only watched: it says nothing about turns. Also skips an uncertain gain, because
-// the extender keeps pairs of jobs apart for weeks on the basis of what it reads.
+// beside a client that is only watched: such a gain says nothing about turns. Also skips an uncertain gain,
+// because the extender may keep two jobs apart for weeks because of the gain that it reads.
 void JobTable::LookAtGain(const GpuView& gpu, const Instant& now) {
   const bool settled = gpu.why_ungated.empty() || gpu.stats.way == turn::Way::kSideBySide;
   if (!gpu.gain || gpu.gain_uncertain() || !settled) return;

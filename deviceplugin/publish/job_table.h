@@ -17,9 +17,9 @@ namespace crossover::deviceplugin {
 
 class JobTable {
  public:
-  // An ended job stays until it has been published, and this long afterwards, in ns. The reader that
-  // collects profiles can therefore be away for a quarter of an hour without a loss. The table is lost when
-  // the daemon ends.
+  // An ended job stays until it has been published, and this long afterwards, in ns. So the extender, which
+  // collects profiles, can be away for a quarter of an hour without a loss. The table is lost when the daemon
+  // ends.
   static constexpr turn::Time kStays = 15 * 60 * base::kNsPerSecond;
   static constexpr std::size_t kMostEnded = 64;    // the oldest are removed first
   static constexpr std::size_t kMostMeetings = 8;  // per job; the oldest are removed first
@@ -54,7 +54,7 @@ class JobTable {
     GpuNode::Job shown;  // values as Jobs() returns them
     std::vector<Meeting> meetings;
     bool here = false;
-    std::optional<turn::Time> fewer_since;  // since when the job has fewer GPUs than it reports
+    std::optional<turn::Time> fewer_since;  // when the job began to have fewer GPUs than `job.gpus`
     std::optional<turn::Time> published;    // when the end of the job was published
   };
 

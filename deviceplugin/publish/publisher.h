@@ -1,5 +1,5 @@
-// Keeps a node's GPUNode up to date. It publishes at once if what can be given out changes, and at most
-// every half minute otherwise. Runs on a thread of its own.
+// Keeps a node's GPUNode up to date. It publishes within half a second if the urgent part changes
+// (UrgentPartOf), and other changes at most every half minute. Runs on a thread of its own.
 #pragma once
 
 #include <atomic>

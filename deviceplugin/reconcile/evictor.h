@@ -19,8 +19,8 @@ class Evictor {
   // accepts. The request has the UID of the pod, so another pod with the same name is never evicted.
   bool Evict(const Pod& pod);
 
-  // Return how many evictions the API server accepted, and how many failed: they were refused or not
-  // answered.
+  // accepted() returns how many evictions the API server accepted, and refused() how many failed, because the
+  // API server refused them or did not answer.
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t refused() const { return refused_; }
 

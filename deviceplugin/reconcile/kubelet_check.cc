@@ -63,7 +63,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
                        [&uid](const Drift& drift) { return drift.pod_uid == uid; });
   };
   for (const Collision& collision : found.collisions) {
-    // Without a placement that differs, they would get the same GPU again.
+    // A pod that is on the GPUs of its placement would get the same ones again, so a restart would not help.
     if (has_drifted(collision.pods.back()) && !somebody_leaves(collision.pods))
       misplaced.insert(collision.pods.back());
     if (Among(found_.collisions, collision)) continue;

@@ -1,5 +1,5 @@
-// Compares what the kubelet has handed out with what was wanted. Reports each difference once, and decides
-// which pods to evict because of it. Thread-safe.
+// Compares the slots that the kubelet has handed out with the placement (drift.h). Reports each difference
+// once, and decides which pods to evict because of it. Thread-safe.
 #pragma once
 
 #include <cstdint>

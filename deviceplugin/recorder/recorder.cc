@@ -10,8 +10,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// An event does not wake the recorder: it waits for the next round. A hundred GPUs at full speed produce
-// some 10,000 events in one round.
+// An event does not wake the recorder's thread: the event waits for the next round. A hundred GPUs at full
+// speed produce some 10,000 events in one round.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::size_t kMostItems = 65'536;
 
@@ -29,8 +29,8 @@ logging::Level LevelOf(arbiter::LogLevel level) {
   return logging::Level::kDebug;
 }
 
-// Returns whether an item reports a client that joins or leaves. Such items may use twice the room: a sink
-// that missed one would keep accounts of clients that are gone.
+// Returns whether an item reports that a client joins or leaves. The queue has room for such items even when
+// it drops others: a sink that missed one would keep clients that are gone.
 template <class Item>
 bool MustBeKnown(const Item& item) {
   const auto* event = std::get_if<arbiter::Event>(&item);

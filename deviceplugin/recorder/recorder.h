@@ -1,5 +1,7 @@
-// Carries what the arbiter reports to metrics, trace, log and books, on a thread of its own. Files, locks
-// and network therefore never delay a client's turn.
+// Carries the arbiter's reports to metrics, trace, log and Books, on a thread of its own. Files, locks and
+// network therefore never delay a client's turn.
+//
+//   arbiter's thread --> queue --> recorder's thread, every 100 ms --> each Sink, in order; the log
 #pragma once
 
 #include <condition_variable>
@@ -14,17 +16,20 @@
 
 namespace crossover::deviceplugin {
 
-// The recorder's thread alone calls a Sink.
+// A Sink receives the arbiter's reports. Only the recorder's thread calls it.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void OnEvent(const arbiter::Event& event) = 0;
   virtual void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) = 0;
+  // Reports that this many events were lost because they came too fast.
   virtual void OnDropped(std::uint64_t events) = 0;
+  // Ends a round in which the sink received something.
   virtual void Flush() {}
 };
 
-// The Observer functions may be called from any thread and do not wait for the sinks.
+// A Recorder queues reports for the sinks. Any thread may call the Observer functions, which do not wait for
+// the sinks.
 class Recorder : public arbiter::Observer {
  public:
   // REQUIRES: the sinks outlive the recorder.

@@ -24,14 +24,14 @@ namespace {
 
 constexpr char kGone[] = "the control daemon of MPS does not run";
 
-// Returns the choice of MPS where its control daemon runs.
+// Returns the choice of MPS while its control daemon runs.
 SharingChoice ThroughMps(std::string reason, const MpsHistory& mps) {
   SharingChoice choice{Sharing::kMps, std::move(reason), mps.fault, !mps.fault.empty()};
   if (!mps.known && !choice.refused) choice.withheld = "it is not known yet whether MPS takes new clients";
   return choice;
 }
 
-// Returns the choice of MPS where its control daemon does not run.
+// Returns the choice of MPS while its control daemon does not run.
 SharingChoice WithoutMps(std::string reason) {
   return {.sharing = Sharing::kMps, .reason = std::move(reason), .withheld = kGone, .gone = true};
 }

@@ -20,8 +20,8 @@ struct SharingChoice {
   Sharing sharing = Sharing::kExclusive;  // never kAuto
   std::string reason;                     // reason for the choice, in words
   std::string withheld;                   // why no slot is given out now; empty: slots are given out
-  bool refused = false;                   // that is because MPS, which runs, takes no new clients
-  bool gone = false;                      // that is because its control daemon does not run
+  bool refused = false;                   // `withheld` is set because MPS, which runs, takes no new clients
+  bool gone = false;                      // `withheld` is set because MPS's control daemon does not run
 
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };
@@ -30,8 +30,8 @@ struct MpsHistory {
   bool alive = false;      // the MPS control daemon runs
   bool was_there = false;  // it ran a moment ago, and may be restarting
   bool needed = false;     // a living pod was started as a client of MPS
-  bool known = true;       // whether it takes new clients, or it cannot be known
-  std::string fault{};     // why it takes no new clients although it runs; empty: it takes them
+  bool known = true;       // it is known whether it takes new clients, or it cannot be found out
+  std::string fault{};     // why it takes no new clients although it runs; empty: no reason is known
 };
 
 // Returns how the GPUs are shared. Pods that were started under MPS get no neighbours without it: if the

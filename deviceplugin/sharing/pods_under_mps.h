@@ -35,8 +35,8 @@ std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector
 // Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
-// Remembers which pods have lived as clients of MPS of late. A pod whose program fails with MPS's server may
-// have ended before that is noticed. Not thread-safe.
+// Remembers which pods have recently lived as clients of MPS. A pod whose program fails together with MPS's
+// server may have ended before the daemon notices the end of the server. Not thread-safe.
 class RecentMpsPods {
  public:
   using Time = std::int64_t;
@@ -49,7 +49,7 @@ class RecentMpsPods {
   std::set<kube::Event> LossNotices(pid_t server) const;
 
  private:
-  std::map<kube::Regarding, Time> lived_;  // until when
+  std::map<kube::Regarding, Time> lived_;  // when each pod was last seen alive
 };
 
 }  // namespace crossover::deviceplugin

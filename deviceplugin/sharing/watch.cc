@@ -22,8 +22,8 @@ std::string FaultOfProtocol(int protocol) {
          std::to_string(kMpsProtocol);
 }
 
-// Returns whether the control daemon has other commands than MpsControl. If that is not sure, an answer that
-// is no list shows it.
+// Returns whether the control daemon has other commands than MpsControl sends. If its options do not tell for
+// sure, `odd_list` decides: its answer to get_server_list was no list.
 bool SpeaksAnother(const MpsOptions& options, bool odd_list) {
   return options.protocol != kMpsProtocol && (options.sure || odd_list);
 }
@@ -81,7 +81,8 @@ void SharingWatch::Round() {
   if (!SpeaksAnother(mps.options, odd_list_)) SayFarewell();
 }
 
-// Forgets what an earlier control daemon said. 0: there is none now.
+// Forgets the answers of an earlier control daemon. `control_daemon` is the process of the present one; 0:
+// there is none.
 void SharingWatch::BeginAnew(pid_t control_daemon) {
   daemon_ = control_daemon;
   health_.Forget();
@@ -104,7 +105,7 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
     gone_since_ = now;
   }
   SharingChoice choice;
-  bool better = false;  // the same, and slots are given out again
+  bool better = false;  // the way of sharing is the same, and slots are given out again
   {
     const std::lock_guard lock(mutex_);
     const bool chosen = state_.choice.sharing == Sharing::kMps;
@@ -127,7 +128,7 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
 void SharingWatch::AskMps(const MpsControl::State& mps) {
   if (SpeaksAnother(mps.options, false)) {
     const std::lock_guard lock(mutex_);
-    state_.asked = true;  // nothing that it says would be understood
+    state_.asked = true;  // this daemon would not understand its answers
     return;
   }
   const bool matters = state().choice.sharing == Sharing::kMps && offers_;
@@ -147,16 +148,17 @@ void SharingWatch::AskMps(const MpsControl::State& mps) {
 void SharingWatch::AskForServer() {
   const MpsAnswer answer = control_.StartServer(last_served_);
   if (answer.unrecognized()) WarnOnce("start_server", answer.text, "a server, or why it does not start");
-  // One that takes longer than we wait was taken, too.
+  // A request that takes longer than the wait counts as accepted, too.
   const bool taken = (answer.given() && !answer.unrecognized()) || answer.kind == MpsAnswer::Kind::kLate;
   health_.OnServerAsked(taken, base::MonotonicNs());
-  // A server that has just started is known before it is on a GPU, so that it does not pass for a stranger.
+  // Lists the servers again at once: a new server must be known before it uses a GPU, or it would count as a
+  // stranger.
   const MpsControl::List list = control_.Servers();
   NoteList(list);
   health_.OnLook(LookAt(list), base::MonotonicNs());
 }
 
-// Notes which servers there are, and whether that can be asked.
+// Notes which servers there are, and whether the control daemon can be asked for them.
 void SharingWatch::NoteList(const MpsControl::List& list) {
   using Kind = MpsAnswer::Kind;
   const bool failed = list.answer.kind == Kind::kFailed || list.answer.kind == Kind::kNotStarted;
@@ -193,7 +195,7 @@ MpsLook SharingWatch::LookAt(const MpsControl::List& list) {
   MpsLook look{.list = MpsLook::List::kGiven};
   for (const MpsControl::Server& server : list.servers) {
     const MpsLook::Server seen{.state = server.state, .status = StatusOf(server.pid)};
-    // An answer about a server that ends meanwhile says nothing.
+    // Leaves out a server that has ended meanwhile: the answer about it says nothing.
     if (MpsControl::Lives(server.pid)) look.servers.push_back(seen);
   }
   return look;

@@ -29,12 +29,13 @@ class SharingWatch {
     MpsControl::State mps;
     std::optional<uid_t> served;  // user of the MPS server, if there is exactly one server
     std::set<pid_t> servers;      // process IDs of the MPS servers
-    bool asked = false;           // `served` and `servers` were asked for at least once, answered or not
-    std::string fault{};          // why MPS, through which the GPUs are shared, takes no new clients
-    std::string unasked{};  // why its control daemon, which runs, cannot be asked; then nothing is a fault
+    bool asked = false;           // the watch has asked for the servers at least once, answered or not
+    std::string fault{};          // why MPS takes no new clients, if the GPUs are shared through it; else ""
+    std::string
+        unasked{};  // why its control daemon, which runs, cannot be asked; `fault` then keeps its value
     std::uint64_t terminated = 0;  // clients terminated through MPS
-    std::uint64_t losses = 0;      // servers that ended before their time
-    pid_t lost_server = 0;         // the last one of them
+    std::uint64_t losses = 0;      // servers that ended unexpectedly (MpsLosses)
+    pid_t lost_server = 0;         // process ID of the last such server
   };
 
   // Makes the first choice before it returns. Looks at MPS's servers at once, and then each `period`. `pods`
@@ -52,8 +53,8 @@ class SharingWatch {
   // Notes whether living pods were started under MPS. The caller finds this out now and then. Before the
   // first call, an earlier choice of MPS stays.
   void NoteNeed(bool needed);
-  // Notes whether any slot could be given out if MPS took clients. Only then is MPS asked for a server where
-  // it has none. Before the first call it is not.
+  // Notes whether any slot could be given out if MPS took clients. Only then does the watch ask MPS for a
+  // server if it has none. Before the first call it does not ask.
   void NoteOffers(bool any);
 
  private:
@@ -73,14 +74,14 @@ class SharingWatch {
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
   const std::string cgroup_root_;
-  Farewell farewell_;                       // used by the thread only
-  MpsHealth health_;                        // used by the thread only
-  MpsLosses losses_;                        // used by the thread only
-  std::set<std::string> warned_;            // of commands; used by the thread only
-  uid_t last_served_ = 0;                   // used by the thread only
-  int since_asked_ = 0;                     // in rounds; used by the thread only
-  pid_t daemon_ = 0;                        // the control daemon of the last round; used by the thread only
-  bool odd_list_ = false;                   // its last list was none; used by the thread only
+  Farewell farewell_;             // used by the thread only
+  MpsHealth health_;              // used by the thread only
+  MpsLosses losses_;              // used by the thread only
+  std::set<std::string> warned_;  // commands with odd answers that were logged; used by the thread only
+  uid_t last_served_ = 0;         // used by the thread only
+  int since_asked_ = 0;           // in rounds; used by the thread only
+  pid_t daemon_ = 0;              // the control daemon of the last round; used by the thread only
+  bool odd_list_ = false;         // its last answer for servers was no list; used by the thread only
   std::optional<std::int64_t> gone_since_;  // end of the control daemon; used by the thread only
   std::atomic<Sharing> wanted_;
   std::atomic<bool> needed_{false};

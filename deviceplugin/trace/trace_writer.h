@@ -9,7 +9,8 @@
 
 namespace crossover::deviceplugin {
 
-// Returns one line without the line feed. Events without a client have neither slot nor gang.
+// Returns the event as one line of JSON, without the line feed. Events without a client have neither slot nor
+// gang.
 std::string TraceLine(const arbiter::Event& event);
 
 class TraceWriter : public Sink {

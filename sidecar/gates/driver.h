@@ -12,8 +12,8 @@ struct Driver {
 #undef DRIVER_FUNCTION
 };
 
-// Sets every member to what `find` returns for its exported name of libcuda. A member that the driver lacks
-// becomes null. Returns true where all functions are there that turns need with every kind of gate.
+// Sets every member to what `find` returns for its exported name in libcuda. A function that the driver lacks
+// becomes null. Returns whether all functions are there that every kind of gate needs.
 bool LoadDriver(Driver* driver, void* (*find)(const char* symbol));
 
 }  // namespace crossover::gates

@@ -35,19 +35,19 @@ std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word wor
 // Carries out the write `op` on the host, at once, and wakes the threads that wait for the word.
 void WriteOnHost(crossover_page* page, const turn::Op& op);
 
-// A Gate takes the turns of one client and gives them back.
+// A Gate takes the turns of one client and gives them back. Not thread-safe: one thread at a time calls it.
 class Gate {
  public:
-  // Takes turn `k`: work that is queued on `stream` from now on belongs to it. Returns false where nothing
-  // was queued.
+  // Takes turn `k`: work that is queued on `stream` from now on belongs to it. Returns false if nothing was
+  // queued.
   virtual bool Acquire(CUstream stream, turn::TurnNumber k) = 0;
 
-  // Gives turn `k` back behind the work that is queued on `stream` so far. Never waits. Returns false where
+  // Gives turn `k` back after the work that is queued on `stream` so far. Never waits. Returns false if
   // nothing was queued.
   virtual bool Release(CUstream stream, turn::TurnNumber k, Handover handover) = 0;
 
-  // Queues a yield point between stretch `k` of a turn and the next stretch. Never waits. Returns false
-  // where nothing was queued. REQUIRES: the gate does not block.
+  // Queues a yield point between stretch `k` of a turn and the next stretch. Never waits. Returns false if
+  // nothing was queued. REQUIRES: the gate does not block.
   virtual bool Yield(CUstream stream, turn::TurnNumber k) = 0;
 
   // Returns whether Acquire() blocks its caller until the turn comes.

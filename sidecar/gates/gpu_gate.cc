@@ -26,8 +26,8 @@ std::size_t OffsetOf(turn::Word word) {
   return offsetof(crossover_slot, gate);
 }
 
-// Returns whether the word has this value within a second. A GPU may store late. Gives up where the process
-// ends.
+// Waits until the word has this value, for a second at most, because a store of a GPU may arrive late.
+// Returns whether it has. Gives up when the process ends.
 bool Arrives(const std::uint32_t* word, std::uint32_t value, const std::atomic<bool>* ending) {
   constexpr int kLooks = 1000;
   for (int look = 0; look < kLooks; ++look) {
@@ -70,8 +70,8 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
   return false;
 }
 
-// Tries the operations of a turn: a store of `value` to our heartbeat, which means nothing to turns, a
-// barrier where `fenced`, and a wait for the page's magic word, which has the awaited value already.
+// Tries the operations of a turn: a store of `value` to this client's heartbeat, which no turn depends on, a
+// barrier if `fenced`, and a wait for the page's magic word, which has the awaited value already.
 bool GpuGate::Try(std::uint32_t value, bool fenced) const {
   const CUdeviceptr slot = page_ + offsetof(crossover_page, slot) + self_ * sizeof(crossover_slot);
   std::array<CUstreamBatchMemOpParams, 3> operations;

@@ -1,9 +1,9 @@
 // Defines GPU gates. The stream itself waits for the gate word and writes the other words. The host never
 // blocks, and runs ahead of its GPU as it does without the library.
 //
-// In front of each wait stands a barrier. A client says what it asks for and then reads its gate. The
-// arbiter shuts the gate and then reads what the client asks for. One of the two must see the other, and
-// nothing but a barrier orders a write of a stream before its next read.
+// The gate puts a barrier before each wait. A client writes what it asks for and then reads its gate. The
+// arbiter shuts the gate and then reads what the client asks for. One of the two must see the other's write,
+// and nothing but a barrier orders a write of a stream before its next read.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ class GpuGate final : public Gate {
  public:
   GpuGate() = default;
 
-  // Registers the page with the current context and tries each kind of stream memory operation on it.
-  // Returns false where the driver refuses the registration, a wait or a store, or where a store does not
-  // arrive within a second; the page is then not registered. Where the driver refuses the barrier alone, the
-  // gate has none, and the log says so. Blocks. Does not wait for the store once `*ending` is true: the
-  // process ends. REQUIRES: no stream is being captured, and the slot is the caller's alone.
+  // Registers the page with the current context and tries each kind of stream memory operation on it. Returns
+  // false if the driver refuses the registration, a wait or a store, or if a store does not arrive within a
+  // second; the page is then not registered. If the driver refuses the barrier alone, the gate works without
+  // barriers, and the log says so. Blocks for about a second at most, and gives up once `*ending` is true:
+  // the process ends. REQUIRES: no stream is being captured, and the slot is the caller's alone.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self,
              const std::atomic<bool>* ending = nullptr);
 
@@ -43,7 +43,7 @@ class GpuGate final : public Gate {
   const Driver* driver_ = nullptr;
   CUdeviceptr page_ = 0;
   turn::SlotIndex self_ = 0;
-  bool fenced_ = true;  // the driver takes barriers
+  bool fenced_ = true;  // the driver accepts barriers
 };
 
 }  // namespace crossover::gates

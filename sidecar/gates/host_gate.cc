@@ -11,8 +11,8 @@ bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex
          (reached_ != nullptr || driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
 }
 
-// Blocks until `stream` has reached this point. Another thread may begin a capture meanwhile. A wait in any
-// mode but the relaxed one would invalidate that capture.
+// Blocks until `stream` has reached this point. Returns false if the driver refuses. Another thread may begin
+// a capture meanwhile, and a wait in any capture mode but the relaxed one would invalidate that capture.
 bool HostGate::AwaitStream(CUstream stream) {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver_->ThreadExchangeStreamCaptureMode(&mode);
@@ -22,9 +22,9 @@ bool HostGate::AwaitStream(CUstream stream) {
   return reached;
 }
 
-// Blocks until turn `before` is given back, for about a second at most. Uses what this process knows itself
-// wherever it can, because other clients may have written over the page. Where another gate took turn
-// `before`, only the page tells that the GPU has given it back.
+// Blocks until turn `before` is given back, for about two seconds at most. Uses this process's own records if
+// this gate took turn `before`, because other clients may have written over the page. If another gate took
+// it, only the page tells that the GPU has given it back.
 void HostGate::AwaitGivenBack(turn::TurnNumber before) {
   releases_.Await(page_, before);
   if (last_ != before) WaitFor(&page_->slot[self_].rel, before, nullptr);

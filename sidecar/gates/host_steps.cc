@@ -13,7 +13,7 @@ constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
 
 }  // namespace
 
-// A store by a GPU wakes no thread, so this looks at the word every millisecond.
+// Looks at the word every millisecond, because a store by a GPU wakes no thread.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
   std::uint32_t last_beat = beat == nullptr ? 0 : base::LoadWord(beat);
   std::int64_t deadline = base::MonotonicNs() + kPatienceNs;

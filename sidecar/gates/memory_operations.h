@@ -1,4 +1,5 @@
-// Makes the stream memory operations that words of a page are read and written with. They are pure.
+// Makes the stream memory operations with which a GPU reads and writes the words of a page. The functions are
+// pure.
 #pragma once
 
 #include <cuda.h>

@@ -54,7 +54,7 @@ bool RelayGate::Acquire(CUstream stream, turn::TurnNumber k) {
 }
 
 bool RelayGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
-  // To give back what the turnstile has not given would let two clients in.
+  // The turnstile does not know of this turn. To give it back would let two clients in.
   if (skipped_) return true;
   return releases_.Queue(*driver_, stream, page_, self_, k, handover);
 }
@@ -64,13 +64,13 @@ bool RelayGate::Yield(CUstream stream, turn::TurnNumber k) {
   return Enqueue(stream, turn::NextStretch(k), ops.data(), ops.size());
 }
 
-// Queues a host function that asks for the turn, and a wait for the line that the relay opens. Returns
-// false where nothing was queued. The driver may refuse the wait when the host function is queued already.
-// Where the stream has not reached the host function, the ask is withdrawn and counts as not queued. Where
-// it has, the turn will be taken, and the stream does not wait for it.
+// Queues a host function that asks for the turn, and a wait for the line that the relay opens. Returns false
+// if nothing was queued. The driver may refuse the wait when the host function is queued already. If the
+// stream has not reached the host function by then, the ask is withdrawn and counts as not queued. If it has,
+// the relay takes the turn, and the stream does not wait for it.
 //
-// Once the lines are left, the relay opens none, so nothing is queued and the stream goes on. Either this
-// sees that they are left, or LeaveMemory() sees the ask and opens its line.
+// After LeaveMemory() the relay opens no line. So this queues nothing then, returns true, and the stream goes
+// on. Either this sees that the lines are left, or LeaveMemory() sees the ask and opens its line.
 bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops, std::size_t count) {
   Ask& ask = asks_[next_ask_];
   if (ask.state.load(std::memory_order_acquire) != kFree) return false;
@@ -100,8 +100,8 @@ bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops
   return !ask.state.compare_exchange_strong(state, kWithdrawn);
 }
 
-// Carries out the operations in front of the wait, and hands the ask to the relay. Runs on the driver's
-// thread, which carries out the host functions of other streams too, so it never blocks.
+// Executes the operations before the wait, and hands the ask to the relay. Never blocks: it runs on the
+// driver's thread, which executes the host functions of other streams too.
 void RelayGate::OnReached(void* passed) {
   Ask* ask = static_cast<Ask*>(passed);
   std::uint32_t state = kQueued;

@@ -1,7 +1,7 @@
-// Defines relayed gates. The stream waits for a word of this process, in memory that the driver gave us. A
-// thread of this process, the relay, takes the turn at the turnstile and then opens that word. The host
-// runs ahead of its GPU as with GPU gates, and the GPU never touches the turnstile. Relayed gates are for
-// drivers that take stream memory operations but refuse to register the page
+// Defines relayed gates. The stream waits for a word in this process's own memory, which the driver has
+// allocated. A thread of this process, the relay, takes the turn at the turnstile and then sets that word.
+// The host runs ahead of its GPU as with GPU gates, and the GPU never touches the turnstile. Relayed gates
+// are for drivers that accept stream memory operations but refuse to register the page
 // (docs/design/0015-relayed-gates.md).
 //
 //   stream:  host function "asks"        wait open >= k   compute ...   host function "gives back"
@@ -27,15 +27,16 @@ class RelayGate final : public Gate {
  public:
   constexpr RelayGate() = default;
 
-  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts
-  // the relay. Each call tries one stream memory operation on a new line of that memory. Returns false
-  // where any of these is refused. Blocks. REQUIRES: a context is current, and no stream is being captured.
+  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts the
+  // relay. Each call tries one stream memory operation on a new line of that memory. Returns false if the
+  // driver or the system refuses one of these. Blocks. REQUIRES: a context is current, and no stream is being
+  // captured.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
-  // Opens every line that a stream may wait for, and makes the relay leave the lines alone from then on.
-  // Nothing is queued through this gate afterwards: a thread that is about to take a turn, or to yield, goes
-  // on without, and what it began so is not given back. REQUIRES: the context of that memory has not ended
-  // yet. Any thread may call it, while others are in Acquire(), Release() and Yield().
+  // Opens every line that a stream may wait for, and makes the relay touch no line from then on. Nothing is
+  // queued through this gate afterwards: a thread that is about to take a turn, or to yield, goes on without
+  // the turn, and Release() then gives nothing back. REQUIRES: the context of that memory has not ended yet.
+  // Any thread may call it, while others are in Acquire(), Release() and Yield().
   void LeaveMemory();
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
@@ -47,8 +48,8 @@ class RelayGate final : public Gate {
   static constexpr std::size_t kAsks = 512;  // as many as HostReleases has room for
   static constexpr std::size_t kMostOps = 5;
 
-  // A Line holds the word that a stream waits for. Each turnstile that is joined gets the next line: waits
-  // for the turnstile before may still be queued, and turn numbers begin anew.
+  // A Line holds the word that a stream waits for. Each SetUp() uses the next line: waits for the last
+  // turnstile may still be queued on the old line, and turn numbers begin anew.
   struct alignas(64) Line {
     std::uint32_t open;
     std::uint32_t reserved[15];
@@ -81,15 +82,16 @@ class RelayGate final : public Gate {
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   base::Mutex memory_mutex_;
-  std::atomic<bool> left_{false};  // the lines may be gone; set under `memory_mutex_`
-  bool skipped_ = false;           // a turn was begun after that, and the turnstile does not know of it
+  std::atomic<bool> left_{
+      false};             // LeaveMemory() was called: the lines may be gone. Set under `memory_mutex_`
+  bool skipped_ = false;  // a turn began after that, and the turnstile does not know of it
   Line* lines_ = nullptr;
   CUdeviceptr lines_on_gpu_ = 0;
   std::size_t line_ = 0;  // index of the present line
   bool started_ = false;
   std::size_t next_ask_ = 0;
   std::atomic<Ask*> asked_{nullptr};  // asks that their streams have reached, newest first
-  std::uint32_t bell_ = 0;            // futex word: counts them
+  std::uint32_t bell_ = 0;  // futex word: counts the asks that streams have reached; wakes the relay
   HostReleases releases_;
   Ask asks_[kAsks] = {};
 };

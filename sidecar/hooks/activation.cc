@@ -19,8 +19,8 @@
 #include "sidecar/session/config.h"
 #include "sidecar/session/session.h"
 
-// __cxa_atexit() is what atexit() calls. All C libraries that we load into export it; atexit() itself is in
-// none of them, but linked statically.
+// atexit() calls __cxa_atexit(). All C libraries that load this library export __cxa_atexit(). None of them
+// exports atexit() itself, which is linked statically.
 extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* object);
 
 namespace crossover::hooks {
@@ -32,7 +32,7 @@ constinit base::Mutex mutex;
 constinit bool started = false;              // guarded by `mutex`
 constinit std::atomic<CUdevice> device{-1};  // written under `mutex`; -1: none
 constinit std::atomic<bool> forked{false};
-constinit std::atomic<pid_t> own_process{0};  // in which the helper runs
+constinit std::atomic<pid_t> own_process{0};  // process in which the helper runs
 
 void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
   unsigned char b[16];
@@ -49,9 +49,9 @@ void InChild() {
   helper.CloseInChild();
 }
 
-// Runs before the exit handler of the driver, which was there before the helper started. A child of fork()
-// or clone() has our handler, but none of our threads and not the page. Its number tells it from us, unless
-// it is the first process of a PID namespace of its own, as we are.
+// Runs at the end of the process, before the exit handler of the driver, which was there before the helper
+// started. A child of fork() or clone() has this handler too, but no threads of the library and not the page.
+// Its process ID tells it from its parent, unless both are the first process of a PID namespace.
 void AtEnd(void*) {
   const bool ours =
       !forked.load(std::memory_order_relaxed) && ::getpid() == own_process.load(std::memory_order_relaxed);
@@ -71,11 +71,11 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu));
-  // Programs set these variables for themselves, too, after the configuration was read.
+  // This reads the environment again: programs also set these variables after the library has read it.
   if (config.launch_blocking || base::IsOn(::getenv("CUDA_LAUNCH_BLOCKING")))
     session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
-  // A release may wait for all that was queued in its channel before it, a collective that overlaps it too.
-  // Two jobs that wait for each other's collectives wait until the watchdog ends it.
+  // With one channel, a release waits for all that was queued before it, also for a collective that would run
+  // beside it. Two jobs could then wait for each other's collectives until the watchdog ends a turn.
   if (config.one_connection || base::IsOneConnection(::getenv("CUDA_DEVICE_MAX_CONNECTIONS")))
     session::TheSession().ObserveOnly(base::WatchReason::kOneConnection);
   own_process.store(::getpid(), std::memory_order_relaxed);
@@ -84,8 +84,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   return true;
 }
 
-// An NcclKind is a way in which this process has been seen to use NCCL. Two libraries know nothing of each
-// other, and the order of their calls need not be the same on all ranks.
+// An NcclKind is a way in which this process uses NCCL. With two copies of NCCL the order of their calls need
+// not be the same on all ranks, so such a process takes no turns.
 enum NcclKind : unsigned { kLoaded = 1, kLinked = 2, kLinkedPerhaps = 4 };
 constinit std::atomic<unsigned> nccl_kinds{0};
 
@@ -100,8 +100,8 @@ void OnNccl(NcclKind kind) {
   session::TheSession().WatchKernels(now != kLoaded);
 }
 
-// Returns the rank that the launcher of the job has set, for the arbiter's messages; 0 where it has set
-// none.
+// Returns the rank that the launcher of the job has put into the environment, for the arbiter's messages; 0
+// if there is none.
 int RankOfLauncher(std::uint32_t ranks) {
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* text = ::getenv(name);
@@ -114,8 +114,8 @@ int RankOfLauncher(std::uint32_t ranks) {
   return 0;
 }
 
-// Starts the session, once: the calling thread has a communicator of at least two ranks on its GPU, or has
-// launched much without any. Later calls check that the process uses one GPU only.
+// Starts the session at the first call: the calling thread has a communicator of at least two ranks on its
+// GPU, or has launched much without any. Later calls check that the process uses one GPU only.
 void Meet(int rank, int its_gpu = kCurrentGpu) {
   const base::Locked locked(mutex);
   if (!started &&
@@ -158,7 +158,7 @@ void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
 
 void ExpectLinkedNccl() { OnNccl(kLinkedPerhaps); }
 
-// NCCL launches kernels only for communicators of several ranks. Their number of ranks is not known.
+// NCCL launches kernels only for communicators of several ranks, so the session takes their number for two.
 void OnLinkedNccl(CUcontext context) {
   log::Write(log::Level::kInfo, "NCCL is part of the program: collectives are known by their kernels");
   constexpr int kSeveral = 2;
@@ -167,7 +167,7 @@ void OnLinkedNccl(CUcontext context) {
   Meet(RankOfLauncher(session::GetConfig().gang_size));
 }
 
-// The job has ranks that do not communicate by NCCL, or it has one rank.
+// Starts the session for a job whose ranks do not communicate by NCCL, or that has one rank.
 void OnSilence() {
   session::TheSession().EndSilence();
   if (!Active()) return;

@@ -18,9 +18,9 @@ namespace {
 constinit DriverFunction<PFN_cuStreamIsCapturing_v10000> is_capturing("cuStreamIsCapturing");
 constinit DriverFunction<PFN_cuDevicePrimaryCtxGetState_v7000> primary_state("cuDevicePrimaryCtxGetState");
 
-// Holds the primary context of each device, as the ledger knows contexts; 0 where none was seen. What is
-// captured in a context that is not known to be primary goes on when that of its device ends: to take a
-// capture for ended could bring operations of ours into its graph.
+// Holds the key (KeyOfContext) of each device's primary context; 0 if none was seen. A capture in a context
+// that is not known to be primary counts on when the primary context of its device ends. If it counted as
+// ended too early, operations of the library could get into its graph.
 constinit std::array<std::atomic<std::uint64_t>, memory::kMostDevices> primaries{};
 
 bool HasPlace(CUdevice device) { return device >= 0 && device < memory::kMostDevices; }
@@ -30,6 +30,8 @@ bool IsPrimary(std::uint64_t context, CUdevice device) {
          primaries[static_cast<std::size_t>(device)].load(std::memory_order_relaxed) == context;
 }
 
+// Returns whether the capture has ended, by the driver's answer to the call that ends it, or by what the
+// driver says about the stream now.
 bool Ended(phase::StreamKey stream, CUresult answer) {
   if (answer == CUDA_SUCCESS || answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
       answer == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {

@@ -1,5 +1,5 @@
-// Tells the session which streams are being captured. All functions do nothing in a process that takes no
-// part.
+// Tells the session which streams are being captured. The functions do nothing in a process that does not
+// take part. They are thread-safe.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -8,21 +8,22 @@
 
 namespace crossover::hooks {
 
-// Records that the primary context of `device` is `context`, as the driver has just said.
+// Records that the primary context of `device` is `context`. The driver has just said so.
 void LearnPrimary(CUdevice device, CUcontext context);
 
 // Records that a capture of `stream` is about to begin in the calling thread's context. Returns false, and
-// records nothing, where that stream is known to be captured already: then the driver refuses this one.
+// records nothing, if that stream is being captured already: the driver will refuse the new capture.
 bool BeforeCapture(phase::StreamKey stream);
 
-// Records that the driver has answered a call that ends the capture of `stream`. A capture that was
-// invalidated or left unjoined ends with an error; other errors leave it going on. The driver is asked
-// which it is.
+// Records that the driver has answered a call that ends the capture of `stream`. Some errors also end a
+// capture (one that was invalidated or left unjoined); after others it goes on. For those this asks the
+// driver.
 void AfterCaptureEnd(phase::StreamKey stream, CUresult answer);
 
-// These record that captures have ended with their context: one that was destroyed, the primary context of
-// a device that was reset, or that of a device whose last user may have let it go. Captures in other contexts
-// of that device go on.
+// These record that captures have ended with their context. EndCapturesIn(): the context was destroyed.
+// EndCapturesOn(): the device was reset, which ends its primary context. EndCapturesIfGone(): a user has
+// released the primary context of the device; this asks the driver whether it was the last one. Captures in
+// other contexts of the device go on.
 void EndCapturesIn(CUcontext context);
 void EndCapturesOn(CUdevice device);
 void EndCapturesIfGone(CUdevice device);

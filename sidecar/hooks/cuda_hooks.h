@@ -5,8 +5,8 @@
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/memory_policies.h"
 
-// Ends a function with a jump, so that its arguments stay where they are. GCC does so by itself. Clang
-// copies arguments that are on the stack, unless it is told to jump.
+// CROSSOVER_JUMP ends a function with a jump, so that the arguments stay where they are. GCC does so by
+// itself. Clang copies arguments on the stack unless the code demands the jump.
 #if defined(__clang__)
 #define CROSSOVER_JUMP [[clang::musttail]] return
 #else

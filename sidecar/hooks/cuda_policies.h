@@ -18,8 +18,8 @@
 
 namespace crossover::hooks {
 
-// Returns whether this call of the driver is to be recorded: an arbiter has asked to watch, and the call
-// does not come from within NCCL.
+// Returns whether the hooks report this call of the driver: an arbiter has asked to watch, and the call does
+// not come from within NCCL.
 inline bool Observing() {
   return __builtin_expect(session::watching.load(std::memory_order_relaxed), 0) && session::nccl_depth == 0;
 }
@@ -31,20 +31,20 @@ phase::StreamKey KeyOfStream(CUstream stream) {
   return session::KeyOf(stream, CudaTraits<kHook>::kFlavour);
 }
 
-// A Launched is a kernel on so many blocks, or a graph (no function).
+// A Launched describes a launch: a kernel on `blocks` blocks, or a graph, which has no function.
 struct Launched {
   CUstream stream = nullptr;
   CUfunction function = nullptr;
   unsigned blocks = 0;
 };
 
-// Handles a launch of compute or of one of NCCL's kernels. `Form` reads the arguments. There is no Run():
-// CudaWrapper asks Passes(), which calls nothing. So a launch that passes costs some loads and branches,
+// Handles a launch of compute or of one of NCCL's kernels. `Form` reads the arguments. In place of Run(),
+// CudaWrapper asks Passes(), which calls no function. So a launch that passes costs some loads and branches,
 // and a jump with the arguments where they are.
 template <typename Form>
 struct Launch {
-  // Returns whether the launch needs nothing but the call. `why` holds the reasons to attend to launches.
-  // Counts the launch where launches are counted. Returns false also where only Slow() can know.
+  // Returns whether the launch needs nothing but the driver's call. `why` is the value of `attention`. Counts
+  // the launch if launches are counted. Returns false also if only Slow() can tell.
   template <typename... Arguments>
   [[gnu::always_inline]] static bool Passes(std::uint32_t why, Arguments... arguments) {
     constexpr std::uint32_t kQuick = session::kAttendKernels | session::kAttendCount;
@@ -133,7 +133,8 @@ struct NameKernel {
   }
 };
 
-// Handles the unloading of a module or a library: a handle may be given out again for another kernel.
+// Handles the unloading of a module or a library: the driver may give its handles out again for other
+// kernels.
 struct UnloadKernels {
   template <CudaHook kHook, typename Container>
   static CUresult Run(Container container) {
@@ -142,8 +143,8 @@ struct UnloadKernels {
   }
 };
 
-// Handles the end of `context`, whose streams may not be asked about afterwards. The session is told with
-// or without an arbiter, since what we have of the driver's is in one of the contexts.
+// Handles the end of `context`. Afterwards the library must not ask the driver about its streams. This tells
+// the session even without an arbiter, because the library's event and memory are in one of the contexts.
 inline void BeforeContextEnds(CUcontext context) {
   ForgetKernels();
   if (Active()) session::TheSession().OnContextEnds(context);
@@ -207,8 +208,8 @@ struct EventRecord {
   }
 };
 
-// Handles calls that record all of a context, or make all of it wait. Which streams are in it, also in a
-// green one, is not known: each counts as a call about all streams.
+// Handles calls that record all of a context, or make all of it wait. The library does not know which streams
+// are in a context or a green context, so such a call counts as one about all streams.
 struct ContextRecordEvent {
   template <CudaHook kHook, typename Context>
   static CUresult Run(Context context, CUevent event) {
@@ -226,7 +227,8 @@ struct ContextWaitEvent {
   }
 };
 
-// Handles a call by which the host has waited for an event, or has seen that it is done. kTell says which.
+// Handles a call by which the host has waited for an event, or has seen that it is done. kTell is the
+// function of the session that records it.
 template <void (session::Session::*kTell)(phase::EventKey)>
 struct HostAsksEvent {
   template <CudaHook kHook>
@@ -296,12 +298,13 @@ struct EventDestroy {
   }
 };
 
-// Records captures with or without an arbiter: one may be going on when the first communicator is made.
-// Each function of the driver that begins or ends a capture has a row with one of these two policies.
+// Records captures even without an arbiter: a capture may be going on when the first communicator is made.
+// Each function of the driver that begins or ends a capture has a row with BeginCapture or EndCapture.
 struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
   static CUresult Run(CUstream stream, Arguments... arguments) {
-    const base::Uncancelled uncancelled;  // else the capture could be known for ever
+    const base::Uncancelled
+        uncancelled;  // otherwise a cancelled thread could leave the capture in the set for ever
     const phase::StreamKey key = KeyOfStream<kHook>(stream);
     const bool recorded = BeforeCapture(key);
     const CUresult result = RealCuda<kHook>()(stream, arguments...);
@@ -320,8 +323,8 @@ struct EndCapture {
   }
 };
 
-// Handles a request for an entry point. The driver answers it; the answer is replaced where the table has
-// it.
+// Handles a request for an entry point. Asks the driver, and replaces its answer by a wrapper if the table
+// has one (SubstituteForProcAddress).
 struct GetProcAddress {
   template <CudaHook kHook, typename... Status>
   static CUresult Run(const char* name, void** function, int version, cuuint64_t flags, Status... status) {

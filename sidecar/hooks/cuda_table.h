@@ -11,8 +11,8 @@
 
 namespace crossover::hooks {
 
-// This is the type of cuStreamBeginCapture in CUDA 10.0. cudaTypedefs.h shows it to the driver's own
-// sources only.
+// This is the type of cuStreamBeginCapture in CUDA 10.0. cudaTypedefs.h defines it only for the driver's own
+// sources.
 using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
 // These types are younger than the oldest cudaTypedefs.h that we build with. The callback of a recapture and
 // the parameters of a capture for graphics stay opaque.
@@ -46,8 +46,8 @@ struct CudaTraits;
 template <CudaHook kHook, typename Function = typename CudaTraits<kHook>::Function>
 struct CudaFirstCall;
 
-// Returns the driver's function of this row, or null where the process has not loaded it. Sets `*lasts` to
-// false where it is that of a stub: the driver may come later.
+// Returns the driver's function of this row, or null if the process has not loaded the driver. Sets `*lasts`
+// to false if the function is that of a stub: the driver may be loaded later, so the caller must not keep it.
 void* FindRealCuda(CudaHook hook, bool* lasts = nullptr);
 
 // Holds the real function of a row. A plain call through it is all that an idle hook costs.

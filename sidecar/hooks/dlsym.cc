@@ -31,8 +31,8 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   const Library from = LibraryOf(caller);
   if (from == Library::kOurs || from == symbol.library) return untouched;
   // The global scope holds our own exports, in every process. A program looks there to find out whether it
-  // has CUDA or NCCL. It must not find our exports where the real library is missing, or where an older
-  // version of it lacks the function.
+  // has CUDA or NCCL. It must not find our exports if the real library is missing, or if an older version of
+  // it lacks the function.
   if (handle == RTLD_DEFAULT) {
     if (IsThere(symbol.library, name, caller)) return untouched;
     return {nullptr, real(RTLD_NEXT, name)};
@@ -42,14 +42,15 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   Library owner = LibraryOf(value);
   if (owner == Library::kOurs) {
     if (!IsThere(symbol.library, name, nullptr)) return {nullptr, real(RTLD_NEXT, name)};
-    value = real(handle, name);  // once more, so that dlerror() tells nothing of our own failed look-ups
+    value =
+        real(handle, name);  // again, so that dlerror() does not tell the user of a failed look-up of ours
   }
-  // The function may lie in an object that calls us, too, for an NCCL of its own.
+  // The function may also lie in an object with an NCCL of its own that calls our exports.
   if (owner == Library::kOther && symbol.library == Library::kNccl && InNcclFile(value))
     owner = symbol.library;
   // A library of another namespace (dlmopen) is not the one that our wrapper would call.
   bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
-  // Nor is another file of the driver's name: a stub, or a second driver.
+  // Another file with the driver's name, a stub or a second driver, is not that library either.
   if (replace && owner != Library::kNccl) replace = IsSearched(owner, value);
   if (!replace) return {nullptr, value};
   return {nullptr, owner == Library::kNccl ? FindNcclWrapper(name, value) : symbol.wrapper};

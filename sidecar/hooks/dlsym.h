@@ -1,9 +1,9 @@
 // Decides what our dlsym answers. The entry point itself is assembler (hooks/dlsym_entry.S).
 //
-// dlsym(RTLD_NEXT, ...) means "after the caller", which the C library learns from the return address. If
-// our dlsym called the real one, our library would be that caller. Then other preloaded libraries would
-// find themselves and recurse. So our dlsym passes its caller's address to crossover_dlsym(). Then it
-// either jumps to the real function, as if ours had never been there, or returns a value.
+// dlsym(RTLD_NEXT, ...) means "after the caller", which the C library learns from the return address. If our
+// dlsym called the real one, our library would be that caller. Other preloaded libraries would then find
+// themselves and recurse. So our dlsym passes its caller's address to crossover_dlsym(). Then it either jumps
+// to the real function, with the stack and arguments as its caller left them, or returns a value.
 #pragma once
 
 extern "C" {
@@ -11,7 +11,7 @@ extern "C" {
 // A crossover_dlsym_answer says what dlsym does next.
 struct crossover_dlsym_answer {
   void* jump;   // the real dlsym, or null
-  void* value;  // the result, where `jump` is null
+  void* value;  // the result, if `jump` is null
 };
 
 // Decides what dlsym(handle, name) does for code at `caller`.

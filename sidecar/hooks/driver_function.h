@@ -1,4 +1,4 @@
-// Defines functions of the driver that the hooks call on their own account.
+// Defines functions of the driver that the hooks themselves call.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,13 @@
 
 namespace crossover::hooks {
 
-// A DriverFunction is a function of the driver that is looked up when it is first needed. Thread-safe.
+// A DriverFunction looks up a function of the driver when it is first needed. Thread-safe.
 template <typename Function>
 class DriverFunction {
  public:
   constexpr explicit DriverFunction(const char* name) : name_(name) {}
-  // Returns the function, or null where the driver has none. Looks for it once, or more often as long as
-  // only a stub of the driver is there.
+  // Returns the function, or null if the driver has none. Looks it up once, or at each call while only a stub
+  // of the driver is loaded.
   Function Get() {
     if (!looked_.load(std::memory_order_acquire)) {
       bool lasts = true;

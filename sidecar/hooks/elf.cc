@@ -12,13 +12,13 @@ namespace {
 
 constexpr ElfW(Word) kHeaderWords = 4;  // buckets, first symbol, words of the filter, shift
 
-// An Image is the memory of an object, as far as its segments reach. The tables of a broken or packed
-// object may point outside it; nothing is read there.
+// An Image is the memory of an object's segments. The tables of a broken or packed object may point outside
+// them; an Image reads nothing there.
 class Image {
  public:
   explicit Image(const dl_phdr_info& object) : object_(object) {}
 
-  // Returns how many bytes can be read from `address` on; 0 where the object has none there.
+  // Returns how many bytes can be read from `address` on; 0 if the object has none there.
   std::size_t Room(ElfW(Addr) address) const {
     const ElfW(Addr) offset = address - object_.dlpi_addr;
     for (std::size_t i = 0; i < object_.dlpi_phnum; ++i) {
@@ -29,7 +29,7 @@ class Image {
     return 0;
   }
 
-  // Returns the T at `address`, or null where it cannot be read.
+  // Returns the T at `address`, or null if it cannot be read.
   template <typename T>
   const T* At(ElfW(Addr) address) const {
     if (address % alignof(T) != 0 || Room(address) < sizeof(T)) return nullptr;
@@ -51,8 +51,8 @@ struct Tables {
   ElfW(Addr) strings = 0;
 };
 
-// Returns an address of the dynamic section as an absolute one. glibc has made these addresses absolute.
-// musl leaves them as they are in the file, and both do so for the vDSO.
+// Returns the absolute form of an address from the dynamic section. glibc has made these addresses absolute
+// already. musl leaves them as they are in the file, and both leave those of the vDSO.
 ElfW(Addr) Absolute(ElfW(Addr) base, ElfW(Addr) address) { return address < base ? base + address : address; }
 
 Tables TablesOf(const dl_phdr_info& object, const Image& image) {

@@ -10,8 +10,8 @@ namespace crossover::hooks {
 bool Contains(const dl_phdr_info& object, const void* address);
 
 // Returns the address of the function that `object` defines under this name, in whatever version. Returns
-// null where it defines none, or has no GNU hash table. Reads nothing outside the object's segments,
-// whatever its tables say. Takes no lock and does not allocate.
+// null if it defines none, or has no GNU hash table. Reads nothing outside the object's segments, whatever
+// its tables say. Takes no lock and does not allocate.
 void* FindInObject(const dl_phdr_info& object, const char* name);
 
 }  // namespace crossover::hooks

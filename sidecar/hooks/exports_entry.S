@@ -1,5 +1,5 @@
 // Defines the exported functions. Programs that link the driver or NCCL directly bind to these. Each is a
-// jump to the wrapper of its row. So the prototype of the wrapper need not be repeated.
+// jump to the wrapper of its row, so it needs no prototype.
 
         .macro  export_hook symbol
         .globl  \symbol

@@ -1,7 +1,8 @@
-// Keeps which of the handles that a program launches are NCCL's kernels, as far as the driver was asked.
+// Remembers which of the handles that a program launches are NCCL's kernels.
 //
-// A handle is an address, whose upper 16 bits are clear on every system that the driver runs on. Here they
-// hold what the handle is known to be. Each entry is one word, so that readers need no lock. Thread-safe.
+// A handle is an address, whose upper 16 bits are clear on every system that the driver runs on. In an entry
+// these bits hold the number of the kernel. Each entry is one word, so that readers need no lock.
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -16,14 +17,14 @@ class KernelTable {
  public:
   constexpr KernelTable() = default;
 
-  // Returns true where one load shows that the handle is none of NCCL's kernels. Returns false also where
-  // it takes more to know.
+  // Returns true if one load shows that the handle is none of NCCL's kernels. Returns false if it is one, and
+  // also if one load does not tell.
   bool IsPlain(const void* handle) const {
     return words_[PlaceOf(KeyOf(handle), 0)].load(std::memory_order_relaxed) == KeyOf(handle);
   }
 
-  // Finds what the handle was remembered as: 0 means none of NCCL's kernels. Returns false where it is not
-  // remembered.
+  // Finds the number that was remembered for the handle: 0 means none of NCCL's kernels. Returns false if the
+  // table has none.
   bool Find(const void* handle, std::uint16_t* kernel) const {
     const std::uint64_t key = KeyOf(handle);
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
@@ -35,8 +36,8 @@ class KernelTable {
     return false;
   }
 
-  // Remembers what a handle is. Where all its places are taken, it replaces one that is no kernel of
-  // NCCL's, for which the driver is asked again later.
+  // Remembers the number of the kernel for a handle. If all places for the handle are taken, replaces an
+  // entry that is no kernel of NCCL's; the hooks ask the driver again about that one.
   void Remember(const void* handle, std::uint16_t kernel) {
     const std::uint64_t key = KeyOf(handle);
     if (HandleIn(key) != key) return;

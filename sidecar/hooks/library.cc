@@ -28,8 +28,8 @@ const char* BaseName(const char* path) {
   return slash == nullptr ? path : slash + 1;
 }
 
-// Returns whether `path` is a library `name` of whatever version. The loader keeps the name by which the
-// library was first asked for.
+// Returns whether `path` names the library `name`, in any version. The loader keeps the name by which a
+// program first asked for a library.
 bool Names(const char* path, const char* name) {
   const char* base = BaseName(path);
   const std::size_t length = strlen(name);
@@ -43,15 +43,15 @@ const char* NameOf(Library library) {
 
 using DriverVersion = int (*)(int* version);
 
-// Holds the base address of the driver, once one was found that is no stub.
+// Holds the base address of the driver once FindObject() has found one that is no stub; 0 before.
 constinit std::atomic<std::uintptr_t> driver_base{0};
 
 struct Search {
   const char* name;
-  std::uintptr_t base;  // to look for, where it is not 0; then the one that was found
+  std::uintptr_t base;  // in: base address to look for, 0 for any; out: that of the object that was found
   int skip;             // number of objects of that name to pass over
   char path[4096];
-  DriverVersion version;  // null where the object does not define it
+  DriverVersion version;  // cuDriverGetVersion of the object; null if it does not define it
   bool found;
 };
 
@@ -69,7 +69,7 @@ int Visit(dl_phdr_info* info, std::size_t, void* argument) {
   return 1;
 }
 
-// Finds the object of that name at `base`; where that is 0, finds object number `skip` of that name, in the
+// Finds the object of that name at `base`. If `base` is 0, finds object number `skip` of that name, in the
 // order in which they were loaded. Returns whether there is one.
 bool Look(Library library, std::uintptr_t base, int skip, Search* search) {
   search->name = NameOf(library);
@@ -80,9 +80,10 @@ bool Look(Library library, std::uintptr_t base, int skip, Search* search) {
   return search->found;
 }
 
-// Returns whether the object is a stub, against which programs are linked where there is no driver. Toolkits
-// and package managers have one, also named libcuda.so. Each of its functions returns this one error.
-// Where its table of symbols is of a kind that we do not read, the loader is asked.
+// Returns whether the object is a stub. Programs are linked with a stub on machines without a driver.
+// Toolkits and package managers have one, also named libcuda.so. Each of its functions returns this one
+// error. If the object's table of symbols is of a kind that FindInObject() does not read, this asks the
+// loader.
 bool IsStub(const Search& driver) {
   constexpr int kStubLibrary = 34;  // CUDA_ERROR_STUB_LIBRARY
   DriverVersion ask = driver.version;
@@ -93,16 +94,16 @@ bool IsStub(const Search& driver) {
 }
 
 // Keeps the object in the process for good, so that no other file ever comes to lie at its address. Returns
-// false where the loader does not know it by its path.
+// false if the loader does not know it by its path.
 bool Pin(const char* path) {
   void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle != nullptr) dlclose(handle);
   return handle != nullptr;
 }
 
-// Returns whether the library is loaded, and finds its path. To look up an object that is not there would
-// leave an error for the user's next dlerror(), so this looks first. Of several drivers takes the first that
-// is no stub. Where all are stubs takes the first of them, and sets `*lasts` to false.
+// Returns whether the library is loaded, and finds its path. It searches the loaded objects, because dlopen()
+// of an object that is not there would leave an error for the user's next dlerror(). Of several drivers it
+// takes the first that is no stub. If all are stubs, it takes the first of them and sets `*lasts` to false.
 bool FindObject(Library library, Search* search, bool* lasts) {
   *lasts = true;
   if (library != Library::kCuda) return Look(library, 0, 0, search);

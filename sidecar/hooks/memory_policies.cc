@@ -43,7 +43,8 @@ std::uint64_t BytesOf(CUarray_format format) {
 
 std::uint64_t AtLeastOne(std::size_t extent) { return extent == 0 ? 1 : extent; }
 
-// Returns the driver's function, which is looked up once; null where the driver lacks it.
+// Returns the driver's function, or null if the driver lacks it. Looks it up until it has found it, and keeps
+// it in `*kept`.
 template <typename Function>
 Function Found(std::atomic<Function>* kept, const char* symbol) {
   Function find = kept->load(std::memory_order_acquire);
@@ -55,8 +56,8 @@ Function Found(std::atomic<Function>* kept, const char* symbol) {
   return find;
 }
 
-// Puts the question once. A daemon that is replaced, or that has not heard of the pod yet, does not know the
-// limit: then an allocation passes without one, and a later one asks again.
+// Asks the daemon once. A daemon that is being replaced, or that does not know the pod yet, does not know the
+// limit. The allocation then passes without a limit, and a later one asks again.
 void Ask(const session::Config& config) {
   const link::Limit limit = link::AskForLimit(config.socket, memory::LimitQuestion::kAnswerTime);
   if (limit.known) {
@@ -71,7 +72,7 @@ void Ask(const session::Config& config) {
   }
 }
 
-// Takes care that the limit holds, as far as it can be known now. A thread cannot be cancelled meanwhile: its
+// Sets the limit of the ledger, as far as it can be known now. The thread cannot be cancelled meanwhile: its
 // socket would stay open.
 void LearnLimit() {
   const base::Uncancelled uncancelled;

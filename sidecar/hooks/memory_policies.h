@@ -1,7 +1,7 @@
-// Defines what the wrappers of allocating functions do around the real call. They keep the accounts of
-// memory/ledger.h. They refuse what is over the budget, as the driver refuses what it does not have, and
-// they show the budget as all the memory there is. Each Run() calls the real function at most once, and not
-// at all where the budget is used up.
+// Defines what the wrappers of allocating functions do around the real call. They record allocations in
+// memory/ledger.h. They refuse what is over the limit with CUDA_ERROR_OUT_OF_MEMORY, as the driver refuses
+// what it does not have, and they show the limit as the size of the GPU's memory. Each Run() calls the real
+// function at most once, and not at all if the limit is reached.
 #pragma once
 
 #include <type_traits>
@@ -13,26 +13,28 @@
 
 namespace crossover::hooks {
 
-// Returns whether memory is counted in this process, and takes care that its limit holds. Blocks for 200 ms
-// at most while the limit is not known. A call that takes no memory asks Active() alone.
+// Returns whether this process counts memory. Learns its limit first, and blocks for about 200 ms at most
+// while that is unknown. A call that allocates nothing asks Active() instead.
 bool CountsMemory();
-// Returns the device of the calling thread's context, or -1 where there is none; then nothing is counted.
+// Returns the device of the calling thread's context, or -1 if there is none; the ledger does not count -1.
 std::int32_t CurrentDevice();
-// Returns the calling thread's context, as the ledger knows it; 0 where there is none.
+// Returns the key of the calling thread's context (KeyOfContext), or 0 if there is none.
 std::uint64_t CurrentContext();
 inline std::uint64_t KeyOfContext(CUcontext context) { return reinterpret_cast<std::uintptr_t>(context); }
 inline std::uint64_t KeyOfPool(CUmemoryPool pool) { return reinterpret_cast<std::uintptr_t>(pool); }
-// Records where the memory of a pool is. Does nothing for one without a place (managed memory).
+// Records where the memory of a pool is. Does nothing for a pool without a location (managed memory).
 void LearnPool(CUmemoryPool pool, const CUmemLocation& location);
-// Writes a line to the log, once, that the budget was reached. `bytes` is the size that was refused.
+// Writes a line to the log, once per process, that the limit was reached. `bytes` is the size that was
+// refused.
 void TellRefusal(std::size_t bytes);
 // These return the bytes of an array, or 0 for a 3D array that gets its memory later (sparse, deferred
 // mapping).
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
 
-// A Room is memory reserved for an allocation that is being made. It is given back unless Keep() or
-// KeepHandle() is called. The thread cannot be cancelled in between, which would leave the accounts wrong.
+// A Room is memory that the ledger has reserved for an allocation. Its destructor returns the memory unless
+// Keep() or KeepHandle() was called. The thread cannot be cancelled in between: that would leave the ledger
+// wrong.
 class Room {
  public:
   Room(std::int32_t device, std::uint64_t bytes)
@@ -65,8 +67,8 @@ class Room {
   bool kept_ = false;
 };
 
-// Counts an allocation. One on a stream comes from the current pool of the device, which is not the
-// context's.
+// Counts an allocation. An allocation on a stream comes from the current pool of the device, and does not end
+// with the context.
 struct Allocate {
   template <CudaHook kHook, typename... Rest>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
@@ -80,9 +82,8 @@ struct Allocate {
   }
 };
 
-// Counts an allocation from a pool that the program names. It counts on the GPU of that pool, and not at
-// all where the pool is in memory of the host. A pool of which nothing is known counts as one of the current
-// device.
+// Counts an allocation from a pool that the program names. It counts on the GPU of that pool, and not at all
+// if the pool is in memory of the host. An unknown pool counts as one of the current device.
 struct AllocateFromPool {
   template <CudaHook kHook>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream stream) {
@@ -134,8 +135,8 @@ struct DestroyPool {
   }
 };
 
-// Counts an allocation of rows. The driver chooses how wide a row becomes, so the size is known only
-// afterwards.
+// Counts an allocation of rows. The driver chooses the width of a row, so the size is known only afterwards.
+// This frees the allocation again if it then turns out to be over the limit.
 struct AllocatePitch {
   template <CudaHook kHook>
   static CUresult Run(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,

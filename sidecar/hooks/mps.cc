@@ -14,7 +14,8 @@ bool RunsProcessesTogether(const gates::Driver& driver, CUdevice gpu) {
   const char* named = ::getenv(base::kMpsPipeVariable);
   const char* directory = named != nullptr ? named : base::kDefaultMpsPipe;
   const int error = base::TryMpsPipe(directory);
-  // The driver connected earlier, when there may have been descriptors left.
+  // If this process has no descriptors left now, the socket has to do: the driver may have connected when it
+  // had some.
   return error == 0 || (base::IsOwnLack(error) && base::HasMpsSocket(directory));
 }
 

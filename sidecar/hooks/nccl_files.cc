@@ -17,7 +17,7 @@
 namespace crossover::hooks {
 namespace {
 
-// Holds the base address of each file, by its number; 0 where no file has that number yet.
+// Holds the base address of each file, by its number; 0 if no file has that number yet.
 constexpr std::size_t kMostFiles = 8;
 constinit std::array<std::atomic<std::uintptr_t>, kMostFiles> files{};
 constinit NcclSites sites;
@@ -28,8 +28,8 @@ struct Twin {
   explicit Twin(const char* of) { snprintf(name, sizeof name, "p%s", of); }
 };
 
-// Returns whether the object is another copy of our library, which would call us back for ever. It exports
-// dlsym, which no NCCL does.
+// Returns whether the object is another copy of our library. Such a copy and we would call each other for
+// ever. It exports dlsym, which no NCCL does.
 bool StandsIn(const dl_phdr_info& object) { return FindInObject(object, "dlsym") != nullptr; }
 
 int VisitForOwner(dl_phdr_info* info, std::size_t, void* address) {
@@ -38,7 +38,7 @@ int VisitForOwner(dl_phdr_info* info, std::size_t, void* address) {
   return 1;
 }
 
-// Returns `symbol`, or null where it is that of another copy.
+// Returns `symbol`, or null if it lies in another copy of our library.
 void* Real(void* symbol) {
   if (symbol != nullptr) dl_iterate_phdr(&VisitForOwner, &symbol);
   return symbol;
@@ -62,8 +62,8 @@ void* FindInAny(const char* name) {
   return wanted.found;
 }
 
-// Finds the symbol in the caller's object, then in those that it needs. Those of the program itself are in
-// the global scope.
+// Finds the symbol, or its profiling twin, in the caller's object and in the objects that it needs. Returns
+// null for the program itself, whose objects are in the global scope.
 void* FindBeside(const void* caller, const char* name, const char* twin) {
   char path[4096];
   if (caller == nullptr || !PathOf(caller, path, sizeof path)) return nullptr;
@@ -71,7 +71,7 @@ void* FindBeside(const void* caller, const char* name, const char* twin) {
   return found != nullptr ? found : Real(FindInFile(path, name, Stay::kAsItWas));
 }
 
-// Returns the base address of the object that an address is in; 0 where it is in none.
+// Returns the base address of the object that an address lies in; 0 if it lies in none.
 std::uintptr_t BaseOf(const void* address, Dl_info* object) {
   return dladdr(address, object) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(object->dli_fbase);
 }
@@ -110,7 +110,7 @@ void* FindNcclSymbol(std::size_t file, const char* name) {
   return twin != nullptr ? twin : FindInFile(object.dli_fname, name, Stay::kForGood);
 }
 
-// Looks for the twin's name first, which only NCCL has: other tools may stand in for `name`, too.
+// Looks for the twin's name first, which only NCCL has: other tools may replace `name`, too.
 void* FindNcclInScope(const void* caller, const char* name) {
   const DlsymFunction find = RealDlsym();
   if (find == nullptr || !base::LoaderIsThere()) return nullptr;

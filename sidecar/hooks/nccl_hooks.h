@@ -27,7 +27,8 @@ struct NcclWrapper<kHook, NcclResult (*)(Arguments...)> {
   }
 };
 
-// An NcclExport is what the library exports. It knows the caller by the address that the call returns to.
+// An NcclExport is the function that the library exports for a row. It finds the caller's file of NCCL by the
+// address that the call returns to.
 template <NcclHook kHook, typename Function = NcclFunction<kHook>>
 struct NcclExport;
 

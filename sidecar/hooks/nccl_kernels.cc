@@ -18,7 +18,8 @@ constinit DriverFunction<PFN_cuFuncGetName_v12030> function_name("cuFuncGetName"
 constinit DriverFunction<PFN_cuKernelGetName_v12030> kernel_name("cuKernelGetName");
 constinit DriverFunction<PFN_cuCtxGetCurrent_v4000> current_context("cuCtxGetCurrent");
 
-// Returns the name of a kernel, or null where the driver cannot tell. A launch takes either kind of handle.
+// Returns the name of a kernel, or null if the driver cannot tell. A launch takes a CUfunction or a CUkernel,
+// so this tries both.
 const char* NameOf(CUfunction function) {
   const char* name = nullptr;
   if (function_name.Get() != nullptr && function_name.Get()(&name, function) == CUDA_SUCCESS) return name;
@@ -75,8 +76,7 @@ void OnKernelName(void* handle, const char* name, const void* caller) {
   if (LibraryOf(caller) != Library::kNccl && !InNcclFile(caller)) ExpectLinkedNccl();
 }
 
-// Forgets all kernels, but keeps NCCL's where the driver does not tell names: they could not be learned
-// again.
+// Forgets all kernels. But if the driver does not tell names, keeps NCCL's, which could not be learned again.
 void ForgetKernels() {
   known_kernels.Forget(function_name.Get() != nullptr ? KernelTable::What::kAll : KernelTable::What::kPlain);
 }

@@ -23,8 +23,8 @@ bool NonBlocking(NcclResult result, const void* config) {
   return blocking != nullptr && strcmp(blocking, "0") == 0;
 }
 
-// Adds a communicator at its first collective, where it was made in a way that is not in the table. Returns
-// the number of its ranks, or 0 where it was known already or NCCL does not tell.
+// Adds a communicator at its first collective, if the program made it by a function that the table lacks.
+// Returns the number of its ranks, or 0 if it was known already or NCCL does not tell.
 int Meet(NcclComm comm, std::size_t file) {
   if (comm == nullptr || session::TheSession().Knows(comm)) return 0;
   const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
@@ -64,7 +64,8 @@ void AfterCommInitAll(const NcclComm* comms, int devices) {
   for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
 }
 
-// The new communicator is added at its first collective: a split inside a group has not happened yet.
+// Does not add the new communicator, which Meet() adds at its first collective: a split inside a group has
+// not happened yet.
 void AfterCommDerived(NcclResult result, const void* config) {
   if (!Active()) return;
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);

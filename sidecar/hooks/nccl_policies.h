@@ -19,14 +19,14 @@ NcclResult CallNccl(Arguments... arguments) {
   return RealNccl<kHook>()(arguments...);
 }
 
-// A CollectiveCall is a collective call, reduced to what matters here.
+// A CollectiveCall is what the session needs to know of a collective call.
 struct CollectiveCall {
   NcclComm comm = nullptr;
   NcclStream stream = nullptr;
   phase::Token token;
 };
 
-// Each signature has an overload of Describe().
+// Describe() turns the arguments of a call into a CollectiveCall. Each signature has an overload.
 inline CollectiveCall Describe(const void*, void*, std::size_t count, NcclDataType type, int op_or_root,
                                NcclComm comm, NcclStream stream) {
   return {comm, stream, {0, 0, count, static_cast<std::uint32_t>(type), op_or_root, 0}};
@@ -44,7 +44,7 @@ inline CollectiveCall Describe(const void*, std::size_t count, NcclDataType type
   return {comm, stream, {0, 0, count, static_cast<std::uint32_t>(type), root, 0}};
 }
 
-// Describes a call that has its settings as the last argument.
+// Describes a call whose last argument is its settings, which do not count.
 template <typename... Arguments>
 CollectiveCall DescribeConfigured(Arguments... arguments) {
   const auto all = std::make_tuple(arguments...);
@@ -81,7 +81,7 @@ struct CollectiveLike {
   }
 };
 
-// Handles a call beside which no turns can be taken.
+// Handles a call after which the process takes no turns, for this reason.
 template <base::WatchReason kReason>
 struct Ungateable {
   template <NcclHook kHook, typename... Arguments>
@@ -134,7 +134,7 @@ struct CommInitAll {
   }
 };
 
-// Handles a call that makes a communicator from another. kConfig is the place of its settings among the
+// Handles a call that makes a communicator from another. kConfig is the index of its settings among the
 // arguments.
 template <std::size_t kConfig>
 struct CommDerived {
@@ -154,8 +154,7 @@ struct CommEnd {
   }
 };
 
-// Handles an abort, which lets go all that waits for a collective that hangs. So nothing of ours may wait
-// before it.
+// Handles an abort, which ends all waits for a collective that hangs. So this must not wait before it.
 struct CommAbort {
   template <NcclHook kHook, typename... Flags>
   static NcclResult Run(NcclComm comm, Flags... flags) {

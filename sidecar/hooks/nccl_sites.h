@@ -1,8 +1,9 @@
-// Keeps which file of NCCL each place in the process calls, by the address that the call returns to.
+// Remembers which file of NCCL each call site in the process calls. A site is the address that the call
+// returns to.
 //
-// Each entry is one word, so that readers need no lock. A library that is closed leaves its entries behind.
-// They are wrong only for another library whose call returns to the very same address, and that was bound
-// to another NCCL.
+// Each entry is one word, so that readers need no lock. The entries of a library that was closed stay. They
+// are wrong only for another library that has a call with the very same return address and is bound to
+// another NCCL.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace crossover::hooks {
 // NcclSites is a bounded table of these places. Thread-safe.
 class NcclSites {
  public:
-  // Finds the file for `site`. Returns false where it is not known.
+  // Finds the file for `site`. Returns false if it is not known.
   bool Find(const void* site, std::size_t* file) const {
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
       const std::uint64_t entry = At(site, probe).load(std::memory_order_relaxed);
@@ -26,8 +27,8 @@ class NcclSites {
     return false;
   }
 
-  // Remembers the file for `site`. Where all places are taken, forgets another site, which is looked up
-  // again.
+  // Remembers the file for `site`. If all places are taken, forgets another site, which its next call looks
+  // up again.
   void Remember(const void* site, std::size_t file) {
     const std::uint64_t address = Address(site);
     if (AddressIn(address) != address) return;

@@ -16,9 +16,9 @@ enum class NcclHook : std::size_t {
   kCount
 };
 
-// A process may have several files of NCCL in it. A communicator of one must not get into calls of another,
-// so each file has wrappers and real functions of its own. A hook is a row and the file. The caller decides
-// which file a call through the exported names is for.
+// A process may have several files of NCCL in it. A communicator of one must never be passed to a function of
+// another, so each file has wrappers and real functions of its own. An NcclHook is a row together with a
+// file. For a call through the exported names, the caller decides the file (nccl_files.h).
 inline constexpr std::size_t kNcclHooks = static_cast<std::size_t>(NcclHook::kCount);
 inline constexpr std::size_t kNcclFiles = 3;
 

@@ -1,5 +1,5 @@
-// Declares the little of NCCL's interface that its wrappers need. So no nccl.h is needed, and no version of
-// it is baked in. Enumerations are plain ints in NCCL's ABI; handles stay opaque.
+// Declares the part of NCCL's interface that its wrappers need. So the build needs no nccl.h and depends on
+// no version of it. Enumerations are plain ints in NCCL's ABI; handles stay opaque.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ inline constexpr NcclResult kNcclSuccess = 0;
 inline constexpr NcclResult kNcclSystemError = 2;
 inline constexpr NcclResult kNcclInProgress = 7;
 
-// An NcclConfigHead is the head of ncclConfig_t, which only ever grows at its end. It is read only as far
-// as `size` says.
+// An NcclConfigHead is the beginning of ncclConfig_t, which only ever grows at its end. Readers read no more
+// than `size` bytes of it.
 struct NcclConfigHead {
   std::size_t size;
   unsigned int magic;

@@ -1,8 +1,9 @@
-// Defines the wrappers of the NVML table, which show the budget as all the memory there is.
+// Defines the wrappers of the NVML table, which show the process's memory limit as the size of the GPU's
+// memory.
 //
-// The memory in use is what this process has on all its GPUs: NVML knows a GPU by another handle than CUDA
-// does, and a rank has one GPU. A process without CUDA (nvidia-smi) sees what the whole GPU uses, up to the
-// budget.
+// They show as used what this process has on all its GPUs: NVML knows a GPU by another handle than CUDA does,
+// and a rank has one GPU. A process without CUDA (nvidia-smi) sees what all processes use on the GPU, up to
+// the limit.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +37,9 @@ enum class NvmlHook : std::size_t {
   kCount
 };
 
-// Returns the job's budget in bytes, 0 where there is none.
+// Returns this process's memory limit on each GPU, in bytes; 0 if there is none.
 std::uint64_t MemoryBudget();
-// Changes figures of the whole GPU, in bytes, to those of a GPU that has `budget` bytes.
+// Changes figures of the whole GPU, in bytes, to those of a GPU with `budget` bytes of memory.
 void ShowBudget(std::uint64_t budget, unsigned long long* total, unsigned long long* free_bytes,
                 unsigned long long* used);
 

@@ -48,7 +48,7 @@ void* WrapperOf(CudaHook hook) {
   return nullptr;
 }
 
-// Holds the driver's own functions, each found when it is first asked for.
+// Holds the driver's own functions. RealOf() finds each when it is first asked for it.
 constinit std::array<std::atomic<void*>, kCudaHooks> known_real{};
 
 void* RealOf(std::size_t index, bool* lasts = nullptr) {
@@ -64,19 +64,20 @@ void* RealOf(std::size_t index, bool* lasts = nullptr) {
 
 constinit std::array<std::atomic<bool>, kCudaHooks> told_of_newer{};  // by the first row of the name
 
-// Names whose calls must not pass unseen while turns are taken: our operations would get into a graph, or be
-// queued in a context that has ended, or a launch of much work would stay outside all turns.
+// A process takes turns only if the wrappers see all calls of these names. Otherwise our operations would get
+// into a graph, or would be queued in a context that has ended, or a launch of much work would run outside
+// all turns.
 constexpr const char* kNeeded[] = {"cuStreamBeginCapture", "cuStreamDestroy", "cuCtxDestroy",
                                    "cuDevicePrimaryCtxReset", "cuGraphLaunch"};
 
 bool IsNeeded(const char* name) {
-  constexpr std::size_t kBegins = 0;  // with all that follows it
+  constexpr std::size_t kBegins = 0;  // stands for all names that begin with it
   if (strncmp(name, kNeeded[kBegins], strlen(kNeeded[kBegins])) == 0) return true;
   return std::any_of(std::begin(kNeeded), std::end(kNeeded),
                      [name](const char* needed) { return strcmp(name, needed) == 0; });
 }
 
-// Returns whether `real` is a function that the driver exports, and `*symbol` its name there.
+// Returns whether `real` is a function that the driver exports, and sets `*symbol` to its exported name.
 bool IsExported(void* real, const char** symbol) {
   Dl_info found{};
   if (!base::LoaderIsThere() || dladdr(real, &found) == 0 || found.dli_saddr != real) return false;
@@ -170,7 +171,7 @@ void* SubstituteForProcAddress(const char* name, void* real, int version, std::u
       MatchByVersion(name, version, flags, [](std::size_t row) { return RealOf(row) != nullptr; });
   const char* symbol = nullptr;
   if (wrapper == nullptr || !IsExported(real, &symbol)) return wrapper == nullptr ? real : wrapper;
-  // A function with a symbol of its own that is no row's has another ABI than all rows.
+  // The driver exports `real` under a name that no row has, so its ABI is that of no row.
   if (!told_of_newer[first].exchange(true, std::memory_order_relaxed)) {
     log::Write(log::Level::kWarn, "%s of CUDA %d is %s, which this library does not know; its calls pass",
                name, version, symbol);

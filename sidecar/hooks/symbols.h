@@ -1,4 +1,4 @@
-// Finds the wrapper for what a program asks for by name.
+// Finds the wrapper for a function that a program looks up by name.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,23 @@ struct Symbol {
 // Returns the row with this exported name. For NCCL it has the wrapper of file number 0.
 Symbol FindWrapper(const char* name);
 
-// Returns the wrapper of NCCL's `name` for the file of NCCL in which `real` lies. Returns `real` itself
-// where there are more such files than wrappers.
+// Returns the wrapper of NCCL's `name` for the file of NCCL in which `real` lies. Returns `real` itself if
+// there are more such files than wrappers.
 void* FindNcclWrapper(const char* name, void* real);
 
-// Returns what to hand out in place of `real`, which cuGetProcAddress answered for (name, version, flags).
-// The first of these that applies is handed out:
-// - the wrapper of the row whose real function `real` is;
-// - `real` itself, where the driver exports it under a name that no row has. Such a function is newer than
-// the table, and its ABI is unknown. Where turns need to see its calls, none are taken from then on;
-// - the wrapper of the newest row of that name and flavour which `version` reaches and whose function the
-// driver has;
-// - `real` itself.
-// `version` may be larger than any row's.
+// Returns the function to hand out in place of `real`, which cuGetProcAddress answered for (name, version,
+// flags). The *match* is the row that MatchByVersion() finds.
+//
+//   1. `real` is the real function of a row of this name: the wrapper of that row.
+//   2. There is no match: `real`.
+//   3. The driver exports `real` under a name that no row has: `real`. It is newer than the table,
+//      and its ABI is unknown. If turns need to see its calls, the process takes no turns from then on.
+//   4. Otherwise: the wrapper of the match.
 void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags);
 
-// Does the last of these steps alone. Leaves out rows for which `exists` is false. Returns null where no
-// row fits.
+// Returns the wrapper of the newest row of this name that `version` reaches and for which `exists` is true;
+// null if there is none. If `flags` ask for per-thread streams, such a row goes before others. `version` may
+// be larger than that of any row.
 void* MatchByVersion(const char* name, int version, std::uint64_t flags, bool (*exists)(std::size_t row));
 
 }  // namespace crossover::hooks

@@ -21,14 +21,14 @@ class Client {
   // Limits the memory that this process may have on each GPU to `bytes`, as the arbiter knows it.
   virtual void LimitMemory(std::uint64_t bytes) = 0;
 
-  // Begins to take part with slot `slot` of `page`: the arbiter has let us in. Returns false where this
-  // client cannot take part with this page.
+  // Begins to take part with slot `slot` of `page`, which the arbiter has given to this client. Returns false
+  // if it cannot take part with this page; the caller then unmaps the page.
   virtual bool Attach(crossover_page* page, turn::SlotIndex slot) = 0;
 
   // Stops taking turns, because the arbiter is lost. Takes no lock: a user's thread may hold the lock and
   // wait for a turn.
   virtual void StopTaking() = 0;
-  // Lets the page go. Once this has returned, only operations that are queued already touch the page.
+  // Stops using the page. Once this has returned, only operations that were queued before touch the page.
   virtual void Detach() = 0;
 
   // Returns the number of the newest turn asked for. Takes no lock.
@@ -38,8 +38,8 @@ class Client {
   // waits for a user's thread, which may wait for a turn that only the helper can open.
   virtual int OnTick() = 0;
 
-  // Fills in everything but the header. Returns false where it cannot be had now. Like OnTick(), never
-  // waits for a user's thread.
+  // Fills in everything but the header. Returns false if another thread holds the client's lock. Like
+  // OnTick(), never waits for a user's thread.
   virtual bool FillProfile(crossover_profile* profile) = 0;
 
  protected:

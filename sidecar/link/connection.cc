@@ -24,11 +24,11 @@ constexpr std::int64_t kAnswerTimeoutMs = 2000;
 // A Received is one message from the socket, or the error in its place.
 struct Received {
   MessageKind kind = MessageKind::kBroken;
-  int error = 0;  // errno, where nothing came
-  OwnFd fd;       // the only descriptor that came along; none where there were several
+  int error = 0;  // errno, if nothing came
+  OwnFd fd;       // the descriptor that came along; none if there were several
 };
 
-// Moves the one descriptor of a message to `only`. Where several came along, closes them all: else each
+// Moves the one descriptor of a message to `only`. If several came along, closes them all: otherwise each
 // message could leave some open in this process. The buffer has room for one control header and no more.
 void TakeDescriptors(msghdr* request, OwnFd* only) {
   const cmsghdr* head = CMSG_FIRSTHDR(request);
@@ -42,8 +42,8 @@ void TakeDescriptors(msghdr* request, OwnFd* only) {
   if (count > 1) only->Reset();
 }
 
-// Reads a message. Never blocks: the program may have read it, or may have put a file of its own in the place
-// of our socket since that was looked at.
+// Reads a message. Never blocks, even if none is there: since the poll, the program may have read it, or may
+// have put a file of its own in the place of our socket.
 Received Receive(int socket, Message* message) {
   Received received;
   iovec part{message, sizeof *message};
@@ -53,7 +53,7 @@ Received Receive(int socket, Message* message) {
   request.msg_iovlen = 1;
   request.msg_control = control;
   request.msg_controllen = sizeof control;
-  // With MSG_TRUNC this is the length of the whole message, even where it does not fit.
+  // With MSG_TRUNC this is the length of the whole message, even if it does not fit.
   const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC | MSG_DONTWAIT);
   if (bytes < 0) {
     received.error = errno;
@@ -64,8 +64,8 @@ Received Receive(int socket, Message* message) {
   return received;
 }
 
-// Moves `fd` to a number that programs seldom have: they close and take low ones, one after the other,
-// without a look at whose they are. Where there is none so high, returns `fd` as it is.
+// Moves `fd` to a high number, which programs seldom use. Programs close or reuse low numbers one after the
+// other, without a check of who owns them. Returns `fd` unchanged if no high number is free.
 int OutOfTheWay(int fd) {
   constexpr int kLeast = 900;  // below the usual limit of 1024
   const int high = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, kLeast);
@@ -87,7 +87,7 @@ OwnFd ConnectTo(const char* path, int flags) {
   return connected ? static_cast<OwnFd&&>(fd) : OwnFd();
 }
 
-// Waits until a message has come, or the connection has ended. Returns false where neither comes until
+// Waits until a message has come, or the connection has ended. Returns false if neither happens before
 // `deadline`, in ns of CLOCK_MONOTONIC. A signal that interrupts the wait does not end it.
 bool AwaitReadable(int socket, std::int64_t deadline) {
   while (true) {

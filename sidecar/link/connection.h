@@ -12,33 +12,34 @@
 
 namespace crossover::link {
 
-// A Membership is what the arbiter gave us. Once the client is attached, the page stays mapped for the life
-// of the process: streams may still write to it.
+// A Membership is what the arbiter gave this client when it let it in. Once the client is attached, the page
+// stays mapped for the life of the process: streams may still write to it.
 struct Membership {
   crossover_page* page = nullptr;
   turn::SlotIndex slot = 0;
-  std::uint32_t memory_mib = 0;  // that this process may have on each GPU; 0: the arbiter knows no limit
+  std::uint32_t memory_mib = 0;  // memory limit of this process on each GPU; 0: the arbiter knows none
 };
 
-// A Connection is one connection to the arbiter. It owns the socket.
+// A Connection is one connection to the arbiter. It owns the socket. Not thread-safe.
 class Connection {
  public:
   Connection() = default;
   explicit Connection(base::UniqueFd fd) : fd_(fd.Release()) {}
 
-  // Connects to the arbiter's socket at `path`. Returns false where no arbiter can be reached.
+  // Connects to the arbiter's socket at `path`. Returns false if no arbiter can be reached.
   bool Connect(const char* path);
 
-  // Sends `hello` and waits for the answer, at most two seconds. Returns true and fills in `membership`
-  // where the arbiter lets us in. Otherwise returns false, and `reason` holds why, as a line of text.
+  // Sends `hello` and waits for the answer, at most two seconds. Returns true and fills in `membership` if
+  // the arbiter lets this client in. Otherwise returns false and writes the reason, one line of text, to
+  // `reason`. The page is then not mapped.
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
   // Waits at most `timeout_us` microseconds for a message or the end of the connection. Writes a notice to
-  // the log, and skips any other message. Returns true where the connection has ended or is of no more use,
-  // also because the program has closed or taken our descriptor.
+  // the log, and skips any other message. Returns true if the connection has ended or is of no more use, also
+  // because the program has closed or taken our descriptor.
   bool AwaitEnd(int timeout_us);
 
-  // Sends `profile` without waiting. Drops it where it does not fit into the socket now.
+  // Sends `profile` without waiting. Drops it if it does not fit into the socket now.
   void Send(const crossover_profile& profile);
 
   void Close() { fd_.Reset(); }
@@ -48,15 +49,15 @@ class Connection {
   OwnFd fd_;
 };
 
-// A Limit is what the arbiter answers to the question for it.
+// A Limit is the arbiter's answer to the question for this process's memory limit.
 struct Limit {
   bool known = false;
-  std::uint64_t bytes = 0;  // of each GPU; where it is known, 0 means that the process has no limit
+  std::uint64_t bytes = 0;  // limit on each GPU; if `known`, 0 means that the process has no limit
 };
 
-// Asks the arbiter at `path` how much memory of each GPU this process may have. The limit is not known where
+// Asks the arbiter at `path` how much memory of each GPU this process may have. The result is not `known` if
 // the arbiter cannot be reached, does not know this process yet, or does not answer within `timeout_ns`.
-// Blocks for so long at most.
+// Blocks for at most that long.
 Limit AskForLimit(const char* path, std::int64_t timeout_ns);
 
 // Returns the header of a message that is `bytes` long with its header.

@@ -23,8 +23,8 @@ void Sleep(std::int64_t ns) {
   ::nanosleep(&pause, nullptr);
 }
 
-// A Watch tells whether the arbiter hangs: its passes have stopped, and our own wait does not end either.
-// As long as turns still go round among the clients, they need no arbiter.
+// A Watch tells whether the arbiter hangs: its passes have stopped, and this client waits for a turn that
+// does not come. As long as the clients hand turns over to each other, they need no arbiter.
 class Watch {
  public:
   Watch(const crossover_page* page, turn::SlotIndex slot) : page_(page), slot_(slot) {}
@@ -114,7 +114,7 @@ bool Helper::Enter(const Membership& membership) {
   return false;
 }
 
-// Serves the connection until the arbiter is lost. A loss is no fault where no thread waits for a turn.
+// Serves the connection until the arbiter is lost, and then lets go of the page.
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   Watch watch(membership.page, membership.slot);
@@ -136,7 +136,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   LetGo(client_, membership, &leftovers_);
 }
 
-// Writes one line per loss to the log, not one per try.
+// Writes a line to the log, but one line only until the next time that the arbiter lets this client in.
 void Helper::Complain(const char* why) {
   if (complained_) return;
   complained_ = true;

@@ -1,5 +1,10 @@
-// Runs the helper thread. It finds the arbiter, joins, and watches over the connection. When the arbiter is
-// lost, it lets the job run on without turns.
+// Runs the helper thread. The thread connects to the arbiter, joins the turns, and watches the connection.
+// When it loses the arbiter, it lets the job run on without turns and tries again.
+//
+//     connect ---> join ---> serve (OnTick, Profile, watch) ---> let go of the page
+//        ^          |                                                   |
+//        |          | refused                                           | arbiter lost
+//        +----------+------------------ 500 ms <------------------------+
 #pragma once
 
 #include <atomic>
@@ -43,7 +48,7 @@ class Helper {
   SharedFd socket_;
   Leftovers leftovers_;
   bool complained_ = false;
-  bool given_up_ = false;  // what failed would fail again, and each try disturbs the other clients
+  bool given_up_ = false;  // the client cannot take part: a new try would fail again and disturb the others
 };
 
 }  // namespace crossover::link

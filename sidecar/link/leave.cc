@@ -10,9 +10,10 @@
 namespace crossover::link {
 namespace {
 
-// Opens the own gate every millisecond until no stream waits there, for a second at most. A stream shuts
-// the gate behind itself, with a store that may land after ours. The limit is for words that another
-// process writes over: they never tell that no stream waits. Returns whether the gate had to be opened.
+// Opens this client's gate every millisecond until no stream waits there, for about a second at most. It
+// repeats this because a stream shuts the gate after it has passed, by a store that may arrive after ours.
+// The limit is there because another process may write over the words, which then never show that no stream
+// waits. Returns whether the gate had to be opened.
 bool OpenUntilNobodyWaits(const Client& client, const Membership& membership) {
   constexpr int kRounds = 1000;
   const crossover_slot* slot = &membership.page->slot[membership.slot];

@@ -72,8 +72,8 @@ void* Leftovers::Run(void* self) {
   return nullptr;
 }
 
-// Returns whether a stream of ours still waits for turn `asked`, by the words of the slot. Where the
-// arbiter has given the slot to another client, the words are that client's.
+// Returns whether, by the words of the slot, a stream of this process still waits for turn `asked`. If the
+// arbiter has given the slot to another client, `alive` is not 0 and the words are that client's.
 bool Leftovers::Waits(const crossover_slot& slot, turn::TurnNumber asked) {
   return base::LoadWord(&slot.alive) == 0 && !turn::AtOrPast(base::LoadWord(&slot.hold), asked);
 }
@@ -82,8 +82,8 @@ bool Leftovers::Over(const crossover_slot& slot, turn::TurnNumber asked, std::in
   return since_ns > (Waits(slot, asked) ? kWaitsNs : kAnywayNs);
 }
 
-// Opens the gates of all turnstiles that need it still, and drops the others. Returns false where none is
-// left.
+// Opens the gates of all turnstiles that still need it, and drops the others. Returns false if none is left;
+// the thread then ends.
 bool Leftovers::Open() {
   const base::Locked locked(mutex_);
   const std::int64_t now = base::MonotonicNs();

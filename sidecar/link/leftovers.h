@@ -1,9 +1,9 @@
 // Opens the gates of turnstiles that this process has left, while its own streams may still wait there. A
-// thread opens them again and again: each stream shuts the gate behind itself, and another client that
-// wrote over the words may hide that a stream waits.
+// thread opens them again and again, for two reasons: each stream shuts the gate after it has passed, and the
+// words do not always show that a stream waits, because another client may have written over them.
 //
-// This is not the helper thread. The helper waits for the driver while it joins anew, and the driver may
-// wait for that same stream (CUDA_DEVICE_MAX_CONNECTIONS=1).
+// That thread is not the helper thread. The helper waits for the driver while it joins anew, and the driver
+// may wait for that same stream (CUDA_DEVICE_MAX_CONNECTIONS=1).
 #pragma once
 
 #include <cstddef>
@@ -19,22 +19,23 @@ class Leftovers {
  public:
   constexpr Leftovers() = default;
 
-  // Adds the turnstile `left`, whose gate is opened from now on. `asked` is the newest turn asked for
-  // there. A turnstile that is in the list already is noted anew.
+  // Adds the turnstile `left`, whose gate the thread opens from now on. `asked` is the newest turn asked for
+  // there. If the turnstile is in the list already, its entry is replaced and its time begins anew.
   void Add(const Membership& left, turn::TurnNumber asked);
-  // Where the thread could not be started: opens the gates once, and tries to start it again. REQUIRES: the
-  // caller calls this every so often.
+  // Opens the gates once and tries to start the thread, if Add() could not start it. Does nothing otherwise.
+  // REQUIRES: the caller calls this at least every second or so.
   void Tend();
 
-  // Returns whether a slot that was left `since_ns` nanoseconds ago needs no opening any more. Each slot
-  // needs it for a minute, whatever its words say: a host is rarely further ahead of its GPU. While its
-  // words say that a stream waits, it needs it for an hour: no host is that far ahead. It does not need it
-  // for ever, as the stream may have gone with its context.
+  // Returns whether the gate of a slot that was left `since_ns` nanoseconds ago can stay shut. It is opened
+  // for a minute, whatever its words say: a host is rarely further ahead of its GPU. While its words say that
+  // a stream waits, it is opened for an hour: no host is that far ahead. The time has a limit because the
+  // stream may have gone with its context.
   static bool Over(const crossover_slot& slot, turn::TurnNumber asked, std::int64_t since_ns);
 
  private:
-  // No more can be left within a minute: to join a turnstile and lose it takes half a second. Past that,
-  // one is dropped at which no stream seems to wait, else the oldest.
+  // The list has room for all that can be left within a minute: to join a turnstile and lose it takes half a
+  // second. If it is full all the same, Add() drops an entry whose turn no stream seems to wait for, or the
+  // oldest one.
   static constexpr std::size_t kMost = 128;
 
   struct Leftover {

@@ -1,7 +1,7 @@
 // Tells the arbiter at once when this process dies: a thread holds a raw robust futex word of the page.
 //
-// The kernel walks the robust list of each dying thread and marks the words in it. It does so before it
-// tears down the address space, which takes long and makes sockets and pidfds late. The list node is in
+// The kernel walks the robust list of each dying thread and marks the words in it. It does so before it tears
+// down the address space, which takes long. Sockets and pidfds tell only after that. The list node is in
 // private memory: no other process can use it to make the kernel write elsewhere. Only the arbiter waits on
 // the word, after it has set FUTEX_WAITERS in it.
 #pragma once
@@ -11,14 +11,14 @@
 
 namespace crossover::link {
 
-// A Liveness runs the thread that holds the word.
+// A Liveness runs the thread that holds the word. Not thread-safe: the helper thread calls it.
 class Liveness {
  public:
   constexpr Liveness() = default;
 
-  // Starts a thread that stores its ID in `word` and lives until Stop() or the death of the process.
-  // Returns true once the word is set. Returns false where the kernel refuses, or no thread can be started.
-  // REQUIRES: no other word is held.
+  // Starts a thread that stores its ID in `word` and lives until Stop() or the death of the process. Returns
+  // true once the word is set. Returns false if the kernel refuses, or no thread can be started. REQUIRES: no
+  // other word is held.
   bool Start(std::uint32_t* word);
 
   // Ends the thread in an orderly way. Returns once the word is 0.

@@ -16,11 +16,11 @@ union Message {
   crossover_notice notice;
 };
 
-// A MessageKind says what a message is and what may be done with it.
+// A MessageKind says what a message is and what its reader does with it.
 enum class MessageKind {
-  kBroken,     // another version, or not the length that it says: the connection is of no more use
-  kMalformed,  // wrong size for its type, or a slot that no page has: likewise
-  kUnknown,    // another type: to be skipped
+  kBroken,     // another version, or not the length that it says: the reader closes the connection
+  kMalformed,  // wrong size for its type, or a slot that no page has: the reader closes the connection
+  kUnknown,    // another type: the reader skips it
   kWelcome,    // welcome to a slot that the page has
   kLimit,      // limit of memory
   kRefused,    // refusal, whose reason ends within its field

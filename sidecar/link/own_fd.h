@@ -1,8 +1,8 @@
-// Owns a file descriptor in a program of others. The program may close any number, or take it for a file of
-// its own (closefrom, dup2, daemons that begin with a clean table). So the file behind the number is
-// remembered, and each use first looks whether it is still there.
+// Owns a file descriptor inside the user's program. The program may close any number, or use it for a file of
+// its own (closefrom, dup2, daemons that begin with a clean table). So these classes remember which file the
+// number stands for, and check before each use that it still does.
 //
-// A program that takes the number between that look and the use is not noticed. The look is made right
+// A program that takes the number between the check and the use is not noticed. The check is made right
 // before the use, on the same thread.
 #pragma once
 
@@ -33,8 +33,9 @@ class OwnFd {
   OwnFd& operator=(const OwnFd&) = delete;
   ~OwnFd() { Reset(); }
 
-  // Returns the descriptor. Returns -1 where it owns none, or the program has closed or taken the number.
+  // Returns the descriptor. Returns -1 if it owns none, or if the program has closed or taken the number.
   int get() const { return StandsFor(fd_, file_) ? fd_ : -1; }
+  // Returns whether it was given a descriptor, without a check of what the number stands for.
   explicit operator bool() const { return fd_ >= 0; }
   const File& file() const { return file_; }
 
@@ -50,7 +51,7 @@ class OwnFd {
 class SharedFd {
  public:
   constexpr SharedFd() = default;
-  // Shows `fd` to children from now on; none where it owns none. Called by the owner's thread alone.
+  // Shows `fd`, or none if it owns none, to children from now on. REQUIRES: the owner's thread calls it.
   void Show(const OwnFd& fd);
   void Hide() { fd_.store(-1, std::memory_order_release); }
   // Closes it in the calling process, unless the number is no longer ours. REQUIRES: the calling thread is

@@ -5,10 +5,10 @@
 
 namespace crossover::link {
 
-// Maps `fd`, shared and writable, and returns the page. Returns null where `fd` is not what a turnstile
-// must be: one page with the magic, version and sizes that we know, sealed so that no process can shrink or
-// grow it (else SIGBUS could kill a client). `*why` then says what is wrong, as a static string. The caller
-// keeps `fd`. A forked child does not get the mapping.
+// Maps `fd`, shared and writable, and returns the page. Returns null if `fd` is not what a turnstile must be:
+// one page with the magic, version and sizes that we know, sealed so that no process can shrink or grow it
+// (else SIGBUS could kill a client). `*why` then says what is wrong, as a static string. The caller keeps
+// `fd`. A forked child does not get the mapping.
 crossover_page* MapPage(int fd, const char** why);
 
 // Unmaps `page`. REQUIRES: no GPU work can touch it any more.

@@ -10,8 +10,8 @@
 namespace crossover::link {
 namespace {
 
-// The C library takes the program's thread-local variables from this, and the driver runs on the rest. It is
-// address space only: pages that no call reaches stay untouched.
+// The stack holds the program's thread-local variables, which the C library puts there, and the driver's
+// calls. Its size is address space only: the kernel gives memory to the pages that a call touches.
 constexpr std::size_t kStackBytes = 1024 * 1024;
 
 }  // namespace

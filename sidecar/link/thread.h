@@ -4,7 +4,7 @@
 
 namespace crossover::link {
 
-// Runs body(argument) on a new thread. Returns false where none can be started.
+// Runs body(argument) on a new thread. Returns false if none can be started.
 bool StartThread(void* (*body)(void*), void* argument);
 
 // Names the calling thread for tools that look at the process from outside.

@@ -14,13 +14,14 @@ namespace crossover::log {
 namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
-// The file that number 2 stood for at Begin(), or none where it was closed; valid once `known`.
+// These name the file that descriptor 2 was at Begin(); 0 if it was closed. They are valid once `known` is
+// true.
 constinit dev_t device = 0;
 constinit ino_t number = 0;
 constinit std::atomic<bool> known{false};
 
-// Replaces control characters by '?'. Text from other processes may hold line feeds, with which it could
-// pass for lines of ours, or characters that steer a terminal.
+// Replaces control characters by '?'. Text from other processes may contain line feeds, and so look like
+// another line of the log, or characters that control a terminal.
 void MakeOneLine(char* text) {
   constexpr char kDelete = 0x7f;
   for (; *text != '\0'; ++text) {
@@ -28,8 +29,8 @@ void MakeOneLine(char* text) {
   }
 }
 
-// Returns whether number 2 is now a socket that it was not when the log began: the program has closed its
-// standard error and taken the number for a connection, into whose stream a line of ours would go.
+// Returns whether descriptor 2 is a socket that it was not at Begin(). The program has then closed its
+// standard error and uses the number for a connection, into which a log line would go.
 bool IsTaken() {
   struct stat status {};
   if (!known.load(std::memory_order_acquire)) return false;

@@ -1,13 +1,14 @@
-// Writes log lines to stderr. The library is a guest in the user's process: it is silent unless something
-// is degraded or CROSSOVER_LOG asks for more. Does not allocate.
+// Writes log lines to standard error. The library runs inside the user's process, so it writes nothing unless
+// it can do less than it should, or CROSSOVER_LOG asks for more. Does not allocate.
 #pragma once
 
 namespace crossover::log {
 
 enum class Level { kError, kWarn, kInfo, kDebug };
 
-// Remembers which file standard error is. Where its number later stands for another file that is a socket,
-// nothing is written: it is a connection of the program. Not thread-safe; later calls change nothing.
+// Remembers which file standard error is. If that descriptor later is another file, and a socket, Write()
+// writes nothing: the program has put a connection of its own there. Not thread-safe; later calls change
+// nothing.
 void Begin();
 
 // Sets the least important level that is written; kWarn until then. Thread-safe.

@@ -7,12 +7,13 @@ namespace {
 
 constinit Ledger the_ledger;
 
-// Fewer threads than this allocate at the same time. Each adds one record after its reservation.
+// Each reservation leaves room for this many records: more than there are threads that allocate at the same
+// time. Each of them adds one record after its reservation.
 constexpr std::size_t kRoom = 256;
-// Mappings lie on multiples of this size, in bytes, on every GPU.
+// Mappings lie at multiples of this many bytes on every GPU.
 constexpr std::uint64_t kLeastMapping = 65536;
 
-// Returns the key of a handle. A handle may be any number, also 0, which is no key.
+// Returns the key of a handle. A handle may be any number, also 0, but a key must not be 0.
 std::uint64_t KeyOfHandle(std::uint64_t handle) { return handle + 1; }
 
 }  // namespace
@@ -80,7 +81,8 @@ void Ledger::Create(std::uint64_t handle, std::int32_t device, std::uint64_t byt
   handles_.Put({.key = KeyOfHandle(handle), .allocation = allocation, .device = device});
 }
 
-// While a mapping keeps released memory alive, the driver may return that memory under another handle.
+// The handle may be a new one: while a mapping keeps released memory alive, the driver may return that memory
+// under another handle. The mapping at `address` then tells which memory it is.
 void Ledger::Retain(std::uint64_t handle, std::uint64_t address) {
   const base::Locked locked(mutex_);
   const Record* known = handles_.Find(KeyOfHandle(handle));
@@ -118,7 +120,7 @@ void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handl
     ++found->mappings;
 }
 
-// The range may hold several mappings. It holds each of them as a whole.
+// The range may contain several mappings, each of them as a whole.
 void Ledger::Unmap(std::uint64_t address, std::uint64_t bytes) {
   const base::Locked locked(mutex_);
   for (std::uint64_t at = address; at - address < bytes;) {

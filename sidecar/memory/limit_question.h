@@ -1,7 +1,8 @@
-// Decides when a process that does not know its limit asks the daemon for it: at an allocation, and again at
-// a later one while there is no answer. Pure: the caller brings the time, in ns of CLOCK_MONOTONIC, and asks.
+// Decides when a process that does not know its memory limit asks the daemon for it: at an allocation, and
+// again at a later one while there is no answer. Pure: the caller passes the time, in ns of CLOCK_MONOTONIC,
+// and asks.
 //
-// Thread-safe without a lock: a child of fork() may find any state of its parent here.
+// Thread-safe without a lock: a child of fork() may get any state of its parent here, but never a held lock.
 #pragma once
 
 #include <atomic>
@@ -12,11 +13,11 @@
 
 namespace crossover::memory {
 
-// A LimitQuestion is put until it is answered.
+// A LimitQuestion is the state of that question. The process asks until it has an answer.
 class LimitQuestion {
  public:
-  // It is put at most so often, at first; once kPatience has passed, twice as long lies between two times as
-  // before, up to kSeldom. Each time may cost an allocation kAnswerTime.
+  // The process asks at most once per kOften at first. Once kPatience has passed without an answer, the pause
+  // doubles each time, up to kSeldom. Each time it asks, an allocation may wait for kAnswerTime.
   static constexpr std::int64_t kOften = 500 * base::kNsPerMs;
   static constexpr std::int64_t kSeldom = 60 * base::kNsPerSecond;
   static constexpr std::int64_t kPatience = 2 * base::kNsPerSecond;
@@ -26,9 +27,9 @@ class LimitQuestion {
 
   // A Turn says what the calling thread does at an allocation.
   enum class Turn {
-    kGo,    // nothing: the question is answered, or is not due
-    kAsk,   // it puts the question, and reports the end of that
-    kWait,  // it waits a little and looks again: another thread puts the question
+    kGo,    // it goes on: the question is answered, or is not due
+    kAsk,   // it asks, and then calls Close() or OnNoAnswer()
+    kWait,  // it waits a little and calls Look() again: another thread is asking
   };
   Turn Look(std::int64_t now) {
     std::int64_t due = due_.load(std::memory_order_acquire);
@@ -40,14 +41,14 @@ class LimitQuestion {
     return due_.compare_exchange_strong(due, next) ? Turn::kAsk : Turn::kWait;
   }
 
-  // Records that the question is answered, or need not be put. It is put no more.
+  // Records that the question is answered, or that there is no need to ask. Look() returns kGo from then on.
   void Close() {
     due_.store(kNever, std::memory_order_release);
     asked_until_.store(0, std::memory_order_release);
   }
 
-  // Records that a question that was put at `now` or before has no answer. Returns whether this is to be
-  // told: once, when the first question without an answer is kPatience old.
+  // Records at `now` that there was no answer. Returns whether the caller writes this to the log: true once,
+  // when the first question without an answer is kPatience old.
   bool OnNoAnswer(std::int64_t now) {
     asked_until_.store(0, std::memory_order_release);
     std::int64_t first = 0;
@@ -65,7 +66,7 @@ class LimitQuestion {
   std::atomic<std::int64_t> due_{0};
   std::atomic<std::int64_t> asked_until_{0};  // a thread waits for the answer until then; 0: none does
   std::atomic<std::int64_t> pause_{kOften};
-  std::atomic<std::int64_t> first_{0};  // when the first question had no answer
+  std::atomic<std::int64_t> first_{0};  // when there was no answer for the first time; 0: never
   std::atomic<bool> told_{false};
 };
 

@@ -1,4 +1,4 @@
-// Keeps records by their keys: what is known of each allocation, or of each stream that is captured.
+// Maps keys to records: one record for each allocation, or for each stream that is being captured.
 //
 // The table uses open addressing with linear probing. A removal moves later records back, so no tombstones
 // gather. The memory comes from mmap, because hooks may run inside the user's own allocator. Not
@@ -10,19 +10,20 @@
 
 namespace crossover::memory {
 
-// Returns so many bytes of the kernel's memory, all zeros; null where there is none.
+// Returns `bytes` bytes of new memory from the kernel, all zeros; null if there is none. The caller owns
+// them.
 void* GetPages(std::size_t bytes);
-// Gives back what GetPages() returned. `bytes` is what it was asked for.
+// Returns to the kernel what GetPages(bytes) has returned.
 void ReturnPages(void* pages, std::size_t bytes);
 
-// A Table maps keys to records. REQUIRES: a Record can be copied byte by byte and has a
-// `std::uint64_t key`, which is 0 where there is no record.
+// A Table maps keys to records. REQUIRES: a Record can be copied byte by byte and has a `std::uint64_t key`,
+// which is 0 if there is no record.
 template <typename Record>
 class Table {
  public:
   constexpr Table() = default;
 
-  // Makes room for `more` records. Returns false where there is no memory.
+  // Makes room for `more` records. Returns false if there is no memory.
   bool MakeRoom(std::size_t more) {
     const std::size_t wanted = 2 * (size_ + more);
     if (wanted <= capacity_) return true;
@@ -31,8 +32,8 @@ class Table {
     return Grow(capacity);
   }
 
-  // Adds a record, in place of any with the same key. Returns false where there is no memory, which cannot
-  // be after MakeRoom().
+  // Adds a record, in place of any with the same key. Returns false if there is no memory. That cannot happen
+  // after MakeRoom().
   bool Put(const Record& record) {
     if (!MakeRoom(1)) return false;
     Record& place = records_[PlaceOf(record.key)];
@@ -48,7 +49,7 @@ class Table {
     return record.key == key ? &record : nullptr;
   }
 
-  // Removes the record with this key and copies it to `*removed`. Returns false where there is none.
+  // Removes the record with this key and copies it to `*removed`. Returns false if there is none.
   bool Remove(std::uint64_t key, Record* removed) {
     Record* const found = Find(key);
     if (found == nullptr) return false;
@@ -69,8 +70,8 @@ class Table {
     return true;
   }
 
-  // Returns the record whose range of `bytes`, which begins at its key, holds `key`; null where there is
-  // none. Looks at all records.
+  // Returns the record whose range of `bytes`, which begins at its key, holds `key`; null if there is none.
+  // Looks at all records.
   const Record* Containing(std::uint64_t key) const {
     for (std::size_t i = 0; i < capacity_; ++i) {
       if (records_[i].key != 0 && key - records_[i].key < records_[i].bytes) return &records_[i];
@@ -83,7 +84,7 @@ class Table {
   void RemoveAll(Which which, Removed removed) {
     for (std::size_t place = 0; place < capacity_;) {
       Record record = records_[place];
-      // A removal may move another record to this place, so the place is looked at again.
+      // Remove() may move another record to this place, so the loop looks at the place again.
       if (record.key == 0 || !which(record) || !Remove(record.key, &record)) {
         ++place;
       } else {

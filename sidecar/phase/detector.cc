@@ -30,7 +30,8 @@ Detector::Verdict Detector::OnCollective(const Token& token) {
   return verdict;
 }
 
-// Closes the entry of the last collective: the facts about it are complete.
+// Closes the entry of the last collective: its facts are complete. Looks for a period, or checks the known
+// one.
 void Detector::Close() {
   CountRuns();
   if (!locked()) {
@@ -66,9 +67,9 @@ void Detector::TryLock() {
   }
 }
 
-// Returns whether the period holds a suitable number of turns and no wait inside one; `*turns` is that
-// number. Walks the last two periods and counts turns in the second. So it sees the compute before the
-// first turn end of a period even where that was launched in the period before.
+// Returns whether the period has a suitable number of turns and no wait inside one; `*turns` is that number.
+// Walks the last two periods and counts turns in the second. So it sees the compute before the first turn end
+// of a period even if that compute was launched in the period before.
 bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
   bool compute = false;
   *turns = 0;

@@ -5,10 +5,14 @@
 // belongs to that turn. Buckets that overlap with the backward pass do not end turns, because the next
 // collective is called first.
 //
+//   calls      L L  C1  L L  C2  C3  join  L L  C1  L L  C2  C3  join      L: launch, C: collective
+//   turns     |<------------------>|      |<------------------>|           C3 ends the turn
+//   period     <-------- 3 -------->       <-------- 3 -------->           collectives
+//
 // The period is the smallest p such that the last 3p collectives repeat with period p, turn ends included,
-// and such that the period holds 1 to kMaxTurns turns and no wait inside a turn. The first mismatch drops
-// it. A period that was dropped soon after it was found must repeat for longer next time: a run of equal
-// collectives inside a longer iteration looks like a period of one.
+// and such that the period has 1 to kMaxTurns turns and no wait inside a turn. The first mismatch drops it.
+// After a period that was dropped soon after it was found, the next one must repeat for longer: a run of
+// equal collectives inside a longer iteration looks like a period of one.
 //
 // Not thread-safe. Does not allocate.
 #pragma once
@@ -22,7 +26,8 @@
 
 namespace crossover::phase {
 
-// A Detector is told of collectives, joins and launches in program order, and says where turns end.
+// A Detector says where turns end. REQUIRES: the caller reports collectives, joins and launches in program
+// order.
 class Detector {
  public:
   static constexpr std::size_t kMaxPeriod = 256;               // collectives per iteration
@@ -38,13 +43,13 @@ class Detector {
   // Records that a collective is about to be called, and returns what it means.
   Verdict OnCollective(const Token& token);
 
-  // Records that compute now waits for the last collective, for the first time.
+  // Records that compute now comes after the last collective, and did not before.
   void OnJoin() { Mark(kJoined); }
 
-  // Records that compute now waits for an older collective that nothing had waited for.
+  // Records that compute now comes after an older collective, and did not before.
   void OnInnerJoin() { Mark(kInnerJoin); }
 
-  // Records that compute was launched. The call is needed only while not locked.
+  // Records that compute was launched. The caller needs to call it only while no period is known.
   void OnCompute() { compute_pending_ = true; }
 
   // Forgets everything.
@@ -88,7 +93,7 @@ class Detector {
   std::size_t period_ = 0;
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
-  std::uint64_t required_ = 0;  // collectives that must repeat, where that is more than 3p
+  std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p
   std::uint64_t periods_seen_ = 0;
   bool compute_pending_ = false;
 };

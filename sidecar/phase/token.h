@@ -5,8 +5,8 @@
 
 namespace crossover::phase {
 
-// A Token is one collective call. NCCL demands the same sequence of calls on every rank of a communicator.
-// So what is decided from these fields alone is decided alike on every rank, and at the same call.
+// A Token is one collective call. NCCL demands the same sequence of calls on every rank of a communicator. So
+// a decision that depends on these fields alone is the same on every rank, and falls at the same call.
 struct Token {
   std::uint32_t communicator = 0;  // in order of creation in this process
   std::uint32_t function = 0;
@@ -16,8 +16,8 @@ struct Token {
   std::int32_t root = 0;
 };
 
-// Returns a 64-bit digest, by which tokens are compared. It is not cryptographic: a job gains nothing by a
-// collision. Its own turns would then end at an unlucky place.
+// Returns a 64-bit digest, by which the detector compares tokens. It is not cryptographic: with a collision,
+// a job would only make its own turns end at a bad place.
 constexpr std::uint64_t Digest(const Token& token) {
   std::uint64_t digest = 0x9e3779b97f4a7c15u;
   const auto mix = [&digest](std::uint64_t value) {

@@ -53,8 +53,8 @@ Sequence Tracker::OnHostWaitStream(StreamKey stream) {
 
 Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
 
-// Only an event behind a collective that compute has not joined yet can ever tell something new. All others
-// need no entry, which keeps the table to a few per iteration.
+// Keeps the event only if it comes after a collective that compute has not joined yet. No other event can
+// ever tell something new, so the table holds a few per iteration.
 void Tracker::OnRecord(EventKey event, StreamKey stream) {
   StreamState* state = Find(stream);
   const Sequence last = state == nullptr ? 0 : state->last;
@@ -105,7 +105,7 @@ const StreamState* Tracker::Find(StreamKey stream) const {
   return nullptr;
 }
 
-// Returns whether the entry is free, or tells nothing that a new entry for the same stream would not.
+// Returns whether the entry is free, or tells nothing more than a new entry for the same stream would.
 bool Tracker::Idle(const StreamState& state) const {
   return state.key == 0 || (!state.compute && !state.collective && state.last <= joined_);
 }
@@ -149,7 +149,8 @@ Tracker::Event* Tracker::FindEvent(EventKey event) {
   return nullptr;
 }
 
-// Returns a place for the event, or null. An entry whose collective is joined already is as good as free.
+// Returns a place for the event, or null if there is none. An entry whose collective is joined counts as
+// free.
 Tracker::Event* Tracker::FreeEvent(EventKey event) {
   for (std::size_t i = 0; i < kProbes; ++i) {
     Event& entry = events_[(Hash(event) + i) % kEvents];

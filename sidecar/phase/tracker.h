@@ -1,9 +1,14 @@
-// Knows which collective a stream or an event comes after. Turns program order into facts for the detector.
+// Tracks which collective the work on a stream, or an event, comes after. From that it tells the detector
+// when compute joins a collective.
 //
-// Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are
-// opaque keys. The tables are bounded and never allocate. They hold what is alive and may still tell
-// something: an entry that cannot any more makes way for a new one. When a table is full all the same,
-// full() says so, and the owner takes no turns until Recover() does. Not thread-safe.
+//   nccl stream   --C7--+                      last = 7 after C7
+//                       | record E             E: last = 7
+//   compute       ------+-- wait E -- launch   the wait joins collective 7: last = 7 here too
+//
+// Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are opaque
+// keys. The tables are bounded and never allocate. A new entry may replace an entry that can tell nothing new
+// any more. If a table is full all the same, full() is true, and the owner takes no turns until Recover()
+// succeeds. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -17,7 +22,7 @@ using Sequence = std::uint64_t;  // number of a collective, 0 for none
 using StreamKey = std::uint64_t;
 using EventKey = std::uint64_t;
 
-// A StreamState is what is known of one stream.
+// A StreamState is what the tracker knows of one stream.
 struct StreamState {
   StreamKey key = 0;
   Sequence last = 0;        // newest collective that later work on this stream comes after
@@ -34,7 +39,7 @@ class Tracker {
   static constexpr std::size_t kEvents = 1024;  // a power of two
 
   // Each of these records one call, and returns the number of the collective that compute joins by it.
-  // Returns 0 where compute joins none, or came after that collective before.
+  // Returns 0 if compute joins none, or came after that collective before.
   Sequence OnCollective(StreamKey stream, Sequence sequence);
   Sequence OnStreamWait(StreamKey stream, EventKey event);
   Sequence OnAllWait(EventKey event);  // every stream waits for the event
@@ -42,11 +47,11 @@ class Tracker {
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
 
-  // Records that the last collective on `stream` is a kernel launched from within NCCL. In such a program
-  // nothing tells NCCL's own calls of the driver from the user's. The first event that is recorded on the
-  // stream behind the kernel is NCCL's own (ncclLaunchFinish). Work that waits for that event on the GPU
-  // comes after the collective all the same. But NCCL looks at the event from the host at times that differ
-  // between ranks, so such a look joins nothing.
+  // Records that the last collective on `stream` is a kernel that NCCL launches. In a program with NCCL
+  // linked in, nothing tells NCCL's own calls of the driver from the user's. The first event that is recorded
+  // on the stream after the kernel is NCCL's own (ncclLaunchFinish). Work that waits for that event on the
+  // GPU comes after the collective like other work. But NCCL queries the event from the host at times that
+  // differ between ranks, so such a query joins nothing.
   void OnNcclKernel(StreamKey stream);
 
   // Records that `event` was recorded on `stream`, or behind all streams.
@@ -68,8 +73,8 @@ class Tracker {
 
   // Returns whether a table was too small for what was recorded, since the last Recover().
   bool full() const { return full_; }
-  // Takes up the work again where there is room for a good number of streams, and compute has joined all
-  // collectives of which something may have been missed. Returns whether it did. REQUIRES: full().
+  // Sets full() to false if there is room for kStreams / 8 streams, and if compute has joined all collectives
+  // of which the tracker may have missed something. Returns whether it did. REQUIRES: full().
   bool Recover();
   bool IsCompute(StreamKey stream) const;
 
@@ -79,7 +84,7 @@ class Tracker {
  private:
   static constexpr std::size_t kProbes = 16;
 
-  // An Event is what is known of a recorded event.
+  // An Event is what the tracker knows of a recorded event.
   struct Event {
     EventKey key = 0;
     Sequence last = 0;

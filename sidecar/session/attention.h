@@ -8,22 +8,23 @@
 
 namespace crossover::session {
 
-// An Attention is a reason why a launch of compute is more than a call of the driver. No bit is set where
-// NCCL is called through our wrappers and no turn is held.
+// An Attention is a reason why the hook of a compute launch does more than call the driver. No bit is set
+// while the program calls NCCL through our wrappers and holds no turn.
 enum Attention : std::uint32_t {
   kAttendLearning = 1,  // the launch tells which stream computes
   kAttendAcquire = 2,   // the launch begins a turn
   kAttendCount = 4,     // the launch counts towards the next yield point
   kAttendKernels = 8,   // the launch may be of one of NCCL's own kernels: see hooks/nccl_kernels.h
-  kAttendSilence = 16,  // no NCCL was seen, and too few launches yet to show that none comes
+  kAttendSilence = 16,  // no NCCL was seen yet: launches are counted until they show that none comes
 };
 // The library assumes at first that the program may use NCCL in any way.
 inline constinit AttentionWord attention{kAttendKernels | kAttendSilence};
 
-// Says whether calls that order streams are of interest: an arbiter has asked us to watch.
+// Says whether the hooks of calls that order streams report them: an arbiter has asked us to watch.
 inline constinit std::atomic<bool> watching{false};
 
-// Counts how deep this thread is inside calls of NCCL. What the driver sees there is not the user's.
+// Counts how many calls of NCCL this thread is inside. NCCL makes the calls of the driver there, not the
+// user.
 inline thread_local constinit int nccl_depth = 0;
 
 // Marks the calling thread as inside NCCL for the life of the object.

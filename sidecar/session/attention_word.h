@@ -1,5 +1,5 @@
-// Defines the type of the word that a launch reads first: one plain load. A library that is built to be
-// slow has another type here (benchmarks/known_bad).
+// Defines the type of the word that a launch reads first, by one plain load. benchmarks/known_bad replaces
+// this header to build a library that is slow on purpose.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
-// Knows which streams are being captured. A capture that ends with its stream, or with the stream's
-// context, ends like any other. An end whose begin was not seen changes nothing.
+// Keeps the set of streams that are being captured. The caller also reports captures that end with their
+// stream or with its context. An end without a begin changes nothing.
 //
-// There is no limit to how many are known: their records grow with what is captured at once. Only where the
-// kernel has no memory for a record is it not known any more what is captured.
+// The set has no limit: it grows with the number of captures. If the kernel has no memory for a record,
+// lost() is true from then on, and the set no longer tells what is captured.
 //
-// The owner's lock guards it, except for any() and lost(), which any thread may call.
+// Not thread-safe: the owner's lock guards it. Any thread may call any() and lost().
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@
 
 namespace crossover::session {
 
-// A Capture is one stream that is being captured, with what it ends with.
+// A Capture is one stream that is being captured, and the context with which the capture ends.
 struct Capture {
-  phase::StreamKey key = 0;   // of the stream; 0: none
+  phase::StreamKey key = 0;   // key of the stream; 0: none
   std::uint64_t context = 0;  // handle of the context in which it began; 0: unknown
   std::int32_t device = -1;   // device of that context; -1: unknown
   bool primary = false;       // that context is the primary one of its device
@@ -28,7 +28,7 @@ class Captures {
  public:
   constexpr Captures() = default;
 
-  // Adds a capture. Returns false, and adds nothing, where the stream is being captured already.
+  // Adds a capture. Returns false, and adds nothing, if the stream is being captured already.
   bool Begin(const Capture& capture) {
     if (known_.Find(capture.key) != nullptr) return false;
     if (known_.Put(capture)) {
@@ -39,23 +39,22 @@ class Captures {
     return true;
   }
 
-  // Ends the capture of `stream`. Returns false where none is known to go on there.
+  // Ends the capture of `stream`. Returns false if the set has none.
   bool End(phase::StreamKey stream) {
     if (!Leave(stream)) return false;
     Count(-1);
     return true;
   }
 
-  // Forgets the capture of `stream`, which counts on until Left() is called. Returns false where none is
-  // known to go on there.
+  // Removes the capture of `stream`, which any() still counts until the caller calls Left(). Returns false if
+  // the set has none.
   bool Leave(phase::StreamKey stream) {
     Capture left;
     return known_.Remove(stream, &left);
   }
   void Left() { Count(-1); }
 
-  // Ends all captures that are known by their stream and for which `which` is true. Returns whether there
-  // was one.
+  // Ends all captures in the set for which `which` is true. Returns whether there was one.
   template <typename Which>
   bool EndAll(Which which) {
     int ended = 0;
@@ -64,9 +63,9 @@ class Captures {
     return ended > 0;
   }
 
-  // Returns whether any stream is being captured. Returns true for good once that is not known any more.
+  // Returns whether any stream is being captured. Returns true for ever once lost() is true.
   bool any() const { return count_.load(std::memory_order_relaxed) > 0 || lost(); }
-  // Returns whether there was no memory for the record of a capture.
+  // Returns whether there was ever no memory for the record of a capture.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
@@ -75,7 +74,7 @@ class Captures {
   }
 
   memory::Table<Capture> known_;
-  std::atomic<int> count_{0};  // of these, and of those that are left
+  std::atomic<int> count_{0};  // captures in the set, and those between Leave() and Left()
   std::atomic<bool> lost_{false};
 };
 

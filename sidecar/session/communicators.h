@@ -1,6 +1,6 @@
 // Keeps the communicators of the process in a bounded table. Does not allocate.
 //
-// Thread-safe, with a lock of its own that is held for a look at the table and for nothing else. A thread
+// Thread-safe, with a lock of its own that is held only while a function reads or changes the table. A thread
 // that aborts a communicator must never wait for a thread that only this abort lets go on.
 #pragma once
 
@@ -25,7 +25,7 @@ class Communicators {
  public:
   constexpr Communicators() = default;
 
-  // Returns the entry of `handle`, or one with 0 ranks where the handle is unknown.
+  // Returns the entry of `handle`, or one with 0 ranks if the handle is unknown.
   Communicator Find(const void* handle) const {
     const base::Locked locked(mutex_);
     for (const Communicator& entry : entries_) {

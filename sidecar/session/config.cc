@@ -20,7 +20,7 @@ static_assert(sizeof(Config::socket) == base::kLongestSocket + 1);
 
 using Get = const char* (*)(const char* name);
 
-// Returns the variable's value, or `otherwise` where it is not set. Returns null, after a line in the log,
+// Returns the variable's value, or `otherwise` if it is not set. Returns null, and writes a line to the log,
 // for a value that the variable's rule refuses.
 const char* Read(Get get, const base::JobVariable& variable, const char* otherwise) {
   const char* value = get(variable.name);
@@ -63,8 +63,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gang = get(base::kGang.name);
   const bool named = gang != nullptr && gang[0] != '\0';
   if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  // In a pod no gang is named: the daemon, which has put the folder of its socket there, knows it. The
-  // check is for the folder, because the socket is missing while a daemon is replaced.
+  // In a pod the environment names no gang: the daemon, which has put the folder of its socket there, knows
+  // it. This checks for the folder, because the socket is missing while a daemon is replaced.
   const bool near_a_daemon = exists(base::kSocketDirectory);
   if (!named && !near_a_daemon) return parsed;
   gang = named ? Read(get, base::kGang, "") : "";
@@ -89,15 +89,15 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (slowdown == nullptr) return parsed;
     parsed.max_slowdown = base::SlowdownOf(slowdown);
   }
-  // A pod's environment may take this value from what the pod was granted. It is empty where the pod was
-  // granted no limit.
+  // A pod's environment may take this value from the limit that the pod was granted. It is empty if the pod
+  // was granted none.
   if (const char* set = get(base::kGpuMemory.name); set != nullptr && set[0] != '\0') {
     const char* bytes = Read(get, base::kGpuMemory, "");
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
-  // The daemon may know a limit of each process in a pod, also of one that has named a gang of its own, or
-  // whose environment was made before its pod was granted memory.
+  // The daemon may know a limit for each process in a pod. That includes a process that names a gang of its
+  // own, and one whose environment was made before its pod was granted memory.
   parsed.asks_for_limit = near_a_daemon && parsed.gpu_memory == 0;
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.one_connection = base::IsOneConnection(get("CUDA_DEVICE_MAX_CONNECTIONS"));

@@ -1,5 +1,5 @@
-// Reads the environment, once. A malformed value is named in one line of the log, and makes the library
-// inert.
+// Reads the configuration from the environment, once. For a malformed value it writes one line to the log,
+// and the library then does nothing in this process.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@ namespace crossover::session {
 
 // A Config is what the environment says.
 struct Config {
-  // True where a gang is named or the folder of the daemon's socket exists, as in pods; the kill switch is
-  // off, and every value is well-formed.
+  // True if the environment names a gang or the folder of the daemon's socket exists (as in pods), and
+  // CROSSOVER_DISABLE is off, and every value is well-formed.
   bool active = false;
   char gang[CROSSOVER_GANG_NAME_MAX] = {};  // may be empty in a pod
-  char socket[108] = {};                    // room of sockaddr_un::sun_path
+  char socket[108] = {};                    // path of the arbiter's socket; as long as sockaddr_un::sun_path
   std::uint32_t gang_size = 0;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;                           // thousandths; 0: none
   std::uint64_t gpu_memory = 0;                             // bytes on each GPU; 0: no limit
-  std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // the one to try first
-  bool asks_for_limit = false;   // a daemon may know a limit of this process, whose environment has none
+  std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // the transport to try first
+  bool asks_for_limit = false;   // the environment has no memory limit, but a daemon may know one
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
   bool one_connection = false;   // CUDA_DEVICE_MAX_CONNECTIONS is 1: all streams share a channel of the GPU
 };
 
-// Returns what the environment says. `get` answers like getenv(), and `exists` tells whether a path exists.
-// Writes a line to the log for a malformed value, and sets the level of the log.
+// Returns the configuration. `get` works like getenv(), and `exists` tells whether a path exists. Writes a
+// line to the log for a malformed value, and sets the level of the log.
 Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const char* path));
 
 // Returns the configuration of this process, which the first call reads. Thread-safe.

@@ -1,10 +1,10 @@
-// Finds out whether turns end at gaps: in a job whose collectives are not seen, because its gradients go
-// over the host's network, or because there are none.
+// Finds out whether turns end at gaps. They do in a job whose collectives the library does not see, because
+// its gradients go over the host's network, or because it has no collectives.
 //
-// No call tells where the compute of such a job ends. But a host that waits for its gradients has nothing
-// on the GPU. Such a gap ends a turn, as an input stall does in other jobs, and the next launch begins one.
-// Each rank decides for itself, from its own gaps. A collective waits for other ranks, but nothing in such
-// a turn does. So the turn ends, whatever turns the other ranks have.
+// No call tells where the compute of such a job ends. But while its host waits for gradients, it has nothing
+// on the GPU. Such a gap ends a turn, as an input stall does in other jobs, and the next launch begins a
+// turn. Each rank decides this alone, from its own gaps. That is safe: a collective waits for other ranks,
+// but nothing inside such a turn does, so the turn ends whichever ranks have turns.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ class Gaps {
  public:
   constexpr Gaps() = default;
 
-  // This many launches without a collective make the process count as such a job. Where no communicator is
-  // known, they are enough to show which streams compute. Where one is known, they are more than an
-  // evaluation has.
+  // This many launches without a collective make the process count as such a job. Without a communicator,
+  // they are enough to show which streams compute. With one, they are more than an evaluation has.
   static constexpr std::uint32_t kWithoutCommunicator = 1024;
   static constexpr std::uint32_t kWithCommunicator = 65536;
-  // After a stream was created, this many launches are looked at for streams that compute.
+  // After a stream was created, this many launches are searched for new streams that compute.
   static constexpr std::uint32_t kScan = 512;
 
   // Sets whether a communicator of several ranks is known in this process.
   void set_communicator(bool known) { communicator_ = known; }
 
-  // Counts a launch while streams are learned. Returns true where turns end at gaps from this launch on.
+  // Counts a launch while the session learns which streams compute. Returns true if turns end at gaps from
+  // this launch on.
   bool OnLaunch() {
     if (by_gaps_) {
       if (scan_ > 0) --scan_;
@@ -42,8 +42,8 @@ class Gaps {
   void OnCollective() { Forget(); }
   void OnTurn() { ++turns_; }
 
-  // Stops ending turns at gaps: the driver cannot be asked whether what was launched has ended. Such a job
-  // is only watched.
+  // Stops ending turns at gaps, because the helper cannot ask the driver whether the launched work has ended.
+  // The library only watches such a job.
   void Refuse() {
     refused_ = true;
     by_gaps_ = false;

@@ -1,12 +1,13 @@
-// Decides when a turn in which nothing runs is given back: at an input stall, a checkpoint or a pause.
+// Decides when the client gives back a turn in which nothing runs: at an input stall, a checkpoint or a
+// pause.
 //
-// The owner tells it now and then how things stand. A gap between two launches is not taken for idleness.
-// The length that a gap needs depends on whether the job's turns have stalled lately. They do in every
-// iteration where a data loader cannot keep up. Pure; not thread-safe.
+// The owner calls Look() at intervals. A short gap between two launches is no stall. How long a gap has to be
+// depends on whether the job's turns have stalled lately: if a data loader cannot keep up, they stall in
+// every iteration. Pure; not thread-safe.
 //
 // Some turns last until their collectives have ended. If one rank gives such a turn back in the middle,
-// another job gets in here, while the other ranks of that job may wait behind ours on other GPUs. Then
-// neither job can go on. So there a turn is given back only when nothing has moved for long.
+// another job gets in here, while the other ranks of that job may wait behind this job on other GPUs. Then
+// neither job can go on. So such a turn is given back only after nothing has moved for long.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,9 @@ class IdleWatch {
   // Sets whether turns last until their collectives have ended.
   void set_turns_last(bool last) { turns_last_ = last; }
 
-  // Takes a look at turn `k`. `launches` is the number of launches since it began. `idle` says that it is
-  // held and nothing runs in it. Returns true where nothing has run for long enough to give it back.
+  // Looks at turn `k`. `launches` is the number of launches since the turn began. `idle` says that the client
+  // holds the turn and nothing runs in it. Returns true if nothing has run for long enough to give the turn
+  // back.
   bool Look(turn::TurnNumber k, std::int32_t launches, bool idle) {
     if (turn::TurnOf(k) != turn_) {
       turn_ = turn::TurnOf(k);
@@ -44,26 +46,27 @@ class IdleWatch {
     return true;
   }
 
-  // Returns in how many microseconds to look again. Looks are dense where the turn stands as it did at the
-  // last stall.
+  // Returns after how many microseconds to look again. The time is short if the turn has as many launches as
+  // it had at the last stall.
   int next_look() const {
     constexpr int kRare = 5000, kUsually = 500, kAtStall = 100;
     if (!usual()) return kRare;
     return launches_ == stall_launches_ ? kAtStall : kUsually;
   }
 
-  // Returns whether turns of this job stall as a rule. Then an iteration has one turn more.
+  // Returns whether turns of this job stall as a rule. The stall then splits a turn, so that an iteration has
+  // one turn more.
   bool usual() const { return !turns_last_ && score_ >= kUsual; }
 
  private:
-  // Returns how many idle looks in a row are long enough.
+  // Returns how many idle looks in a row make a stall.
   int Patience() const {
     constexpr int kOdd = 2, kCollective = 20;
     return turns_last_ ? kCollective : usual() ? 1 : kOdd;
   }
 
-  // The score gains kStall with a stall and loses 1 with each new turn. A stall in each iteration of up to
-  // four turns keeps it up, and two of them in a row bring it to kUsual.
+  // The score grows by kStall with a stall and falls by 1 with each new turn. If an iteration of up to four
+  // turns has a stall, the score does not fall. Two such iterations in a row bring it to kUsual.
   static constexpr int kStall = 5;
   static constexpr int kUsual = 6;
   static constexpr int kMost = 12;

@@ -1,9 +1,9 @@
-// Counts the launches that are left until the next yield point of the turn held (stretches.h). The count
-// stands alone, so that the hook of a launch counts with two instructions and calls nothing.
+// Counts the launches that are left until the next yield point of the turn that is held (stretches.h). The
+// count has a header of its own, so that the hook of a launch counts with two instructions and calls nothing.
 //
-// It uses two plain accesses in place of one atomic one, which would take longer than all the rest of a
-// launch's hook. Threads that launch at the same time may overwrite each other's count. The yield point
-// then comes some launches early or late, and Stretches bounds what it reads.
+// The count uses a plain load and a plain store. One atomic operation would take longer than the rest of a
+// launch's hook. Threads that launch at the same time may therefore overwrite each other's count. The yield
+// point then comes some launches early or late, and Stretches bounds what it reads.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace crossover::session {
 
 inline constinit std::atomic<std::int32_t> launches_left{0};
 
-// Counts a launch and returns true. Returns false, and counts nothing, where a yield point is due.
+// Counts a launch and returns true. Returns false, and counts nothing, if a yield point is due.
 inline bool CountLaunch() {
   const std::int32_t left = launches_left.load(std::memory_order_relaxed);
   if (left <= 1) return false;

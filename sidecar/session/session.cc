@@ -44,8 +44,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   ++ever_called_;
   gaps_.OnCollective();
   TellOfEnd();
-  // The check is made with or without an arbiter: one that comes later would see only the launches of
-  // graphs.
+  // This is checked even without an arbiter: when one comes later, the collectives are only seen as launches
+  // of graphs.
   const bool captured = AnyCapture() && driver_ != nullptr && !context_ended_ && turns_.Capturing(stream);
   if (captured) ObserveOnlyLocked(base::WatchReason::kCaptured);
   if (turns_.page() == nullptr || !Follow() || captured) return;
@@ -94,7 +94,8 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
   std::uint32_t why = attention.load(std::memory_order_relaxed) & ~(kAttendKernels | kAttendSilence);
   if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
-  const base::Uncancelled uncancelled;  // also in a gate that blocks, where the lock is not held
+  const base::Uncancelled
+      uncancelled;  // the lock alone does not cover a gate that blocks: it is not held there
   mutex_.Lock();
   ++slow_launches_;
   why = attention.load(std::memory_order_relaxed);
@@ -126,7 +127,7 @@ void Session::OnRecordAll(phase::EventKey event) {
   tracker_.OnRecordAll(event);
 }
 
-// Names no stream: the next turn begins where the next launch is.
+// Passes no stream to OnWait(): the next turn begins on the stream of the next launch.
 void Session::OnAllWait(phase::EventKey event) {
   const base::Locked locked(mutex_);
   OnWait(tracker_.OnAllWait(event), 0);
@@ -159,7 +160,7 @@ void Session::OnHostSawStream(phase::StreamKey stream) {
   if (JoinsBySeeing()) OnJoin(tracker_.OnHostWaitStream(stream), 0);
 }
 
-// Looks for two periods at where launches go, because nothing was launched on the new stream yet.
+// Watches for two periods on which streams launches go, because nothing was launched on the new stream yet.
 void Session::OnStreamCreate() {
   const base::Locked locked(mutex_);
   scan_until_ = called_ + 2 * detector_.period();
@@ -167,8 +168,8 @@ void Session::OnStreamCreate() {
   SetAttention();
 }
 
-// Ends a turn on the stream while the stream is still there. Afterwards nothing of ours may be queued on it
-// or asked of it.
+// Ends a turn on the stream while the stream still exists. Afterwards the library must neither queue anything
+// on it nor ask the driver about it.
 bool Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndOrGiveUp();
@@ -218,7 +219,7 @@ void Session::ObserveOnlyLocked(base::WatchReason reason) {
   log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
 }
 
-// Stores the reason, and tells the arbiter at once: perhaps no later collective would. Returns false where
+// Stores the reason, and tells the arbiter at once, because no later collective might do so. Returns false if
 // there was a reason before; the first one stays.
 bool Session::WatchOnly(base::WatchReason reason) {
   if (watched_only()) return false;
@@ -229,15 +230,15 @@ bool Session::WatchOnly(base::WatchReason reason) {
   return true;
 }
 
-// Returns whether the collectives are kernels that are all alike and all joined. Each looks like an
-// iteration, but it may be one of many layers. A turn for each would be much too short. The amount of data
-// would tell, but it is not known.
+// Returns whether the collectives are kernels that are all alike and all joined. Each then looks like an
+// iteration, but it may be that of one of many layers, and a turn for each would be much too short. The
+// amount of data would tell, but the library does not know it.
 bool Session::AllAlike() {
   if (!by_kernels_ || detector_.period() != 1) {
     alike_ = 0;
     return false;
   }
-  // There are more than any period holds, so no period that could be found explains them.
+  // When there are more of them than any period can have, no period explains them.
   if (alike_ < phase::Detector::kMaxPeriod && ++alike_ == phase::Detector::kMaxPeriod && !said_alike_) {
     said_alike_ = true;
     log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
@@ -245,7 +246,7 @@ bool Session::AllAlike() {
   return true;
 }
 
-// Reads the mode that the arbiter asks for. Returns false where nothing is watched now.
+// Reads the mode that the arbiter asks for. Returns false if it is off. REQUIRES: a page is attached.
 bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
   const bool off = mode != CROSSOVER_MODE_OBSERVE && mode != CROSSOVER_MODE_GATE;
@@ -297,16 +298,16 @@ void Session::SetAttention() {
   attention.store(why, std::memory_order_relaxed);
 }
 
-// Returns the number of turns in an iteration. Where turns stall as a rule, one is given back in its middle
-// and counts as two.
+// Returns the number of turns in an iteration. If turns stall as a rule, one of them is given back in its
+// middle and counts as two.
 std::uint32_t Session::TurnsPerIteration() const {
   if (gaps_.by_gaps()) return 1;
   const std::uint32_t turns = detector_.turns_per_period();
   return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
 }
 
-// Tells the arbiter how to number iterations. By this number all arbiters of the job know the same
-// iteration, whenever each of them began to watch.
+// Tells the arbiter how to number iterations. With it, the arbiters of all the job's GPUs give an iteration
+// the same number, whenever each of them began to watch.
 void Session::NumberIteration() {
   if (!detector_.locked() && !gaps_.by_gaps()) return;
   const std::uint64_t iteration = Iteration();
@@ -315,13 +316,13 @@ void Session::NumberIteration() {
                   static_cast<std::uint32_t>(iteration - turn));
 }
 
-// Returns the number of the iteration. Where turns end at gaps, it is the number of turns, which is nearly
-// the same on all ranks.
+// Returns the number of the iteration. If turns end at gaps, it is the number of turns, which is nearly the
+// same on all ranks.
 std::uint32_t Session::Iteration() const {
   return gaps_.by_gaps() ? gaps_.turns() : static_cast<std::uint32_t>(ever_called_ / detector_.period());
 }
 
-// Handles a join by a call that does wait.
+// Handles a call that waits for collective `sequence`, and thereby joins it.
 void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
   if (sequence != 0) since_wait_.store(0, std::memory_order_relaxed);
   OnJoin(sequence, stream);

@@ -1,12 +1,18 @@
 // Implements one client of one GPU. Hooks report to it, and it does what the arbiter asks.
 //
 // Thread-safe. Hooks call it from any thread of the user, and the helper thread calls the part that belongs
-// to link::Client. One mutex is held for a table look-up, or while a few operations are queued. A driver
-// whose queue is full may block that queueing until the GPU goes on. An abort lets the GPU go on, so it
-// never takes this mutex. The mutex is not held in a gate that blocks.
+// to link::Client. The session holds one mutex for a table look-up, or while it queues a few operations. A
+// driver whose queue is full may block that queueing until the GPU goes on. ncclCommAbort lets the GPU go on,
+// so its hook never takes this mutex. The session does not hold the mutex in a gate that blocks.
 //
-// No turn is taken while no arbiter is attached. Then hooks of the driver return after one load, and those
-// of NCCL and of captures after a few counts under the mutex.
+// The session takes no turn while no arbiter is attached. The hooks of the driver then return after one load,
+// and those of NCCL and of captures after a few counts under the mutex.
+//
+// What happens once a period is known and the arbiter asks for turns:
+//
+//   BeforeCollective()  the collective ends a turn, by the period  -->  releases the turn
+//   OnWait()            compute joins that collective              -->  arms the next launch
+//   BeforeLaunch()      the first launch of compute after that     -->  acquires the next turn
 #pragma once
 
 #include <atomic>
@@ -37,43 +43,43 @@ class Session final : public link::Client {
  public:
   constexpr Session() = default;
 
-  // --- The user's side: NCCL. Communicators are opaque.
+  // The user's threads call these, from the hooks of NCCL. Communicators are opaque handles.
 
   // Returns whether the communicator is in the table.
   bool Knows(const void* communicator);
-  // Adds a communicator of `ranks` ranks to the table.
+  // Adds a communicator of `ranks` ranks to the table. If the table is full, gives the turn back, and takes
+  // no turns until it has room.
   void OnCommunicator(const void* communicator, int ranks);
   // Removes a communicator that is about to end, and gives the turn back.
   void OnCommunicatorEnd(const void* communicator);
-  // Removes a communicator that is about to be aborted, whatever its collectives wait for. A launch may be
-  // blocked behind one of these collectives, with our mutex held. So this takes no lock that is held for
-  // longer than a look-up, and queues nothing. The next collective ends the turn, or the helper does once
-  // the turn is idle.
+  // Removes a communicator that is about to be aborted. A launch of another thread may be blocked behind one
+  // of its collectives, and hold the session's mutex. So this takes no lock that is held for longer than a
+  // look-up, and queues nothing. The next collective ends the turn, or the helper does once the turn is idle.
   void OnCommunicatorAbort(const void* communicator);
 
-  // Records that a collective is about to be called, and gives the turn back if it ends here. `ranks` is
-  // the number of ranks of a communicator that found no room in the table. Its collectives count like others:
-  // iterations have the same numbers on all ranks of the job.
+  // Records that a collective is about to be called, and gives the turn back if it ends here. `ranks` is the
+  // number of ranks of a communicator that found no room in the table. Its collectives count like others, so
+  // that iterations have the same numbers on all ranks of the job.
   void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream, int ranks = 0);
 
-  // Does the same where NCCL is seen by its kernels alone: one of them is about to be launched.
-  // `communicator` stands for all kernels in this context.
+  // Does the same for an NCCL that the library sees by its kernels alone: one of them is about to be
+  // launched. `communicator` stands for all kernels in this context.
   void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
   // Sets whether launches are searched for such kernels.
   void WatchKernels(bool watch);
-  // Stops the count of launches that finds out that no NCCL is called (hooks/activation.h).
+  // Ends the count of launches by which the library finds out that no NCCL is called (hooks/activation.h).
   void EndSilence();
 
-  // Prepares for a job that may never make a communicator: much was launched before any was made (gaps.h).
+  // Prepares for a job that may never make a communicator: it has launched much before it made any (gaps.h).
   // REQUIRES: the helper thread is not started yet.
   void ExpectNoCollectives();
 
-  // --- The user's side: the driver.
+  // The user's threads call these, from the hooks of the driver.
 
   // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
-  // These record a call that the driver has carried out.
+  // These record a call that the driver has executed.
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
   void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
   void OnRecordAll(phase::EventKey event);
@@ -81,36 +87,37 @@ class Session final : public link::Client {
   void OnHostWaitEvent(phase::EventKey event);
   void OnHostWaitStream(phase::StreamKey stream);
   void OnHostWaitContext();
-  // These record that the host has asked, without waiting, whether an event or a stream is done, and it is.
-  // A look counts as a join only in jobs that never block: unrelated threads look too (PyTorch's NCCL
-  // watchdog does, at every collective, at times of its own).
+  // These record that the host has asked, without waiting, whether an event or a stream is done, and that it
+  // is. Such a query counts as a join only in jobs that never block, because unrelated threads ask too:
+  // PyTorch's NCCL watchdog asks about every collective, at times of its own.
   void OnHostSawEvent(phase::EventKey event);
   void OnHostSawStream(phase::StreamKey stream);
   // Records that a stream was created.
   void OnStreamCreate();
-  // These forget a handle. OnStreamDestroy() ends a turn on that stream too. It returns whether the stream is
-  // being captured; then OnCapturedStreamDestroyed() follows. REQUIRES: called before the driver's call.
+  // These forget a handle. OnStreamDestroy() also ends a turn on that stream. It returns whether the stream
+  // is being captured; the caller then calls OnCapturedStreamDestroyed(). REQUIRES: called before the
+  // driver's call.
   bool OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
-  // Records that one user of a context lets it go, perhaps the last. REQUIRES: called before the driver's
+  // Records that a user of a context, perhaps its last one, releases it. REQUIRES: called before the driver's
   // call.
   void OnContextMayEnd();
   // Records that this context is destroyed. REQUIRES: called before the driver's call.
   void OnContextEnds(CUcontext context);
-  // Does the same for our own context: it is destroyed, or its device is reset. All that the driver gave us
-  // goes with it, so no turn is taken from here on. If the program trains on in another context, the log
-  // says so then.
+  // Does the same for the session's own context, which is destroyed, or whose device is reset. All that the
+  // driver gave the library ends with it, so the session takes no turn from then on. It writes this to the
+  // log only if the program goes on to train in another context.
   void OnOwnContextEnds();
-  // Records a capture. Returns false, and records nothing, where the stream is being captured already.
-  // REQUIRES: called before the driver's call; where this returned true and that call fails, OnEndCapture()
-  // follows.
+  // Records a capture. Returns false, and records nothing, if the stream is being captured already. REQUIRES:
+  // called before the driver's call; if this returned true and that call fails, the caller calls
+  // OnEndCapture().
   bool OnBeginCapture(const Capture& capture);
-  // Records that the driver has answered the call that destroys a captured stream. Its capture counts until
-  // then: a turn that is due may not end before, as its operations could get into that capture. Where the
-  // driver has refused, the capture goes on, and OnBeginCapture() comes before this.
+  // Records that the driver has answered the call that destroys a captured stream. The capture counts until
+  // then: a turn that is due must not end before, because its operations could get into the capture. If the
+  // driver has refused, the capture goes on, and the caller calls OnBeginCapture() before this.
   void OnCapturedStreamDestroyed();
-  // Records the end of the capture of `stream`, and ends a turn that could not end before. Does nothing
-  // where no capture is known.
+  // Records the end of the capture of `stream`, and ends a turn that could not end before. Does nothing if no
+  // capture of that stream is known.
   void OnEndCapture(phase::StreamKey stream);
   // Does the same for all captures for which `which` is true.
   template <typename Which>
@@ -125,19 +132,20 @@ class Session final : public link::Client {
   // page.
   void ObserveOnly(base::WatchReason reason);
 
-  // Gives the turn back from the host and makes the helper leave the driver alone from now on: the process
-  // ends, and the driver ends before our threads do. Waits for another thread of the process for a fifth of
-  // a second at most; where that thread keeps the lock, the helper gives the turn back once it can. The
-  // helper does so with a turn that comes later, too.
+  // Gives the turn back from the host, and makes the helper call the driver no more: the process ends, and
+  // the driver ends before the library's threads do. Waits for locks of other threads for a fifth of a second
+  // at most. If another thread keeps the lock, or a turn comes later, the helper gives the turn back once it
+  // can.
   void OnExit();
 
-  // Sets what turns are taken with. `transport` (enum crossover_transport) is tried first. `overlap` says
-  // that collectives of this process and compute of another run side by side on this GPU. Otherwise a turn
-  // lasts until its collective has ended, or for too long (docs/design/0004-time-slices.md). REQUIRES: the
-  // helper thread is not started yet.
+  // Sets the driver, the context and the transport for turns. The session tries `transport` (enum
+  // crossover_transport) first. `overlap` says that collectives of this process and compute of another
+  // process run side by side on this GPU. If they do not, a turn lasts until its collective has ended, or
+  // until the arbiter's watchdog ends it (docs/design/0004-time-slices.md). REQUIRES: the helper thread is
+  // not started yet.
   void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap);
 
-  // --- The helper thread's side.
+  // The helper thread calls these.
   void OnThreadStart() override;
   std::uint32_t wanted_transport() const override;
   void LimitMemory(std::uint64_t bytes) override;  // any thread may call it
@@ -149,8 +157,8 @@ class Session final : public link::Client {
   bool FillProfile(crossover_profile* profile) override;
 
  private:
-  // Returns whether a look counts as a join. A thread that only looks need not wait for the lock, nor for a
-  // thread that queues operations with it.
+  // Returns whether a query counts as a join. Takes no lock, so that a thread that only asks does not wait
+  // for a thread that queues operations with the lock.
   bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
   bool Follow();
   bool AllAlike();
@@ -223,7 +231,7 @@ class Session final : public link::Client {
   bool blocked_ = false;                // a thread waits in a gate that blocks
   bool due_ = false;                    // the turn should have ended, but its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
-  turn::Slice slice_;                   // of turns that last
+  turn::Slice slice_;                   // the present slice of turns that last
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   base::WatchReason watch_reason_ = base::WatchReason::kNone;
@@ -232,7 +240,7 @@ class Session final : public link::Client {
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;
   bool silent_ = true;       // see EndSilence()
-  bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
+  bool by_kernels_ = false;  // tokens are kernels, of which the amount of data is not known
   bool said_alike_ = false;
   bool said_crowded_ = false;
   bool said_room_ = false;
@@ -241,13 +249,13 @@ class Session final : public link::Client {
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};
   base::Mutex set_up_mutex_;          // held while the helper uses the driver without `mutex_`
-  std::atomic<bool> exiting_{false};  // the helper uses the driver no more
+  std::atomic<bool> exiting_{false};  // OnExit() was called: the helper uses the driver no more
   // A communicator was aborted in the present turn, so there is no collective to wait for.
   std::atomic<bool> aborted_{false};
 
   const gates::Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;
-  bool context_ended_ = false;  // nothing of ours is in it, and nothing may be asked of it
+  bool context_ended_ = false;  // the library has nothing in `context_`, and must not use it
   bool told_of_end_ = true;
   std::atomic<bool> told_of_limit_{false};
   CUevent event_ = nullptr;

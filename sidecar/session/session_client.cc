@@ -22,7 +22,7 @@ namespace {
 constexpr int kMembarrierPrivateExpedited = 1 << 3;
 constexpr int kMembarrierRegisterPrivateExpedited = 1 << 4;
 
-// Takes the lock within a tenth of a second. Returns false where another thread keeps it.
+// Tries to take the lock for a tenth of a second. Returns false if another thread keeps it.
 bool LockSoon(base::Mutex* mutex) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
@@ -33,7 +33,8 @@ bool LockSoon(base::Mutex* mutex) {
   return false;
 }
 
-// Makes every thread of the process pass a full memory barrier. Best effort: an old kernel has none.
+// Makes every thread of the process pass a full memory barrier. Does nothing on an old kernel without
+// membarrier.
 void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedited, 0); }
 
 }  // namespace
@@ -59,9 +60,8 @@ void Session::OnThreadStart() {
 
 std::uint32_t Session::wanted_transport() const { return transport_; }
 
-// Returns the gate for this page, or null where the driver supports none. Tries the transport that was
-// asked for, or the one that the last turnstile ended with: a transport that failed once is not tried
-// again.
+// Returns the gate for this page, or null if the driver supports none. Tries the transport that was asked
+// for, and then host gates. A transport that has failed once is not tried again.
 gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
   host_gate_works_ = host_gate_.SetUp(driver_, page, slot);
   if (exiting_.load()) return nullptr;
@@ -80,8 +80,9 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
   return host_gate_works_ ? &host_gate_ : nullptr;
 }
 
-// The limit is in the environment, where a pod has one. A launcher that starts processes with a clean
-// environment loses it there (env -i, sshd under MPI).
+// Lowers the limit of this process to `bytes`. A pod with a limit has it in its environment, but a launcher
+// that starts processes with a clean environment loses it there (env -i, sshd under MPI). The log then says
+// so.
 void Session::LimitMemory(std::uint64_t bytes) {
   const std::uint64_t own = GetConfig().gpu_memory;
   memory::TheLedger().LowerLimit(bytes);
@@ -93,15 +94,16 @@ void Session::LimitMemory(std::uint64_t bytes) {
              static_cast<unsigned long long>(bytes));
 }
 
-// Waits until nothing is captured: set-up would invalidate a capture, or be invalidated by it. The default
-// stream of a thread ends with the thread, and a capture of it does too, which no call tells.
+// Waits until no stream is being captured: set-up would invalidate a capture, or the capture would break it.
+// A thread's default stream ends with the thread, and so does a capture of it. No call tells that, so this
+// looks.
 void Session::AwaitCaptures() {
   constexpr int kLooksUntilTold = 500;
   for (int look = 0; AnyCapture() && !exiting_.load(); ++look) {
     OnEndCaptures([](const Capture& capture) { return EndedWithItsThread(capture.key); });
     {
       const base::Locked locked(mutex_);
-      if (captures_.lost()) return;  // and nothing is set up
+      if (captures_.lost()) return;  // Attach() then sets up nothing
     }
     if (look == kLooksUntilTold)
       log::Write(log::Level::kWarn, "a stream is being captured: turns begin once that has ended");
@@ -114,8 +116,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   AwaitCaptures();
   const base::Locked set_up(set_up_mutex_);
   if (exiting_.load()) return false;
-  // Where our context has ended there is nothing to set up, and the session joins as one that is only
-  // watched. So it does where it no longer knows what is captured.
+  // If the session's context has ended, there is nothing to set up, and the session joins as one that is only
+  // watched. It does the same if it no longer knows what is captured.
   bool watched = false;
   {
     const base::Locked locked(mutex_);
@@ -136,7 +138,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   Forget();
   turns_.Attach(page, slot, gate, event_);
   // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store. A gate that is set
-  // up is kept all the same, as the driver knows the page now.
+  // up stays, because the driver knows the page now.
   taking_allowed_.store(true);
   if (exiting_.load()) StopTaking();
   Follow();
@@ -163,8 +165,8 @@ void Session::Detach() {
 }
 
 // Gives a turn back in which nothing runs (input stall, checkpoint, pause); the next launch takes it again.
-// Does so at once where stalls are usual, so that all ranks do it alike. Elsewhere it does so if another
-// client waits.
+// If stalls are usual it does so at once, so that all ranks do it alike; elsewhere only if another client
+// waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
   constexpr int kSoon = 1000;
@@ -191,9 +193,9 @@ int Session::OnTick() {
   return watched ? idle_watch_.next_look() : kNotWatched;
 }
 
-// Gives an idle turn back, unless a launch comes in between. Launches look at `attention` alone. Once every
-// thread has passed a barrier, no later launch misses the change. What was queued before is seen by the
-// second look. A launch caught between the two runs outside the turn.
+// Gives an idle turn back, unless a launch comes in between. Launches read `attention` alone, so this sets it
+// first. Once every thread has passed a barrier, no later launch misses the change, and the second check sees
+// what was queued before. A launch between its load and its driver call at that moment runs outside the turn.
 void Session::YieldIdleTurn() {
   const bool armed = std::exchange(armed_, true);
   joined_stream_ = 0;
@@ -210,8 +212,9 @@ void Session::YieldIdleTurn() {
   }
 }
 
-// A process that ends takes along what it runs on the GPU now, so no other job waits for that. A release
-// that is queued does itself, and a stream that waits for its turn holds none.
+// Gives the turn back at the end of the process. What the process runs on the GPU ends with it, so no other
+// job waits for that. A release that is queued already needs no help, and a stream that waits for its turn
+// holds none.
 void Session::OnExit() {
   exiting_.store(true);
   StopTaking();
@@ -222,7 +225,7 @@ void Session::OnExit() {
   if (locked) mutex_.Unlock();
 }
 
-// Gives the turn back that was held, or that has come since. Stores to the page alone.
+// Gives back the turn that is held, or that has come since OnExit(). Stores to the page and calls no driver.
 void Session::LetGoAtExit() {
   if (blocked_ || !turns_.Let()) return;
   CountTurn();

@@ -30,7 +30,7 @@ void Session::LearnGaps(phase::StreamKey launching) {
   if (began || scanned != gaps_.scanning() || refused != gaps_.refused()) PublishGaps();
 }
 
-// Returns whether the helper can ask the driver if what is launched here now has ended.
+// Returns whether the helper will be able to ask the driver if work that this thread launches now has ended.
 bool Session::CanBeAsked(phase::StreamKey launching) const {
   CUcontext current = nullptr;
   return !IsPerThread(launching) && driver_->CtxGetCurrent(&current) == CUDA_SUCCESS && current == context_;
@@ -49,8 +49,8 @@ void Session::PublishGaps() {
   SetAttention();
 }
 
-// Follows the mode that the arbiter asks for. Runs on the helper thread, which queues nothing: a turn that
-// is held goes on until it is idle.
+// Follows the mode that the arbiter asks for. Runs on the helper thread, which queues nothing. It therefore
+// leaves a turn that is held alone: such a turn goes on until it is idle.
 void Session::FollowByGaps() {
   if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
   const std::uint32_t mode = mode_;
@@ -90,9 +90,9 @@ void Session::OnOwnContextEnds() {
   EndOwnContext();
 }
 
-// Leaves our own context for good. Our event, our memory and our registration of the page end with it, and
-// the next context may get the same handle. Most programs end here, so the log tells of it only if the
-// program goes on (TellOfEnd).
+// Leaves the session's own context for good. The library's event, memory and registration of the page end
+// with it, and the next context may get the same handle. Most programs end here, so the log tells of it only
+// if the program goes on (TellOfEnd).
 void Session::EndOwnContext() {
   if (context_ended_ || driver_ == nullptr) return;
   told_of_end_ = !WatchOnly(base::WatchReason::kContextEnded);
@@ -106,8 +106,8 @@ void Session::TellOfEnd() {
   log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kContextEnded));
 }
 
-// Ends the turn and forgets the streams. They are gone or may be, so nothing of ours may be queued on them
-// or asked of them afterwards.
+// Ends the turn and forgets the streams. They may be gone afterwards, so the library must neither queue
+// anything on them nor ask the driver about them.
 void Session::LeaveContext() {
   if (!AnyCapture() && turns_.Idle(tracker_)) {
     CountTurn();

@@ -1,4 +1,4 @@
-// Implements what Session does where its tables are full: it takes no turns until they have room.
+// Implements what Session does while its tables are full: it takes no turns until they have room.
 
 #include <utility>
 
@@ -9,14 +9,14 @@
 
 namespace crossover::session {
 
-// Returns which table is full, as the reason why no turns are taken until it has room; kNone where none is.
+// Returns which table is full, as the reason why the session takes no turns; kNone if none is full.
 base::WatchReason Session::Crowded() const {
   if (communicators_.full()) return base::WatchReason::kCommunicators;
   return tracker_.full() ? base::WatchReason::kStreams : base::WatchReason::kNone;
 }
 
-// Looks whether a table that was full has room again. A communicator that found no room is met again at its
-// next collective. Streams that compute are looked for anew: one that was missed may be among them.
+// Checks whether a table that was full has room again. A communicator that found no room is added at its next
+// collective. The session then looks for streams that compute anew, because it may have missed one.
 void Session::LookForRoom() {
   if (tracker_.full() || AnyCapture()) ForgetThreadsThatAreGone();
   if (tracker_.full() && tracker_.Recover()) {
@@ -38,8 +38,8 @@ void Session::TellOfRoom() {
   }
 }
 
-// Forgets default streams of threads that have ended, and their captures: they end with their thread, which
-// no call tells. Makes a call of the kernel for each such stream that is known, so it looks once a second.
+// Forgets default streams of threads that have ended, and their captures: these end with their thread, and no
+// call tells it. Looks once a second at most, because it makes one system call for each such stream.
 // REQUIRES: the calling thread is one of the user's, or no turn is held.
 void Session::ForgetThreadsThatAreGone() {
   const std::int64_t now = base::MonotonicNs();

@@ -16,7 +16,7 @@ void Session::EndTurn() {
 }
 
 // Ends a turn that lasts, at the launch that begins the next one. The client keeps the token until its slice
-// has ended. Where no turn of its own follows, it hands over at once.
+// has ended. If no turn of its own follows, it hands over at once.
 void Session::EndTurnBeforeNext() {
   if (!turns_.holding() || blocked_) return;
   if (!MayTake() || !Follow() || mode_ != CROSSOVER_MODE_GATE || !detector_.locked()) return EndTurn();
@@ -24,8 +24,9 @@ void Session::EndTurnBeforeNext() {
   ReleaseTurn(slice_.Ends(Iteration(), bits) ? Turns::Next::kSuccessor : Turns::Next::kOwn);
 }
 
-// Gives the turn back, if one is held: a thread that waits in a gate that blocks holds none yet. While the
-// turn's stream is captured nothing may be queued there, so the turn goes on until the capture ends.
+// Gives the turn back, if one is held. A thread that waits in a gate that blocks holds none yet. While the
+// turn's stream is captured, the library must queue nothing there, so the turn goes on until the capture
+// ends.
 void Session::ReleaseTurn(Turns::Next next) {
   if (!turns_.holding() || blocked_) return;
   due_ = AnyCapture() && turns_.Capturing(turns_.stream());
@@ -33,15 +34,15 @@ void Session::ReleaseTurn(Turns::Next next) {
   CountTurn();
   if (!turns_.Release(tracker_, AnyCapture(), next) &&
       !(FallBack() && turns_.Release(tracker_, AnyCapture(), next))) {
-    // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
+    // The token stays with this client until the arbiter's watchdog replaces it. That is slow, and safe.
     OnRefused();
     turns_.Abandon();
   }
   SetAttention();
 }
 
-// Ends the turn where nothing of ours may be queued afterwards. A turn that cannot end now never does, so
-// the client asks for no other.
+// Ends the turn at a point after which the library must queue nothing on its stream. A turn that cannot end
+// now never ends, so the client then asks for no further turn.
 void Session::EndOrGiveUp() {
   EndTurn();
   if (!turns_.holding()) return;
@@ -93,7 +94,7 @@ bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
   return !turns_.holding() && FallBack() && WaitForTurn(launching);
 }
 
-// Waits for the turn without the lock, so that the helper can watch over the arbiter meanwhile.
+// Waits for the turn without the lock, so that the helper can watch the arbiter meanwhile.
 bool Session::WaitForTurn(phase::StreamKey launching) {
   blocked_ = true;
   mutex_.Unlock();
@@ -104,8 +105,8 @@ bool Session::WaitForTurn(phase::StreamKey launching) {
   return begun;
 }
 
-// Goes over to host gates where the driver took operations of this gate before and does not any more.
-// Returns false where it cannot.
+// Changes to host gates if the driver has accepted operations of this gate before and refuses them now.
+// Returns false if it cannot.
 bool Session::FallBack() {
   if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture() ||
       turns_.ContextLost()) {
@@ -118,9 +119,9 @@ bool Session::FallBack() {
   return true;
 }
 
-// Stops taking turns: the driver takes no more operations of ours. In a lost context nothing runs that a
-// turn could stand for, so the turn is given back from the host. Where its release was queued, the GPU may
-// have begun the release; the arbiter's watchdog then decides.
+// Stops taking turns, because the driver refuses the library's operations. In a lost context nothing runs
+// that a turn could cover, so the host gives the turn back. If its release was queued, the GPU may have begun
+// the release; the arbiter's watchdog then decides.
 void Session::OnRefused() {
   const bool others = turns_.OfAnotherThread();
   const bool lost = !AnyCapture() && turns_.ContextLost();
@@ -137,8 +138,8 @@ std::uint32_t Session::StretchAsked() const {
   return base::LoadWord(&turns_.page()->slot[turns_.slot()].stretch_launches[position]);
 }
 
-// Makes a yield point in the middle of a turn. With a gate that blocks, the turn ends and another begins,
-// where another client waits.
+// Makes a yield point in the middle of a turn. With a gate that blocks, the turn ends and another begins, but
+// only if another client waits.
 void Session::MakeYieldPoint(phase::StreamKey launching) {
   if (!turns_.holding() || blocked_ || lasts_ || exiting_.load(std::memory_order_relaxed)) return;
   if (AnyCapture() || (turns_.blocks() && !turns_.OthersWait())) {

@@ -12,13 +12,13 @@
 
 namespace crossover::session {
 
-// A Flavour says what a null stream means to the caller.
+// A Flavour says which default stream a null handle means in a call.
 enum class Flavour { kLegacy, kPerThread };
 
 inline constexpr phase::StreamKey kLegacyStream = 1;
 
-// Returns the key of the calling thread's default stream. That stream has one handle for all threads, so
-// its key carries the thread. Real handles are pointers and have their low bits clear.
+// Returns the key of the calling thread's default stream. All threads use one handle for their default
+// streams, so the key contains the thread's ID. Real handles are pointers and have their low bits clear.
 inline phase::StreamKey PerThreadStream() {
   thread_local constinit phase::StreamKey key = 0;
   if (key == 0) key = (static_cast<phase::StreamKey>(::syscall(SYS_gettid)) << 3) | 2;

@@ -22,7 +22,7 @@ void Stretches::Next(std::uint32_t asked) {
 
 void Stretches::End() {
   const std::int32_t launches = std::min(kWithoutEnd / 4, launched());
-  // One evaluation must not make the next turns look short, nor be taken for usual itself.
+  // `usual_` at most doubles and falls slowly, so that one evaluation does not count as usual.
   usual_ = usual_ == 0 ? launches : std::max(std::min(launches, 2 * usual_), usual_ - usual_ / 8);
 }
 

@@ -1,12 +1,12 @@
 // Decides when a turn has its next yield point, counted in launches. A host runs ahead of its GPU, so a
 // clock would tell it nothing.
 //
-// The arbiter says how many launches make a stretch, where the turn is to be broken for another client.
-// Where the arbiter does not, a turn gets yield points too once it is twice as long as the job's turns
-// usually are (an evaluation).
+// If the arbiter may want to break the turn for another client, it says how many launches make a stretch. If
+// it does not, a turn still gets yield points once it is twice as long as the job's turns usually are (an
+// evaluation).
 //
-// The launches that are left of a stretch are in launches_left.h, where the hook of a launch counts them.
-// Launch() may be called from any thread, everything else with the owner's lock.
+// launches_left.h holds the launches that are left of a stretch, and the hook of a launch counts them there.
+// Any thread may call Launch(). Everything else REQUIRES the owner's lock.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Stretches {
   // Begins a turn. `asked` is the number of launches per stretch that the arbiter asks for; 0 means none,
   // and no value is too large.
   void Begin(std::uint32_t asked);
-  // Counts a launch in the turn. Returns true where a yield point is due. Neither locks nor waits.
+  // Counts a launch in the turn. Returns true if a yield point is due. Neither locks nor waits.
   bool Launch() {
     const bool due = !CountLaunch();
     if (due) launches_left.store(0, std::memory_order_relaxed);

@@ -5,8 +5,8 @@
 
 namespace crossover::session {
 
-// A Context makes `context` current for a scope: null streams and registered memory belong to it.
-// Frameworks have it current on every thread that launches, so this is nearly always one comparison.
+// A Context makes `context` current for a scope: null streams and registered memory belong to the current
+// context. Frameworks have it current on every thread that launches, so this is nearly always one comparison.
 class Turns::Context {
  public:
   Context(const gates::Driver* driver, CUcontext context) : driver_(driver) {
@@ -73,7 +73,8 @@ bool Turns::Acquire(phase::StreamKey stream, phase::StreamKey launching, const p
   if (!context) return false;
   const turn::TurnNumber before = asked();
   const turn::TurnNumber k = turn::NextTurn(before);
-  // `k` is stored first: a thread that opens this gate in need must never believe that no stream waits.
+  // `k` is stored first: a thread that opens this gate because the arbiter is lost must never believe that no
+  // stream waits.
   asked_.store(k, std::memory_order_release);
   gate_refused_ = !gate_->Acquire(handle, k);
   if (gate_refused_) {
@@ -169,7 +170,7 @@ void Turns::ReleaseOnHost() {
 bool Turns::OthersWait() const {
   for (turn::SlotIndex other = 0; other < CROSSOVER_MAX_CLIENTS; ++other) {
     const crossover_slot& slot = page_->slot[other];
-    // A client that was killed while it waited has left its words behind, but its mode is off.
+    // The words of a client that was killed while it waited still say that it waits, but its mode is off.
     if (other != slot_ && base::LoadWord(&slot.mode) == CROSSOVER_MODE_GATE &&
         base::LoadWord(&slot.ready) != base::LoadWord(&slot.hold)) {
       return true;

@@ -1,11 +1,12 @@
-// Takes and gives back turns of one GPU. Queues the gate's operations, and ties the user's compute streams
-// to them with an event of ours.
+// Takes and gives back turns of one GPU. Queues the gate's operations on one stream, S, and ties the user's
+// other compute streams, X, to it with an event of the library.
 //
 //   X ----*   (any other compute stream)        *---->
 //         |                                     |
 //   S ----*--release k-- ... --join--acquire----*---->   (the stream of the turn)
 //
-// Not thread-safe: its owner's lock guards it. Only a user's thread takes a turn or queues an operation.
+// Not thread-safe: the owner's lock guards it, except for asked() and where noted. Only a user's thread takes
+// a turn or queues an operation.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -28,50 +29,49 @@ class Turns {
   // Sets the driver and the context. REQUIRES: called before anything else but Detach().
   void SetUp(const gates::Driver* driver, CUcontext context);
 
-  // Attaches to `slot` of `page`: turns are taken through `gate` from now on. `event` is ours to record at
-  // will.
+  // Attaches to `slot` of `page` and takes turns through `gate` from now on. `gate` may be null for a client
+  // that never takes turns. Nothing else records `event`. REQUIRES: all of them live until Detach().
   void Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event);
-  // Lets the page go.
+  // Stops using the page and the gate.
   void Detach();
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
-  // to it. `capturing` says that some stream of the process is being captured. Returns false where an
-  // operation could not be queued; then holding() says whether the turn has begun. REQUIRES: the gate does
-  // not block.
+  // to it. `capturing` says that some stream of the process is being captured. Returns false if an operation
+  // could not be queued; then holding() says whether the turn has begun. REQUIRES: the gate does not block.
   bool Acquire(phase::StreamKey stream, phase::StreamKey launching, const phase::Tracker& tracker,
                bool capturing);
 
-  // Asks for the next turn and blocks until it comes. Returns false where it could not be asked for.
-  // REQUIRES: the gate blocks; the caller does not hold the owner's lock; nothing changes this object
-  // meanwhile.
+  // Asks for the next turn and blocks until it comes. Returns false if it could not be asked for. REQUIRES:
+  // the gate blocks; the caller does not hold the owner's lock; nothing changes this object meanwhile.
   bool WaitForTurn(phase::StreamKey stream);
   // Records that the turn is held, and that it began on `stream`. REQUIRES: the owner's lock.
   void Began(phase::StreamKey stream);
 
-  // Queues a yield point. What is queued later, on the streams that Acquire() names, waits there if the
-  // arbiter has asked for that, and goes on otherwise. Returns false where an operation could not be
-  // queued. REQUIRES: the gate does not block.
+  // Queues a yield point. Work that is queued later on the streams of the turn waits there if the arbiter has
+  // shut the gate, and goes on otherwise. Returns false if an operation could not be queued. REQUIRES: the
+  // gate does not block.
   bool Yield(phase::StreamKey launching, const phase::Tracker& tracker);
 
-  // A Next says who has the turn after this one: the successor that the page names, or this client again.
+  // A Next says which client has the turn after this one: the successor that the page names, or this client
+  // again.
   enum class Next : std::uint8_t { kSuccessor, kOwn };
 
-  // Ends the turn behind everything queued so far on the compute streams. Returns false where an operation
-  // could not be queued; the turn is held on then.
+  // Ends the turn after everything that is queued so far on the compute streams. Returns false if an
+  // operation could not be queued; the client then still holds the turn.
   bool Release(const phase::Tracker& tracker, bool capturing, Next next);
 
-  // Returns whether the turn is held and its stream was let in, as the page says.
+  // Returns whether the client holds a turn into which, by the page, the gate has let its stream.
   bool Let() const;
 
-  // Returns whether the turn is held and nothing runs in it: every compute stream has caught up with its
-  // host. Returns false where that cannot be known.
+  // Returns whether the client holds a turn and nothing runs in it: every compute stream has done all that
+  // the host has queued. Returns false if that cannot be known.
   bool Idle(const phase::Tracker& tracker) const;
 
   // Ends an idle turn from the host, as there is nothing on the GPU to wait for.
   void ReleaseOnHost();
 
-  // Returns whether the context is lost: it answers every call with an error, and nothing that was queued
-  // in it is done any more. REQUIRES: no stream is being captured.
+  // Returns whether the context is lost: it answers every call with an error, and the GPU does nothing more
+  // of what was queued in it. REQUIRES: no stream is being captured.
   bool ContextLost() const;
 
   // Returns whether another client of this GPU waits for its turn.
@@ -89,7 +89,8 @@ class Turns {
   phase::StreamKey stream() const { return stream_; }
   // Returns whether the last refusal came from the gate itself, and not from another call of the driver.
   bool gate_refused() const { return gate_refused_; }
-  // Takes turns through `gate` from now on. A turn that is held goes on, and is given back through `gate`.
+  // Takes turns through `gate` from now on. A turn that is held goes on, and Release() gives it back by
+  // `gate`.
   void Change(gates::Gate* gate) { gate_ = gate; }
   bool blocks() const { return gate_ != nullptr && gate_->blocks(); }
   crossover_page* page() const { return page_; }
@@ -99,8 +100,8 @@ class Turns {
   // Returns the number of the newest turn asked for. Any thread may call it.
   turn::TurnNumber asked() const { return asked_.load(std::memory_order_acquire); }
 
-  // Returns whether the stream is being captured, so that nothing of ours may be queued there. Returns true
-  // also where the driver does not tell.
+  // Returns whether the stream is being captured, so that the library must queue nothing there. Returns true
+  // also if the driver does not tell.
   bool Capturing(phase::StreamKey stream) const;
 
  private:
