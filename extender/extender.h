@@ -22,6 +22,19 @@
 namespace crossover::extender {
 
 // An Extender is the running program: it owns all parts and connects them.
+//
+//   API server: lists and watches      scheduler of the same pod        API server: admission reviews
+//        |                                  |                                |
+//        v                                  v                                v
+//      Feed  ---- changes ---->  Controller  <---- questions ---- Verbs    Admission
+//                                  World    what the cluster is now
+//                                  Gangs    which pods go where, and when
+//                                    |
+//                                    v actions
+//                                 KubeApi: reservations, Bindings, deletions, events  --->  API server
+//
+// ProfileKeeper reads the jobs of the World and writes JobProfiles. LeaseFollower tells all parts whether
+// this replica leads.
 class Extender {
  public:
   // Starts everything. Throws std::runtime_error if it cannot listen.
@@ -40,6 +53,7 @@ class Extender {
   class Told;  // passes the feed's changes to the controller
 
   bool Leads() const;
+  // Registers the metrics of the parts.
   void Count();
   void ListenForHealth();
   void ListenForMetrics();

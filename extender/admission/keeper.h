@@ -12,8 +12,8 @@
 
 namespace crossover::extender::admission {
 
-// CertificateObjects reads and writes a Keeper's objects at the API server. Each call may fail; the Keeper
-// then tries again at its next look.
+// CertificateObjects reads and writes a Keeper's objects at the API server. Each call may fail: reads then
+// return nothing, and writes return false. The Keeper tries again at its next look.
 class CertificateObjects {
  public:
   struct Secret {
@@ -41,7 +41,7 @@ class Keeper {
  public:
   struct Settings {
     RotationSettings rotation;
-    // Holds the certificate and the key. A rename replaces the file in one step, so a reader never sees an
+    // `file` gets the certificate and the key. A rename replaces it in one step, so a reader never sees an
     // old certificate with a new key.
     std::string file;
   };

@@ -24,7 +24,7 @@ struct Membership {
   // If not empty, the pod is placed by itself and shares no GPU; the text says why.
   std::string aside;
   // If not empty, the pod's labels or annotations are invalid; the text names key, value and what is
-  // allowed.
+  // expected.
   std::string fault;
 };
 

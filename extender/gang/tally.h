@@ -19,6 +19,7 @@ enum class Wait {
 inline constexpr std::size_t kWaitKinds = 5;
 const char* NameOf(Wait wait);
 
+// A Tally has the number of gangs in each state, and of pods that are between reservation and binding.
 struct Tally {
   std::array<int, kWaitKinds> waiting{};  // gangs without a place, by Wait
   int placing = 0;                        // gangs with a plan and no bound pod
@@ -30,6 +31,7 @@ struct Tally {
   double oldest_s = 0;
 };
 
+// Counts the gangs. A gang without a living pod does not count.
 Tally TallyOf(const Desk& desk);
 
 }  // namespace crossover::extender

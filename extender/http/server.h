@@ -39,8 +39,8 @@ class HttpServer {
     std::string address = "127.0.0.1";
     // `port` is that of the IPv4 address, at least 1.
     int port = 0;
-    // These are PEM files; if empty, the server speaks plain HTTP. They are read again when they change.
-    // While there was never a certificate that fits its key, connections are closed.
+    // These are PEM files; if empty, the server speaks plain HTTP. The server reads them again when they
+    // change. It closes connections until there is a certificate that fits its key.
     std::string certificate_file{}, key_file{};
     // Clients must show a certificate of this authority. If empty, none is requested.
     std::string client_ca_file{};

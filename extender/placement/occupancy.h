@@ -4,6 +4,14 @@
 // Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set,
 // because a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone,
 // unhealthy or on a closed node. The gangs of a shut group stay, and no gang may join them.
+//
+//   node        n0              n1              n2
+//   GPUs        0   1   2   3   0   1   2   3   0   1   2
+//   group 0     A   A
+//   group 1             BC  BC  BC  BC                      gangs B and C have the same four GPUs
+//   group 2                             D   D
+//   group 3                                     E   E       shut: it overlaps group 4
+//   group 4                                         F   F   shut: it overlaps group 3
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // Holds the hard rules about which gangs may share one set of GPUs.
 //
-// Each rule is a predicate. FirstBroken() checks them in order, the cheap and permanent ones first. Their
-// common input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of
-// them have the same set: the engine gives sets out that way (engine.h).
+// Each rule is a predicate. FirstBroken() first checks the rules between the newcomer and each single gang,
+// then the rules about the whole set. In both parts the cheap and permanent rules come first. Their common
+// input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of them have
+// the same set of GPUs: the engine gives sets out that way (engine.h).
 //
 // Pure.
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace crossover::placement {
 
-// The comment of each rule says what must hold.
+// Each comment says what must hold.
 enum class Rule : std::uint8_t {
   kTwoRanks,   // no gang, and no two stages of one job, are on the same GPU
   kSameCount,  // all gangs have the same number of GPUs
