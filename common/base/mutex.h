@@ -57,10 +57,11 @@ class Mutex {
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  int before_ =
-      PTHREAD_CANCEL_ENABLE;  // cancellation state of the thread that holds the mutex, before it took it
+  // This is the cancellation state that the thread which holds the mutex had before it took the mutex.
+  int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
+// A Locked holds a Mutex during its lifetime.
 class Locked {
  public:
   explicit Locked(Mutex& mutex) : mutex_(mutex) { mutex_.Lock(); }

@@ -1,4 +1,4 @@
-// Lists the names that users see.
+// Lists the names that users see in Kubernetes objects and in containers.
 #pragma once
 
 namespace crossover::base {
@@ -46,7 +46,8 @@ inline constexpr char kLibraryDirectory[] = "/opt/crossover";
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";
 inline constexpr char kMpsDirectory[] = "/run/crossover-mps";
 inline constexpr char kSocketDirectory[] = "/run/crossover";
-// Under MPS a container's /dev/shm is the node's. The webhook moves a volume that a pod brings for it there.
+// Under MPS, kShm of a container is the node's. The webhook moves a volume that the pod has at kShm to
+// kMovedShm.
 inline constexpr char kShm[] = "/dev/shm";
 inline constexpr char kMovedShm[] = "/run/crossover-shm";
 

@@ -15,7 +15,7 @@
 
 namespace crossover::yaml {
 
-// A Fault is an error in the file. Parse() catches it and never throws it to its caller.
+// A Fault is an error in the file. Parse() catches it, so no caller of Parse() sees it.
 struct Fault : std::runtime_error {
   Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
   int line;

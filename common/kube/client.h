@@ -30,7 +30,8 @@ struct Response {
 // A longer Retry-After of the server is cut to this.
 inline constexpr std::chrono::seconds kLongestRetryAfter{300};
 
-// Returns in words why the answer is not the expected one.
+// Returns in words why the answer is not the expected one: the error, or else the status and the beginning of
+// the body.
 std::string WhyNot(const Response& response);
 
 class Transfer;
@@ -42,7 +43,7 @@ class Client {
   static constexpr char kJson[] = "application/json";
 
   explicit Client(Access access);
-  // REQUIRES: no request is in progress.
+  // Closes the idle connections. REQUIRES: no request is in progress.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

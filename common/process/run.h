@@ -17,8 +17,8 @@ struct Outcome {
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
-// A NoOutcome says why a program has none. kNotStarted: it could not be started, or its end was not seen.
-// kLate: it had not ended in time and was killed.
+// A NoOutcome says why Run() returned nothing. kNotStarted: the program could not be started, its input is
+// too large, or its exit status was lost. kLate: the program had not ended in time, and Run() killed it.
 enum class NoOutcome : std::uint8_t { kNotStarted, kLate };
 
 struct Wanted {
