@@ -23,15 +23,15 @@ namespace crossover::extender {
 
 // An Extender is the running program: it owns all parts and connects them.
 //
-//   API server: lists and watches      scheduler of the same pod        API server: admission reviews
-//        |                                  |                                |
-//        v                                  v                                v
-//      Feed  ---- changes ---->  Controller  <---- questions ---- Verbs    Admission
-//                                  World    what the cluster is now
-//                                  Gangs    which pods go where, and when
-//                                    |
-//                                    v actions
-//                                 KubeApi: reservations, Bindings, deletions, events  --->  API server
+//   API server                 scheduler of the same pod       API server
+//     | lists and watches        | filter, bind, ..               | admission reviews
+//     v                          v                                v
+//   Feed  --->  Controller  <--- Verbs                          Admission
+//                 World          what the cluster is now
+//                 Gangs          decides which pods go where, and when
+//                   |
+//                   v actions
+//                 KubeApi  --->  API server: reservations, Bindings, deletions, events
 //
 // ProfileKeeper reads the jobs of the World and writes JobProfiles. LeaseFollower tells all parts whether
 // this replica leads.
