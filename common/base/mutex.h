@@ -34,11 +34,13 @@ class Uncancelled {
 class Mutex {
  public:
   constexpr Mutex() = default;
+  // Blocks until this thread holds the mutex. REQUIRES: this thread does not hold it yet.
   void Lock() {
     const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
     pthread_mutex_lock(&mutex_);
     before_ = before;
   }
+  // Takes the mutex if no thread holds it, and returns whether it did. Never blocks.
   bool TryLock() {
     const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
     const bool locked = pthread_mutex_trylock(&mutex_) == 0;
@@ -49,6 +51,7 @@ class Mutex {
     }
     return locked;
   }
+  // REQUIRES: this thread holds the mutex.
   void Unlock() {
     const int before = before_;
     pthread_mutex_unlock(&mutex_);

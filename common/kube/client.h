@@ -58,6 +58,7 @@ class Client {
     std::string body;
     std::string content_type = kJson;
   };
+  // Sends the request and returns the answer.
   Response Send(const Request& request) const;
 
   // Calls `on_open` when the server begins to answer with status 200, then `on_line` with each line of the

@@ -16,6 +16,7 @@ class MetricsAccess {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
+  // `access` is that of the account that asks the API server.
   explicit MetricsAccess(const Access& access, Clock clock = std::chrono::steady_clock::now)
       : client_(access), clock_(std::move(clock)) {}
 

@@ -29,7 +29,7 @@ class WatchLines {
   enum class Heard {
     kNothing,       // the watch goes on, at the same version
     kProgress,      // the watch goes on, at a newer version
-    kListed,        // likewise, and a streamed list is complete
+    kListed,        // the watch goes on, and a streamed list is complete
     kLost,          // the watch ends: list again
     kCannotStream,  // the watch ends: the server cannot stream a list
     kEnded,         // the watch ends: why() has the server's reason

@@ -13,7 +13,7 @@ namespace crossover::process {
 struct Outcome {
   int status = 0;      // exit status; 128 plus the signal's number if a signal ended the program
   std::string output;  // standard output, at most Wanted::most bytes and one more read
-  std::string errors;  // standard error, limited likewise; empty if Wanted::errors is false
+  std::string errors;  // standard error, with the same limit; empty if Wanted::errors is false
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
