@@ -14,6 +14,7 @@ namespace crossover::cli {
 
 using nlohmann::json;
 
+// These return "" where the object does not have what they look for.
 std::string NameOf(const json& object);
 std::string NamespaceOf(const json& object);
 std::string FullName(const json& object);  // namespace/name
