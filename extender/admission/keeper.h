@@ -22,12 +22,14 @@ class CertificateObjects {
   };
 
   virtual ~CertificateObjects() = default;
+  // Returns the Secret, or one with an empty version if there is none.
   virtual std::optional<Secret> ReadSecret() = 0;
-  // Writes the Secret if it still has the version that was read, and returns whether it did. Returns false
-  // too if another writer was faster. Data under other names stays.
+  // Writes the Secret if it still has the version that was read, or creates it if that is empty. Returns
+  // whether it did; false, too, if another writer was faster. Data under other names stays.
   virtual bool WriteSecret(const Secret& secret) = 0;
   // Returns the caBundle of each webhook of the configuration, in PEM, by the webhook's name.
   virtual std::optional<std::map<std::string, std::string>> ReadBundles() = 0;
+  // Writes `bundle`, in PEM, as the caBundle of each webhook of the configuration. Returns whether it did.
   virtual bool WriteBundles(const std::string& bundle) = 0;
 };
 
@@ -59,6 +61,7 @@ class Keeper {
 
   // Returns whether the file holds a certificate that can be served.
   bool ready() const { return !served_.empty(); }
+  // Returns what the last Look() could not do, or "".
   const std::string& complaint() const { return complaint_; }
 
  private:

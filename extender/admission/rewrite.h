@@ -29,7 +29,7 @@ struct RewriteSettings {
 // while the quotas are not known.
 using QuotaLookup = std::function<std::optional<std::set<std::string>>(const std::string& name_space)>;
 
-// An Outcome says what became of a review. NameOf returns its word in the metrics.
+// An Outcome says what became of a review.
 enum class Outcome {
   kUntouched,    // the pod does not share
   kRewritten,    // the pod shares; it was rewritten, or was right already
@@ -39,6 +39,7 @@ enum class Outcome {
   kUnpatchable,  // admitted unchanged, because the patch would not apply
   kMalformed     // the body is not a review that can be read
 };
+// Returns the word for the outcome in the metrics.
 const char* NameOf(Outcome outcome);
 
 struct Decision {

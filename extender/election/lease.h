@@ -36,6 +36,7 @@ class LeaseJudge {
   // Returns whether this pod's scheduler holds the Lease and changed the record less than the Lease's
   // duration ago.
   bool Leads(double now_s) const;
+  // Returns the holder that the last record names, or "".
   std::string holder() const { return record_ ? record_->holder : ""; }
 
  private:

@@ -31,7 +31,7 @@ inline std::string NotThere(const std::string& node) {
 using PodFits =
     std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;
 
-// A Desk is not thread-safe. The parts of the gang logic read it and change it in turn, within one step:
+// A Desk is not thread-safe. The parts of the gang logic read it and change it, one after the other:
 //
 //   Desk
 //     world ------> what the watches say now; the Desk only reads it

@@ -17,7 +17,8 @@ struct GangSettings {
   double ungate_after_s = 300;  // gates without a plan are lifted then, for autoscalers; below 0: never
   // hold_off_s is the pause between a failed plan and the next. It doubles each time, up to the second value.
   double hold_off_s = 5, most_hold_off_s = 600;
-  // The gang leaves out a node for exclude_s where a scheduler refused to put a pod. It doubles likewise.
+  // The gang leaves out a node for exclude_s where a scheduler refused to put a pod. It doubles in the same
+  // way.
   double exclude_s = 30, most_exclude_s = 1800;
   double plan_every_s = 0.2;  // the shortest time between two decisions about all waiting gangs
   double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows

@@ -17,6 +17,7 @@ enum class Wait {
   kPlace        // GPUs
 };
 inline constexpr std::size_t kWaitKinds = 5;
+// Returns the word for `wait` in the metrics.
 const char* NameOf(Wait wait);
 
 // A Tally has the number of gangs in each state, and of pods that are between reservation and binding.

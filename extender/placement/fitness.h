@@ -25,6 +25,7 @@ struct Fit {
   std::string why;
   std::string figures{};  // details of this node: "12 of 16"
 
+  // Returns whether the node would take no pod of the gang even if it were empty.
   bool never() const { return ever <= 0; }
 };
 

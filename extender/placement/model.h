@@ -26,7 +26,9 @@ struct Profile {
   double spinning = 0;    // part of the GPU (0 to 1) that collectives occupy during exposed_s
   Bytes peak_memory = 0;  // 0: not known
 
+  // Returns whether predictions can use the times.
   bool known() const { return source != Source::kUnknown && compute_s > 0; }
+  // Returns the time of one iteration alone.
   double alone_s() const { return compute_s + exposed_s; }
 };
 

@@ -18,6 +18,7 @@ namespace crossover::placement {
 // A Queue serves each waiting gang once. REQUIRES: the gangs and the State outlive it.
 class Queue {
  public:
+  // Puts `waiting` into order. `now_s` is on the clock of Gang::arrived_s and Placed::started_s.
   Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
         const Settings& settings);
 
