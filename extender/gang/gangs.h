@@ -38,8 +38,8 @@ class Gangs {
   // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
-  // Answers a scheduler's filter call, as in Decider. May make the gang's plan fail, where the scheduler
-  // does not ask about the reserved node.
+  // Answers a scheduler's filter call, as in Decider; nothing for a pod that the World does not have. May
+  // make the gang's plan fail, where the scheduler does not ask about the reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
   // Returns what Filter() answers for a pod whose place is on `node`.

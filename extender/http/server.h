@@ -31,8 +31,8 @@ struct HttpAnswer {
 class HttpServer {
  public:
   using Reply = std::function<void(HttpAnswer)>;
-  // Answers a request. It runs on one of a few threads that all requests share, so it must not block. It
-  // calls `reply` once, on any thread, now or later.
+  // Answers a request. It runs on one of a few threads that all requests to this server share: a handler that
+  // blocks delays the others. It calls `reply` once, on any thread, now or later.
   using Handler = std::function<void(const HttpRequest& request, Reply reply)>;
 
   struct Settings {
