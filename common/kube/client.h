@@ -84,7 +84,7 @@ class Client {
 
   const Access access_;
   mutable std::mutex mutex_;
-  // Each is a CURLM, which keeps one connection.
+  // Each element is a CURLM handle, which keeps one connection.
   mutable std::set<void*> under_way_;
   mutable std::vector<void*> idle_;
   bool stopped_ = false;

@@ -48,7 +48,7 @@ class WatchLines {
   void BeginList();
   bool EndList();
 
-  // Returns the resourceVersion at which to continue. Empty: list again.
+  // Returns the resourceVersion at which the next request continues. If empty, the next request is a list.
   const std::string& version() const { return version_; }
   // Returns the newest resourceVersion seen, even if version() is lost; empty before the first.
   const std::string& newest() const { return newest_; }
