@@ -27,8 +27,9 @@ void TakeBack(Desk& desk, GangRecord& gang);
 // Returns the first bytes of a scheduler's message. Whole messages name every reason of every node.
 std::string Beginning(const std::string& message);
 
-// Excludes `node` for this gang, because a scheduler would not put a pod there; each time for longer.
-// `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come yet.
+// Excludes `node` for this gang, because a scheduler would not put a pod there. Each time excludes it for
+// longer. `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come
+// yet.
 void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words = "");
 
 }  // namespace crossover::extender

@@ -93,9 +93,9 @@ struct GangRecord {
   double seat_retry_s = 0;          // no search for a seat before this time
   int seat_failures = 0;            // of such searches, in a row
   std::uint64_t searched = 0;       // Desk::searched at its last search
-  // The bytes of each GPU's memory that the decision which placed the gang grants its pods. It is 0 where
-  // there is no limit, or where the pods name it. It is kept here because the profile may change before the
-  // watch shows the pods' annotations.
+  // `granted` is the number of bytes of each GPU's memory that the decision which placed the gang grants its
+  // pods. It is 0 where there is no limit, or where the pods name it. It is kept here because the profile may
+  // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 

@@ -45,8 +45,8 @@ class HttpServer {
     // Clients must show a certificate of this authority. If empty, none is requested.
     std::string client_ca_file{};
     std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones get status 413
-    // While true, each answer is the last of its connection, so clients connect anew, to another server,
-    // before this one ends. Null means never.
+    // While true, each answer is the last of its connection. So clients connect to another server before this
+    // one ends. Null means never.
     std::shared_ptr<const std::atomic<bool>> drains{};
   };
 

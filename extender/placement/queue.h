@@ -2,7 +2,7 @@
 //
 // Gangs that have waited for too long come first, the oldest before the others. The rest is ordered by
 // priority, then by the namespace that has the fewest GPUs, then by arrival. A GPU that gangs share counts
-// in parts, and GPUs that this decision has given out count as well. Pure.
+// in parts. GPUs that this decision gives out count once the caller has called Charge(). Pure.
 #pragma once
 
 #include <functional>

@@ -73,8 +73,8 @@ bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& histo
 // other three.
 bool BreaksGain(const Prediction& together, double before, const Settings& settings);
 
-// Returns the first rule that the gangs would break together, or nothing. Then `prediction`, unless null,
-// gets what they are expected to reach.
+// Returns the first rule that the gangs would break together, or nothing. If there is none, `prediction`,
+// unless null, gets what they are expected to reach.
 std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction = nullptr);
 
 }  // namespace crossover::placement
