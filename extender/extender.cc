@@ -237,8 +237,8 @@ void Extender::ListenForHealth() {
       std::map<std::string, HttpServer::Handler>{{"/healthz", alive}, {"/readyz", ready}}));
 }
 
-// The metrics have a listener of their own. The API server must say whether the client may read them; while
-// it does not answer, other requests do not wait.
+// Serves the metrics on a listener of their own. Its handler waits for the API server, which says whether the
+// client may read them. Requests to the other listeners do not wait behind it.
 void Extender::ListenForMetrics() {
   const auto metrics = [this](const HttpRequest& request, const HttpServer::Reply& reply) {
     const int status = access_.StatusFor(request.authorization);

@@ -22,6 +22,19 @@
 namespace crossover::extender {
 
 // An Extender is the running program: it owns all parts and connects them.
+//
+//   API server                 scheduler of the same pod       API server
+//     | lists and watches        | filter, bind, ..               | admission reviews
+//     v                          v                                v
+//   Feed  --->  Controller  <--- Verbs                          Admission
+//                 World          what the cluster is now
+//                 Gangs          decides which pods go where, and when
+//                   |
+//                   v actions
+//                 KubeApi  --->  API server: reservations, Bindings, deletions, events
+//
+// ProfileKeeper reads the jobs of the World and writes JobProfiles. LeaseFollower tells all parts whether
+// this replica leads.
 class Extender {
  public:
   // Starts everything. Throws std::runtime_error if it cannot listen.
@@ -40,6 +53,7 @@ class Extender {
   class Told;  // passes the feed's changes to the controller
 
   bool Leads() const;
+  // Registers the metrics of the parts.
   void Count();
   void ListenForHealth();
   void ListenForMetrics();

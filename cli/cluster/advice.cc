@@ -58,15 +58,15 @@ std::set<std::string> GangsThatMet(const json& profiles) {
   return met;
 }
 
-// Returns whether the run shared. If the run does not say it, its gang decides; another run of the gang may
-// be meant.
+// Returns whether the run shared. If the run does not say it, returns whether its gang ever shared, which may
+// have been in another run.
 bool HasShared(const json& run, const std::set<std::string>& met) {
   const json& says = At(run, "shared");
   return says.is_boolean() ? says.get<bool>() : met.contains(TextAt(run, {"gang"}));
 }
 
-// Merges two reports of one run, from two profiles: the run's profile key changed. The report that saw the
-// run last counts more.
+// Merges two reports of one run. They come from two profiles, because the run's profile key changed. The
+// report that saw the run last wins.
 void Join(Run told, Run* run) {
   if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
   if (run->use <= 0) run->use = told.use;
@@ -116,7 +116,7 @@ struct Pair {
 
 std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::size_t b) {
   const Run &first = runs[a], &second = runs[b];
-  // A gang cannot share with itself. These are one run, for which two profiles give different starts.
+  // A gang cannot share with itself: these are one run, for which two profiles report different starts.
   if (first.gang == second.gang) return std::nullopt;
   const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
   if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;

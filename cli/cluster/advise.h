@@ -1,4 +1,4 @@
-// kubectl crossover advise: shows what sharing would have saved.
+// Runs `kubectl crossover advise`, which shows what sharing would have saved.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,17 +18,18 @@ struct AdviseOptions {
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 
 // Computes the advice from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix seconds).
-// For each namespace it has the GPU hours of the runs that did not share, those of these runs whose needs
-// are known, and the hours that the latter would have saved in pairs. Pure.
+// For each namespace the advice has three figures: the GPU hours of the runs that did not share, the GPU
+// hours of those among them whose needs are known, and the GPU hours that these would have saved in pairs.
+// Pure.
 //
 // A run shared if status.runs says so ("shared"). If it does not say, the run shared if status.meetings
 // names its gang. A run that two profiles report, by gang and start, counts once.
 //
 // Two runs can form a pair if they belong to two gangs, have the same number of GPUs and ran at the same
-// time. A run is in at most one pair; pairs that save most are formed first. Each job of a pair runs at the
-// share min(1, 1 / sum u) of its own speed, where u = c / (c + m) is its use of the GPU (turn/shares.h: the
-// fluid bound). 0.95 of that is reached (placement.efficiency of the extender). A pair that gains less than
-// 1.05 is not formed. Memory, user IDs and max-slowdown are ignored.
+// time. A run is in at most one pair. Pairs that save most come first. Each job of a pair runs at the part
+// min(1, 1 / sum u) of its own speed, where u = c / (c + m) is its use of the GPU (turn/shares.h: the fluid
+// bound). The advice counts 0.95 of that (placement.efficiency of the extender), and leaves out pairs that
+// gain less than 1.05. It ignores memory, user IDs and max-slowdown.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s);
 // Returns the advice as a table, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);

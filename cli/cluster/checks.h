@@ -27,7 +27,7 @@ const std::vector<ClusterCheck>& ClusterChecks();
 // Runs all checks and returns their findings in the order of ClusterChecks().
 std::vector<Finding> ExamineCluster(const ClusterFacts& facts);
 
-// Checks in installation.cc.
+// installation.cc has these checks.
 Places MissingDefinitions(const ClusterFacts& facts);
 Places NodesWithoutDaemon(const ClusterFacts& facts);
 Places StaleGpuNodes(const ClusterFacts& facts);
@@ -40,7 +40,7 @@ Places VersionSkew(const ClusterFacts& facts);
 Places MissingWebhook(const ClusterFacts& facts);
 Places WebhookWithoutCertificate(const ClusterFacts& facts);
 Places RelabelledMetrics(const ClusterFacts& facts);
-// Checks in gpus.cc.
+// gpus.cc has these checks.
 Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
@@ -55,7 +55,7 @@ Places HiddenShm(const ClusterFacts& facts);
 Places SlotsOfTwo(const ClusterFacts& facts);
 Places RanksOnOneGpu(const ClusterFacts& facts);
 Places OtherGpusThanAssigned(const ClusterFacts& facts);
-// Checks in switches.cc.
+// switches.cc has these checks.
 Places SwitchedOff(const ClusterFacts& facts);
 Places InMaintenance(const ClusterFacts& facts);
 Places MistypedSwitches(const ClusterFacts& facts);

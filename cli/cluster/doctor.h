@@ -1,4 +1,4 @@
-// kubectl crossover doctor: shows what keeps the jobs of a cluster from sharing.
+// Runs `kubectl crossover doctor`, which shows what keeps the jobs of a cluster from sharing.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace crossover::cli {
 
 struct ClusterDoctorOptions {
   Showing show;
-  // `bundle` is a folder to create. It gets everything that the doctor looked at, to be sent to another
-  // person. It excludes watching.
+  // `bundle` is a folder to create. It gets everything that the doctor looked at, so that the user can send
+  // it to another person. REQUIRES: with a bundle, `show` does not watch.
   std::string bundle;
 };
 

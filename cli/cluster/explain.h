@@ -1,4 +1,4 @@
-// kubectl crossover explain: shows why a pod or a gang is where it is, or has no node.
+// Runs `kubectl crossover explain`, which shows why a pod or a gang is where it is, or has no node.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,11 +24,12 @@ int Explain(const Kubectl& kubectl, const ExplainOptions& options);
 // if the user may not list them. Pure.
 nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& events,
                            const nlohmann::json& gpu_nodes);
+// Returns the explanation as text.
 std::string ExplanationText(const nlohmann::json& explanation);
 
 // Returns those of `pods` that belong to the gang that a user calls `gang`, with or without its namespace.
-// The nodes decide; else the pod's annotation; else the labels (kube::JobNamedBy) or owner references that
-// name the object that made the pod.
+// What the nodes report about a pod decides; else its annotation; else the labels (kube::JobNamedBy) or owner
+// references that name the object that made the pod.
 nlohmann::json PodsOfGang(const nlohmann::json& pods, const nlohmann::json& gpu_nodes,
                           const std::string& gang);
 

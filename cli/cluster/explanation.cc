@@ -113,9 +113,9 @@ std::string GangIn(const json& pod, const json& gpu_nodes) {
   return named.empty() ? "" : NamespaceOf(pod) + "/" + named;
 }
 
-// Returns whether `maker` made the pod. Before a node reports the pod, this is all that is known of one
-// without the annotation. The maker is an owner, or the object behind the owner that gives the gang its
-// name on nodes.
+// Returns whether `maker` made the pod: it is an owner of the pod, or the object behind the owner that gives
+// the gang its name on nodes. Where a pod has no annotation and no node reports it yet, nothing else says
+// which gang it is of.
 bool IsOf(const json& pod, const std::string& maker) {
   if (kube::JobNamedBy(At(At(pod, "metadata"), "labels")) == maker) return true;
   const json& owners = ListAt(pod, {"metadata", "ownerReferences"});

@@ -46,7 +46,7 @@ const json* Find(const json& items, const std::string& full_name) {
 
 }  // namespace
 
-// In maintenance the driver may be absent on purpose.
+// A node in maintenance is left out: its driver may be absent on purpose.
 Places NodesWithoutGpus(const ClusterFacts& facts) {
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
@@ -102,9 +102,9 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 }
 
 Places UserClash(const ClusterFacts& facts) {
-  // Holds one pod of each user, by node. A user that is a pod's own has a number below 0. Which user it is of
-  // that names none, or several, is not known; beside a pod with a user of its own it is another one for
-  // sure.
+  // `users` holds one pod of each user, by node. A pod with users of its own (hostUsers: false) counts as a
+  // user with a number below 0. A pod that names no user, or several, goes into `of_unknown_user`. Its user
+  // is certainly another one than that of a pod with users of its own.
   std::map<std::string, std::map<std::int64_t, std::string>> users;
   std::map<std::string, std::string> of_unknown_user;
   std::int64_t own = 0;

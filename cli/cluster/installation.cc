@@ -30,7 +30,7 @@ bool HasGpus(const json& node) {
   return IsLabelled(node);  // on a node where no daemon has ever run
 }
 
-// Returns whether the label says what images a node can run.
+// Returns whether `label` is one that says which images a node can run.
 bool IsOfImage(const std::string& label) {
   return label == "kubernetes.io/arch" || label == "kubernetes.io/os";
 }
@@ -157,7 +157,7 @@ Places NodesWithoutDaemon(const ClusterFacts& facts) {
   return places;
 }
 
-// If a daemon is only missing, it needs its GPUNode again, so such a node is not stale.
+// A GPUNode is not stale where a daemon is only missing: the daemon will need it again.
 Places StaleGpuNodes(const ClusterFacts& facts) {
   const std::set<std::string> served = NodesWithDaemon(facts), lacking = NodesThatLackDaemon(facts);
   Places places;
@@ -200,7 +200,7 @@ Places SplitLeadership(const ClusterFacts& facts) {
   return places;
 }
 
-// Uses the version that daemons report, and the tag of the extenders' images if it is a version.
+// Compares the versions that daemons report, and the tags of the extenders' images where these are versions.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
   for (const json* node : KeptGpuNodes(facts)) {

@@ -1,4 +1,4 @@
-// kubectl crossover top: shows what the node daemons report.
+// Runs `kubectl crossover top`, which shows what the node daemons report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

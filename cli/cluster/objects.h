@@ -14,6 +14,7 @@ namespace crossover::cli {
 
 using nlohmann::json;
 
+// These return "" where the object does not have what they look for.
 std::string NameOf(const json& object);
 std::string NamespaceOf(const json& object);
 std::string FullName(const json& object);  // namespace/name
@@ -30,9 +31,10 @@ bool IsReady(const json& pod);
 // Returns whether the pod has ended.
 bool IsOver(const json& pod);
 std::string NodeOf(const json& pod);
-// Returns the gang in the pod's annotation; "" if the pod's owner names the gang.
+// Returns the gang that the pod's annotation names, or "" if it has no such annotation.
 std::string GangOfPod(const json& pod);
-// Returns the user ID of the pod, if all its containers have the same one.
+// Returns the user ID that all containers of the pod run as, or nothing where they name none or several. Init
+// containers do not count.
 std::optional<std::int64_t> UserOfPod(const json& pod);
 // Returns whether the pod has a user namespace (hostUsers: false). Its users are then no other pod's.
 bool HasOwnUsers(const json& pod);
@@ -45,13 +47,14 @@ bool IsDaemon(const json& pod);
 // Returns the pods of one component of ours that have not ended.
 std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component);
 
-// Returns the nodes that a daemon serves. The daemon has a pod there, ready or not; or the kubelet still
-// knows slots, which it forgets some minutes after the plugin is gone.
+// Returns the nodes that a daemon serves. On such a node the daemon has a pod, ready or not, or the kubelet
+// still knows slots, which it forgets some minutes after the plugin is gone.
 std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
 // Returns the GPUNodes of those nodes, because no daemon updates the others. Returns all of them if our
 // pods cannot be seen.
 std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts);
 
+// Returns whether the GPUNode says that its node is in maintenance.
 bool SaysMaintenance(const json& gpu_node);
 
 // A Holder is a pod that has slots of one GPU, as the kept GPUNodes say.
@@ -61,6 +64,7 @@ struct Holder {
   std::string gang;
   std::vector<std::string> slots;
 };
+// Returns the holders of all kept GPUNodes. A pod occurs once for each of its containers and GPUs.
 std::vector<Holder> HoldersIn(const ClusterFacts& facts);
 
 }  // namespace crossover::cli

@@ -11,7 +11,7 @@ enum class Format : std::uint8_t { kText, kWide, kJson, kYaml };
 
 // Returns `value` as JSON or YAML, or `text` for the formats that people read.
 std::string Shown(const nlohmann::json& value, const std::string& text, Format format);
-// Does what Shown does, for one of several answers: JSON is one line, and --- separates YAML documents.
+// Does what Shown() does, for one of several answers: JSON is one line, and --- separates YAML documents.
 std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first);
 // Writes to standard output. Returns whether that worked.
 bool Print(const std::string& text);

@@ -17,8 +17,8 @@ constexpr char kRemoved[] = "(removed)";
 // Keys of these domains, and of domains below them, are kept.
 constexpr std::string_view kDomains[] = {"crossover.dev", "nvidia.com", "kubernetes.io",
                                          "sigs.k8s.io",   "x-k8s.io",   "scheduling.k8s.io"};
-// Keys of these domains that are removed all the same: they hold a whole object as it was applied, or a
-// user's text.
+// These keys are of such domains, and their values are removed all the same: they hold a whole object as it
+// was applied, or a user's text.
 constexpr std::string_view kWritten[] = {"kubectl.kubernetes.io/last-applied-configuration",
                                          "kubernetes.io/change-cause", "kubernetes.io/description"};
 
@@ -81,19 +81,20 @@ void KeepOnly(json* value, Names kept) {
   }
 }
 
-// The path and the headers may contain tokens.
+// Keeps only port and scheme of a request, because its path and headers may contain tokens.
 void RedactRequest(json* request) { KeepOnly(request, {"port", "scheme"}); }
 
-// Other kinds of volumes may have options of a driver, or addresses with a password.
+// Keeps only these kinds of volumes. Others may have options of a driver, or addresses with a password.
 void RedactVolumes(json* volumes) {
   KeepOnly(volumes, {"name", "hostPath", "emptyDir", "configMap", "secret", "projected", "downwardAPI",
                      "persistentVolumeClaim"});
 }
 
-// The message may be the end of a user's log.
+// Removes the message, which may be the end of a user's log.
 void RedactEnd(json* terminated) { RemoveAt(terminated, "message"); }
 
-// The message may contain a command, or what a hook wrote. Before a container is made it cannot.
+// Removes the message, which may contain a command, or what a hook wrote. It cannot if the reason says that
+// the container was not made yet.
 void RedactWait(json* waiting) {
   constexpr std::string_view before[] = {"CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"};
   if (!Has(before, TextAt(*waiting, {"reason"}))) RemoveAt(waiting, "message");

@@ -12,7 +12,7 @@ namespace crossover::cli {
 
 struct Showing {
   Format format = Format::kText;
-  std::optional<double> watch_s;  // seconds between rounds, whatever their result; empty: one round
+  std::optional<double> watch_s;  // seconds from one round to the next, failed or not; empty: one round
 };
 
 struct Answer {

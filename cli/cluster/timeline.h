@@ -1,4 +1,4 @@
-// kubectl crossover timeline: shows the turns on a node, as its daemon knows them.
+// Runs `kubectl crossover timeline`, which shows the turns on a node, as its daemon knows them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace crossover::cli {
 struct ClusterTimelineOptions {
   std::string node;
   std::vector<std::string> words;  // arguments of `crossover timeline`
-  Showing show;                    // watch_s is not for --follow
+  Showing show;                    // watch_s is empty with --follow
 };
 
 // Returns whether the turns are shown as they are taken.

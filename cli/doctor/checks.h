@@ -16,6 +16,7 @@ enum class Verdict : std::uint8_t {
   kWarn,     // jobs run, but not as well as they could
   kFail      // until this is repaired, jobs take no turns or do not start
 };
+// Returns the word for the verdict in reports.
 std::string_view Name(Verdict verdict);
 
 // A Finding is the result of one check.

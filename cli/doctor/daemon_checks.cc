@@ -13,8 +13,8 @@ using node::v1::Client;
 using node::v1::Gpu;
 using node::v1::Top;
 
-// So many seconds are enough: a job learns its period within three iterations, and an iteration of a minute
-// is long.
+// A job that has shown no period after so many seconds has none: it learns its period within three
+// iterations, and an iteration of a minute is long.
 constexpr double kTimeToLearn = 180;
 // The two clocks may differ by so many seconds: the kernel records the start of a process in clock ticks,
 // and the daemon's uptime begins a little after its start.
@@ -131,7 +131,7 @@ Finding ClientFaults(const Facts& facts) {
   });
 }
 
-// If a job is older than the daemon, the job ran without turns after an earlier daemon ended.
+// Finds a job that is older than the daemon: for a while no daemon was there, and the job ran without turns.
 Finding DaemonRestarts(const Facts& facts) {
   return IfAsked(facts, [&facts](const Top& top) {
     const double up = top.daemon().uptime_s();

@@ -1,5 +1,5 @@
-// Checks what the daemon knows. The verdict of each is kUnknown if the daemon was not asked. checks.cc uses
-// them.
+// Declares the checks of what the daemon knows, for checks.cc. Each returns kUnknown if the daemon did not
+// answer. Pure.
 #pragma once
 
 #include "cli/doctor/checks.h"

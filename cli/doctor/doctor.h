@@ -1,4 +1,5 @@
-// crossover doctor: shows what keeps the jobs of this machine from taking turns, and what to do about it.
+// Runs `crossover doctor`, which shows what keeps the jobs of this machine from taking turns, and what to do
+// about it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// crossover mode: switches turns on this machine on or off, at once.
+// Runs `crossover mode`, which switches turns on this machine on or off, at once.
 #pragma once
 
 #include <string>

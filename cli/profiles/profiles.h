@@ -1,4 +1,4 @@
-// crossover profiles: shows what the daemon remembers of jobs that ran on this machine.
+// Runs `crossover profiles`, which shows what the daemon remembers of jobs that ran on this machine.
 #pragma once
 
 #include <string>

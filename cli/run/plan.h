@@ -1,5 +1,5 @@
-// Plans what `crossover run` changes for the command that it starts. It looks whether files exist and
-// whether a daemon listens on the socket, and changes nothing.
+// Plans what `crossover run` changes for the command that it starts. Looks whether files exist and whether a
+// daemon listens on the socket, and changes nothing.
 #pragma once
 
 #include <map>

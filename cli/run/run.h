@@ -1,4 +1,4 @@
-// crossover run: starts a command as a rank of a job that takes turns.
+// Runs `crossover run`, which starts a command as a rank of a job that takes turns.
 #pragma once
 
 #include "cli/run/plan.h"

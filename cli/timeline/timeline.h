@@ -1,4 +1,4 @@
-// crossover timeline: shows the turns of the last moments, or turns as they come.
+// Runs `crossover timeline`, which shows the turns of the last moments, or turns as they come.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// crossover top: shows which jobs are on each GPU, which hold turns and which wait, and what sharing costs
-// and gains.
+// Runs `crossover top`, which shows which jobs are on each GPU, which hold turns and which wait, and what
+// sharing costs and gains.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,7 @@ using base::Same;
 
 constexpr char kPrintable[] = "1 to 127 printable characters without spaces";
 
-// The comment above each rule says what the annotation does, and behind "Default:" what holds without it.
+// The comment above each rule says what the annotation does, and after "Default:" what holds without it.
 // tools/annotations_reference.py copies these comments into docs/annotations.md.
 constexpr Rule kOfPods[] = {
     // Opts the pod in; with `exclusive` no other job shares its GPUs. Default: Crossover does not manage

@@ -19,14 +19,14 @@ inline void StoreWord(std::uint32_t* word, std::uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-// Sleeps while *word == seen, for at most `timeout_ns`. May return at any time and for any reason, so the
-// caller checks the word again.
+// Sleeps while *word == seen, for at most `timeout_ns` nanoseconds. May return at any time and for any
+// reason, so the caller checks the word again. REQUIRES: `timeout_ns` is not negative.
 inline void FutexWait(const std::uint32_t* word, std::uint32_t seen, std::int64_t timeout_ns) {
   const timespec timeout = TimespecOf(timeout_ns);
   ::syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
-  // Wakes all threads, of any process, that sleep on `word`.
 }
 
+// Wakes all threads, of any process, that sleep on `word`.
 inline void FutexWakeAll(const std::uint32_t* word) {
   ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

@@ -1,5 +1,5 @@
-// Hashes text to tell texts apart. The hash is not cryptographic: an attacker can make two texts with one
-// hash.
+// Hashes text, so that programs can distinguish texts by a short number. The hash is not cryptographic: an
+// attacker can make two texts with the same hash.
 #pragma once
 
 #include <array>

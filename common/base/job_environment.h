@@ -12,6 +12,7 @@ inline constexpr std::size_t kLongestSocket = 107;  // size of sockaddr_un::sun_
 inline constexpr unsigned long kMostRanks = 1'000'000;
 inline constexpr char kDefaultSocket[] = "/run/crossover/arbiter.sock";
 
+// Returns the length of a text that ends with a zero byte. The compiler can evaluate it, unlike strlen().
 constexpr std::size_t LengthOf(const char* text) {
   std::size_t length = 0;
   while (text[length] != '\0') ++length;
@@ -23,6 +24,7 @@ constexpr bool Same(const char* a, const char* b) {
   return *a == *b;
 }
 
+// Each of the functions Is..() returns whether `text` is a valid value of its variable.
 constexpr bool IsGang(const char* text) {
   for (const char* c = text; *c != '\0'; ++c) {
     if (*c <= ' ' || *c > '~') return false;

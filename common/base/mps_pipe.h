@@ -1,5 +1,5 @@
-// Finds out whether a control daemon of MPS listens. Its socket stays behind when it ends, so that only a
-// connection tells.
+// Finds out whether a control daemon of MPS listens. The daemon's socket file outlives it, so only a
+// connection shows that it listens.
 #pragma once
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 namespace crossover::base {
 
-// NVIDIA's names of where the control daemon listens: the variable, and the directory if it is not set.
+// NVIDIA's programs look for the control daemon in the directory that this variable names, or else in
+// kDefaultMpsPipe.
 inline constexpr char kMpsPipeVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kDefaultMpsPipe[] = "/tmp/nvidia-mps";
 
@@ -35,22 +36,22 @@ inline int ConnectToMpsPipe(const char* directory) {
   return -1;
 }
 
-// Returns 0 if a control daemon of MPS listens in `directory`, or else the errno of why this process cannot
-// reach one (see IsNoMps). Connects, sends nothing and hangs up, which the
-// control daemon notes in its log. Neither blocks nor allocates.
+// Returns 0 if a control daemon of MPS listens in `directory`, or else the errno that says why this process
+// cannot reach one (see IsNoMps). Connects, sends nothing and hangs up; the control daemon notes that in its
+// log. Neither blocks nor allocates.
 inline int TryMpsPipe(const char* directory) {
   const int fd = ConnectToMpsPipe(directory);
   if (fd < 0) {
-    // These two come from a process that has the socket: its queue is full, or it is of another type.
+    // With these two errors a process has the socket: its queue is full, or the socket has another type.
     return errno == EAGAIN || errno == EPROTOTYPE ? 0 : errno;
   }
   ::close(fd);
   return 0;
 }
 
-// Returns the process that listens in `directory` for clients of MPS, or 0 where there is none or where it is
-// of a PID namespace that this process does not see. Connects as TryMpsPipe() does. Any user may have made
-// the socket.
+// Returns the process that listens in `directory` for clients of MPS. Returns 0 where there is none, or where
+// it is in a PID namespace that this process does not see. Connects as TryMpsPipe() does. The caller must not
+// trust the process: any user may have made the socket.
 inline pid_t OwnerOfMpsPipe(const char* directory) {
   const int fd = ConnectToMpsPipe(directory);
   if (fd < 0) return 0;
@@ -61,9 +62,10 @@ inline pid_t OwnerOfMpsPipe(const char* directory) {
   return known ? owner.pid : 0;
 }
 
-// Returns whether that error of TryMpsPipe() means that there is no control daemon.
+// Returns whether `error`, from TryMpsPipe(), means that there is no control daemon.
 constexpr bool IsNoMps(int error) { return error == ENOENT || error == ENOTDIR || error == ECONNREFUSED; }
-// Returns whether that error says nothing of the control daemon: this process lacks descriptors or memory.
+// Returns whether `error`, from TryMpsPipe(), says nothing of the control daemon, because this process lacks
+// descriptors or memory.
 constexpr bool IsOwnLack(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }

@@ -34,11 +34,13 @@ class Uncancelled {
 class Mutex {
  public:
   constexpr Mutex() = default;
+  // Blocks until this thread holds the mutex. REQUIRES: this thread does not hold it yet.
   void Lock() {
     const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
     pthread_mutex_lock(&mutex_);
     before_ = before;
   }
+  // Takes the mutex if no thread holds it, and returns whether it did. Never blocks.
   bool TryLock() {
     const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
     const bool locked = pthread_mutex_trylock(&mutex_) == 0;
@@ -49,6 +51,7 @@ class Mutex {
     }
     return locked;
   }
+  // REQUIRES: this thread holds the mutex.
   void Unlock() {
     const int before = before_;
     pthread_mutex_unlock(&mutex_);
@@ -57,10 +60,11 @@ class Mutex {
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  int before_ =
-      PTHREAD_CANCEL_ENABLE;  // cancellation state of the thread that holds the mutex, before it took it
+  // This is the cancellation state that the thread which holds the mutex had before it took the mutex.
+  int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
+// A Locked holds a Mutex during its lifetime.
 class Locked {
  public:
   explicit Locked(Mutex& mutex) : mutex_(mutex) { mutex_.Lock(); }

@@ -1,4 +1,4 @@
-// Lists the names that users see.
+// Lists the names that users see in Kubernetes objects and in containers.
 #pragma once
 
 namespace crossover::base {
@@ -23,15 +23,16 @@ inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";  
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";
 inline constexpr char kConfigurationLabel[] = CROSSOVER_DOMAIN "/configuration";
 
-// The webhook sets these on a new pod. The extender finds its pods by kManagedLabel. The extender lifts
-// kGangGate once the whole gang has its GPUs. kAdmittedAnnotation marks a pod that the webhook has changed
-// already, so that the webhook does not change it twice.
+// The webhook sets these on a new pod. The extender finds its pods by kManagedLabel. It lifts kGangGate once
+// the whole gang has its GPUs, or after a while, so that autoscalers see the pod. kAdmittedAnnotation says
+// that the webhook has rewritten the pod.
 inline constexpr char kManagedLabel[] = CROSSOVER_DOMAIN "/managed";
 inline constexpr char kGangGate[] = CROSSOVER_DOMAIN "/gang";
 inline constexpr char kAdmittedAnnotation[] = CROSSOVER_DOMAIN "/admitted";
 inline constexpr char kSchedulerName[] = "crossover-scheduler";
 // The extender sets these on pods. kReservationAnnotation says where a pod goes before it is bound.
-// kRequeueAnnotation holds a number; a new number makes the scheduler retry a pod that it had set aside.
+// kRequeueAnnotation gets another text with each release: only a change makes the scheduler retry a pod that
+// it has set aside.
 inline constexpr char kReservationAnnotation[] = CROSSOVER_DOMAIN "/reservation";
 inline constexpr char kRequeueAnnotation[] = CROSSOVER_DOMAIN "/requeue";
 // The extender writes this when it binds a pod: the GPUs of each container.
@@ -46,7 +47,8 @@ inline constexpr char kLibraryDirectory[] = "/opt/crossover";
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";
 inline constexpr char kMpsDirectory[] = "/run/crossover-mps";
 inline constexpr char kSocketDirectory[] = "/run/crossover";
-// Under MPS a container's /dev/shm is the node's. The webhook moves a volume that a pod brings for it there.
+// Under MPS, kShm of a container is the node's. The webhook moves a volume that the pod has at kShm to
+// kMovedShm.
 inline constexpr char kShm[] = "/dev/shm";
 inline constexpr char kMovedShm[] = "/run/crossover-shm";
 

@@ -19,9 +19,9 @@ inline std::string Shown(std::string_view value) {
   return shown;
 }
 
-// Returns "KEY: expected EXPECTED, got GOT". `key` names the value, and the file or object that has it.
-// `got` stands there as it is, but "" for an empty text: give values that any user may have written to
-// Shown() first.
+// Returns "KEY: expected EXPECTED, got GOT". `key` names the value, and the file or object that has it. GOT
+// is `got` as it is, or two quotation marks where `got` is empty. REQUIRES: a value that any user may have
+// written has passed through Shown().
 inline std::string Refusal(std::string_view key, std::string_view expected, std::string_view got) {
   std::string text(key);
   text.append(": expected ").append(expected).append(", got ");

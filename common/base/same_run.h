@@ -3,8 +3,8 @@
 
 namespace crossover::base {
 
-// Ranks that return within this many seconds continue their run. What nodes report of a job within it
-// belongs to one run.
+// Ranks that return within this many seconds continue their run. Reports of several nodes about a job belong
+// to one run if they are no further apart.
 inline constexpr int kSameRunS = 60;
 
 }  // namespace crossover::base

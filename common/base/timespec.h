@@ -9,7 +9,7 @@
 
 namespace crossover::base {
 
-// REQUIRES: `ns` is not negative.
+// Returns `ns` nanoseconds as a timespec. REQUIRES: `ns` is not negative.
 inline timespec TimespecOf(std::int64_t ns) {
   return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
 }

@@ -29,7 +29,7 @@ enum class WatchReason : std::uint32_t {
 };
 inline constexpr std::uint32_t kWatchReasons = 19;
 
-// Returns the reason in words. `reason` may have any value, for another process wrote it.
+// Returns the reason in words. `reason` may have any value, because another process wrote it.
 constexpr const char* Text(WatchReason reason) {
   constexpr const char* kTexts[kWatchReasons] = {
       "",
@@ -56,7 +56,7 @@ constexpr const char* Text(WatchReason reason) {
   return index < kWatchReasons ? kTexts[index] : "invalid";
 }
 
-// Returns what a user can do about the reason, as the end of a sentence; nothing where there is no advice.
+// Returns what a user can do about the reason, as the end of a sentence, or "" where there is no advice.
 constexpr const char* Advice(WatchReason reason) {
   if (reason != WatchReason::kNonBlocking) return "";
   return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking ones "

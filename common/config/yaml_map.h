@@ -15,7 +15,7 @@
 
 namespace crossover::yaml {
 
-// A Fault is an error in the file. Parse() catches it and never throws it to its caller.
+// A Fault is an error in the file. Parse() catches it, so no caller of Parse() sees it.
 struct Fault : std::runtime_error {
   Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
   int line;
@@ -32,10 +32,11 @@ void Scalar(const YAML::Node& node, const std::string& key, std::string_view exp
 void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
              const std::function<void(std::int64_t)>& take);
 
-// Gives each value of a map to the handler of its key. Throws a Fault for a key without a handler and for a
-// key that appears twice. `prefix` is the path of the map in the file, empty for the whole file.
+// A Handler takes one value of a map. `key` is its path in the file.
 using Handler = std::function<void(const YAML::Node& value, const std::string& key)>;
 using Handlers = std::map<std::string, Handler>;
+// Gives each value of a map to the handler of its key. Throws a Fault for a key without a handler and for a
+// key that appears twice. `prefix` is the path of the map in the file, empty for the whole file.
 void Map(const YAML::Node& node, const std::string& prefix, const Handlers& handlers);
 
 // Returns a handler that accepts one of `words` and stores its meaning in `target`. REQUIRES: `target`

@@ -9,7 +9,7 @@ namespace crossover::files {
 // A Stamp identifies one version of a file.
 struct Stamp {
   std::uint64_t device = 0, inode = 0, size = 0;
-  std::int64_t changed_ns = 0;
+  std::int64_t changed_ns = 0;  // when it was last written, in nanoseconds since 1970
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 

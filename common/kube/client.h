@@ -30,7 +30,8 @@ struct Response {
 // A longer Retry-After of the server is cut to this.
 inline constexpr std::chrono::seconds kLongestRetryAfter{300};
 
-// Returns in words why the answer is not the expected one.
+// Returns in words why the answer is not the expected one: the error, or else the status and the beginning of
+// the body.
 std::string WhyNot(const Response& response);
 
 class Transfer;
@@ -42,7 +43,7 @@ class Client {
   static constexpr char kJson[] = "application/json";
 
   explicit Client(Access access);
-  // REQUIRES: no request is in progress.
+  // Closes the idle connections. REQUIRES: no request is in progress.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -57,6 +58,7 @@ class Client {
     std::string body;
     std::string content_type = kJson;
   };
+  // Sends the request and returns the answer.
   Response Send(const Request& request) const;
 
   // Calls `on_open` when the server begins to answer with status 200, then `on_line` with each line of the
@@ -82,7 +84,7 @@ class Client {
 
   const Access access_;
   mutable std::mutex mutex_;
-  // Each is a CURLM, which keeps one connection.
+  // Each element is a CURLM handle, which keeps one connection.
   mutable std::set<void*> under_way_;
   mutable std::vector<void*> idle_;
   bool stopped_ = false;

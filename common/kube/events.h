@@ -32,10 +32,10 @@ struct Event {
   std::string reason;  // one word in CamelCase, such as SlotsWithheld
   std::string action;  // what was done, also one word
   std::string note;    // at most 1024 bytes; a longer note is cut
-  // Several processes report the same event of the same object. The API server keeps the first and refuses
-  // the others, as long as it remembers the first.
+  // If true, several processes may report the same event of the same object. The API server keeps the first
+  // and refuses the others, as long as it remembers the first.
   bool once_in_cluster = false;
-  // The caller limits the rate itself: the event is posted even if it was posted a short time ago.
+  // If true, the caller limits the rate itself: the event is posted even if it was posted a short time ago.
   bool paced = false;
 
   friend auto operator<=>(const Event&, const Event&) = default;

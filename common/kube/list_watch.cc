@@ -29,7 +29,7 @@ constexpr int kGone = 410;
 constexpr int kTooMany = 429;
 constexpr int kTooLate = 504;  // also the answer if a watch cache has not reached a version in time
 
-// Returns whether the server is there, and refuses the request in the form in which it was sent.
+// Returns whether the server has answered and refuses the request in the form in which it was sent.
 bool IsRefusal(long status) {
   if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
   return status >= 400 && status < 500 && status != kTooMany;

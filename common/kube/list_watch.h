@@ -70,7 +70,7 @@ class ListWatch {
   ListWatch(Access access, std::string path, std::unique_ptr<Sink> own, Sink* sink, Options options);
 
   void Run();
-  // Each of these returns whether to continue at once, without a pause.
+  // The next four functions return whether to continue at once, without a pause.
   bool List();
   bool Stream();
   bool Watch();

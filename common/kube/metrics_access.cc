@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::minutes kYesBelieved{
-    2};  // as long as kubelets do: a scrape every 15 s should not cause a request each time
+// Kubelets keep a permission for as long. A scrape every 15 s should not cause a request each time.
+constexpr std::chrono::minutes kYesBelieved{2};
 constexpr std::chrono::seconds kNoBelieved{10};
 constexpr std::chrono::hours kBelievedIfNobodySays{1};
 constexpr std::size_t kMostKnown = 64;  // of each kind

@@ -1,5 +1,5 @@
-// Decides who may read metrics, which contain names of namespaces and jobs. A client may read them if
-// the API server allows its token to GET the path /metrics. Thread-safe.
+// Decides which clients may read metrics, which contain names of namespaces and jobs. A client may read them
+// if the API server allows its token to GET the path /metrics. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,16 @@ class MetricsAccess {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
+  // `access` is that of the account that asks the API server.
   explicit MetricsAccess(const Access& access, Clock clock = std::chrono::steady_clock::now)
       : client_(access), clock_(std::move(clock)) {}
 
   // Returns the HTTP status for a request with this Authorization header: 200, 401 without a valid token,
   // 403 if access is denied, or 503 if the API server does not answer.
   //
-  // Blocks for the API server, with three exceptions: it allowed the token less than two minutes ago, it
-  // refused the token less than ten seconds ago, or two other requests wait for it already. Invented tokens
-  // must not occupy all threads of the caller's HTTP server.
+  // Blocks for the API server, with three exceptions: the API server allowed the token less than two minutes
+  // ago, it refused the token less than ten seconds ago, or two other requests wait for it already. So
+  // invented tokens cannot occupy all threads of the caller's HTTP server.
   //
   // A token that was allowed stays allowed for an hour while the API server does not answer: metrics are
   // needed most when much is down.

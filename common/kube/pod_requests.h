@@ -8,7 +8,7 @@
 
 namespace crossover::kube {
 
-// Amounts of resources. Resources other than CPU and memory are in units of their own, by name.
+// Requests holds amounts of resources. `others` has the other resources by name, each in its own unit.
 struct Requests {
   std::int64_t milli_cpu = 0;
   std::int64_t memory_bytes = 0;

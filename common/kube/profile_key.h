@@ -12,10 +12,10 @@ inline constexpr std::size_t kLongestProfileKey = 253;
 // Returns the annotation crossover.dev/profile-key. A value that is too long is cut and gets a hash of the
 // whole.
 //
-// Without the annotation the key is made of two parts. The first is the name of the pod's owner without the
-// numbers and random endings that tell one run from another ("nightly-29387160-x7k2p"). The second is a
-// hash of the gang's size and of the containers that request slots: image, command, arguments and slots.
-// Runs of one job have the same key. A run with other arguments has another key.
+// Without the annotation the key has two parts. The first is the name of the pod's owner without the numbers
+// and random endings that distinguish runs ("nightly-29387160-x7k2p"). The second is a hash of the annotation
+// crossover.dev/gang-size and of the containers that have a limit of slots: image, command, arguments and
+// slots. Runs of one job have the same key. A run with other arguments has another key.
 //
 // Environment variables do not count, since they differ within a gang: jobs that differ only in them need
 // the annotation. Returns "" if `pod` has no owner and no name.

@@ -18,7 +18,7 @@ inline bool IsSameFolder(const std::string& path, const char* folder) {
          (std::filesystem::path(folder) / "").lexically_normal();
 }
 
-// Returns how many volumes are mounted there in the container.
+// Returns how many volumes the container mounts at `folder`.
 inline std::ptrdiff_t MountsAt(const nlohmann::json& container, const char* folder) {
   const nlohmann::json& mounts = ListAt(container, "volumeMounts");
   return std::count_if(mounts.begin(), mounts.end(), [folder](const nlohmann::json& mount) {

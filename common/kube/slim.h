@@ -9,7 +9,7 @@
 
 namespace crossover::kube {
 
-// The fields of an object's metadata, spec and status stand at this depth.
+// At this depth are the fields of an object's metadata, spec and status, in an event and in a list.
 inline constexpr int kInEvent = 3;  // {"type": .., "object": {"metadata": {
 inline constexpr int kInList = 4;   // {"items": [{"metadata": {
 

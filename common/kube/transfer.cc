@@ -15,8 +15,8 @@ constexpr long kConnectWithinS = 10;
 constexpr long kAnswerWithinS = 30;
 // A live watch sends at least a bookmark once a minute.
 constexpr long kSilenceS = 150;
-// TCP keepalive probes an idle connection: these say when the probes begin and how often they go out. A
-// connection whose peer acknowledges nothing for kDeadAfterMs is given up: the machine of a dead server
+// TCP keepalive sends probes over an idle connection, first after kAskAfterS and then every kAskEveryS. The
+// kernel gives up a connection whose peer acknowledges nothing for kDeadAfterMs: a machine that has died
 // closes no connections.
 constexpr long kAskAfterS = 20;
 constexpr long kAskEveryS = 5;

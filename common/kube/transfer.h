@@ -20,9 +20,9 @@ class Transfer {
     const Client::OnOpen* on_open = nullptr;
   };
 
-  // Prepares a request and reads the token file again. Call Send() for any method but GET. REQUIRES: `body`
-  // outlives the transfer.
+  // Prepares a GET request. Reads the token file.
   Transfer(const Access& access, const std::string& path, const std::string& accept, Watching watching);
+  // Makes it a request with another method and a body. REQUIRES: `body` outlives the transfer.
   void Send(const std::string& method, const std::string& content_type, const std::string& body);
 
   CURL* handle() const { return easy_.get(); }

@@ -30,7 +30,7 @@ void WatchLines::BeginList() {
 
 bool WatchLines::EndList() { return std::exchange(listing_, false); }
 
-// Notes a version. A server that names none does not say where it is, so the newest version seen stays.
+// If the server names no version, the newest version seen stays the newest.
 void WatchLines::Note(const std::string& version) {
   version_ = version;
   if (!version.empty()) newest_ = version;
@@ -71,7 +71,7 @@ WatchLines::Heard WatchLines::HearObject(const std::string& type, json&& object)
   return Heard::kProgress;
 }
 
-// Handles an ERROR event. A server that cannot stream a list, for its etcd is too old, sends one.
+// Handles an ERROR event. A server sends one, too, if its etcd is too old to stream a list.
 WatchLines::Heard WatchLines::HearError(const json& status) {
   if (At(status, "code") == kGone) {
     Lose();

@@ -13,11 +13,11 @@ namespace crossover::kube {
 class ListSink {
  public:
   virtual ~ListSink() = default;
-  // A list begins. An earlier list that has not ended will never end.
+  // Receives the beginning of a list. An earlier list that has not ended will never end.
   virtual void OnListBegin() = 0;
   // Receives one object of the list. Changes and deletions may come in between.
   virtual void OnListed(nlohmann::json&& object) = 0;
-  // The list is complete: objects that were known and were not listed since OnListBegin() are gone.
+  // Receives the end of a list: objects that were known and were not listed since OnListBegin() are gone.
   virtual void OnListEnd() = 0;
   virtual void OnChange(const nlohmann::json& object) = 0;
   virtual void OnDelete(const nlohmann::json& object) = 0;
@@ -29,7 +29,7 @@ class WatchLines {
   enum class Heard {
     kNothing,       // the watch goes on, at the same version
     kProgress,      // the watch goes on, at a newer version
-    kListed,        // likewise, and a streamed list is complete
+    kListed,        // the watch goes on, and a streamed list is complete
     kLost,          // the watch ends: list again
     kCannotStream,  // the watch ends: the server cannot stream a list
     kEnded,         // the watch ends: why() has the server's reason
@@ -43,17 +43,20 @@ class WatchLines {
   // values.
   Heard Hear(std::string_view line);
 
-  // BeginList() says that a streamed list begins. EndList() says that the answer has ended, and returns
-  // whether the list was incomplete.
+  // Call BeginList() before the answer of a streamed list, and EndList() after it. EndList() returns whether
+  // the list was incomplete.
   void BeginList();
   bool EndList();
 
-  // Returns the resourceVersion at which to continue. Empty: list again.
+  // Returns the resourceVersion at which the next request continues. If empty, the next request is a list.
   const std::string& version() const { return version_; }
   // Returns the newest resourceVersion seen, even if version() is lost; empty before the first.
   const std::string& newest() const { return newest_; }
+  // Notes the version of a whole list or of an event. The next request continues there.
   void Note(const std::string& version);
+  // Forgets version(), so that the next request is a list.
   void Lose() { version_.clear(); }
+  // Returns the server's reason for the last kEnded.
   const std::string& why() const { return why_; }
 
  private:

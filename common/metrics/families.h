@@ -14,10 +14,12 @@ namespace crossover::metrics {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
+// Returns a family without values. `help` is a sentence.
 inline prometheus::MetricFamily Family(std::string name, std::string help, prometheus::MetricType type) {
   return {.name = std::move(name), .help = std::move(help), .type = type, .metric = {}};
 }
 
+// Add a value with its labels. REQUIRES: the family has that type.
 inline void AddCounter(prometheus::MetricFamily* family, Labels labels, double value) {
   prometheus::ClientMetric& metric = family->metric.emplace_back();
   metric.label = std::move(labels);

@@ -13,12 +13,12 @@ namespace crossover::process {
 struct Outcome {
   int status = 0;      // exit status; 128 plus the signal's number if a signal ended the program
   std::string output;  // standard output, at most Wanted::most bytes and one more read
-  std::string errors;  // standard error, limited likewise; empty if Wanted::errors is false
+  std::string errors;  // standard error, with the same limit; empty if Wanted::errors is false
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
-// A NoOutcome says why a program has none. kNotStarted: it could not be started, or its end was not seen.
-// kLate: it had not ended in time and was killed.
+// A NoOutcome says why Run() returned nothing. kNotStarted: the program could not be started, its input is
+// too large, or its exit status was lost. kLate: the program had not ended in time, and Run() killed it.
 enum class NoOutcome : std::uint8_t { kNotStarted, kLate };
 
 struct Wanted {

@@ -44,8 +44,8 @@ Admission::~Admission() {
   thread_.join();
 }
 
-// Without a certificate the listener closes every connection. So this replica is not ready, and a rollout
-// does not replace working replicas by it.
+// Without a certificate the listener closes every connection. This replica is then not ready, so a rollout
+// does not replace working replicas with it.
 bool Admission::ready() const {
   return listens_ && certificate_until_s_ > 0 && quotas_.LimitedIn("").has_value();
 }

@@ -60,8 +60,8 @@ std::string AdmittedMark(const std::string& name_space, const Annotations& annot
 std::optional<std::string> RefusalOf(const nlohmann::json& pod) {
   const Annotations ours = annotations::OursOf(pod, "annotations");
   for (const auto& [key, value] : ours) {
-    // An earlier call for this pod set the mark. Another webhook may have added an annotation of ours
-    // since.
+    // An earlier call for this pod set the mark. The mark may not match the annotations, because another
+    // webhook may have added one of ours since.
     if (key == base::kAdmittedAnnotation && IsMark(value)) continue;
     if (auto refusal = RefusalOfAnnotation(key, value)) return refusal;
   }

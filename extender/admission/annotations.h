@@ -10,9 +10,9 @@
 namespace crossover::extender::admission {
 
 // Returns the value of kAdmittedAnnotation: 16 hexadecimal digits that stand for the namespace and these
-// annotations. It says that a pod was rewritten, and for which annotations. Any user can set such a value
-// and gains nothing by it: the pod is rewritten all the same. A value for other annotations is no reason to
-// refuse a pod: another webhook may have added some since.
+// annotations. It says that a pod was rewritten, and for which annotations. Any user can set such a value,
+// and gains nothing: the webhook rewrites the pod in any case. A value for other annotations is no reason to
+// refuse a pod, because another webhook may have added some since.
 std::string AdmittedMark(const std::string& name_space, const annotations::Annotations& annotations);
 
 // Returns why the pod is refused: the key, what is expected and the value. Reasons are values that a

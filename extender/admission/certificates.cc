@@ -28,8 +28,8 @@ struct Closer {
 template <class T>
 using Owned = std::unique_ptr<T, Closer>;
 
-// Clears OpenSSL's error queue at the end of its scope. Here a failure to read is an ordinary result.
-// Without this, the next OpenSSL call of this thread would report it.
+// Clears OpenSSL's error queue at the end of its scope. Here a certificate that cannot be read is an ordinary
+// result. Without this, the next OpenSSL call of this thread would report that failure.
 struct Forgotten {
   ~Forgotten() { ERR_clear_error(); }
 };

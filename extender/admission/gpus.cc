@@ -19,9 +19,9 @@ using nlohmann::json;
 
 constexpr int kMostGpus = 1024;
 
-// Returns the count that `text` says, or nothing if it is not a whole number from 0 to kMostGpus. API
-// servers write such counts as digits, or with a k for thousands, which is more than any container asks
-// for.
+// Returns the count that `text` says, or nothing if it is not a whole number from 0 to kMostGpus in digits.
+// An API server writes counts as digits; it shortens only round numbers, such as 1000 to 1k, and no container
+// asks for so many.
 std::optional<int> CountOf(const std::string& text) {
   int count = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);

@@ -12,8 +12,8 @@
 
 namespace crossover::extender::admission {
 
-// CertificateObjects reads and writes a Keeper's objects at the API server. Each call may fail; the Keeper
-// then tries again at its next look.
+// CertificateObjects reads and writes a Keeper's objects at the API server. Each call may fail: reads then
+// return nothing, and writes return false. The Keeper tries again at its next look.
 class CertificateObjects {
  public:
   struct Secret {
@@ -22,12 +22,14 @@ class CertificateObjects {
   };
 
   virtual ~CertificateObjects() = default;
+  // Returns the Secret, or one with an empty version if there is none.
   virtual std::optional<Secret> ReadSecret() = 0;
-  // Writes the Secret if it still has the version that was read, and returns whether it did. Returns false
-  // too if another writer was faster. Data under other names stays.
+  // Writes the Secret if it still has the version that was read, or creates it if that is empty. Returns
+  // whether it did; false, too, if another writer was faster. Data under other names stays.
   virtual bool WriteSecret(const Secret& secret) = 0;
   // Returns the caBundle of each webhook of the configuration, in PEM, by the webhook's name.
   virtual std::optional<std::map<std::string, std::string>> ReadBundles() = 0;
+  // Writes `bundle`, in PEM, as the caBundle of each webhook of the configuration. Returns whether it did.
   virtual bool WriteBundles(const std::string& bundle) = 0;
 };
 
@@ -41,7 +43,7 @@ class Keeper {
  public:
   struct Settings {
     RotationSettings rotation;
-    // Holds the certificate and the key. A rename replaces the file in one step, so a reader never sees an
+    // `file` gets the certificate and the key. A rename replaces it in one step, so a reader never sees an
     // old certificate with a new key.
     std::string file;
   };
@@ -59,6 +61,7 @@ class Keeper {
 
   // Returns whether the file holds a certificate that can be served.
   bool ready() const { return !served_.empty(); }
+  // Returns what the last Look() could not do, or "".
   const std::string& complaint() const { return complaint_; }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 using annotations::Annotations;
 using annotations::Shown;
 
-// Returns a key whose value is not the same in both, or "" if there is none.
+// Returns a key that only one of the two has, or whose values differ; "" if there is none.
 std::string Changed(const Annotations& before, const Annotations& after) {
   for (const auto& [key, value] : before) {
     const auto found = after.find(key);

@@ -1,4 +1,5 @@
-// Keeps what the ResourceQuotas of the namespaces limit, from a watch of the API server. Thread-safe.
+// Keeps the names of the resources that the ResourceQuotas of each namespace limit, from a watch of the API
+// server. Thread-safe.
 #pragma once
 
 #include <map>

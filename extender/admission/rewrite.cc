@@ -58,7 +58,7 @@ std::optional<std::string> PlacedByOthers(const json& spec) {
 }
 
 // Refuses the pod if the quotas are not known yet, or if the namespace limits whole GPUs but not slots: then
-// sharing would evade the quota. Returns nothing if the quotas allow the pod.
+// the pod would evade the quota. Returns nothing if the quotas allow the pod.
 std::optional<Decision> RefusedByQuota(const std::string& name_space, const RewriteSettings& settings,
                                        const QuotaLookup& quotas) {
   constexpr char kRequests[] = "requests.";
@@ -110,8 +110,9 @@ void SetBudget(const json& wanted, json* container) {
   environment.push_back(wanted);
 }
 
-// Mounts elsewhere what the container has at /dev/shm. Under MPS its clients need the node's there, which a
-// volume of the pod's would hide: the kubelet puts the pod's mounts behind those that come with the slots.
+// Moves the container's volume at /dev/shm to base::kMovedShm. Under MPS the container needs the node's
+// /dev/shm, which comes with its slots. A volume of the pod would hide it, because the kubelet adds the pod's
+// mounts after it.
 void MoveShm(json* container) {
   if (!kube::HasOwnShm(*container)) return;
   for (json& mount : (*container)["volumeMounts"]) {
@@ -119,8 +120,8 @@ void MoveShm(json* container) {
   }
 }
 
-// Returns what keeps the volumes at /dev/shm from being moved, or nothing: two mounts would be at one path,
-// which an API server refuses.
+// Returns why the volumes at /dev/shm cannot be moved, or nothing if they can. Afterwards two mounts would
+// have one path, and an API server refuses that.
 std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Asking>& containers) {
   for (const Asking& asking : containers) {
     const json& container = At(spec, asking.list)[asking.index];
@@ -141,8 +142,8 @@ std::set<std::string> VolumesAtShm(const json& container) {
   return names;
 }
 
-// Returns a warning for each container whose volume at /dev/shm is moved, and for each that has this volume
-// at /dev/shm on.
+// Returns a warning for each container whose volume at /dev/shm is moved, and for each container without GPUs
+// that keeps the same volume at /dev/shm.
 std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Asking>& containers) {
   std::vector<std::string> warnings;
   std::set<std::string> moved;

@@ -13,6 +13,7 @@
 
 namespace crossover::extender::admission {
 
+// RewriteSettings say what becomes of a pod that shares.
 struct RewriteSettings {
   std::vector<std::string> whole_gpus = {"nvidia.com/gpu"};  // resources whose units become one slot each
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
@@ -28,16 +29,17 @@ struct RewriteSettings {
 // while the quotas are not known.
 using QuotaLookup = std::function<std::optional<std::set<std::string>>(const std::string& name_space)>;
 
-// An Outcome says what became of a review. NameOf returns its word in the metrics.
+// An Outcome says what became of a review.
 enum class Outcome {
   kUntouched,    // the pod does not share
   kRewritten,    // the pod shares; it was rewritten, or was right already
   kLeftAlone,    // the pod wants to share, but Crossover's scheduler does not place it
-  kRefused,      // the pod is not allowed to say what it says
+  kRefused,      // the pod says something that a rule or a quota refuses
   kNotReady,     // something is not known yet; the same pod may be admitted later
   kUnpatchable,  // admitted unchanged, because the patch would not apply
   kMalformed     // the body is not a review that can be read
 };
+// Returns the word for the outcome in the metrics.
 const char* NameOf(Outcome outcome);
 
 struct Decision {

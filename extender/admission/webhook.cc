@@ -51,7 +51,8 @@ HttpAnswer Webhook::Answer(const std::string& body) const noexcept try {
   if (!review.dry_run) Add(decision.outcome);
   return {.status = 200, .body = AnswerTo(review.uid, decision.verdict), .content_type = "application/json"};
 } catch (const std::exception& failure) {
-  // The failure affects this review alone: the API server does not create or change its pod.
+  // Only this review fails. The webhook's failure policy is Fail, so the API server does not create or change
+  // its pod.
   logging::Warn(std::string("webhook: a review could not be answered: ") + failure.what());
   Add(Outcome::kMalformed);
   return Refusal(kInternalError, "the review could not be answered");

@@ -14,7 +14,7 @@ using Options = kube::ListWatch::Options;
 
 constexpr char kOurs[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/";
 
-// The fields of a Node that no parser reads. They are most of the object.
+// These fields of a Node are most of the object, and no parser reads them.
 const std::set<std::string> kOfNodes = {"addresses",       "capacity",    "config",   "daemonEndpoints",
                                         "features",        "images",      "nodeInfo", "runtimeHandlers",
                                         "volumesAttached", "volumesInUse"};

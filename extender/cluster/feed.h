@@ -15,7 +15,7 @@ namespace crossover::extender {
 
 // A Listener receives the changes. Each method runs on the thread of the watch of its kind: methods of two
 // kinds may run at the same time, two methods of one kind never do. An object may be passed again
-// unchanged. On..Gone() is called only for an object that was passed before.
+// unchanged. The Feed calls On..Gone() only for an object that it has passed before.
 class Listener {
  public:
   virtual ~Listener() = default;

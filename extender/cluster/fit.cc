@@ -67,8 +67,9 @@ placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Reso
   return fit;
 }
 
-// Returns why the pod would not have on the node what it needs at /dev/shm, or "". Under MPS that is the
-// node's, which holds what MPS's clients share and is large; elsewhere it is the pod's own, or 64 MiB.
+// Returns why the pod would not have what it needs at /dev/shm on the node, or "". Under MPS it needs the
+// node's /dev/shm, which is large and holds what MPS's clients share. Elsewhere it needs its own volume, or
+// the usual 64 MiB.
 std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
   const bool mps = gpus.sharing == "mps";
   if (mps && pod.shm == Shm::kOwn) return "the pod's volume at /dev/shm would hide what MPS has there";

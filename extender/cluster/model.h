@@ -1,7 +1,7 @@
 // Defines what the extender keeps of a cluster's objects: only the fields that it decides by.
 //
-// They are plain values, read from what the API server says. No code relies on two of them fitting
-// together. Instants are seconds since 1970, memory is in bytes.
+// They are plain values, read from what the API server says. No code relies on two objects agreeing with each
+// other: each comes by a watch of its own. Instants are seconds since 1970, memory is in bytes.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 
 namespace crossover::extender {
 
-// The most bytes of a foreign annotation that is kept. Controllers write a pod's place in its job as a
-// short text; other tools store long ones, which are dropped.
+// ParsePod() drops an annotation of another domain whose value has more bytes. Controllers write a pod's
+// place in its job as a short text; other tools store long ones.
 inline constexpr std::size_t kLongestOthersAnnotation = 256;
 inline constexpr std::size_t kLongestMessage = 1024;  // bytes of a condition's message; longer ones are cut
 
@@ -27,8 +27,9 @@ std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
 bool HasHints(const nlohmann::json& spec);
 
 inline constexpr std::size_t kMostJobsOfNode = 256;
-// Returns the jobs that a GPUNode names, at most kMostJobsOfNode. Leaves out jobs without namespace, gang
-// or a plausible time, and meetings without a plausible gain. A figure that is out of range counts as 0.
+// Returns the jobs that a GPUNode names, at most kMostJobsOfNode. Leaves out jobs without namespace, gang or
+// a plausible time, and meetings without a plausible gain and time. A figure that is out of range counts as
+// 0.
 std::vector<GpuNode::Job> JobsOf(const nlohmann::json& gpu_node);
 
 }  // namespace crossover::extender

@@ -68,8 +68,8 @@ std::optional<std::uint32_t> UserIn(const json& context) {
   return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
 }
 
-// Returns the user IDs that the containers with slots run as. An empty one is the image's. For a pod
-// without such containers it is that of the pod.
+// Returns the user IDs that the containers with slots run as. An empty ID means that the image decides. For a
+// pod without such containers, returns the user ID that the pod names.
 std::set<std::optional<std::uint32_t>> UsersOf(const json& spec) {
   const auto of_pod = UserIn(At(spec, "securityContext"));
   std::set<std::optional<std::uint32_t>> users;
@@ -87,7 +87,7 @@ std::set<std::optional<std::uint32_t>> UsersOf(const json& spec) {
 void ReadUsers(const json& spec, Pod* pod) {
   const auto users = UsersOf(spec);
   const json& of_host = At(spec, "hostUsers");
-  // Where the image decides, that usually means root, as it does between pods (gang/request.cc).
+  // Where the image decides, the user usually is root. gang/request.cc assumes the same.
   pod->several_users = std::any_of(users.begin(), users.end(), [&users](const auto& user) {
     return user.value_or(0) != users.begin()->value_or(0);
   });

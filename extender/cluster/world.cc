@@ -90,8 +90,7 @@ const Node* World::FindNode(const std::string& name) const { return Find(nodes_,
 
 const GpuNode* World::FindGpuNode(const std::string& name) const { return Find(gpu_nodes_, name); }
 
-// Where several profiles have one key, the first one with figures of a user wins, else the first by name.
-// This order is fixed, so that all replicas of the extender choose the same one.
+// The order of the names is fixed, so that all replicas of the extender choose the same profile.
 const JobProfile* World::FindProfile(const std::string& name_space, const std::string& key) const {
   const auto names = by_key_.find({name_space, key});
   if (names == by_key_.end()) return nullptr;

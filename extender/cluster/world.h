@@ -1,5 +1,5 @@
 // Keeps everything that the extender knows of the cluster now. Pure: the caller passes each change in. Not
-// thread-safe: the caller must allow one thread at a time.
+// thread-safe: the caller lets one thread at a time use it.
 #pragma once
 
 #include <map>
@@ -31,6 +31,7 @@ class World {
   const Pod* FindPod(const std::string& uid) const;
   const Node* FindNode(const std::string& name) const;
   const GpuNode* FindGpuNode(const std::string& name) const;
+  // Where several profiles have the key, returns one that a user wrote figures into, else the first by name.
   const JobProfile* FindProfile(const std::string& name_space, const std::string& key) const;
   const std::unordered_map<std::string, Pod>& pods() const { return pods_; }  // by UID
   const std::map<std::string, Node>& nodes() const { return nodes_; }
@@ -56,7 +57,7 @@ class World {
   std::map<std::string, GpuNode> gpu_nodes_;
   std::map<std::string, JobProfile> profiles_;
   std::unordered_map<std::string, OnNode> on_nodes_;
-  // The names of the profiles by namespace and key.
+  // by_key_ holds the names of the profiles, by namespace and key.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> by_key_;
 };
 

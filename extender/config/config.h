@@ -27,7 +27,7 @@ struct WebhookConfig {
   std::string certificate_file, key_file;
   std::string runtime_class;
   bool node_shm = false;  // /dev/shm of pods that share is the node's, and not a volume of theirs
-  // It still answers for so long after it was told to stop, because API servers learn of it late.
+  // The webhook still answers for so long after the program was told to stop: API servers learn of it late.
   double drain_s = 0;
 };
 

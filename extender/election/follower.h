@@ -16,6 +16,7 @@ class LeaseFollower : private kube::ListWatch::Handler {
   LeaseFollower(const kube::Access& access, const std::string& name_space, const std::string& name,
                 const std::string& host);
 
+  // Returns whether the scheduler of this pod holds the Lease now (LeaseJudge::Leads()).
   bool Leads() const;
   std::string holder() const;  // "": no holder
   // Returns whether the state of the Lease is known.

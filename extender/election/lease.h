@@ -28,14 +28,15 @@ class LeaseJudge {
   // start.
   explicit LeaseJudge(std::string host) : prefix_(std::move(host) + "_") {}
 
-  // Takes the record that was seen at `now_s`. The same record again is no sign of life.
+  // Takes the record that was seen at `now_s`. The same record again does not extend the leadership.
   void Saw(const LeaseRecord& record, double now_s);
-  // Says that the Lease does not exist.
+  // Notes that the Lease does not exist.
   void Gone() { record_.reset(); }
 
   // Returns whether this pod's scheduler holds the Lease and changed the record less than the Lease's
   // duration ago.
   bool Leads(double now_s) const;
+  // Returns the holder that the last record names, or "".
   std::string holder() const { return record_ ? record_->holder : ""; }
 
  private:

@@ -7,10 +7,10 @@
 namespace crossover::extender {
 namespace {
 
-// The least time, in seconds, that a continued plan still gets from the new leader.
+// A continued plan still gets at least so many seconds from the new leader.
 constexpr double kGraceS = 30;
-// The longest time, in seconds, from a plan's deadline to the deletion of its bound pods. In that time the
-// gang's size is read once more, and the API server may ask for no requests.
+// Within so many seconds after a plan's deadline, its leader has deleted the plan's bound pods. In that time
+// it reads the gang's size once more, and the API server may ask it to send no requests.
 constexpr double kEndedWithinS = 180;
 
 // A Found sums up what one plan left on the pods of a gang.
@@ -121,9 +121,9 @@ void Adopt(Desk& desk, GangRecord& gang) {
     return;
   }
   gang.plan = PlanOf(desk, gang, *id, *best);
-  // If a member is bound by another plan, this plan is for members that came again. The gang may never have
-  // been complete: reservations say whether it was (`again`), except those written by leaders of older
-  // versions.
+  // If a member is bound by another plan, this plan is for members that came again. Whether the gang was ever
+  // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
+  // and the gang counts as complete.
   gang.plan->whole = !BoundByAnother(desk, gang, *id);
   gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
 }

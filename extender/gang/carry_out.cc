@@ -23,7 +23,7 @@ double Grown(double first, double most, int times) {
   return std::min(most, first * std::exp2(std::min(times, 30)));
 }
 
-// Takes the slots of pods that are gone away from them. Returns whether there were any.
+// Frees the slots whose pods are gone or give up their seats. Returns whether there were any.
 bool FreeSlots(const Desk& desk, GangRecord& gang) {
   bool freed = false;
   for (Slot& slot : gang.plan->slots) {
@@ -40,7 +40,7 @@ bool FreeSlots(const Desk& desk, GangRecord& gang) {
   return freed;
 }
 
-// Gives each slot without a pod to a member that has none.
+// Gives each slot without a pod to a member that has no slot.
 void FillSlots(Desk& desk, GangRecord& gang) {
   std::vector<std::string> uids = Seatless(desk, gang);
   auto next = uids.begin();
@@ -122,7 +122,7 @@ int Here(const Desk& desk, const GangRecord& gang, bool leaving) {
 // the smaller size counts.
 int Wanted(const GangRecord& gang) { return std::min(gang.plan->size, gang.membership.size); }
 
-// Returns whether every slot's pod is bound. A slot without a pod counts only if the gang is complete
+// Returns whether every slot's pod is bound. A slot without a pod counts as bound if the gang is complete
 // without it.
 bool Done(const Desk& desk, const GangRecord& gang) {
   const bool all = Here(desk, gang, false) >= gang.membership.size;
@@ -254,7 +254,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     Reserve(desk, gang, slot, *granted);
   }
   Open(desk, gang);
-  // After the deadline, gates are not lifted and Bindings are not posted any more.
+  // After its deadline the plan does not lift gates and does not post Bindings.
   if (plan.open && in_time) {
     Pass(desk, gang);
     for (const Slot& slot : plan.slots) {
@@ -308,7 +308,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
         desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
   }
   desk.Say(gang, "it is placed anew: " + plan.why);
-  // This plan was for a pod that came again and did not get to its place. The place stays with its gang.
+  // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (Slot& slot : plan.slots) {
       const auto member = gang.members.find(slot.uid);

@@ -15,17 +15,21 @@ void CarryOut(Desk& desk, GangRecord& gang);
 // `gang.plan` is set.
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 
-// Does all next steps of taking back a failing plan. First every Binding that may still be made is posted
-// again, until its outcome is known. Then, if the plan was for the whole gang, bound members are deleted.
-// When the deletions are accepted, the reservations of the other members are removed. Last, the plan is
-// forgotten.
+// Does all next steps of taking a failing plan back. REQUIRES: `gang.plan` is set and failing. In this order
+// it
+//   1. posts every Binding again that may still be made, until its outcome is known;
+//   2. completes the plan after all, if it failed by its deadline and all its pods turn out to be bound;
+//   3. deletes the bound members, if the plan was for the whole gang;
+//   4. removes the reservations of the other members, once the API server has accepted the deletions;
+//   5. forgets the plan. The seats of members that came again, and were not bound, stay with the gang.
 void TakeBack(Desk& desk, GangRecord& gang);
 
 // Returns the first bytes of a scheduler's message. Whole messages name every reason of every node.
 std::string Beginning(const std::string& message);
 
-// Excludes `node` for this gang, because a scheduler would not put a pod there; each time for longer.
-// `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come yet.
+// Excludes `node` for this gang, because a scheduler would not put a pod there. Each time excludes it for
+// longer. `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come
+// yet.
 void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words = "");
 
 }  // namespace crossover::extender

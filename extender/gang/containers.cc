@@ -28,7 +28,7 @@ int GpusWanted(const Pod& pod) {
 }
 
 std::string FaultyContainers(const Pod& pod) {
-  // Most pods hand no GPUs on. All pods are checked often, so these return early.
+  // Most pods do not hand GPUs on. This function runs often for every pod, so it returns early for them.
   const auto hands_on = [](const Container& container) { return container.slots > 0 && Plain(container); };
   return std::ranges::any_of(pod.containers, hands_on) ? Walk(pod, nullptr) : "";
 }

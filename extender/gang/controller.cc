@@ -172,7 +172,7 @@ void Controller::Work() {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
     if (job.term != terms_ || !gangs_) continue;
-    // The leadership may be lost without a tick having noticed yet.
+    // This process may have lost the lead since the last tick.
     const bool leads = options_.leads();
     lock.unlock();
     const bool reads = job.action.kind == Action::Kind::kReadOwner;

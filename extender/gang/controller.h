@@ -26,6 +26,17 @@ namespace crossover::extender {
 
 // A Controller is thread-safe. Filter() does not wait for a running step where the pod has a place. A held
 // bind occupies an object, not a thread.
+//
+//   Feed              scheduler             workers                periodic tick
+//   ChangePod() ..    Filter() Bind() ..    results of writes      Tick()
+//       |                 |                     |                     |
+//       +-----------------+------- mutex_ ------+---------------------+
+//                                    v
+//            World <--- reads --- Gangs::Step()  --->  actions
+//                                                        kAnswer    calls a held `done`, without the lock
+//                                                        kTell      goes to Api::Tell(), which queues it
+//                                                        others     go to jobs_; a worker calls Api::Write()
+//                                                                   or Read(), and its result comes back
 class Controller : public Decider {
  public:
   struct Options {
@@ -69,7 +80,7 @@ class Controller : public Decider {
   int held() const;
   // Returns the numbers of gangs, or nothing while this process does not lead.
   std::optional<Tally> Count() const;
-  // Returns why a pod waits, or "" where it does not wait or is not known.
+  // Returns why the pod's gang waits, or "" where it does not wait or is not known.
   std::string WhyWaits(const std::string& uid) const;
 
  private:
@@ -79,17 +90,20 @@ class Controller : public Decider {
     std::string error;
   };
 
-  // Creates or drops `gangs_` when the leadership has changed, and returns whether this process leads.
-  // REQUIRES: the lock is held. The caller passes `answers` to Give() after it has released the lock; so
-  // for Step().
+  // Creates or drops `gangs_` when the leadership has changed. Returns whether this process leads and knows
+  // the whole cluster. REQUIRES: the lock is held. The caller passes `answers` to Give() after it has
+  // released the lock. The same holds for Step() and Take().
   bool Lead(std::vector<Answer>* answers);
-  // Lets the gangs take one step and starts what they ask for. REQUIRES: the lock is held.
+  // Lets the gangs take one step, and takes the actions that they ask for.
   void Step(std::vector<Answer>* answers);
   void Take(std::vector<Action> actions, std::vector<Answer>* answers);
+  // Calls back the schedulers whose binds are answered. REQUIRES: the lock is not held.
   static void Give(const std::vector<Answer>& answers);
+  // Returns whether a worker may send a request now. REQUIRES: the lock is held.
   bool HasWork() const;
   void Work();
   void Tick();
+  // Copies into seats_ what the last step changed. REQUIRES: the lock is held, and `gangs_` is set.
   void ShowSeats();
 
   const Options options_;

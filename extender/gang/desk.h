@@ -31,12 +31,26 @@ inline std::string NotThere(const std::string& node) {
 using PodFits =
     std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;
 
-// A Desk is not thread-safe.
+// A Desk is not thread-safe. The parts of the gang logic read it and change it, one after the other:
+//
+//   Desk
+//     world ------> what the watches say now; the Desk only reads it
+//     gang_of       UID of a pod -> id of its gang
+//     gangs         id -> GangRecord (record.h)
+//                           members    UID -> Member: what was written to the pod, and what is in flight
+//                           plan       GangPlan, at most one
+//                              slots   a seat each, and the UID of the pod that gets it
+//                           vacant     seats of pods that are gone, kept for the pods that replace them
+//                           excluded   nodes that a scheduler refused, for a while
+//     owners        OwnerRef -> what was read of the object that says a gang's size
+//     dirty         ids of the gangs that life.h advances next
+//     writes        id of an action -> the gang, pod and plan that its result is for
+//     actions       what the caller does after this step
 struct Desk {
   const World* world = nullptr;
   GangSettings settings;
   PodFits fits;
-  std::string epoch;                        // prefix of this leader's plan ids, different for each leader
+  std::string epoch;                        // prefix of this leader's plan ids; each leader has another one
   double now_s = 0;                         // seconds since 1970
   std::uint64_t next = 1;                   // next id of an action or a plan
   std::map<std::string, GangRecord> gangs;  // by id
@@ -76,14 +90,14 @@ struct Desk {
              std::uint64_t memory = 0);
   // Answers the bind that is held for the member, if there is one. `error` is empty where the pod is bound.
   void Answer(Member& member, std::string error);
-  // Returns whether the gang may search for a seat in this step, and counts the search. If not, the gang is
-  // advanced again in a later step.
+  // Returns whether the gang may search for a seat in this step, and counts the search. If it may not, the
+  // gang comes into `later`: a later step advances it again.
   bool MaySearch(GangRecord& gang);
   // Sets the reason why the gang waits.
   void Say(GangRecord& gang, std::string text);
 };
 
-// Returns the gang's pods that are in the World.
+// Returns those of the gang's pods that are in the World.
 std::vector<const Pod*> PodsOf(const Desk& desk, const GangRecord& gang);
 
 // A View combines what the watch says of a member with what was written to its pod since. It is valid until
@@ -92,19 +106,27 @@ struct View {
   const Pod* pod = nullptr;  // null: not in the World
   const Member* member = nullptr;
 
-  bool current() const;  // the watch shows our last write
+  // Returns whether the watch shows our last write to the pod.
+  bool current() const;
+  // Returns whether the pod exists and has not ended.
   bool living() const { return pod != nullptr && !pod->over && !member->gone; }
+  // Returns the node that the pod is bound to, by the watch or else by our own Binding; "": it is not bound.
   std::string node() const { return pod != nullptr && !pod->node.empty() ? pod->node : member->bound; }
   bool bound() const { return living() && !node().empty(); }
-  // Returns whether the pod was bound and has succeeded. No other pod comes in its place.
+  // Returns whether the pod was bound and has succeeded. Its seat is not kept for another pod.
   bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
+  // Returns whether the pod is gone, terminates, or is to be deleted because its plan failed.
   bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
+  // Returns whether our scheduling gate is on the pod.
   bool gated() const;
+  // Returns whether a scheduling gate of another controller is on the pod.
   bool other_gates() const;
+  // Returns whether a reservation may be on the pod, as far as the watch and our own writes tell.
   bool may_have_reservation() const;
   // Returns whether the pod is alive, not bound, not terminating, and has no gate of another controller.
   bool waiting() const { return living() && node().empty() && !leaving() && !other_gates(); }
 };
+// REQUIRES: `uid` is that of a member.
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
 // Returns whether `version` is at least as new as `other`. Both are resourceVersions, which are numbers in

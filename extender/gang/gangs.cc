@@ -94,10 +94,11 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
   Judge(*pod, *desk_.GangOf(uid));
 }
 
-// Handles what the watch says of a pod: that it is bound, has ended, or was found unschedulable.
+// Handles what the watch says of a pod: that it is bound, has ended, or that its scheduler finds no node for
+// it.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
-  if (pod.deleting || pod.over) gang.settled = false;  // the `again` of SayThatItRan() may be on this pod
+  if (pod.deleting || pod.over) gang.settled = false;  // SayThatItRan() may have written `again` to this pod
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;
     member.bound = pod.node;
@@ -187,8 +188,8 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
   if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
   if (kind == Kind::kRelease) {
     member.lifted = true;
-    // A release without a plan gave the scheduler no node. It woke the pod in vain, so the plan releases it
-    // again.
+    // A release without a plan gave the scheduler no node, so the scheduler tried the pod in vain. The plan
+    // releases the pod again.
     member.released = gang.plan && write.plan == gang.plan->id;
   }
   if (kind == Kind::kDelete) member.deleted = true;
@@ -238,7 +239,7 @@ std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
     AdvanceAll();
   }
   searched_ = now_s >= rest_until_s_ && desk_.searches < kMostSearches;
-  // Without this, the gangs in `later` are checked by the periodic look after the rest.
+  // If no search ran in this step, the periodic look advances the gangs in `later` after the pause.
   if (searched_) desk_.dirty.merge(desk_.later);
   desk_.later.clear();
   return std::exchange(desk_.actions, {});

@@ -3,8 +3,8 @@
 // Pure: no clock, no I/O, one thread at a time. The caller passes in changes of the World, questions of
 // schedulers, results of writes, and the time (seconds since 1970, which does not go back). The answers are
 // actions. A new leader begins with an empty object and a World. Everything else that is remembered
-// (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a leader:
-// that does no harm, and adopt.h restores what matters.
+// (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a leader.
+// That does no harm, and adopt.h restores what matters.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class Gangs {
   // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
-  // Answers a scheduler's filter call, as in Decider. May make the gang's plan fail, where the scheduler
-  // does not ask about the reserved node.
+  // Answers a scheduler's filter call, as in Decider; nothing for a pod that the World does not have. May
+  // make the gang's plan fail, where the scheduler does not ask about the reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
   // Returns what Filter() answers for a pod whose place is on `node`.
@@ -62,7 +62,8 @@ class Gangs {
   // waiting gangs and to searches for seats of pods that came again.
   void Took(double begin_s, double end_s);
 
-  // Returns why the pod waits, or "" where it does not.
+  // Returns why the pod's gang waits, or "" where it does not. Where some pods of a gang run and others wait,
+  // the text is about those that wait.
   std::string WhyWaits(const std::string& uid) const;
   // Returns the time before which nothing should be written, because the API server has asked for a pause.
   double quiet_until_s() const { return desk_.quiet_until_s; }
@@ -82,7 +83,7 @@ class Gangs {
   double looked_s_ = -1e9;                   // when all gangs were last checked
   double planned_s_ = -1e9;                  // when the engine last decided
   double rest_until_s_ = -1e9;               // no decision and no search before this time
-  bool planned_ = false, searched_ = false;  // in the last Step()
+  bool planned_ = false, searched_ = false;  // whether the last Step() decided, and whether it searched
 };
 
 }  // namespace crossover::extender

@@ -27,7 +27,7 @@ constexpr std::int64_t kWithoutNominationsNs = 60'000'000'000;
 bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
 // Returns whether the request was not carried out. That includes kTooMany.
 bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
-// Returns the result of a failed request, where no later look at the pod says more.
+// Returns the result of a failed request, where it would not help to read the pod.
 Result NotDone(const kube::Response& response) {
   return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response),
@@ -132,8 +132,9 @@ std::string PathOf(const OwnerRef& owner) {
 }
 
 // Without a nomination the scheduler looks at all nodes, and Filter() leaves it the same one. A failed
-// nomination therefore does not stop a release. A nomination must be removed before its reservation,
-// however: else the scheduler keeps room on the node for a pod that has no place there.
+// nomination therefore does not stop a release. But this process removes a nomination before it removes the
+// reservation, except where the API server forbids it: else the scheduler keeps room on the node for a pod
+// that has no place there.
 std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
   const bool clears = action.kind == Action::Kind::kClear;
   if (!clears && base::MonotonicNs() < nominates_from_ns_) return std::nullopt;

@@ -105,8 +105,8 @@ void SayThatItRan(Desk& desk, GangRecord& gang) {
   }
 }
 
-// Limits the places that are kept for pods that are gone, while no pod has come again. They are kept for a
-// while, and no more of them than the gang lacks: a job that shrank lacks none.
+// Limits the places that are kept for pods that are gone, while no pod has come again. The gang keeps them
+// for `seats_kept_s`, and keeps no more of them than it lacks: a job that shrank lacks none.
 void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
@@ -177,7 +177,7 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
     gang.ready = true;
     if (was_ready) return;
     desk.Say(gang, kUndecided);
-    desk.replan = true;  // maybe nothing but time has passed: the hold-off has ended
+    desk.replan = true;  // nothing else sets it where the hold-off has ended
   }
 }
 
@@ -205,7 +205,7 @@ void Tell(Desk& desk, GangRecord& gang) {
   }
 }
 
-// Answers binds that were held for `hold_s`, before the scheduler's own deadline ends them.
+// Answers the binds that have been held for `hold_s`, so that the scheduler's own deadline does not end them.
 void AnswerLate(Desk& desk, GangRecord& gang) {
   int here = 0;
   for (const auto& [uid, member] : gang.members)

@@ -12,7 +12,7 @@
 namespace crossover::extender {
 namespace {
 
-// Returns the value of a label, or of the annotation with this key where there is no such label, or "".
+// Returns the value of the label with this key, else that of the annotation, else "".
 const std::string& Mark(const Pod& pod, const std::string& key) {
   static const std::string none;
   for (const Labels* labels : {&pod.labels, &pod.annotations}) {

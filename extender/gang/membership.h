@@ -19,12 +19,13 @@ struct Membership {
   std::string name;  // as its user knows it
   int size = 0;      // number of pods that ask for GPUs; 0: not known yet
   std::string job;   // the job that it is one stage of; empty: it is the whole job
-  // The object that says the size, if the pod itself does not. It must be read while the size is not known.
+  // `owner` is the object that says the size, if the pod itself does not. The caller has to read it while the
+  // size is not known.
   std::optional<OwnerRef> owner;
   // If not empty, the pod is placed by itself and shares no GPU; the text says why.
   std::string aside;
   // If not empty, the pod's labels or annotations are invalid; the text names key, value and what is
-  // allowed.
+  // expected.
   std::string fault;
 };
 

@@ -100,9 +100,9 @@ OwnerFacts ReadOwner(const json& object) {
   const std::string api_version = Text(At(object, "apiVersion"));
   for (const OwnerKind& kind : OwnerKinds()) {
     if (kind_name != kind.kind || api_version != kind.api_version) continue;
-    // A template without our annotation has whole GPUs, and the gang does not wait for its pods. Where no
-    // template has the annotation, another program set it on the pods directly, and all templates with GPUs
-    // count.
+    // The pods of a template without our annotation get whole GPUs, and are no members of the gang. If no
+    // template has the annotation, another program sets it on the pods themselves. Then all templates with
+    // GPUs count.
     ReadParts(
         kind, object, [](const json& made) { return Shares(made) && AsksForGpus(made); }, &facts);
     if (facts.total() == 0) ReadParts(kind, object, AsksForGpus, &facts);

@@ -1,5 +1,5 @@
-// Holds the table of the controllers that make the pods of a job: how to recognize their pods, and where
-// the job's size stands. A field that a row leaves empty is not used.
+// Holds the table of the controllers that make the pods of a job: how to recognize their pods, and where the
+// job's size is. A field that a row leaves empty is not used.
 #pragma once
 
 #include <span>
@@ -45,6 +45,7 @@ struct OtherScheduler {
   const char* key;
   const char* name;
 };
+// Returns the marks of all known gang schedulers.
 std::span<const OtherScheduler> OtherSchedulers();
 
 }  // namespace crossover::extender

@@ -14,10 +14,10 @@ bool ReadOwnerOf(Desk& desk, const GangRecord& gang, double pause_s);
 // false for a gang without an owner.
 bool DoubtSize(Desk& desk, const GangRecord& gang);
 
-// Returns whether the size of the gang is up to date; to be called before a gang is ended because it lacks
-// pods. Else begins a read if it can, counts it in `*asked`, and returns false; the caller calls again later.
-// `*asked` is 0 at the first call. After a few failed reads the known size counts. Returns true for a gang
-// without an owner.
+// Returns whether the size of the gang is up to date. The caller asks before it ends a gang that lacks pods.
+// Where the answer is false, this begins a read if it can and counts it in `*asked`, and the caller asks
+// again later. `*asked` is 0 at the first call. After three reads the known size counts, even if all of them
+// failed. Returns true for a gang without an owner.
 bool KnowsSizeNow(Desk& desk, const GangRecord& gang, int* asked);
 
 }  // namespace crossover::extender

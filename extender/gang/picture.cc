@@ -117,7 +117,7 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     if (gang.granted && !request.names_memory) Grant(*gang.granted, &request.gang);
     std::size_t gpus = 0;
     for (const placement::Seat& seat : seats) gpus += seat.gpus.size();
-    // No gang may join one that lacks a seat, because its set will change. The same holds while a new
+    // No gang may join one that lacks a seat, because its set of GPUs will change. The same holds while a new
     // leader does not know the gang's size yet.
     const bool lacks = gang.membership.size == 0 || static_cast<int>(gpus) != request.gang.gpus();
     request.gang.exclusive |= leaving || lacks || !request.fault.empty();

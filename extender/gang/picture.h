@@ -10,8 +10,16 @@ namespace crossover::extender {
 // World.
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
-// Returns the nodes and everything that has GPUs: bound pods, plans, seats that are kept for a pod to come
-// again, and pods that hold GPUs without a plan.
+// Returns the nodes and everything that has GPUs. The State does not contain `kept`, which the caller adds.
+//
+//   of the Desk and its World                      in the State
+//   GPUNodes, with the Nodes of their names  ->  nodes: closed where they take no pods; a GPU that the
+//                                                daemon withholds is not healthy
+//   a gang's bound members, its plan's       ->  placed: the gang. It is exclusive while it lacks a seat, so
+//   slots, and its vacant seats                  that no gang joins it
+//   its bound members that terminate         ->  placed: a gang "ID (leaving)", exclusive
+//   pods that hold slots and are in no gang  ->  placed: a gang of one pod "holder ..", exclusive
+//   meetings in JobProfiles                  ->  observed: the gain of each pair
 placement::State PictureOf(const Desk& desk);
 
 // Returns all GPUs that a gang has or is promised, as one seat per node. With `leaving`, returns instead

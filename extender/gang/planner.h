@@ -9,12 +9,12 @@ namespace crossover::extender {
 // other one why it got none. Gangs that got a plan or a refusal are dirty afterwards.
 void PlanWaiting(Desk& desk);
 
-// Starts a plan with one slot per seat. Waiting members get the slots in the order of their names. `whole`
+// Starts a plan with one slot per seat. Waiting members get the slots in the order of Seatless(). `whole`
 // says that the plan is for all members, not for members that came again.
 void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats, bool whole);
 
-// Returns the members that wait and have no slot of the plan, in the order of their names, where 2 comes
-// before 10.
+// Returns the UIDs of the members that wait and have no slot of the plan. The order is that of the pods'
+// names, the shorter ones first, so that job-2 comes before job-10.
 std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang);
 
 }  // namespace crossover::extender

@@ -15,9 +15,9 @@
 
 namespace crossover::extender {
 
-// A Member is one pod of a gang.
+// A Member is one pod of a gang: what this leader wrote to it, and what it waits for.
 struct Member {
-  // The pod's resourceVersion after the last accepted write. An older view of the pod is not believed.
+  // The pod's resourceVersion after the last accepted write. View::current() is false for an older view.
   std::string version;
   bool reserved = false;         // the pod has the reservation of the plan
   bool maybe_reserved = false;   // some reservation may be on the pod
@@ -49,7 +49,7 @@ struct Slot {
   std::string uid;  // of the pod; empty: none yet
 };
 
-// A GangPlan is carried out or taken back by carry_out.h.
+// A GangPlan gives seats to members of a gang. The functions of carry_out.h carry it out or take it back.
 struct GangPlan {
   std::string id;
   std::vector<Slot> slots;
@@ -81,7 +81,7 @@ struct GangRecord {
   std::map<std::string, Exclusion> excluded;  // by node
   bool adopted = false;                       // Adopt() has run
   bool placed = false;                        // all its members were bound once
-  bool settled = false;                       // annotations of its pods tell the next leader so
+  bool settled = false;                       // annotations of its pods tell the next leader that it was
   bool ready = false;                         // it waits for a plan for all members
   bool crowded = false;                       // some pods are bound, and more wait than its size allows
   int failures = 0;                           // of plans, in a row
@@ -93,9 +93,9 @@ struct GangRecord {
   double seat_retry_s = 0;          // no search for a seat before this time
   int seat_failures = 0;            // of such searches, in a row
   std::uint64_t searched = 0;       // Desk::searched at its last search
-  // The memory on each GPU, in bytes, that the decision which placed the gang grants its pods. It is 0
-  // where there is no limit, or where the pods name it. The profile may change before the pods' annotations
-  // are seen.
+  // `granted` is the number of bytes of each GPU's memory that the decision which placed the gang grants its
+  // pods. It is 0 where there is no limit, or where the pods name it. It is kept here because the profile may
+  // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 

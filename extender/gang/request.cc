@@ -30,7 +30,7 @@ const std::string* Allowed(const Pod& pod, const char* key, std::string* fault) 
 }
 
 // Reads the annotations of one pod into `gang`, and returns the first fault, or "". The rules are those of
-// the admission webhook (common/annotations), so a pod that it admits is never refused here.
+// the admission webhook (common/annotations), so this finds no fault in a pod that the webhook has admitted.
 std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
   std::string fault;
   const std::string* with = Allowed(pod, base::kShareWithAnnotation, &fault);
@@ -78,14 +78,15 @@ void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
                    .peak_memory = known->peak_memory};
 }
 
-// Returns what the pod makes of the users of its gang, another pod of which is of the user `uid`.
+// Returns what this pod makes the `users` of its gang, where another pod of the gang runs as the user `uid`.
 placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
   if (pod.several_users) return placement::Users::kMixed;
   if (pod.own_users) return placement::Users::kOwn;
   return pod.user.value_or(0) == uid ? placement::Users::kOne : placement::Users::kUnlike;
 }
 
-// Returns in what two pods of a gang differ although they must be alike, in words for the user, or "".
+// Returns, in words for the user, a difference between two pods of one gang that is not permitted, or ""
+// where there is none.
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
     return "pods of one gang ask for different numbers of GPUs: " +

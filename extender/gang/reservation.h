@@ -31,6 +31,7 @@ struct Reservation {
   int size = 0;  // of the gang when this was decided; 0: not known
 };
 
+// Returns the text of the annotation.
 std::string WriteReservation(const Reservation& reservation);
 // Returns nothing where `text` is not a reservation.
 std::optional<Reservation> ReadReservation(const std::string& text);
@@ -38,7 +39,7 @@ std::optional<Reservation> ReadReservation(const std::string& text);
 // Returns nothing where the pod has no valid reservation.
 std::optional<Reservation> ReservationOn(const Pod& pod);
 
-// The assignment is the annotation that a Binding carries.
+// These read and write the assignment, the annotation that a Binding carries.
 using annotations::ReadAssignment;
 using annotations::WriteAssignment;
 

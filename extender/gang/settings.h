@@ -10,24 +10,25 @@ namespace crossover::extender {
 
 struct GangSettings {
   placement::Settings placement;
-  // The topology labels of nodes, the widest domain first.
+  // `domains` names the topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
   double deadline_s = 120;      // from the start of a plan to the binding of all its pods
   double hold_s = 25;           // a bind is answered within this; shorter than the scheduler's timeout
   double ungate_after_s = 300;  // gates without a plan are lifted then, for autoscalers; below 0: never
-  // The pause between a failed plan and the next, which doubles each time up to the second value.
+  // hold_off_s is the pause between a failed plan and the next. It doubles each time, up to the second value.
   double hold_off_s = 5, most_hold_off_s = 600;
-  // The time for which a node is excluded where a scheduler would not put a pod; it doubles likewise.
+  // The gang leaves out a node for exclude_s where a scheduler refused to put a pod. It doubles in the same
+  // way.
   double exclude_s = 30, most_exclude_s = 1800;
   double plan_every_s = 0.2;  // the shortest time between two decisions about all waiting gangs
   double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows
-  // The time between two reads of an owner whose size is not known or does not match the pods.
+  // This is the time between two reads of an owner whose size is not known or does not match the pods.
   double owner_every_s = 10;
-  // The time for which the seat of a pod that is gone is kept for the next one. It is longer than the
-  // longest pause of the Job controller before it makes a pod again (six minutes). It is limited, because
-  // no job uses these GPUs and no quota counts them.
+  // The seat of a pod that is gone is kept for so long for the next one. That is longer than the longest
+  // pause of the Job controller before it makes a pod again (six minutes). It is limited, because no job uses
+  // these GPUs and no quota counts them.
   double seats_kept_s = 600;
-  // For so long after a binding, both the assigned GPUs and those that the node reports count as taken.
+  // For settle_s after a binding, both the assigned GPUs and those that the node reports count as taken.
   double settle_s = 60;
 };
 

@@ -17,8 +17,10 @@ enum class Wait {
   kPlace        // GPUs
 };
 inline constexpr std::size_t kWaitKinds = 5;
+// Returns the word for `wait` in the metrics.
 const char* NameOf(Wait wait);
 
+// A Tally has the number of gangs in each state, and of pods that are between reservation and binding.
 struct Tally {
   std::array<int, kWaitKinds> waiting{};  // gangs without a place, by Wait
   int placing = 0;                        // gangs with a plan and no bound pod
@@ -30,6 +32,7 @@ struct Tally {
   double oldest_s = 0;
 };
 
+// Counts the gangs. A gang without a living pod does not count.
 Tally TallyOf(const Desk& desk);
 
 }  // namespace crossover::extender

@@ -41,7 +41,8 @@ GpuSet Taken(const Desk& desk, const GangRecord& gang) {
   return SetOf(seats);
 }
 
-// Returns whether the entry is a gang that stays: neither a pod without a plan, nor members that terminate.
+// Returns whether the entry is a gang that stays. Returns false for an entry of a pod without a gang, or of
+// members that terminate.
 bool IsGang(const Desk& desk, const placement::Placed& placed) { return desk.gangs.contains(placed.gang.id); }
 
 // Returns whether `placed`, which has the GPUs `theirs`, overlaps the set `all` and could not have the same
@@ -58,8 +59,8 @@ bool HasBound(const Desk& desk, const placement::State& state, const std::string
   return placed != state.placed.end() && placement::CapOf(placed->gang, desk.settings.placement) > 0;
 }
 
-// Returns whether the seat is still the gang's. A kubelet may have given its GPUs to another pod. Only
-// gangs with the same set and with memory limits may be on them.
+// Returns whether the seat is still the gang's: a kubelet may have given its GPUs to another pod. Other gangs
+// may be on these GPUs only if they have the same set of GPUs and both gangs have memory limits.
 bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State& state,
                const placement::Seat& seat) {
   const GpuSet wanted = SetOf({seat});
@@ -123,8 +124,8 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
 }
 
 // Returns the seats that gangs on the same GPUs have and this gang lacks; none where this gang has no GPUs.
-// Sets `meets` to true where there are such gangs. Skips gangs without a memory limit, because only a
-// kubelet can have put them together against the plan.
+// Sets `meets` to true where a gang is on the same GPUs. Skips gangs without a memory limit: no plan puts
+// them beside others, so a kubelet must have done it.
 std::vector<placement::Seat> MatesHaveMore(const Desk& desk, const placement::State& state,
                                            const std::string& id, const GpuSet& mine, int gpus_per_pod,
                                            bool* meets) {
@@ -277,8 +278,8 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
   placement::State free_for = state;
   if (meets) {
     if (!MayLead(desk, state, gang.membership.id, mine, GpusWanted(*pod))) {
-      // A vacant seat that cannot be used also holds up the other gangs, which may lack it, too. It is
-      // therefore given up after a while.
+      // Other gangs on these GPUs may lack the same seat, and wait while this gang keeps it. So the gang
+      // gives up a vacant seat that it could not use for `seats_kept_s`.
       if (!gang.vacant.empty() && KeptLongEnough(desk, gang)) {
         gang.vacant.clear();
         desk.replan = true;

@@ -63,8 +63,8 @@ std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std
   const std::string node = SeatOf(ref.uid);
   if (node.empty()) return Nowhere(kWaits + gang->text);
   if (Asked(nodes, node)) return LeftOn(node);
-  // A scheduler tries the node that it has nominated by itself, before all others. Then the question says
-  // nothing about the reserved node.
+  // A scheduler tries the nominated node first and alone. Such a question says nothing about other nodes, so
+  // it does not exclude the reserved node.
   const bool tries = nodes.size() == 1 && nodes.front() == ref.nominated;
   if (ViewOf(desk_, *gang, ref.uid).node().empty() && !tries) {
     Exclude(desk_, *gang, node);

@@ -96,7 +96,7 @@ HttpAnswer Plain(int status, std::string text) {
   return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
 }
 
-// Sends the answer. If `close`, it is the last of its connection.
+// Sends the answer. If `close` is true, the answer ends its connection.
 pplx::task<void> Send(const http::http_request& request, const HttpAnswer& answer, bool close = false) {
   http::http_response response(static_cast<http::status_code>(answer.status));
   response.set_body(answer.body, answer.content_type);
@@ -145,7 +145,7 @@ std::optional<std::size_t> LengthOf(const http::http_request& request) {
   return length;
 }
 
-// An Objection is an answer that needs no handler. If `abort`, the rest of the body is not read.
+// An Objection is an answer that needs no handler. If `abort` is true, the rest of the body is not read.
 struct Objection {
   HttpAnswer answer;
   bool abort = false;
@@ -177,7 +177,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void Take(const http::http_request& request);
   bool Drains() const { return settings.drains != nullptr && *settings.drains; }
   void Handle(const std::shared_ptr<Open>& open_request, const std::string& body);
-  // If `last`, the answer ends its connection.
+  // Answers the request, unless it is answered already. If `last` is true, the answer ends its connection.
   void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer, bool last = false);
   void Secure(boost::asio::ssl::context* context);
 };

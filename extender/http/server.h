@@ -31,22 +31,22 @@ struct HttpAnswer {
 class HttpServer {
  public:
   using Reply = std::function<void(HttpAnswer)>;
-  // Answers a request. It runs on one of a few threads that all requests share, so it must not block. It
-  // calls `reply` once, on any thread, now or later.
+  // Answers a request. It runs on one of a few threads that all requests to this server share: a handler that
+  // blocks delays the others. It calls `reply` once, on any thread, now or later.
   using Handler = std::function<void(const HttpRequest& request, Reply reply)>;
 
   struct Settings {
     std::string address = "127.0.0.1";
     // `port` is that of the IPv4 address, at least 1.
     int port = 0;
-    // These are PEM files; if empty, the server speaks plain HTTP. They are read again when they change.
-    // While there was never a certificate that fits its key, connections are closed.
+    // These are PEM files; if empty, the server speaks plain HTTP. The server reads them again when they
+    // change. It closes connections until there is a certificate that fits its key.
     std::string certificate_file{}, key_file{};
     // Clients must show a certificate of this authority. If empty, none is requested.
     std::string client_ca_file{};
     std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones get status 413
-    // While true, each answer is the last of its connection, so clients connect anew, to another server,
-    // before this one ends. Null means never.
+    // While true, each answer is the last of its connection. So clients connect to another server before this
+    // one ends. Null means never.
     std::shared_ptr<const std::atomic<bool>> drains{};
   };
 

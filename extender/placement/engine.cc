@@ -73,9 +73,9 @@ class Round {
     }
   }
 
-  // Serves the gangs that have waited for too long, the oldest first: they get whatever is available. Stops
-  // when one of them finds nothing and GPUs are kept for it. Returns the gangs that it did not serve. They
-  // are then matched by gain, on the GPUs that remain.
+  // Serves the gangs that have waited for too long, the oldest first: each gets free GPUs, or else joins the
+  // group where it adds most. Stops when one of them finds nothing and GPUs are kept for it. Returns the
+  // gangs that it did not serve. PlaceMatched() then matches them by gain, on the GPUs that remain.
   Gangs PlaceStarving(const Gangs& waiting) {
     Gangs others;
     Queue queue = QueueOf(waiting);

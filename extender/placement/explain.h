@@ -20,8 +20,8 @@ enum class Reason : std::uint8_t {
 };
 inline constexpr int kReasons = 7;
 
-// The most bytes of Refusal::text. An event takes at most a thousand, and a scheduler gets the text once
-// for each node.
+// Refusal::text has at most so many bytes. An event takes at most a thousand, and a scheduler gets the text
+// once for each node.
 inline constexpr std::size_t kLongestReason = 900;
 
 // A Refusal says why one gang got no GPUs.

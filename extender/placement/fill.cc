@@ -24,8 +24,8 @@ Wanted WantedBy(std::vector<const Gang*> gangs, const Settings& settings) {
   return wanted;
 }
 
-// Adds the other GPUs of the nodes on which the gang's pods are the only ones. While others come there, such
-// a node is never empty.
+// Adds the other GPUs of those nodes on which the gang's pods have to be the only ones. If other gangs could
+// still get these GPUs, such a node would never be empty.
 void AddWhatMustBeEmpty(const Occupancy& occupancy, const Gang& gang, std::vector<GpuRef>* gpus) {
   if (gang.users == Users::kOne) return;
   std::set<int> nodes;

@@ -30,10 +30,10 @@ class Filler {
   // Adds `gang` to the group where that raises the gain the most. Returns false and changes nothing where
   // there is no such group.
   bool JoinBest(const Gang& gang);
-  // Keeps GPUs for `gang` that it could have if the cluster were empty, and returns them. Where its pods have
-  // to be the only ones on a node, it keeps all GPUs of that node. Prefers those
-  // that were kept for it before, if they are still suitable. Returns none, and keeps none, where there are
-  // no such GPUs or where more than `busy_part` (0 to 1) of them are busy.
+  // Keeps GPUs for `gang` that it could have if the cluster were empty, and returns them. Where the gang's
+  // pods have to be the only ones on a node, this keeps all GPUs of that node. Prefers the GPUs that were
+  // kept for the gang before, if they are still suitable. Returns none, and keeps none, where there are no
+  // such GPUs or where more than `busy_part` (0 to 1) of them are busy.
   std::vector<GpuRef> Keep(const Gang& gang, double busy_part);
 
   const Occupancy& occupancy() const { return occupancy_; }

@@ -1,9 +1,9 @@
 // Defines how the engine asks what else a node must have for a pod: CPU, memory, taints, selectors,
 // affinity, volumes.
 //
-// The engine knows only GPUs; its caller knows the rest and answers here. The engine asks often, and again
-// and again about the same node, so the answer should be cheap. While a decision is made, the answer must
-// depend on the arguments alone.
+// The engine knows only GPUs; its caller knows the rest and answers here. The engine asks many times about
+// the same node, so the answer should be cheap. During a decision, the answer must depend on the arguments
+// alone.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,12 @@ inline constexpr int kMostPods = 1 << 20;  // of a node that has room for all
 struct Fit {
   int pods = 0;          // how many more of the gang's pods the node takes, GPUs aside
   int ever = kMostPods;  // how many it would take if it were empty and else as it is now
-  // Says why it takes none, or few of the gang's pods. The text is the same for all nodes alike: "its CPU is
-  // taken".
+  // `why` says why the node takes none of the gang's pods, or few of them. All nodes with the same cause have
+  // the same text: "its CPU is taken".
   std::string why;
   std::string figures{};  // details of this node: "12 of 16"
 
+  // Returns whether the node would take no pod of the gang even if it were empty.
   bool never() const { return ever <= 0; }
 };
 
@@ -32,7 +33,7 @@ struct Fit {
 // this decision puts there, beside those that the caller knows of.
 using Fitness = std::function<Fit(const Gang& gang, int node, std::span<const Planned> planned)>;
 
-// Is the Fitness of callers that know of no further limits.
+// FitsAnywhere is the Fitness of callers that know of no further limits.
 inline Fit FitsAnywhere(const Gang&, int, std::span<const Planned>) { return {.pods = kMostPods, .why = {}}; }
 
 }  // namespace crossover::placement

@@ -28,7 +28,7 @@ struct Prediction {
   bool met = false;                   // `gain` was measured when they met before (expect.h)
 };
 
-// The part of the GPU's time that may be promised to jobs with caps. The rest is a reserve for
+// The engine promises at most this part of a GPU's time to jobs with caps. The rest is a reserve for
 // disturbances.
 inline constexpr double kPromised = 0.95;
 

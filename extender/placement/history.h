@@ -15,6 +15,7 @@ namespace crossover::placement {
 // later one in the list counts. It refers to the strings of the observations, which must outlive it.
 class History {
  public:
+  // REQUIRES: `observed` outlives this object.
   explicit History(std::span<const Observed> observed) {
     for (const Observed& o : observed) gain_[std::minmax<std::string_view>(o.key, o.other)] = o.gain;
   }

@@ -20,8 +20,8 @@ bool BreaksShape(const Group& group, const Gang& newcomer);
 bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                  const Fitness& fitness);
 
-// Returns the first rule that forbids the newcomer to join the group, or nothing. Then `prediction`, unless
-// null, gets what they are expected to reach together.
+// Returns the first rule that forbids the newcomer to join the group, or nothing. If there is none,
+// `prediction`, unless null, gets what they are expected to reach together.
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                                  const Terms& terms, Prediction* prediction = nullptr);
 

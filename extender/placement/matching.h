@@ -25,6 +25,7 @@ inline bool Counts(const Edge& edge, int vertices) {
 // ends and of the sets that contain both.
 class Prices {
  public:
+  // Begins with a price of 0 for each vertex and without sets.
   explicit Prices(int vertices = 0);
   // Set the prices. REQUIRES: each vertex is set once; two sets are disjoint or one contains the other, and
   // the larger one is added first.

@@ -26,11 +26,14 @@ struct Profile {
   double spinning = 0;    // part of the GPU (0 to 1) that collectives occupy during exposed_s
   Bytes peak_memory = 0;  // 0: not known
 
+  // Returns whether predictions can use the times.
   bool known() const { return source != Source::kUnknown && compute_s > 0; }
+  // Returns the time of one iteration alone.
   double alone_s() const { return compute_s + exposed_s; }
 };
 
-// A Users says of which users a gang's processes are, as MPS tells users apart. A later one is worse.
+// Users says which users a gang's processes run as. MPS distinguishes users in this way. A later value is
+// worse.
 enum class Users : std::uint8_t {
   kOne,     // all are of one user
   kUnlike,  // its pods are of different users
@@ -40,7 +43,7 @@ enum class Users : std::uint8_t {
 enum class Consent : std::uint8_t { kNamespace, kCluster };
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
-// A Gang is all pods of one training run. They are placed together or not at all.
+// A Gang is all pods of one training run. The engine places all of them or none.
 struct Gang {
   std::string id;     // of one incarnation of one job, unique in the cluster
   std::string job;    // the job that it is one stage of; empty: it is the whole job

@@ -4,6 +4,14 @@
 // Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set,
 // because a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone,
 // unhealthy or on a closed node. The gangs of a shut group stay, and no gang may join them.
+//
+//   node        n0              n1              n2
+//   GPUs        0   1   2   3   0   1   2   3   0   1   2
+//   group 0     A   A
+//   group 1             BC  BC  BC  BC                      gangs B and C have the same four GPUs
+//   group 2                             D   D
+//   group 3                                     E   E       shut: it overlaps group 4
+//   group 4                                         F   F   shut: it overlaps group 3
 #pragma once
 
 #include <algorithm>
@@ -50,25 +58,31 @@ struct Planned {
   int pods = 0;
 };
 
-// An Occupancy can be copied to try a change on the copy; that is cheap. It keeps pointers to the State and
-// to all gangs that are passed in, which must outlive it.
+// An Occupancy can be copied to try a change on the copy. It keeps pointers to the State and to all gangs
+// that are passed in, which must outlive it.
 class Occupancy {
  public:
+  // Begins with the placed gangs of `state`, and with no GPU kept.
   explicit Occupancy(const State& state);
 
+  // REQUIRES, for all functions: indices are those of nodes and GPUs of the State.
   const State& state() const { return *state_; }
   const Node& node(int index) const { return state_->nodes[static_cast<std::size_t>(index)]; }
   const Gpu& gpu(GpuRef ref) const { return node(ref.node).gpus[static_cast<std::size_t>(ref.gpu)]; }
   std::span<const Group> groups() const { return groups_; }
+  // Returns what was opened and joined on the node since the constructor.
   std::span<const Planned> planned(int node) const { return planned_[static_cast<std::size_t>(node)]; }
 
+  // Returns whether a gang has the GPU.
   bool Busy(GpuRef ref) const { return At(ref).gangs > 0; }
   bool Kept(GpuRef ref) const { return At(ref).kept; }
   // Returns whether the GPU is healthy, on an open node, has slots, has no gang on it and is not kept.
   bool Free(GpuRef ref) const;
+  // Counts the GPUs that are Free().
   int free_gpus() const;
   // Returns whether no gang may join the group: it is shut, or some of its GPUs are kept.
   bool Closed(const Group& group) const;
+  // Returns whether the gang with this id has GPUs.
   bool Holds(const std::string& gang) const { return held_.contains(gang); }
 
   // Adds a new group with one gang, and returns its index. REQUIRES: the GPUs are free.

@@ -13,15 +13,15 @@ namespace crossover::placement {
 // Patience says how long gangs wait before they go first.
 struct Patience {
   double least_s = 0;  // Settings::starvation_s
-  // Is `starvation_runs` times the time for which gangs have had their GPUs so far, as the mean over GPUs.
-  // To keep a GPU costs about as much as the jobs on it will still run. The best guess for that is the time
-  // that they have already run.
+  // `runs_s` is Settings::starvation_runs times the time for which gangs have had their GPUs so far, as the
+  // mean over GPUs. To keep a GPU costs about as much time as the jobs on it will still run. The best guess
+  // for that is the time that they have already run.
   double runs_s = 0;
   int node_gpus = 1;  // GPUs of the largest node
 
   // Returns the larger of `least_s` and `runs_s`, in seconds. For a gang that needs a part of a node, only
-  // that part of `runs_s` counts, for two reasons. The fewer GPUs are kept, the less it costs. And gangs
-  // that hold whole nodes leave no GPU for a small gang while others of their size wait to join them.
+  // that part of `runs_s` counts, for two reasons. Fewer kept GPUs cost less. And gangs that hold whole nodes
+  // leave no GPU to a small gang, as long as other large gangs wait to join them.
   double Of(const Gang& gang) const;
 };
 

@@ -2,7 +2,7 @@
 //
 // Gangs that have waited for too long come first, the oldest before the others. The rest is ordered by
 // priority, then by the namespace that has the fewest GPUs, then by arrival. A GPU that gangs share counts
-// in parts, and GPUs that this decision has given out count as well. Pure.
+// in parts. GPUs that this decision gives out count once the caller has called Charge(). Pure.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@ namespace crossover::placement {
 // A Queue serves each waiting gang once. REQUIRES: the gangs and the State outlive it.
 class Queue {
  public:
+  // Puts `waiting` into order. `now_s` is on the clock of Gang::arrived_s and Placed::started_s.
   Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
         const Settings& settings);
 

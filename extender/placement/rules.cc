@@ -20,7 +20,7 @@ struct Outlook {
 
 Outlook OutlookOf(const Meeting& meeting) {
   const bool spans = meeting.site.spans;
-  // This runs for hundreds of thousands of pairs: the buffer saves an allocation for each.
+  // A decision calls this for hundreds of thousands of pairs. The buffer saves an allocation for each.
   alignas(const Gang*) std::array<std::byte, 16 * sizeof(const Gang*)> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   std::pmr::vector<const Gang*> all(&memory);

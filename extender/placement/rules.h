@@ -1,8 +1,9 @@
 // Holds the hard rules about which gangs may share one set of GPUs.
 //
-// Each rule is a predicate. FirstBroken() checks them in order, the cheap and permanent ones first. Their
-// common input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of
-// them have the same set: the engine gives sets out that way (engine.h).
+// Each rule is a predicate. FirstBroken() first checks the rules between the newcomer and each single gang,
+// then the rules about the whole set. In both parts the cheap and permanent rules come first. Their common
+// input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of them have
+// the same set of GPUs: the engine gives sets out that way (engine.h).
 //
 // Pure.
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace crossover::placement {
 
-// The comment of each rule says what must hold.
+// Each comment says what must hold.
 enum class Rule : std::uint8_t {
   kTwoRanks,   // no gang, and no two stages of one job, are on the same GPU
   kSameCount,  // all gangs have the same number of GPUs
@@ -72,8 +73,8 @@ bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& histo
 // other three.
 bool BreaksGain(const Prediction& together, double before, const Settings& settings);
 
-// Returns the first rule that the gangs would break together, or nothing. Then `prediction`, unless null,
-// gets what they are expected to reach.
+// Returns the first rule that the gangs would break together, or nothing. If there is none, `prediction`,
+// unless null, gets what they are expected to reach.
 std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction = nullptr);
 
 }  // namespace crossover::placement

@@ -28,7 +28,7 @@ Companies CompaniesIn(const State& state) {
   return companies;
 }
 
-// Returns why MPS keeps a gang of such users, or another one, from a node.
+// Returns, in words for the user, why a gang of such users is not beside others on a node with MPS.
 std::string WhyNot(Users users) {
   const std::string serves = "MPS serves one user ID at a time, and ";
   switch (users) {
@@ -69,7 +69,7 @@ Fitness LimitedByUser(const State& state, Fitness fitness) {
     for (const Planned& other : planned) {
       if (other.pods > 0) there.Add(*other.gang);
     }
-    // Where something else leaves no room, its words stay, unless the pod can never be there.
+    // Where another limit leaves no room already, its words stay, unless the gang itself has several users.
     if (fit.pods > 0 || gang.users != Users::kOne) Limit(gang, there, &fit);
     return fit;
   };

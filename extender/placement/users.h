@@ -8,9 +8,10 @@
 
 namespace crossover::placement {
 
-// Returns a Fitness that says what `fitness` says, and besides: on a node whose MPS serves one user
-// (Node::one_user), a pod of a gang of several users (Gang::users) is the only one of any gang, and a pod
-// that has several users itself fits never. The result refers to `state`, which has to outlive it.
+// Returns a Fitness that limits what `fitness` answers. On a node whose MPS serves one user (Node::one_user)
+//   - a pod of a gang of several users (Gang::users) fits only alone: no other pod of any gang may be there;
+//   - a pod that has several users itself never fits.
+// REQUIRES: `state` outlives the result.
 Fitness LimitedByUser(const State& state, Fitness fitness);
 
 }  // namespace crossover::placement

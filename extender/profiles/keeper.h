@@ -19,7 +19,8 @@ namespace crossover::extender {
 
 class ProfileKeeper {
  public:
-  static constexpr std::size_t kMostOfRound = 50;  // writing requests a round; the others wait for the next
+  // A round writes or removes at most so many profiles; the others wait for the next round.
+  static constexpr std::size_t kMostOfRound = 50;
 
   struct Surroundings {
     // The keeper's thread calls all of these. `jobs` returns the jobs of all nodes, or nothing while the
@@ -56,9 +57,9 @@ class ProfileKeeper {
   // The keeper's thread alone uses these.
   ProfileRecords known_;  // as last written
   ProfileRecords merged_;
-  // Profiles of ours beside a user's profile with the same key. They are removed.
+  // These are profiles of ours beside another profile with the same key. The keeper removes them.
   std::vector<ProfileChange> duplicates_;
-  // `read_s_` is when all profiles were read. It is empty if that was not since this replica leads.
+  // `read_s_` is when all profiles were last read. It is empty until that happens under this leadership.
   std::optional<double> read_s_;
   std::map<ProfileId, double> tried_s_;  // last attempt to write each profile
   std::string complaint_;

@@ -103,7 +103,7 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     known->began_s = std::min(before.began_s, run.began_s);
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
     known->shared |= before.shared;
-    if (run.compute_s <= 0) {  // the node began to learn anew
+    if (run.compute_s <= 0) {  // the node has begun to learn again
       known->compute_s = before.compute_s;
       known->exposed_s = before.exposed_s;
       known->jitter = before.jitter;

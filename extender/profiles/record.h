@@ -47,6 +47,7 @@ struct ProfileRecord {
   std::vector<ProfileRun> runs;
   std::vector<ProfileMeeting> meetings;
 
+  // Returns when a run of such a job was last seen, or 0 if there is no run.
   double last_seen_s() const {
     double last = 0;
     for (const ProfileRun& run : runs) last = run.at_s > last ? run.at_s : last;

@@ -40,8 +40,8 @@ class Decider {
  public:
   virtual ~Decider() = default;
 
-  // Returns which nodes may take the pod. Returns nothing if this replica does not lead or does not know
-  // the cluster yet; the scheduler must then ask again. Never blocks.
+  // Returns which nodes may take the pod. Returns nothing if this replica does not lead, or does not know the
+  // cluster or the pod yet; the scheduler must then ask again. Never waits for the API server.
   virtual std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) = 0;
 
   // Returns a score from 0 to 10 for each node, in the order of `nodes`.

@@ -33,7 +33,7 @@ std::nullopt_t Refuse(std::string_view key, std::string_view expected, std::stri
   return std::nullopt;
 }
 
-// Returns what stands at `key`, which is there.
+// Returns, in words, the kind of the value at `key`.
 std::string_view KindAt(const object& in, const char* key) {
   element value;
   return in.at_key(key).get(value) == simdjson::SUCCESS ? KindOf(value) : "nothing";
