@@ -8,70 +8,75 @@
 namespace crossover::turn {
 namespace {
 
-// These lengths count iterations of the first job. A block first runs unmeasured for a quarter of its length,
-// and for kDisturbed at least, because a change of ways disturbs the jobs for so long.
+// Lengths without a unit count iterations of the first job. A block first runs unmeasured for a quarter of
+// its length, and for kDisturbed at least, because a change of ways disturbs the jobs for so long.
 constexpr std::uint32_t kFirstRound = 8;
 constexpr std::uint32_t kLastRound = 16;
 constexpr std::uint32_t kDisturbed = 4;
-constexpr std::uint32_t kWindow = 32;     // in which the chosen way is measured
-constexpr std::uint32_t kLongest = 1024;  // of any block, where another job's iterations are longer
-constexpr double kLeastOfEach = 4;  // iterations of each job that are measured, or the block becomes longer
+constexpr std::uint32_t kWindow = 32;  // between looks, the chosen way is measured in blocks of this length
+constexpr std::uint32_t kLongest = 1024;  // a block grows to this if another job's iterations are longer
+constexpr double kLeastOfEach = 4;  // iterations of each job that a block measures, or it becomes longer
 // Old measurements of a way count as so many iterations at most: kBefore beside those of a look, kRemembered
 // beside those of a window.
 constexpr double kBefore = 256;
 constexpr double kRemembered = 256;
-// A look costs at most this part of the time until the next look: kCostAtFirst where it has changed
-// something, kCost where it has not. Looks are apart by powers of four, so that GPUs that measure costs
-// differently seldom choose different distances.
+// A look costs at most this part of the time until the next look: kCostAtFirst if it has changed something,
+// kCost if it has not. Looks are apart by powers of four, so that GPUs that measure costs differently seldom
+// choose different distances.
 constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
 constexpr std::uint32_t kLater = 1024;
 // The first look begins at a multiple of kMeeting, when the jobs have taken turns for kFirstLook iterations
-// or for kFirstLookAfter. Until then the policy learns what the jobs need, and turns are measured. By then
-// the look may cost something.
+// or for kFirstLookAfter. Until then the policy learns what the jobs need, and the guard measures turns.
+// After that time the cost of a look is small beside it.
 constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kFirstLook = 48;
-// In slices it may come later, because they cost little. GPUs that meet a few iterations apart then seldom
-// look at different times, which costs much where side by side is slow.
+// In slices the first look begins at a multiple of this. It can come later there, because slices cost little.
+// GPUs whose jobs meet a few iterations apart then seldom look at different times, which would cost much if
+// side by side is slow.
 constexpr std::uint32_t kMeetingInSlices = 64;
 constexpr Time kFirstLookAfter = 2'400'000'000;
-// Looks that begin at these multiples measure what jobs take alone: at kAloneSoon where one after the other
-// may be the best way, at kAloneLater where the jobs gain more, at kAloneEach once it is known of all jobs.
-// Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8 iterations.
+// Looks that begin at multiples of these numbers measure what jobs take alone: of kAloneSoon if one after the
+// other may be the best way, of kAloneLater if the jobs gain more, and of kAloneEach once the guard knows it
+// of all jobs. Jobs that share well lose most while one of them is alone: at the rate 2 as much as 8
+// iterations.
 constexpr std::uint32_t kAloneSoon = 128;
 constexpr std::uint32_t kAloneLater = 1024;
 constexpr std::uint32_t kAloneEach = 4096;
-// At a higher rate one after the other is not the best way, for the rates that turns show are less wrong than
-// that.
+// At a higher rate one after the other is not the best way: the rates that rest on estimates are wrong by
+// less than this.
 constexpr double kAloneMatters = 1.12;
 
-// Each job is alone for the iterations that last kSolo when shared. No job is alone whose shared iteration
-// lasts longer than kLongestSolo: the others would wait for too long, and its turns show well enough what it
-// takes.
+// Each job is alone for as many iterations as last kSolo while the jobs share. A job whose shared iteration
+// lasts longer than kLongestSolo is never alone: the others would wait for too long, and its turns show well
+// enough what it takes.
 constexpr Time kSolo = 50'000'000;
 constexpr Time kLongestSolo = 100'000'000;
 constexpr std::uint32_t kLeastSolo = 8;
-constexpr Time kSlice = 250'000'000;
-constexpr std::uint32_t kMostIterations = 1024;  // of a slice
+constexpr Time kSlice = 250'000'000;             // one after the other: how long a job has the GPU at a time
+constexpr std::uint32_t kMostIterations = 1024;  // that a job has in such a slice
 
-// In slices a job has all its iterations at once, so single ones tell nothing. Those that all jobs have done
-// in a block are counted, and taken to spread by this part.
+// In slices a job's iterations come in bursts, so single ones tell nothing. The guard counts those that all
+// jobs have done in a block, and takes them to spread by this part of their mean.
 constexpr double kSpreadInSlices = 0.05;
-// Where a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
-// when the first job has been measured over kGlance iterations and this way gives less than kHopeless of what
-// turns give. The next such look comes late.
-constexpr std::uint32_t kGlance = 2;
+// Side by side may be so slow that a look costs much. So a look has a glance at this way when the first job
+// has been measured over kGlance iterations, and ends there if turns surely give more. In slices, where a
+// switch of contexts may take long, it has its glance after kGlanceInSlices. It ends there if side by side
+// gives less than kHopeless of what turns give, and the next look comes late.
+constexpr std::uint32_t kGlance = 4;
+constexpr std::uint32_t kGlanceInSlices = 2;
 constexpr double kHopeless = 0.7;
 constexpr std::uint32_t kMuchLater = 4096;
 
 // The error of a mean of n iterations counts for 1 + kFew / n of it.
 constexpr double kFew = 4;
-constexpr double kSurely = 4;  // standard errors that make the guard look out of turn
-// A job counts as changed when its iterations differ by this part from those at the time of the choice.
+constexpr double kSurely = 4;  // a difference of so many standard errors makes the guard look early
+// A job counts as changed when the length of its iterations differs by this part from that at the choice.
 constexpr double kChanged = 0.2;
 
-// Returns the least power of two, from `least` on, of iterations of `length` that last for `wanted`.
+// Returns how many iterations of `length` last for `wanted`: `least` times a power of two, at most
+// kMostIterations.
 std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
   std::uint32_t iterations = least;
   while (iterations < kMostIterations && iterations * length < wanted) iterations *= 2;
@@ -79,8 +84,9 @@ std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
 
-// A job does not count its iterations without turns when its number has stood still for kStands, and for
-// kStandsFor of its steps.
+// A job's number stands still when it has not changed for kStands, and for kStandsFor of the job's steps.
+// Such a job counts its iterations only while it takes turns. Looks are put off by kLater, doubled at most
+// kMostStood times.
 constexpr Time kStands = 2'000'000'000;
 constexpr Time kStandsFor = 16;
 constexpr std::uint32_t kMostStood = 8;
@@ -111,7 +117,7 @@ void Guard::Reset() {
   *this = anew;
 }
 
-// This forgets what was measured: turns of another kind tell nothing of these.
+// A change forgets what was measured: turns with a slice of another length tell nothing about these.
 void Guard::set_slice(std::uint32_t iterations) {
   if (std::exchange(slice_, iterations) != iterations) Reset();
 }
@@ -151,8 +157,8 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   if (measured && InSlices()) CountSlices(jobs, now);
 }
 
-// Counts what all jobs have done since the measured part of the block began. While one job has its slice, the
-// others have done nothing: only together they tell what turns give.
+// Counts the iterations that each job has done since the measured part of the block began. While one job has
+// its slice, the others do nothing, so only all of them over the whole block tell what turns give.
 void Guard::CountSlices(std::span<const Job> jobs, Time now) {
   if (counted_since_ == kNever) {
     counted_since_ = now;
@@ -166,14 +172,16 @@ void Guard::CountSlices(std::span<const Job> jobs, Time now) {
   }
 }
 
-// Returns whether the block side by side shows early that this way is far worse than turns in slices. All
-// GPUs look at the same iteration. `before` is the first job's iteration at the last call.
-bool Guard::IsHopeless(std::span<const Job> jobs, std::uint32_t before) const {
-  const std::uint32_t glance = from_ + kGlance;
-  if (slice_ <= 1 || Reached(before, glance) || !Reached(iteration_, glance)) return false;
+std::uint32_t Guard::Glance() const { return from_ + (slice_ > 1 ? kGlanceInSlices : kGlance); }
+
+// Returns whether the block side by side shows at its glance that turns are the better way. All GPUs have
+// their glance at the same iteration. `before` is the first job's iteration at the last call.
+bool Guard::IsClearAtAGlance(std::span<const Job> jobs, std::uint32_t before) const {
+  if (Reached(before, Glance()) || !Reached(iteration_, Glance())) return false;
   const Rate side = RateOf(jobs, block_);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
-  return side.value > 0 && side.value < kHopeless * turns.value;
+  if (slice_ > 1) return side.value > 0 && side.value < kHopeless * turns.value;
+  return settled_ == Way::kTurns && Compare(turns, side) == Verdict::kTurns;
 }
 
 // Returns whether some job's number has stood still for long without turns. A job whose turns end at gaps
@@ -187,7 +195,8 @@ bool Guard::Stands(std::span<const Job> jobs, Time now) const {
   });
 }
 
-// Goes back to turns. Each of several such looks in a row makes the next one come twice as late.
+// Goes back to turns because a job's number stands still. Each further such look in a row doubles the
+// distance to the next one.
 void Guard::GiveUp(Time now) {
   stood_ = std::min<std::uint32_t>(stood_ + 1, kMostStood);
   spacing_ = kLater << stood_;
@@ -198,8 +207,8 @@ void Guard::GiveUp(Time now) {
   Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
 }
 
-// Goes on to the next step where the present one has come to its end. `before` is the first job's iteration
-// at the last call.
+// Goes on to the next step if the present one has come to its end. `before` is the first job's iteration at
+// the last call.
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
@@ -221,8 +230,8 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kTurns:
       return EndTurns(jobs, length_, now);
     case Step::kSideBySide:
-      if (IsHopeless(jobs, before)) {
-        until_ = from_ + kGlance;
+      if (IsClearAtAGlance(jobs, before)) {
+        until_ = Glance();
         return EndRound(jobs, true, now);
       }
       if (Ended(jobs)) EndRound(jobs, false, now);
@@ -232,7 +241,7 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
 
 std::uint32_t Guard::Meeting() const { return slice_ > 1 ? kMeetingInSlices : kMeeting; }
 
-// Begins to measure turns for the first look, over as many of the last iterations as a window has.
+// Begins to measure turns for the first look. Only the last kWindow iterations before the look count.
 void Guard::Meet(Time now) {
   look_ = Look::kAnew;
   for (Time& spent : spent_) spent = 0;
@@ -244,15 +253,15 @@ void Guard::Meet(Time now) {
 // Ends a block by turns when it has been measured for long enough. A block side by side follows.
 void Guard::EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now) {
   if (!Ended(jobs)) return;
-  // Side by side, nothing more is learned of a job whose iteration alone is not known yet.
+  // Turns go on while a job's iteration alone is unknown: side by side would tell nothing about it.
   if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
     return Enter(Step::kTurns, until_, kFirstRound, now);
   EndBlock(jobs, Way::kTurns);
   Enter(Step::kSideBySide, until_, length, now);
 }
 
-// Begins a step. `base` is the iteration at which the step begins on all GPUs, which see the numbers change
-// at different times: it is the present iteration, or one shortly before it.
+// Begins a step. `base` is the first job's iteration at which the step begins on all GPUs: the present one,
+// or one shortly before it, because the GPUs see the numbers change at different times.
 void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now) {
   Count(now);
   step_ = step;
@@ -262,14 +271,15 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   counted_since_ = kNever;
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
   std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
-  if (slice_ > 1 && step == Step::kSideBySide) disturbed = kDisturbed / 2;  // it may be very slow
+  // Side by side may be very slow. Jobs that come from turns are a little faster at first.
+  if (step == Step::kSideBySide) disturbed = slice_ > 1 ? kDisturbed / 2 : length / 4;
   from_ = base + disturbed;
-  // Each job has its slice in so many iterations of the first one.
+  // A block in slices is at least one slice long, so that each job has a slice in it.
   until_ = from_ + (InSlices() ? std::max(length, slice_) : length);
 }
 
-// Returns whether the present block has been measured for long enough. Where another job's iterations are
-// longer, the block becomes longer.
+// Returns whether the present block has been measured for long enough. Doubles the length of a block that has
+// come to its end before each job has done kLeastOfEach iterations in it.
 bool Guard::Ended(std::span<const Job> jobs) {
   if (!Reached(iteration_, until_)) return false;
   const bool all = std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) {
@@ -301,18 +311,19 @@ void Guard::BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, 
     until_ = BehindAlone(jobs, base);
     return;
   }
-  // The other GPUs may first measure what jobs take alone.
+  // Other GPUs of the jobs may first measure what jobs take alone at this iteration, so this one waits for
+  // them.
   const bool others = exclusive_ && base % kAloneSoon == 0;
   Enter(Step::kTurns, others ? BehindAlone(jobs, base) : base, kFirstRound, now);
 }
 
-// Returns the iteration at which a look that began at `base` goes on when the jobs have been alone: by then
-// the first job has had its iterations, and a few more that its host had queued.
+// Returns the iteration at which a look that began at `base` goes on after the jobs have been alone. By then
+// the first job has had its iterations alone, and a few more that its host had queued.
 std::uint32_t Guard::BehindAlone(std::span<const Job> jobs, std::uint32_t base) const {
   return base + kDisturbed + SoloOf(jobs[0].slot);
 }
 
-// Adds the block to the meters of a way. Older measurements of the way are dropped where they contradict it.
+// Adds the block to the meters of a way. Older measurements of the way are dropped if they contradict it.
 void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   Meters& meters = meter_[Index(way)];
   const Rate before = RateOf(jobs, meters);
@@ -322,33 +333,33 @@ void Guard::EndBlock(std::span<const Job> jobs, Way way) {
   for (const Job& job : jobs) meters[job.slot].Add(block_[job.slot]);
 }
 
-// Returns whether the look has not told enough. Jobs that take turns already go on with them where turns lead
-// by one standard error. What side by side may give then, until the next look after 256 iterations, is no
-// more than what a second round costs. (With a lead of z standard errors s that loss is expected to be s
-// (phi(z) - z (1 - Phi(z))) for each iteration: 0.08 s at z = 1. The round costs 20 iterations of z s.)
+// Returns whether the look has not told enough. Jobs that take turns go on with them if turns lead by one
+// standard error. Until the next look, after 256 iterations, they lose no more by that than a second round
+// costs. (With a lead of z standard errors s, the expected loss of an iteration is s (phi(z) - z (1 -
+// Phi(z))): 0.08 s at z = 1. The round has 20 iterations, each of which loses z s.)
 bool Guard::IsOpen(const Rate& turns, const Rate& side) const {
   return Compare(turns, side) == Verdict::kOpen && !(settled_ == Way::kTurns && TurnsLead(turns, side));
 }
 
-// Ends the look, or begins a longer round where it has not told enough. `hopeless`: side by side is so bad
-// that a few iterations have shown it.
-void Guard::EndRound(std::span<const Job> jobs, bool hopeless, Time now) {
+// Ends a round: ends the look, or begins a longer round if the look has not told enough. `clear` says that
+// a glance has told enough.
+void Guard::EndRound(std::span<const Job> jobs, bool clear, Time now) {
   EndBlock(jobs, Way::kSideBySide);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kTurns)] = turns.value;
   rate_[Index(Way::kSideBySide)] = side.value;
-  if (!hopeless && IsOpen(turns, side) && length_ < kLastRound)
+  if (!clear && IsOpen(turns, side) && length_ < kLastRound)
     return Enter(Step::kTurns, until_, 2 * length_, now);
   EndLook(jobs, turns, side, now);
-  if (!hopeless) return;
+  if (!clear || slice_ == 1) return;
   open_ = false;
   spacing_ = kMuchLater;
 }
 
-// Measures each job while it is alone. The first half of a job's slice does not count, because the job before
-// disturbs it. Iterations that its host counts during the next job's slice do not count either: hosts run
-// ahead.
+// Measures each job while it is alone, and ends this step when all have been. The first half of a job's slice
+// does not count, because the job before it disturbs it. Iterations that its host counts during the next
+// job's slice do not count either, because hosts run ahead.
 void Guard::EndAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const std::uint32_t slice = SoloOf(job.slot);
@@ -370,7 +381,7 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
   Enter(Step::kTurns, until_, length_, now);
 }
 
-// Chooses between the ways as they were measured before, now that it is known what the jobs take alone.
+// Chooses again between the ways, by the rates measured before and what the jobs now are known to take alone.
 void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
@@ -418,8 +429,8 @@ Time Guard::AddCost() {
   return static_cast<Time>(cost);
 }
 
-// Sets the distance to the next look. `agreed`: this look has confirmed the one before. `clear`: it needs no
-// confirmation.
+// Sets the distance to the next look. `agreed` says that this look has confirmed the one before, and `clear`
+// that it needs no confirmation.
 void Guard::Space(std::span<const Job> jobs, Time cost, bool agreed, bool clear) {
   if (clear) {
     spacing_ = kLater;
@@ -488,8 +499,8 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
   });
 }
 
-// Does the same for turns in slices. The first slices after a change of ways are parts of a whole one, so the
-// steps of jobs say nothing about a change. What the jobs take alone does, and what they do together.
+// Returns the same for turns in slices. The first slices after a change of ways are shorter than others, so
+// the steps of single jobs say nothing there. What the jobs take alone does, and what they do together.
 bool Guard::SlicesHaveChanged(std::span<const Job> jobs) {
   const auto differs = [](double found, double promised) {
     return found > 0 && promised > 0 && std::abs(std::log(found / promised)) > kChanged;
@@ -505,7 +516,8 @@ bool Guard::SlicesHaveChanged(std::span<const Job> jobs) {
   return changed;
 }
 
-// Begins a look that is not due yet. Each of several such looks in a row waits for twice as long.
+// Begins a look that is not due yet, unless the last look is too recent. Each further such look in a row
+// waits twice as long.
 void Guard::LookAgain(std::span<const Job> jobs, Time now) {
   const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
   if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, until_, kWindow, now);
@@ -529,7 +541,7 @@ std::uint32_t Guard::AloneEvery(std::span<const Job> jobs) const {
   return rate(settled_) < kAloneMatters ? kAloneSoon : kAloneLater;
 }
 
-// Returns whether it is known what the jobs take alone, of all jobs that can be alone.
+// Returns whether the guard has measured what each job takes alone, as far as the job can be alone.
 bool Guard::AloneIsKnown(std::span<const Job> jobs) const {
   return std::all_of(jobs.begin(), jobs.end(),
                      [this](const Job& job) { return alone_[job.slot] > 0 || SoloOf(job.slot) == 0; });
@@ -553,15 +565,15 @@ Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
     if (meter.step() == kNever || meter.step() <= 0 || AloneOf(job) == kNever) return {};
     const double part = static_cast<double>(AloneOf(job)) / static_cast<double>(meter.step());
     rate.value += part;
-    // The spread of a few iterations tells little of those that take long now and then. What disturbs one job
-    // disturbs the others.
+    // The error is larger for few iterations: their spread tells little of the iterations that take long now
+    // and then. The errors add up, because what disturbs one job disturbs the others.
     rate.error += part * meter.error() * (1 + kFew / meter.iterations());
   }
   return rate;
 }
 
-// Returns the job that has had the fewest slices since all began. GPUs that see the same iterations name the
-// same job, whatever they saw before.
+// Returns the job that has had the fewest slices since the step began. GPUs that see the same iterations name
+// the same job, whatever they saw before.
 SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;
