@@ -9,7 +9,7 @@ namespace crossover::turn {
 namespace {
 
 // Lengths without a unit count iterations of the first job. A block first runs unmeasured for a quarter of
-// its length, and for kDisturbed at least, because a change of ways disturbs the jobs for so long.
+// its length, because a change of ways disturbs the jobs. By turns it does so for kDisturbed at least.
 constexpr std::uint32_t kFirstRound = 8;
 constexpr std::uint32_t kLastRound = 16;
 constexpr std::uint32_t kDisturbed = 4;
@@ -60,10 +60,12 @@ constexpr std::uint32_t kMostIterations = 1024;  // that a job has in such a sli
 // In slices a job's iterations come in bursts, so single ones tell nothing. The guard counts those that all
 // jobs have done in a block, and takes them to spread by this part of their mean.
 constexpr double kSpreadInSlices = 0.05;
-// If a switch of contexts takes long, side by side is so slow that a look would cost much. So a look ends
-// when the first job has been measured over kGlance iterations and this way gives less than kHopeless of what
-// turns give. The next such look comes late.
-constexpr std::uint32_t kGlance = 2;
+// Side by side may be so slow that a look costs much. So a look has a glance at this way when the first job
+// has been measured over kGlance iterations, and ends there if turns surely give more. In slices, where a
+// switch of contexts may take long, it has its glance after kGlanceInSlices. It ends there if side by side
+// gives less than kHopeless of what turns give, and the next look comes late.
+constexpr std::uint32_t kGlance = 4;
+constexpr std::uint32_t kGlanceInSlices = 2;
 constexpr double kHopeless = 0.7;
 constexpr std::uint32_t kMuchLater = 4096;
 
@@ -170,14 +172,16 @@ void Guard::CountSlices(std::span<const Job> jobs, Time now) {
   }
 }
 
-// Returns whether the block side by side shows early that this way is far worse than turns in slices. All
-// GPUs look at the same iteration. `before` is the first job's iteration at the last call.
-bool Guard::IsHopeless(std::span<const Job> jobs, std::uint32_t before) const {
-  const std::uint32_t glance = from_ + kGlance;
-  if (slice_ <= 1 || Reached(before, glance) || !Reached(iteration_, glance)) return false;
+std::uint32_t Guard::Glance() const { return from_ + (slice_ > 1 ? kGlanceInSlices : kGlance); }
+
+// Returns whether the block side by side shows at its glance that turns are the better way. All GPUs have
+// their glance at the same iteration. `before` is the first job's iteration at the last call.
+bool Guard::IsClearAtAGlance(std::span<const Job> jobs, std::uint32_t before) const {
+  if (Reached(before, Glance()) || !Reached(iteration_, Glance())) return false;
   const Rate side = RateOf(jobs, block_);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
-  return side.value > 0 && side.value < kHopeless * turns.value;
+  if (slice_ > 1) return side.value > 0 && side.value < kHopeless * turns.value;
+  return settled_ == Way::kTurns && Compare(turns, side) == Verdict::kTurns;
 }
 
 // Returns whether some job's number has stood still for long without turns. A job whose turns end at gaps
@@ -226,8 +230,8 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kTurns:
       return EndTurns(jobs, length_, now);
     case Step::kSideBySide:
-      if (IsHopeless(jobs, before)) {
-        until_ = from_ + kGlance;
+      if (IsClearAtAGlance(jobs, before)) {
+        until_ = Glance();
         return EndRound(jobs, true, now);
       }
       if (Ended(jobs)) EndRound(jobs, false, now);
@@ -267,7 +271,8 @@ void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now)
   counted_since_ = kNever;
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
   std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
-  if (slice_ > 1 && step == Step::kSideBySide) disturbed = kDisturbed / 2;  // it may be very slow
+  // Side by side may be very slow. Jobs that come from turns are a little faster at first.
+  if (step == Step::kSideBySide) disturbed = slice_ > 1 ? kDisturbed / 2 : length / 4;
   from_ = base + disturbed;
   // A block in slices is at least one slice long, so that each job has a slice in it.
   until_ = from_ + (InSlices() ? std::max(length, slice_) : length);
@@ -336,18 +341,18 @@ bool Guard::IsOpen(const Rate& turns, const Rate& side) const {
   return Compare(turns, side) == Verdict::kOpen && !(settled_ == Way::kTurns && TurnsLead(turns, side));
 }
 
-// Ends a round: ends the look, or begins a longer round if the look has not told enough. `hopeless` says that
-// side by side is so bad that a few iterations have shown it.
-void Guard::EndRound(std::span<const Job> jobs, bool hopeless, Time now) {
+// Ends a round: ends the look, or begins a longer round if the look has not told enough. `clear` says that
+// a glance has told enough.
+void Guard::EndRound(std::span<const Job> jobs, bool clear, Time now) {
   EndBlock(jobs, Way::kSideBySide);
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kTurns)] = turns.value;
   rate_[Index(Way::kSideBySide)] = side.value;
-  if (!hopeless && IsOpen(turns, side) && length_ < kLastRound)
+  if (!clear && IsOpen(turns, side) && length_ < kLastRound)
     return Enter(Step::kTurns, until_, 2 * length_, now);
   EndLook(jobs, turns, side, now);
-  if (!hopeless) return;
+  if (!clear || slice_ == 1) return;
   open_ = false;
   spacing_ = kMuchLater;
 }

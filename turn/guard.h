@@ -119,12 +119,13 @@ class Guard {
   bool Ended(std::span<const Job> jobs);
   bool InSlices() const { return slice_ > 1 && WayNow() == Way::kTurns; }
   void CountSlices(std::span<const Job> jobs, Time now);
-  bool IsHopeless(std::span<const Job> jobs, std::uint32_t before) const;
+  std::uint32_t Glance() const;
+  bool IsClearAtAGlance(std::span<const Job> jobs, std::uint32_t before) const;
   void BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now);
   std::uint32_t BehindAlone(std::span<const Job> jobs, std::uint32_t base) const;
   void EndBlock(std::span<const Job> jobs, Way way);
   bool IsOpen(const Rate& turns, const Rate& side) const;
-  void EndRound(std::span<const Job> jobs, bool hopeless, Time now);
+  void EndRound(std::span<const Job> jobs, bool clear, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);
   void ChooseAgain(std::span<const Job> jobs, Time now);
   void EndLook(std::span<const Job> jobs, const Rate& turns, const Rate& side, Time now);

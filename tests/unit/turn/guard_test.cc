@@ -137,6 +137,18 @@ TEST_F(GuardTest, LooksAreShort) {
   EXPECT_LE(guard_.lost(), now_ / 150);
 }
 
+// A look at a way that is far worse is half as long.
+TEST_F(GuardTest, ALookAtAFarWorseWayEndsAtAGlance) {
+  Run({26 * kMs, 40 * kMs}, 300);
+  EXPECT_EQ(guard_.settled(), Way::kTurns);
+  const Time glance = std::exchange(elsewhere_, 0);
+  EXPECT_GT(glance, 0);
+  EXPECT_LE(glance, 7 * 40 * kMs) << "two unmeasured iterations and four measured ones";
+  guard_.Reset();
+  Run({26 * kMs, 26'100'000}, 700);
+  EXPECT_GE(elsewhere_, 10 * 26 * kMs) << "the control: ways that are alike are looked at for longer";
+}
+
 // As jobs do whose turns end at gaps.
 TEST(Guard, GoesBackToTurnsWhereAJobCountsItsIterationsByThemAlone) {
   Guard guard;
