@@ -1,9 +1,8 @@
 #include "cli/cluster/objects.h"
 
-#include <charconv>
-
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/quantity.h"
 
 namespace crossover::cli {
 namespace {
@@ -45,12 +44,7 @@ std::string TextAt(const json& object, std::initializer_list<const char*> path) 
 }
 
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
-  const json& value = At(Walk(object, path), last.c_str());
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  const std::string text = Text(value);
-  std::int64_t count = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return fault == std::errc() && end == text.data() + text.size() ? count : 0;
+  return kube::CountOf(At(Walk(object, path), last.c_str())).value_or(0);
 }
 
 bool IsReady(const json& pod) {

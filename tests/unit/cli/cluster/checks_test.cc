@@ -257,6 +257,8 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   EXPECT_TRUE(IsDaemonMissing(facts)) << "the control";
   facts.lists["nodes"][3]["metadata"]["labels"].erase("nvidia.com/gpu.present");
   EXPECT_TRUE(IsDaemonMissing(facts)) << "for want of the labels that its affinity asks for";
+  facts.lists["nodes"][3]["status"]["allocatable"]["nvidia.com/gpu"] = "1k";
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "as an API server writes 1000";
   facts.lists["nodes"][3] = inference;
   const auto daemon = [&facts]() -> json& {
     return First(&facts, "daemon_sets")["spec"]["template"]["spec"];
