@@ -1,10 +1,14 @@
 #include "common/files/read_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -48,6 +52,27 @@ TEST_F(ReadFileOfOthersTest, NobodyIsKeptWaitingOrLedElsewhere) {
   std::filesystem::remove(path_);
   EXPECT_FALSE(Read());
   EXPECT_THAT(error_, HasSubstr("cannot be read: No such file"));
+}
+
+// The other process sends signals while this one waits for text, and only then the text.
+TEST_F(ReadFileOfOthersTest, ASignalEndsNoRead) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  struct sigaction heard {};
+  struct sigaction before {};
+  heard.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &heard, &before), 0);
+  const pid_t reader = getpid();
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const int fd = open(path_.c_str(), O_WRONLY);
+    for (int i = 0; i < 1000; ++i) kill(reader, SIGUSR1);
+    _exit(write(fd, "text", 4) == 4 ? 0 : 1);
+  }
+  EXPECT_EQ(ReadFile(path_, &error_), "text") << error_;
+  int status = 0;
+  while (waitpid(writer, &status, 0) < 0) ASSERT_EQ(errno, EINTR);
+  EXPECT_EQ(status, 0);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 }  // namespace

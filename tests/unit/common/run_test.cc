@@ -1,6 +1,7 @@
 #include "common/process/run.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 namespace crossover::process {
 namespace {
@@ -59,6 +60,20 @@ TEST(RunTest, ItsStandardErrorWhereThatIsWanted) {
   ASSERT_TRUE(both) << "neither waits for the other to be read";
   EXPECT_LT(both->output.size(), 100'000u + 4096);
   EXPECT_LT(both->errors.size(), 100'000u + 4096);
+}
+
+// The program sends signals while its output, or its end, is waited for.
+TEST(RunTest, ASignalEndsNoWait) {
+  struct sigaction heard {};
+  struct sigaction before {};
+  heard.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &heard, &before), 0);
+  const std::string signals = "i=0; while [ $i -lt 1000 ]; do kill -USR1 $PPID; i=$((i+1)); done; ";
+  const auto outcome = process::Run({"sh", "-c", signals + "echo out"}, {}, "", kPatience);
+  EXPECT_EQ(outcome ? outcome->output : "none", "out\n");
+  const auto silent = process::Run({"sh", "-c", "exec >&-; " + signals + "exit 3"}, {}, "", kPatience);
+  EXPECT_EQ(silent ? silent->status : -1, 3);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(RunTest, WhatIsTooMuchIsLeftOut) {
