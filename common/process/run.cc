@@ -124,12 +124,26 @@ bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::s
   return true;
 }
 
+// Returns whether the process has ended, and leaves its exit status for waitpid(). Returns true, too, if
+// there is no status to wait for.
+bool HasEnded(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
 // Waits until the process has ended, and leaves its exit status for waitpid(). Returns false if that
 // lasts beyond `end`.
 bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
   const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   pollfd ended{process.get(), POLLIN, 0};
-  return AwaitReady({&ended, 1}, end);
+  if (process) return AwaitReady({&ended, 1}, end);
+  // Linux before 5.3 has no pidfd_open(), and descriptors may be used up: look again and again.
+  constexpr milliseconds kLook{5};
+  while (!HasEnded(pid)) {
+    if (steady_clock::now() >= end) return false;
+    poll(nullptr, 0, static_cast<int>(std::min(Until(end), kLook).count()));
+  }
+  return true;
 }
 
 }  // namespace
