@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <iterator>
+
+#include "tests/unit/common/hearing.h"
 
 namespace crossover::process {
 namespace {
@@ -100,16 +101,16 @@ TEST(RunDeathTest, WithoutPidfdItsEndIsSeenToo) {
 
 // The program sends signals while its output, or its end, is waited for.
 TEST(RunTest, ASignalEndsNoWait) {
-  struct sigaction heard {};
-  struct sigaction before {};
-  heard.sa_handler = [](int) {};
-  ASSERT_EQ(sigaction(SIGUSR1, &heard, &before), 0);
-  const std::string signals = "i=0; while [ $i -lt 1000 ]; do kill -USR1 $PPID; i=$((i+1)); done; ";
-  const auto outcome = process::Run({"sh", "-c", signals + "echo out"}, {}, "", kPatience);
-  EXPECT_EQ(outcome ? outcome->output : "none", "out\n");
+  const std::string file = testing::TempDir() + "/run_test-" + std::to_string(getpid());
+  const std::string signals = "while ! test -e " + file + "; do kill -USR1 $PPID; done; ";
+  {
+    const Hearing hearing(file);
+    const auto outcome = process::Run({"sh", "-c", signals + "echo out"}, {}, "", kPatience);
+    EXPECT_EQ(outcome ? outcome->output : "none", "out\n");
+  }
+  const Hearing hearing(file);
   const auto silent = process::Run({"sh", "-c", "exec >&-; " + signals + "exit 3"}, {}, "", kPatience);
   EXPECT_EQ(silent ? silent->status : -1, 3);
-  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(RunTest, WhatIsTooMuchIsLeftOut) {
