@@ -8,7 +8,9 @@
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/pod_users.h"
 #include "common/kube/shm_mounts.h"
+#include "common/kube/slots.h"
 
 namespace crossover::cli {
 namespace {
@@ -103,16 +105,22 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 
 Places UserClash(const ClusterFacts& facts) {
   // `users` holds one pod of each user, by node. A pod with users of its own (hostUsers: false) counts as a
-  // user with a number below 0. A pod that names no user, or several, goes into `of_unknown_user`. Its user
-  // is certainly another one than that of a pod with users of its own.
+  // user with a number below 0. A pod whose image decides goes into `of_unknown_user`. Its user is certainly
+  // another one than that of a pod with users of its own.
   std::map<std::string, std::map<std::int64_t, std::string>> users;
   std::map<std::string, std::string> of_unknown_user;
   std::int64_t own = 0;
   for (const json& pod : facts.Items("pods")) {
     if (NodeOf(pod).empty() || IsOver(pod)) continue;
-    const auto user = HasOwnUsers(pod) ? --own : UserOfPod(pod);
-    if (user) users[NodeOf(pod)].emplace(*user, FullName(pod));
-    if (!user) of_unknown_user.emplace(NodeOf(pod), FullName(pod));
+    const json& spec = kube::At(pod, "spec");
+    if (kube::HasOwnUsers(spec)) {
+      users[NodeOf(pod)].emplace(--own, FullName(pod));
+      continue;
+    }
+    for (const kube::UserId& user : kube::UsersOf(spec)) {
+      if (user) users[NodeOf(pod)].emplace(*user, FullName(pod));
+      if (!user) of_unknown_user.emplace(NodeOf(pod), FullName(pod));
+    }
   }
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
@@ -157,8 +165,7 @@ std::set<std::string> PodsWithoutMps(const ClusterFacts& facts) {
 bool HidesShm(const json& pod) {
   for (const char* key : {"initContainers", "containers"}) {
     for (const json& container : ListAt(pod, {"spec", key})) {
-      if (CountAt(container, {"resources", "limits"}, base::kSlotResource) > 0 && kube::HasOwnShm(container))
-        return true;
+      if (kube::SlotsOf(container) > 0 && kube::HasOwnShm(container)) return true;
     }
   }
   return false;

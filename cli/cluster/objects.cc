@@ -1,9 +1,8 @@
 #include "cli/cluster/objects.h"
 
-#include <charconv>
-
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/quantity.h"
 
 namespace crossover::cli {
 namespace {
@@ -45,12 +44,7 @@ std::string TextAt(const json& object, std::initializer_list<const char*> path) 
 }
 
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
-  const json& value = At(Walk(object, path), last.c_str());
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  const std::string text = Text(value);
-  std::int64_t count = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return fault == std::errc() && end == text.data() + text.size() ? count : 0;
+  return kube::CountOf(At(Walk(object, path), last.c_str())).value_or(0);
 }
 
 bool IsReady(const json& pod) {
@@ -67,29 +61,6 @@ bool IsOver(const json& pod) {
 
 std::string NodeOf(const json& pod) { return TextAt(pod, {"spec", "nodeName"}); }
 std::string GangOfPod(const json& pod) { return AnnotationOf(pod, base::kGangAnnotation); }
-
-std::optional<std::int64_t> UserOfPod(const json& pod) {
-  const auto user_of = [](const json& object) -> std::optional<std::int64_t> {
-    const json& user = Walk(object, {"securityContext", "runAsUser"});
-    return user.is_number_integer() ? std::optional(user.get<std::int64_t>()) : std::nullopt;
-  };
-  const std::optional<std::int64_t> of_pod = user_of(At(pod, "spec"));
-  std::optional<std::int64_t> user = of_pod;
-  bool first = true;
-  for (const json& container : ListAt(pod, {"spec", "containers"})) {
-    const auto own = user_of(container);
-    const auto effective = own ? own : of_pod;
-    if (!first && effective != user) return std::nullopt;
-    user = effective;
-    first = false;
-  }
-  return user;
-}
-
-bool HasOwnUsers(const json& pod) {
-  const json& of_host = At(At(pod, "spec"), "hostUsers");
-  return of_host.is_boolean() && !of_host.get<bool>();
-}
 
 bool IsDaemon(const json& pod) {
   const json& pids = At(At(pod, "spec"), "hostPID");

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@ std::string LabelOf(const json& object, const std::string& key);
 // Returns the list at a path of keys, or an empty one if there is none.
 const json& ListAt(const json& object, std::initializer_list<const char*> path);
 std::string TextAt(const json& object, std::initializer_list<const char*> path);
-// Returns a number, or a quantity that is a whole number. Returns 0 for anything else.
+// Returns a count, which may be a quantity (kube::CountOf). Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 
 // Returns whether the pod's containers run and are ready.
@@ -33,11 +32,6 @@ bool IsOver(const json& pod);
 std::string NodeOf(const json& pod);
 // Returns the gang that the pod's annotation names, or "" if it has no such annotation.
 std::string GangOfPod(const json& pod);
-// Returns the user ID that all containers of the pod run as, or nothing where they name none or several. Init
-// containers do not count.
-std::optional<std::int64_t> UserOfPod(const json& pod);
-// Returns whether the pod has a user namespace (hostUsers: false). Its users are then no other pod's.
-bool HasOwnUsers(const json& pod);
 
 // Returns whether the pod is in the host's PID namespace, as node daemons are. The labels prove nothing:
 // any user can set them on a pod, and the caller would then run that user's program. Where users' pods are

@@ -6,53 +6,66 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <limits>
 
 #include "common/base/fd.h"
+#include "common/base/retry.h"
 
 namespace crossover::files {
+namespace {
 
-std::optional<std::string> ReadFile(const std::string& path, std::string* error) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+base::UniqueFd Open(const std::string& path, int flags) {
+  return base::UniqueFd(
+      base::RetryOnSignal([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); }));
+}
+
+// Returns what `fd` has, and ends early once that is more than `longest` bytes. Returns nothing, with errno
+// set, if it cannot be read.
+std::optional<std::string> ReadAll(const base::UniqueFd& fd, std::size_t longest) {
   std::string text;
   std::array<char, 4096> buffer;
-  while (file != nullptr) {
-    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file.get());
+  while (text.size() <= longest) {
+    const ssize_t size = base::RetryOnSignal([&] { return read(fd.get(), buffer.data(), buffer.size()); });
+    if (size < 0) return std::nullopt;
     if (size == 0) break;
-    text.append(buffer.data(), size);
+    text.append(buffer.data(), static_cast<std::size_t>(size));
   }
-  if (file == nullptr || std::ferror(file.get()) != 0) {
-    *error = path + ": cannot be read: " + std::strerror(errno);
-    return std::nullopt;
-  }
+  return text;
+}
+
+std::string CannotBeRead(const std::string& path) {
+  const int why = errno;
+  return path + ": cannot be read: " + std::strerror(why);
+}
+
+}  // namespace
+
+std::optional<std::string> ReadFile(const std::string& path, std::string* error) {
+  const base::UniqueFd fd = Open(path, 0);
+  std::optional<std::string> text;
+  if (fd) text = ReadAll(fd, std::numeric_limits<std::size_t>::max());
+  if (!text) *error = CannotBeRead(path);
   return text;
 }
 
 std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t longest,
                                             std::string* error) {
-  const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const base::UniqueFd fd = Open(path, O_NOFOLLOW | O_NONBLOCK);
   struct stat about {};
   if (fd && fstat(fd.get(), &about) == 0 && !S_ISREG(about.st_mode)) {
     *error = path + ": is no regular file";
     return std::nullopt;
   }
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (;;) {
-    const ssize_t size = fd ? read(fd.get(), buffer.data(), buffer.size()) : -1;
-    if (size < 0) {
-      *error = path + ": cannot be read: " + std::strerror(errno);
-      return std::nullopt;
-    }
-    if (size == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-    if (text.size() > longest) {
-      *error = path + ": is longer than " + std::to_string(longest) + " bytes";
-      return std::nullopt;
-    }
+  std::optional<std::string> text;
+  if (fd) text = ReadAll(fd, longest);
+  if (!text) {
+    *error = CannotBeRead(path);
+  } else if (text->size() > longest) {
+    *error = path + ": is longer than " + std::to_string(longest) + " bytes";
+    text.reset();
   }
+  return text;
 }
 
 std::optional<std::string> ReadOfProcess(pid_t pid, const char* file) {

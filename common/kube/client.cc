@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/kube/transfer.h"
+#include "common/text/cut.h"
 
 namespace crossover::kube {
 namespace {
@@ -22,7 +23,7 @@ void StartLibraryOnce() {
 std::string WhyNot(const Response& response) {
   constexpr std::size_t kMuch = 300;
   if (response.status == 0) return response.error;
-  return "status " + std::to_string(response.status) + ": " + response.body.substr(0, kMuch);
+  return "status " + std::to_string(response.status) + ": " + std::string(text::Cut(response.body, kMuch));
 }
 
 Client::Client(Access access) : access_(std::move(access)) { StartLibraryOnce(); }

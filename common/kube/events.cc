@@ -38,6 +38,13 @@ std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
   return text.data();
 }
 
+// Returns the note as UTF-8 of at most kLongestNote bytes. Bytes that are not valid are replaced before the
+// note is cut, because a replacement has three bytes.
+std::string NoteOf(const Event& event) {
+  const std::string valid = Text(nlohmann::json::parse(Dump(event.note)));
+  return std::string(text::Cut(valid, kLongestNote));
+}
+
 }  // namespace
 
 std::string BodyOf(const Event& event, const std::string& reporter, const std::string& instance,
@@ -56,7 +63,7 @@ std::string BodyOf(const Event& event, const std::string& reporter, const std::s
       {"type", event.warning ? "Warning" : "Normal"},
       {"reason", event.reason},
       {"action", event.action},
-      {"note", event.note.substr(0, kLongestNote)},
+      {"note", NoteOf(event)},
       {"regarding", regarding}};
   return Dump(body);
 }

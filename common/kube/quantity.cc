@@ -88,4 +88,12 @@ std::int64_t QuantityOf(const nlohmann::json& value, std::int64_t scale) {
   return value.is_number() ? ParseQuantity(value.dump(), scale).value_or(0) : 0;
 }
 
+std::optional<std::int64_t> CountOf(const nlohmann::json& value) {
+  if (!value.is_string() && !value.is_number()) return std::nullopt;
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const auto thousandths = ParseQuantity(text, 1000);  // at most INT64_MAX, which is no count
+  if (!thousandths || *thousandths % 1000 != 0) return std::nullopt;
+  return *thousandths / 1000;
+}
+
 }  // namespace crossover::kube

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <string>
 
+#include "common/base/retry.h"
+
 namespace crossover::logging {
 namespace {
 
@@ -69,7 +71,7 @@ void Write(Level level, std::string_view line) {
   if (level > max_level.load(std::memory_order_relaxed)) return;
   const std::string text = Line(the_format.load(std::memory_order_relaxed), Timestamp(), level, line);
   // Each line is one write, so lines of several threads do not mix.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  base::RetryOnSignal([&] { return write(STDERR_FILENO, text.data(), text.size()); });
 }
 
 }  // namespace crossover::logging

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <span>
 
 #include "common/base/fd.h"
+#include "common/base/retry.h"
 
 extern char** environ;
 
@@ -95,18 +97,26 @@ struct Stream {
 
 void ReadSome(Stream* stream, std::size_t most) {
   char buffer[4096];
-  const ssize_t size = read(stream->fd, buffer, sizeof buffer);
+  const ssize_t size = base::RetryOnSignal([&] { return read(stream->fd, buffer, sizeof buffer); });
   if (size <= 0) stream->fd = -1;
   if (size > 0 && stream->text->size() < most) stream->text->append(buffer, static_cast<std::size_t>(size));
+}
+
+milliseconds Until(steady_clock::time_point end) {
+  return std::max(std::chrono::duration_cast<milliseconds>(end - steady_clock::now()), milliseconds(0));
+}
+
+// Returns whether one of the descriptors is ready, or becomes so before `end`.
+bool AwaitReady(std::span<pollfd> fds, steady_clock::time_point end) {
+  return base::RetryOnSignal(
+             [&] { return poll(fds.data(), fds.size(), static_cast<int>(Until(end).count())); }) > 0;
 }
 
 // Reads from both pipes until the program has closed them. Returns false if that lasts beyond `end`.
 bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::size_t most) {
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-    const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
     std::array<pollfd, 2> readable{{{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}}};
-    if (left.count() <= 0 || poll(readable.data(), readable.size(), static_cast<int>(left.count())) <= 0)
-      return false;
+    if (steady_clock::now() >= end || !AwaitReady(readable, end)) return false;
     for (std::size_t i = 0; i < streams.size(); ++i) {
       if (readable[i].revents != 0) ReadSome(&streams[i], most);
     }
@@ -114,13 +124,26 @@ bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::s
   return true;
 }
 
+// Returns whether the process has ended, and leaves its exit status for waitpid(). Returns true, too, if
+// there is no status to wait for.
+bool HasEnded(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
 // Waits until the process has ended, and leaves its exit status for waitpid(). Returns false if that
 // lasts beyond `end`.
 bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
   const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
   pollfd ended{process.get(), POLLIN, 0};
-  return poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0;
+  if (process) return AwaitReady({&ended, 1}, end);
+  // Linux before 5.3 has no pidfd_open(), and descriptors may be used up: look again and again.
+  constexpr milliseconds kLook{5};
+  while (!HasEnded(pid)) {
+    if (steady_clock::now() >= end) return false;
+    poll(nullptr, 0, static_cast<int>(std::min(Until(end), kLook).count()));
+  }
+  return true;
 }
 
 }  // namespace
@@ -148,7 +171,8 @@ std::optional<Outcome> Run(const std::vector<std::string>& command,
   if (!ended) kill(pid, SIGKILL);
   if (!ended && why != nullptr) *why = NoOutcome::kLate;
   int status = 0;
-  if (waitpid(pid, &status, 0) != pid || !ended) return std::nullopt;
+  const bool known = base::RetryOnSignal([&] { return waitpid(pid, &status, 0); }) == pid;
+  if (!known || !ended) return std::nullopt;
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
 }

@@ -1,7 +1,6 @@
 #include "deviceplugin/pods/pod.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include "common/annotations/assignment.h"
@@ -10,6 +9,7 @@
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/kube/profile_key.h"
+#include "common/kube/quantity.h"
 #include "common/kube/shm_mounts.h"
 #include "deviceplugin/switches/modes.h"
 
@@ -20,19 +20,13 @@ using kube::At;
 using kube::Text;
 using nlohmann::json;
 
-// Parses a count of whole devices, which Kubernetes writes as digits. Returns 0 if it is something else.
-std::size_t CountOf(const json& quantity) {
-  const std::string text = Text(quantity);
-  std::size_t count = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? count : 0;
-}
-
 void AddContainers(const json& containers, Pod* pod) {
   if (!containers.is_array()) return;
   for (const json& container : containers) {
-    const std::size_t slots = CountOf(At(At(At(container, "resources"), "limits"), base::kSlotResource));
-    pod->containers.push_back({Text(At(container, "name")), slots, kube::HasOwnShm(container)});
+    const json& slots = At(At(At(container, "resources"), "limits"), base::kSlotResource);
+    pod->containers.push_back({Text(At(container, "name")),
+                               static_cast<std::size_t>(kube::CountOf(slots).value_or(0)),
+                               kube::HasOwnShm(container)});
   }
 }
 

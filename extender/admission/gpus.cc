@@ -1,6 +1,5 @@
 #include "extender/admission/gpus.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "common/annotations/ours.h"
@@ -8,6 +7,7 @@
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/kube/left_over.h"
+#include "common/kube/quantity.h"
 
 namespace crossover::extender::admission {
 namespace {
@@ -19,14 +19,10 @@ using nlohmann::json;
 
 constexpr int kMostGpus = 1024;
 
-// Returns the count that `text` says, or nothing if it is not a whole number from 0 to kMostGpus in digits.
-// An API server writes counts as digits; it shortens only round numbers, such as 1000 to 1k, and no container
-// asks for so many.
-std::optional<int> CountOf(const std::string& text) {
-  int count = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return whole && count >= 0 && count <= kMostGpus ? std::optional(count) : std::nullopt;
+// Returns the count that `quantity` says, or nothing if it is not a whole number from 0 to kMostGpus.
+std::optional<int> GpuCountOf(const json& quantity) {
+  const auto count = kube::CountOf(quantity);
+  return count && *count <= kMostGpus ? std::optional(static_cast<int>(*count)) : std::nullopt;
 }
 
 // Returns how many units of `resource` the container asks for, or nothing if it does not name the resource.
@@ -38,7 +34,7 @@ std::optional<int> Wanted(const json& container, const std::string& resource, st
     const json& quantity = At(At(resources, part), resource.c_str());
     if (quantity.is_null()) continue;
     const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
-    const auto count = CountOf(text);
+    const auto count = GpuCountOf(quantity);
     const std::string where = std::string(part) + "." + resource;
     if (!count) {
       *fault = base::Refusal(where, "0 to " + std::to_string(kMostGpus), Shown(text));

@@ -6,9 +6,10 @@
 #include "common/annotations/ours.h"
 #include "common/base/names.h"
 #include "common/kube/pod_requests.h"
+#include "common/kube/pod_users.h"
 #include "common/kube/profile_key.h"
-#include "common/kube/quantity.h"
 #include "common/kube/shm_mounts.h"
+#include "common/kube/slots.h"
 #include "common/text/cut.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -21,7 +22,6 @@ using kube::ListAt;
 using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 1024;  // per container
-constexpr std::int64_t kMostUser = UINT32_MAX;
 
 std::optional<Owner> OwnerIn(const json& metadata) {
   for (const json& reference : ListAt(metadata, "ownerReferences")) {
@@ -45,13 +45,9 @@ Scheduled ScheduledIn(const json& status) {
   return {};
 }
 
-// Returns the number of slots that a container asks for. Limits and requests of an extended resource must
-// be equal. The larger one is taken, in case the API server has not filled in the other.
+// Returns the number of slots that a container asks for, at most kMostSlots.
 int SlotsOf(const json& container) {
-  const json& resources = At(container, "resources");
-  const auto slots = std::max(kube::QuantityOf(At(At(resources, "limits"), base::kSlotResource)),
-                              kube::QuantityOf(At(At(resources, "requests"), base::kSlotResource)));
-  return static_cast<int>(std::min(slots, kMostSlots));
+  return static_cast<int>(std::min(kube::SlotsOf(container), kMostSlots));
 }
 
 void AddContainers(const json& spec, const char* key, bool init, std::vector<Container>* to) {
@@ -63,37 +59,14 @@ void AddContainers(const json& spec, const char* key, bool init, std::vector<Con
   }
 }
 
-std::optional<std::uint32_t> UserIn(const json& context) {
-  if (!At(context, "runAsUser").is_number_integer()) return std::nullopt;
-  return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
-}
-
-// Returns the user IDs that the containers with slots run as. An empty ID means that the image decides. For a
-// pod without such containers, returns the user ID that the pod names.
-std::set<std::optional<std::uint32_t>> UsersOf(const json& spec) {
-  const auto of_pod = UserIn(At(spec, "securityContext"));
-  std::set<std::optional<std::uint32_t>> users;
-  for (const char* key : {"initContainers", "containers"}) {
-    for (const json& container : ListAt(spec, key)) {
-      if (SlotsOf(container) == 0) continue;
-      const auto own = UserIn(At(container, "securityContext"));
-      users.insert(own ? own : of_pod);
-    }
-  }
-  if (users.empty()) users.insert(of_pod);
-  return users;
-}
-
 void ReadUsers(const json& spec, Pod* pod) {
-  const auto users = UsersOf(spec);
-  const json& of_host = At(spec, "hostUsers");
+  const std::set<kube::UserId> users = kube::UsersOf(spec);
   // Where the image decides, the user usually is root. gang/request.cc assumes the same.
   pod->several_users = std::any_of(users.begin(), users.end(), [&users](const auto& user) {
     return user.value_or(0) != users.begin()->value_or(0);
   });
   if (!pod->several_users) pod->user = *users.rbegin();  // one that is named comes last
-  // In a user namespace the kernel maps each user ID to one of a range that the pod alone has.
-  pod->own_users = of_host.is_boolean() && !of_host.get<bool>();
+  pod->own_users = kube::HasOwnUsers(spec);
 }
 
 Shm ShmOf(const json& spec) {

@@ -130,8 +130,11 @@ void Controller::Bind(const PodRef& pod, const std::string& node, Done done) {
   std::vector<Answer> answers;
   {
     const Lock lock(mutex_);
-    if (stop_ || !Lead(&answers)) {
-      answers.push_back({std::move(done), "this extender does not lead"});
+    if (stop_) {
+      answers.push_back({std::move(done), "this extender ends"});
+    } else if (!Lead(&answers)) {
+      answers.push_back({std::move(done), options_.leads() ? "this extender does not know the cluster yet"
+                                                           : "this extender does not lead"});
     } else {
       const Ticket ticket = tickets_++;
       held_[ticket] = std::move(done);

@@ -120,6 +120,8 @@ void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
 // Finds seats for pods that came again. REQUIRES: some pods of the gang are bound, and it has no plan.
 void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed |= counts.bound + counts.done >= gang.membership.size;
+  // Members that succeeded are not subtracted: they hold no GPUs, and a Job with more completions than pods
+  // at a time makes the next pod in their place.
   const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
   if (counts.waiting == 0) {
     KeepVacant(desk, gang, counts);

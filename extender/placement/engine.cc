@@ -69,7 +69,11 @@ class Round {
     const Gangs rest = PlaceMatched(patient);
     Queue queue = QueueOf(rest);
     while (const Gang* gang = queue.Next()) {
-      if (!filler_.JoinBest(*gang)) decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
+      if (filler_.JoinBest(*gang)) {
+        queue.Charge(*gang);
+      } else {
+        decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
+      }
     }
   }
 

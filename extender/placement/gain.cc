@@ -89,13 +89,13 @@ class Rates {
 // has links of its own.
 double UsualBusyPart(bool spans) { return spans ? 1 / 1.41 : 1 / 1.13; }
 
-double LockstepCycle(std::span<const Gang* const> gangs) {
+double LockstepCycle(std::span<const Gang* const> gangs, bool spans) {
   double gpu = 0, alone = 0, link = 0, host = 0;
   for (const Gang* gang : gangs) {
     host += gang->profile.host_s;
     gpu += gang->profile.compute_s + gang->profile.spinning * gang->profile.exposed_s;
     alone = std::max(alone, gang->profile.alone_s());
-    link += gang->profile.link_s;
+    if (spans) link += gang->profile.link_s;
   }
   return std::max({gpu, alone, link, host});
 }
@@ -114,7 +114,7 @@ Prediction Predict(std::span<const Gang* const> gangs, bool spans, double effici
     found.source = std::min(found.source, gang->profile.known() ? gang->profile.source : Source::kUnknown);
   }
   if (found.source != Source::kUnknown) {
-    found.cycle_s = LockstepCycle(gangs);
+    found.cycle_s = LockstepCycle(gangs, spans);
     found.lockstep_gain = alone / found.cycle_s;
   }
   if (gangs.size() < 2) {

@@ -32,8 +32,8 @@ struct Prediction {
 // disturbances.
 inline constexpr double kPromised = 0.95;
 
-// Returns T*, in seconds. REQUIRES: all profiles are known.
-double LockstepCycle(std::span<const Gang* const> gangs);
+// Returns T*, in seconds. `spans` is as for Predict(). REQUIRES: all profiles are known.
+double LockstepCycle(std::span<const Gang* const> gangs, bool spans);
 
 // Returns what the gangs reach together. `efficiency` is the part of the best rate that turns reach; a gang
 // alone always reaches all of it. A gang with an unknown profile counts as a job that spends as much time

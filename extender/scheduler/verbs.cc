@@ -41,6 +41,9 @@ struct Verbs::Call {
   // of such an answer and only the status of others.
   void Malformed(const std::string& body) const { Answer("malformed", {.status = 200, .body = body}); }
   void Away() const { Answer("away", Plain(kUnavailable, "this replica does not lead")); }
+  void Unknown() const {
+    Answer("unknown", Plain(kUnavailable, "this replica does not know the cluster or the pod yet"));
+  }
 };
 
 HttpServer::Handler Verbs::Handler(const char* verb, void (Verbs::*answer)(const HttpRequest&, const Call&)) {
@@ -70,7 +73,8 @@ void Verbs::Filter(const HttpRequest& request, const Call& call) {
   const auto question = reader.Nodes(request.body, &error);
   if (!question) return call.Malformed(FilterErrorText("crossover-extender: filter: " + error));
   const auto answer = decider_->Filter(question->pod, question->nodes);
-  if (!answer) return call.Away();
+  // The lead may have ended since the handler looked.
+  if (!answer) return leads_() ? call.Unknown() : call.Away();
   call.Answer(OutcomeOf(*answer), {.status = 200, .body = FilterText(*answer, question->nodes)});
 }
 

@@ -1,12 +1,17 @@
 #include "common/files/read_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/unit/common/hearing.h"
 
 namespace crossover::files {
 namespace {
@@ -48,6 +53,24 @@ TEST_F(ReadFileOfOthersTest, NobodyIsKeptWaitingOrLedElsewhere) {
   std::filesystem::remove(path_);
   EXPECT_FALSE(Read());
   EXPECT_THAT(error_, HasSubstr("cannot be read: No such file"));
+}
+
+// The other process sends signals while this one waits for text, and only then the text.
+TEST_F(ReadFileOfOthersTest, ASignalEndsNoRead) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const std::string heard = folder_ + "/heard";
+  const Hearing hearing(heard);
+  const pid_t reader = getpid();
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const int fd = open(path_.c_str(), O_WRONLY);
+    while (access(heard.c_str(), F_OK) != 0 && getppid() == reader) kill(reader, SIGUSR1);
+    _exit(write(fd, "text", 4) == 4 ? 0 : 1);
+  }
+  EXPECT_EQ(ReadFile(path_, &error_), "text") << error_;
+  int status = 0;
+  while (waitpid(writer, &status, 0) < 0) ASSERT_EQ(errno, EINTR);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

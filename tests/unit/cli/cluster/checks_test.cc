@@ -125,7 +125,9 @@ const std::vector<Planted>& Faults() {
        }},
       {"uid_clash_under_mps", "team/a-0 is of user 1000, team/b-0 is of user 2000",
        [](ClusterFacts* f) {
-         f->lists["pods"][1]["spec"]["containers"][0]["securityContext"]["runAsUser"] = 2000;
+         json& container = f->lists["pods"][1]["spec"]["containers"][0];
+         container["resources"]["limits"]["crossover.dev/slot"] = "1";
+         container["securityContext"]["runAsUser"] = 2000;
        }},
       {"shm_hidden_under_mps", "team/a-0 on n1",
        [](ClusterFacts* f) {
@@ -257,6 +259,8 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   EXPECT_TRUE(IsDaemonMissing(facts)) << "the control";
   facts.lists["nodes"][3]["metadata"]["labels"].erase("nvidia.com/gpu.present");
   EXPECT_TRUE(IsDaemonMissing(facts)) << "for want of the labels that its affinity asks for";
+  facts.lists["nodes"][3]["status"]["allocatable"]["nvidia.com/gpu"] = "1k";
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "as an API server writes 1000";
   facts.lists["nodes"][3] = inference;
   const auto daemon = [&facts]() -> json& {
     return First(&facts, "daemon_sets")["spec"]["template"]["spec"];
@@ -340,6 +344,25 @@ TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
   facts.lists.erase("programs");
   facts.unseen["programs"] = "Error from server (Forbidden): pods is forbidden";
   EXPECT_TRUE(Found(facts).contains("maintenance: n1"));
+}
+
+TEST(ClusterChecksTest, TheUsersOfAPodAreThoseOfItsContainersWithSlots) {
+  ClusterFacts facts = SoundCluster();
+  json& spec = facts.lists["pods"][1]["spec"];
+  spec["containers"][0]["resources"]["limits"]["crossover.dev/slot"] = "1";
+  spec["containers"].push_back(json::parse(R"({"name": "proxy", "securityContext": {"runAsUser": 1337}})"));
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "the proxy uses no GPU";
+  spec["containers"][0]["securityContext"]["runAsUser"] = 2000;
+  EXPECT_EQ(
+      Found(facts),
+      std::set<std::string>({"uid_clash_under_mps: n1: team/a-0 is of user 1000, team/b-0 is of user 2000"}));
+  spec["containers"][0].erase("securityContext");
+  spec["initContainers"] = json::parse(
+      R"([{"name": "warm", "securityContext": {"runAsUser": 3000},
+           "resources": {"limits": {"crossover.dev/slot": "1"}}}])");
+  EXPECT_EQ(
+      Found(facts),
+      std::set<std::string>({"uid_clash_under_mps: n1: team/a-0 is of user 1000, team/b-0 is of user 3000"}));
 }
 
 TEST(ClusterChecksTest, APodWithAUserNamespaceIsAnotherUser) {

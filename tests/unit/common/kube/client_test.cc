@@ -26,6 +26,11 @@ TEST_F(ClientTest, WhatTheServerAnswers) {
   EXPECT_EQ(response.body, "nothing");
 }
 
+TEST(WhyNotTest, TheBodyIsCutBetweenCharacters) {
+  const std::string room(299, 'x');
+  EXPECT_EQ(WhyNot({.status = 500, .body = room + "\u00e9", .error = {}}), "status 500: " + room);
+}
+
 // A request ends by itself after 30 s.
 constexpr std::chrono::seconds kSoon{10};
 

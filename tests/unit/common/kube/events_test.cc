@@ -82,6 +82,16 @@ TEST_F(EventsTest, ALongNoteIsCutAndBytesThatAreNoTextAreReplaced) {
   EXPECT_NO_THROW(json::parse(BodyOf(About("p", "\xff"), "us", "here", "p.1", 0, 0)));
 }
 
+// The API server refuses a note that is longer.
+TEST_F(EventsTest, ANoteIsNotLongerForWhatIsReplaced) {
+  const auto note = [](const std::string& given) {
+    return json::parse(BodyOf(About("p", given), "us", "here", "p.1", 0, 0))["note"].get<std::string>();
+  };
+  const std::string room(1023, 'x');
+  EXPECT_EQ(note(room + "\u00e9"), room) << "half a character is left out";
+  EXPECT_EQ(note(std::string(1024, '\xff')).size(), 1023u) << "341 replacements of three bytes";
+}
+
 TEST_F(EventsTest, TheSameIsToldOnce) {
   server_.Answer(201, "{}");
   server_.Answer(201, "{}");

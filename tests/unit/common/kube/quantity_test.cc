@@ -39,5 +39,19 @@ TEST(QuantityTest, WhatIsNone) {
   EXPECT_FALSE(ParseQuantity(std::string(1000, '1')));
 }
 
+TEST(QuantityTest, ACountIsWhole) {
+  EXPECT_EQ(CountOf("0"), 0);
+  EXPECT_EQ(CountOf("12"), 12);
+  EXPECT_EQ(CountOf(12), 12);
+  EXPECT_EQ(CountOf("1k"), 1000) << "as an API server writes 1000";
+  EXPECT_EQ(CountOf("2000m"), 2);
+  EXPECT_EQ(CountOf("9P"), 9'000'000'000'000'000);
+  using nlohmann::json;
+  for (const json& none :
+       {json("500m"), json("1.2"), json(1.5), json("1000000001n"), json("-1"), json(-1), json("many"),
+        json(""), json(), json(true), json::array(), json("10P"), json("99999999999999999999")})
+    EXPECT_FALSE(CountOf(none)) << none;
+}
+
 }  // namespace
 }  // namespace crossover::kube

@@ -40,6 +40,13 @@ TEST(PodTest, WhatTheDaemonWantsToKnow) {
   EXPECT_EQ(pod->containers[2].slots, 0u);
 }
 
+TEST(PodTest, AThousandSlotsAsAnApiServerWritesThem) {
+  json object = Object();
+  object["spec"]["containers"] =
+      json::parse(R"([{"name": "main", "resources": {"limits": {"crossover.dev/slot": "1k"}}}])");
+  EXPECT_EQ(ParsePod(object)->containers.back().slots, 1000u);
+}
+
 TEST(PodTest, WhichContainersBringAVolumeForShm) {
   json object = Object();
   object["spec"]["containers"][0]["volumeMounts"] = {{{"name", "x"}, {"mountPath", "/dev//shm/"}}};
@@ -70,7 +77,7 @@ TEST(PodTest, OddPartsAreLeftOut) {
   object["metadata"]["annotations"] = 3;
   object["metadata"]["labels"] = nullptr;
   object["spec"]["containers"] =
-      json::parse(R"([3, {"resources": {"limits": {"crossover.dev/slot": "1k"}}}])");
+      json::parse(R"([3, {"resources": {"limits": {"crossover.dev/slot": "500m"}}}])");
   object["spec"]["initContainers"] = "x";
   const auto pod = ParsePod(object);
   ASSERT_TRUE(pod);

@@ -79,6 +79,12 @@ TEST_F(RewriteTest, APodThatAsksForSlotsKeepsThem) {
             json::parse(R"({"limits":{"crossover.dev/slot":"4"},"requests":{"crossover.dev/slot":"4"}})"));
 }
 
+// An API server shortens round numbers.
+TEST_F(RewriteTest, AThousandGpusAreACountToo) {
+  const json made = Admitted(MadePod({{kShare, "true"}}, "1k"));
+  EXPECT_EQ(made["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"], "1000");
+}
+
 TEST_F(RewriteTest, EveryContainerCountsAndOthersStayAsTheyAre) {
   json pod = MadePod({{kShare, "true"}});
   pod["spec"]["initContainers"] = {MadeContainer("first", {{"nvidia.com/gpu", "1"}}),

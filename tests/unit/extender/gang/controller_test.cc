@@ -294,6 +294,21 @@ TEST_F(ControllerTest, WhoLeadsNoMoreAnswersAndRefuses) {
   EXPECT_EQ(controller.held(), 0);
 }
 
+TEST_F(ControllerTest, ABindIsRefusedInWordsThatAreTrue) {
+  Controller::Options options = Options();
+  options.synced = [] { return false; };
+  Controller controller(options, api_);
+  const auto answer = [&controller] {
+    std::string given;
+    controller.Bind({.uid = "u0", .name_space = "team", .name = "job-0"}, "n0",
+                    [&given](const std::string& error) { given = error; });
+    return given;
+  };
+  EXPECT_EQ(answer(), "this extender does not know the cluster yet");
+  leads_ = false;
+  EXPECT_EQ(answer(), "this extender does not lead");
+}
+
 TEST_F(ControllerTest, ABindIsAnsweredWithinItsTime) {
   Controller controller(Options(), api_);
   AddNodes(controller, 1);

@@ -927,6 +927,19 @@ TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
   }
 }
 
+// A Job with more completions than pods at a time makes the next pod when one has succeeded.
+TEST_F(GangsTest, TheNextPodGetsThePlaceOfOneThatSucceeded) {
+  AddRunning();
+  Change("u1", [](Pod& pod) { pod.over = true; });
+  Add("u2");
+  gangs_->PodChanged("u2", now_s_);
+  now_s_ += 1;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_EQ(reserve[0].pod.uid, "u2");
+  EXPECT_THAT(reserve[0].text, HasSubstr("GPU-b"));
+}
+
 TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
   AddRunning();

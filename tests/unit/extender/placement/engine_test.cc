@@ -67,6 +67,31 @@ TEST_F(EngineTest, GroupsGrowUpToTheSlots) {
   EXPECT_EQ(decision.plans.back().beside.size(), 2u);
 }
 
+// The matching puts one gang beside the gang that runs: that of namespace c, which adds most. Of the others,
+// which come after it one by one, two find a slot. Each namespace gets one, though a2 came before b1.
+TEST_F(EngineTest, TheLastSlotsGoToEachNamespaceInTurn) {
+  for (Node& node : state_.nodes) {
+    for (Gpu& gpu : node.gpus) gpu.slots = 4;
+  }
+  const auto of = [](const std::string& id, double compute_ms, double arrived_s) {
+    Gang gang = Job(id, 8);
+    gang.space = id.substr(0, 1);
+    gang.consent = Consent::kCluster;
+    gang.memory_cap = 10 * kGib;
+    gang.profile.compute_s = compute_ms * 1e-3;
+    gang.profile.exposed_s = (100 - compute_ms) * 1e-3;
+    gang.arrived_s = arrived_s;
+    return gang;
+  };
+  state_.placed = {OnAll(of("r1", 81, 0), state_.nodes)};
+  const Decision decision = Decide({of("c1", 1, 0), of("a1", 20, 1), of("a2", 20, 2), of("b1", 20, 3)}, 10);
+  ASSERT_EQ(decision.plans.size(), 3u);
+  EXPECT_NE(PlanFor(decision, "c1"), nullptr);
+  EXPECT_NE(PlanFor(decision, "a1"), nullptr);
+  EXPECT_NE(PlanFor(decision, "b1"), nullptr);
+  EXPECT_NE(RefusalOf(decision, "a2"), nullptr);
+}
+
 TEST_F(EngineTest, WhoIsNotKnownRunsAloneFirst) {
   std::vector<Gang> waiting{Job("a", 8), Job("b", 8)};
   waiting[0].memory_cap = 0;

@@ -34,14 +34,14 @@ TEST(PredictTest, EqualJobsGainAsMuchAsTheyAreExposed) {
 TEST(PredictTest, TheCycleIsTheLongestOfWhatGpuJobsAndLinkNeed) {
   const Gang a = Of(20, 12, 10), b = Of(10, 30, 25);
   const std::array both{&a, &b};
-  EXPECT_NEAR(LockstepCycle(both), 0.040, 1e-12) << "b alone";
+  EXPECT_NEAR(LockstepCycle(both, true), 0.040, 1e-12) << "b alone";
   const Gang c = Of(20, 12, 30), d = Of(20, 12, 30);
   const std::array wire{&c, &d};
-  EXPECT_NEAR(LockstepCycle(wire), 0.060, 1e-12) << "the link";
+  EXPECT_NEAR(LockstepCycle(wire, true), 0.060, 1e-12) << "the link";
   Gang e = Of(20, 12);
   e.profile.spinning = 0.5;
   const std::array spinning{&e, &e};
-  EXPECT_NEAR(LockstepCycle(spinning), 0.052, 1e-12) << "the GPU, with collectives that spin";
+  EXPECT_NEAR(LockstepCycle(spinning, true), 0.052, 1e-12) << "the GPU, with collectives that spin";
   EXPECT_NEAR(Pair(e, e).lockstep_gain, 64 / 52.0, 1e-9);
 }
 
@@ -57,6 +57,8 @@ TEST(PredictTest, LinksCountWhereGpusAreOnSeveralNodes) {
   const Gang wire = Of(10, 10, 20);
   EXPECT_NEAR(Pair(wire, wire, true).gain, 1, 1e-9);
   EXPECT_NEAR(Pair(wire, wire, false).gain, 2, 1e-9);
+  EXPECT_NEAR(Pair(wire, wire, true).lockstep_gain, 1, 1e-9);
+  EXPECT_NEAR(Pair(wire, wire, false).lockstep_gain, 2, 1e-9);
 }
 
 TEST(PredictTest, JobsThatShareCpusGainLess) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,7 +21,8 @@ class FakeDecider : public Decider {
  public:
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override {
     asked.push_back(pod.name);
-    if (away) return std::nullopt;
+    if (ends_lead) ends_lead();
+    if (knows_nothing) return std::nullopt;
     if (nodes.size() < 2)
       return FilterAnswer{.nodes = {}, .failed = failed, .unresolvable = {}, .others = "waits"};
     return FilterAnswer{.nodes = {std::string(nodes[1])},
@@ -40,7 +42,8 @@ class FakeDecider : public Decider {
     return by_node;
   }
 
-  bool away = false;
+  bool knows_nothing = false;
+  std::function<void()> ends_lead;  // called while a filter is decided; may be null
   std::map<std::string, std::string> failed;
   std::vector<std::string> asked;
   std::vector<Done> held;
@@ -139,8 +142,6 @@ TEST_F(VerbsTest, WhoeverDoesNotLeadDecidesNothing) {
     EXPECT_EQ(Ask(verb, "{}")->status, 503);
   EXPECT_TRUE(decider.asked.empty());
   leads = true;
-  decider.away = true;
-  EXPECT_EQ(Ask("filter", About("[]"))->status, 503) << "it leads, and does not know the cluster yet";
   Verbs nobody(
       nullptr, [] { return true; }, &record);
   int status = 0;
@@ -149,6 +150,18 @@ TEST_F(VerbsTest, WhoeverDoesNotLeadDecidesNothing) {
       [&status](const HttpAnswer& answer) { status = answer.status; });
   EXPECT_EQ(status, 503);
   EXPECT_THAT(record.outcomes, ::testing::Each(HasSubstr(" away")));
+}
+
+TEST_F(VerbsTest, AReplicaThatLeadsAndDoesNotKnowThePodSaysSo) {
+  decider.knows_nothing = true;
+  const auto unknown = Ask("filter", About("[]"));
+  EXPECT_EQ(unknown->status, 503);
+  EXPECT_EQ(unknown->body, "this replica does not know the cluster or the pod yet\n");
+  decider.ends_lead = [this] { leads = false; };
+  const auto away = Ask("filter", About("[]"));
+  EXPECT_EQ(away->status, 503);
+  EXPECT_EQ(away->body, "this replica does not lead\n") << "its lead ended while it was asked";
+  EXPECT_THAT(record.outcomes, ElementsAre("filter unknown", "filter away"));
 }
 
 TEST_F(VerbsTest, WhatMakesNoSenseIsToldToWhoeverReadsTheSchedulersWords) {
