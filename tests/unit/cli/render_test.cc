@@ -205,6 +205,11 @@ TEST(EventLineTest, OneLineEach) {
   event.set_dropped(0);
   event.set_event("arrive");
   EXPECT_EQ(EventLine(event), "");
+  event.set_event("damage");
+  EXPECT_EQ(EventLine(event), "12.500000  GPU GPU-0  alpha rank 3  damage\n");
+  EXPECT_EQ(EventLine(Parse<node::v1::TurnEvent>(R"(at_s: 12.5 event: "damage" gpu_uuid: "GPU-0")")),
+            "12.500000  GPU GPU-0  damage\n")
+      << "it is not known which client it was";
 }
 
 }  // namespace
