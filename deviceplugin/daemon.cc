@@ -40,7 +40,8 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   }
   recorder_ = std::make_unique<Recorder>(std::move(sinks));
   {
-    const std::lock_guard lock(live_mutex_);
+    const std::lock_guard life(life_mutex_);
+    const std::lock_guard live(live_mutex_);
     arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_);
   }
   if (!arbiter_->Start(error)) return false;
@@ -63,7 +64,7 @@ void Daemon::Run(const Reread& reread) {
 
 bool Daemon::alive() {
   constexpr std::chrono::milliseconds kPatience{2000};
-  const std::lock_guard lock(live_mutex_);  // keeps arbiter_ alive during the call
+  const std::shared_lock lock(life_mutex_);
   return arbiter_ != nullptr && arbiter_->Answers(kPatience);
 }
 
@@ -143,7 +144,8 @@ void Daemon::Stop() {
   arbiter_->Stop();
   thread_.join();
   {
-    const std::lock_guard lock(live_mutex_);
+    const std::lock_guard life(life_mutex_);  // may wait for alive(), and other calls do not wait with it
+    const std::lock_guard live(live_mutex_);
     arbiter_.reset();
   }
   recorder_.reset();

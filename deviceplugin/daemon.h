@@ -4,9 +4,12 @@
 #include <time.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "deviceplugin/arbiter/arbiter.h"
@@ -36,7 +39,8 @@ class Daemon : public ModeSwitch, public Limited {
   bool Start(std::vector<Sink*> sinks, std::string* error);
   // Returns the CPU clock of the arbiter's thread. REQUIRES: Start was called.
   clockid_t arbiter_clock() const { return arbiter_clock_; }
-  // Returns whether the arbiter's thread answers within 2 s. Blocks until it does, or for that long.
+  // Returns whether the arbiter's thread answers within 2 s. Blocks until it does, or for that long. Only the
+  // end of the daemon waits for it.
   bool alive();
   arbiter::Arbiter::Refusals refusals() const;
   // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.
@@ -57,8 +61,11 @@ class Daemon : public ModeSwitch, public Limited {
   Config config_;
   const arbiter::ProfileSource* profiles_;
   const arbiter::IdentitySource* identities_;
-  // Guards config_.arbiter.live, switched_, limits_, and the life of arbiter_.
+  // Guards config_.arbiter.live, switched_ and limits_.
   mutable std::mutex live_mutex_;
+  // Guards the life of arbiter_, together with live_mutex_: a change of the pointer needs both, and a use of
+  // it needs one. alive() holds this one alone, because it blocks.
+  std::shared_mutex life_mutex_;
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's policy
   TurnLimits limits_;
   std::unique_ptr<TraceWriter> trace_;

@@ -89,8 +89,10 @@ struct crossover_slot {
   uint32_t gate;
   uint32_t reserved1[15];
   /* Cache line 2. The arbiter writes it for the client's host. */
-  uint32_t mode;       /* enum crossover_mode */
-  uint32_t generation; /* changes when a client joins or leaves */
+  uint32_t mode; /* enum crossover_mode */
+  /* Changes in the slots of all clients when a client joins or leaves. A slot without a client keeps its last
+   * value. No client acts on it. The arbiter only checks that no client has written over it. */
+  uint32_t generation;
   /* The slot whose gate this client opens when it gives a turn back, by the turn's position in the iteration
    * (turn % turns). It may be the client's own slot. See slice_bits. */
   uint32_t successor[CROSSOVER_MAX_TURNS];

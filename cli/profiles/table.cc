@@ -19,6 +19,13 @@ std::string Step(const JobProfile& profile) {
   return Number(step.value(), 1) + (step.source() == "estimated" ? " ~" : "");
 }
 
+bool Guessed(const JobProfile& profile) { return profile.peak_memory_bytes().source() == "refused"; }
+
+std::string Memory(const JobProfile& profile) {
+  return NumberOr(profile.has_peak_memory_bytes(), profile.peak_memory_bytes().value() / kMiB, 0) +
+         (Guessed(profile) ? " ?" : "");
+}
+
 // Returns the age of what was learned last, or "-".
 std::string Age(const JobProfile& profile, double now_s) {
   double learned = 0;
@@ -38,7 +45,7 @@ std::vector<std::string> Row(const JobProfile& profile, double now_s) {
           NumberOr(profile.has_away_ms(), profile.away_ms().value(), 1),
           NumberOr(profile.has_jitter(), profile.jitter().value() * 100, 1, "%"),
           Step(profile),
-          NumberOr(profile.has_peak_memory_bytes(), profile.peak_memory_bytes().value() / kMiB, 0),
+          Memory(profile),
           Age(profile, now_s)};
 }
 
@@ -49,13 +56,15 @@ std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double
   if (response.profiles().empty()) return "no job has left a profile yet in " + response.directory() + "\n";
   std::vector<std::vector<std::string>> rows = {
       {"GANG", "USER", "RANKS", "C ms", "M ms", "JITTER", "ALONE ms", "MEMORY MiB", "AGE"}};
-  bool any_estimated = false, any_disturbed = false;
+  bool any_estimated = false, any_disturbed = false, any_guessed = false;
   for (const JobProfile& profile : response.profiles()) {
     rows.push_back(Row(profile, now_s));
     any_estimated |= profile.step_alone_ms().source() == "estimated";
     any_disturbed |= profile.has_disturbed_at_s();
+    any_guessed |= Guessed(profile);
   }
   return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "") +
+         (any_guessed ? "\n? one and a half times its budget, which was too small\n" : "") +
          (any_disturbed ? "\n! has run beside a process that took no part: nothing was learned of it then\n"
                         : "");
 }

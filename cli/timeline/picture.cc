@@ -100,8 +100,9 @@ std::string EventLine(const node::v1::TurnEvent& event) {
   std::string text;
   if (event.dropped() != 0) text = "(" + std::to_string(event.dropped()) + " events were lost here)\n";
   if (event.event() == "arrive" || event.event() == "watching") return text;
-  text += Number(event.at_s(), 6) + "  GPU " + event.gpu_uuid() + "  " + event.gang() + " rank " +
-          std::to_string(event.rank()) + "  ";
+  text += Number(event.at_s(), 6) + "  GPU " + event.gpu_uuid() + "  ";
+  // A damage may have no client.
+  if (!event.gang().empty()) text += event.gang() + " rank " + std::to_string(event.rank()) + "  ";
   if (event.event() == "hold") {
     text += "holds the turn, waited " + Number(event.duration_ms(), 2) + " ms";
   } else if (event.event() == "release") {

@@ -30,8 +30,9 @@ namespace crossover::deviceplugin {
 
 class Ledger {
  public:
-  static constexpr std::size_t kTurnsKept = 2048;     // turns of each GPU
-  static constexpr std::size_t kMostGpus = 256;       // at this number, GPUs without clients are dropped
+  static constexpr std::size_t kTurnsKept = 2048;  // turns of each GPU
+  // At this number, GPUs without clients are dropped. arbiter::Limits bounds those with clients.
+  static constexpr std::size_t kMostGpus = 256;
   static constexpr std::size_t kMostMemories = 4096;  // beyond this number, the oldest are dropped
 
   using ReadWords = std::function<Words(const arbiter::Member& member)>;

@@ -60,7 +60,10 @@ void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failure
 void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
   const std::lock_guard lock(mutex_);
   charges_.OnEvent(event);
-  if (event.kind == arbiter::EventKind::kDamage) ++gpus_[event.gpu->uuid].damages;
+  if (event.kind == arbiter::EventKind::kDamage) {
+    MakeRoom(event.gpu->uuid);
+    ++gpus_[event.gpu->uuid].damages;
+  }
   if (event.member == nullptr) return;
   const std::uint64_t id = event.member->id;
   if (event.kind == arbiter::EventKind::kJoin) {

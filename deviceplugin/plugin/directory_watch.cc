@@ -37,7 +37,9 @@ std::vector<DirectoryWatch::Change> DirectoryWatch::Take() {
       std::memcpy(&event, buffer.data() + at, sizeof event);
       const char* name = buffer.data() + at + sizeof event;
       at += static_cast<ssize_t>(sizeof event + event.len);
-      if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
+      if ((event.mask & IN_Q_OVERFLOW) != 0) {
+        changes.push_back({Change::Kind::kLost, ""});
+      } else if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
         changes.push_back({Change::Kind::kDirectoryGone, ""});
       } else if (event.len > 0) {
         const bool came = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;

@@ -19,9 +19,10 @@ namespace crossover::deviceplugin {
 class DirectoryWatch {
  public:
   struct Change {
-    enum class Kind { kCame, kLeft, kDirectoryGone };
+    // kLost: the kernel has dropped changes. Each file may have come or left, and the directory may be gone.
+    enum class Kind { kCame, kLeft, kDirectoryGone, kLost };
     Kind kind;
-    std::string name;  // name of the file
+    std::string name;  // name of the file, with kCame and kLeft
   };
 
   // Starts to watch `directory`. Returns false if the directory cannot be read. Sets `error` if it returns

@@ -165,8 +165,10 @@ Plugin::Next Plugin::AwaitLoss(DirectoryWatch* watch) {
           change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
       const bool ours_left = change.kind == DirectoryWatch::Change::Kind::kLeft && change.name == kOwnSocket;
       const bool gone = change.kind == DirectoryWatch::Change::Kind::kDirectoryGone;
-      if (!kubelet_came && !ours_left && !gone) continue;
+      const bool lost = change.kind == DirectoryWatch::Change::Kind::kLost;
+      if (!kubelet_came && !ours_left && !gone && !lost) continue;
       logging::Info(kubelet_came ? "the kubelet has started anew: registering again"
+                    : lost       ? "changes of " + settings_.directory + " were lost: registering again"
                                  : "our socket was removed: registering again");
       return Next::kAgain;
     }
@@ -193,6 +195,7 @@ Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
     for (const DirectoryWatch::Change& change : watch->Take()) {
       // The kubelet's socket exists but the kubelet may not listen yet, so wait a moment longer.
       kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
+      kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kLost;  // it may have
       if (change.kind == DirectoryWatch::Change::Kind::kDirectoryGone) return Next::kAgain;
     }
   }

@@ -1,5 +1,7 @@
 #include "sidecar/gates/host_gate.h"
 
+#include "common/base/clock.h"
+
 namespace crossover::gates {
 
 bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self) {
@@ -22,12 +24,13 @@ bool HostGate::AwaitStream(CUstream stream) {
   return reached;
 }
 
-// Blocks until turn `before` is given back, for about two seconds at most. Uses this process's own records if
+// Blocks until turn `before` is given back, for about a second at most. Uses this process's own records if
 // this gate took turn `before`, because other clients may have written over the page. If another gate took
 // it, only the page tells that the GPU has given it back.
 void HostGate::AwaitGivenBack(turn::TurnNumber before) {
-  releases_.Await(page_, before);
-  if (last_ != before) WaitFor(&page_->slot[self_].rel, before, nullptr);
+  const std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
+  releases_.Await(page_, before, deadline);
+  if (last_ != before) WaitFor(&page_->slot[self_].rel, before, nullptr, deadline);
 }
 
 bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {

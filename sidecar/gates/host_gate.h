@@ -21,7 +21,7 @@ class HostGate final : public Gate {
   // Blocks three times, one after the other:
   //   1. until `stream` has reached this point, so that the client asks for the turn when its compute could
   //      begin, and not an iteration ahead. This takes as long as the user's own work takes;
-  //   2. until the turn before is given back, for about two seconds at most. REQUIRES: it had one stretch;
+  //   2. until the turn before is given back, for about a second at most. REQUIRES: it had one stretch;
   //   3. until the gate opens, as long as the arbiter's beat changes. Once the beat has stood still for a
   //      second, this opens the gate itself and counts a fault.
   bool Acquire(CUstream stream, turn::TurnNumber k) override;

@@ -6,17 +6,11 @@
 #include "common/base/futex.h"
 
 namespace crossover::gates {
-namespace {
-
-// The arbiter changes its beat at every pass, at least ten times a second.
-constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
-
-}  // namespace
 
 // Looks at the word every millisecond, because a store by a GPU wakes no thread.
-bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
+bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat,
+             std::int64_t deadline) {
   std::uint32_t last_beat = beat == nullptr ? 0 : base::LoadWord(beat);
-  std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
   while (true) {
     const std::uint32_t seen = base::LoadWord(word);
     if (turn::AtOrPast(seen, value)) return true;
@@ -39,7 +33,8 @@ void CarryOut(crossover_page* page, turn::SlotIndex self, turn::TurnNumber k, co
     }
     // Orders what was written before what is read, as the barrier of a GPU gate does.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!WaitFor(WordOf(page, op->slot, op->word), op->value, &page->arbiter_beat)) {
+    if (!WaitFor(WordOf(page, op->slot, op->word), op->value, &page->arbiter_beat,
+                 base::MonotonicNs() + kPatienceNs)) {
       OpenOwnGate(page, self, k);
       base::StoreWord(&page->slot[self].faults, base::LoadWord(&page->slot[self].faults) + 1);
     }
@@ -56,9 +51,8 @@ bool HostReleases::Queue(const Driver& driver, CUstream stream, crossover_page* 
   return false;
 }
 
-void HostReleases::Await(const crossover_page* page, turn::TurnNumber k) const {
+void HostReleases::Await(const crossover_page* page, turn::TurnNumber k, std::int64_t deadline) const {
   const Pending& pending = pending_[turn::TurnOf(k) % kPending];
-  const std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
   while (base::LoadWord(&pending.queued) != 0 && pending.page == page && pending.k == k &&
          base::MonotonicNs() < deadline) {
     base::FutexWait(&pending.queued, 1, base::kNsPerMs);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/clock.h"
 #include "proto/turnstile.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gate.h"
@@ -11,10 +12,15 @@
 
 namespace crossover::gates {
 
-// Blocks until *word is at or past `value`, and returns true. Goes on waiting as long as `*beat` changes:
-// other clients may have their turns first. Returns false once `*beat` has stood still for a second: the
-// arbiter then counts as gone. If `beat` is null, waits for a second at most.
-bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat);
+// The arbiter changes its beat at every pass, at least ten times a second. Once its beat has stood still for
+// this long, in ns, it counts as gone.
+inline constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
+
+// Blocks until *word is at or past `value`, and returns true. Returns false at `deadline`, in ns of
+// base::MonotonicNs(). If `beat` is not null, each change of `*beat` moves the deadline to kPatienceNs later:
+// other clients may have their turns first.
+bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat,
+             std::int64_t deadline);
 
 // Executes `count` operations of turn `k` in their order. Blocks if one of them is a wait. If WaitFor() gives
 // up on a gate, opens the gate of slot `self` and counts a fault on the page.
@@ -31,9 +37,10 @@ class HostReleases {
   bool Queue(const Driver& driver, CUstream stream, crossover_page* page, turn::SlotIndex self,
              turn::TurnNumber k, Handover handover);
 
-  // Blocks until the stream has reached the release of turn `k` at `page`, for a second at most. Returns at
-  // once if that release is not queued. REQUIRES: Queue() is not called meanwhile.
-  void Await(const crossover_page* page, turn::TurnNumber k) const;
+  // Blocks until the stream has reached the release of turn `k` at `page`, or until `deadline`, in ns of
+  // base::MonotonicNs(). Returns at once if that release is not queued. REQUIRES: Queue() is not called
+  // meanwhile.
+  void Await(const crossover_page* page, turn::TurnNumber k, std::int64_t deadline) const;
 
  private:
   // A host cannot be this many turns ahead of its GPU: a driver queues about 1024 pieces of work, and a turn

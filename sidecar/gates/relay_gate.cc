@@ -19,12 +19,16 @@ bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotInde
   if (lines_ == nullptr) {
     void* memory = nullptr;
     if (driver->MemHostAlloc(&memory, sizeof(Line) * kLines,
-                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS ||
-        driver->MemHostGetDevicePointer(&lines_on_gpu_, memory, 0) != CUDA_SUCCESS) {
+                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS) {
       return false;
     }
     memset(memory, 0, sizeof(Line) * kLines);
     lines_ = static_cast<Line*>(memory);
+  }
+  if (lines_on_gpu_ == 0) {
+    CUdeviceptr on_gpu = 0;
+    if (driver->MemHostGetDevicePointer(&on_gpu, lines_, 0) != CUDA_SUCCESS) return false;
+    lines_on_gpu_ = on_gpu;
   }
   line_ = (line_ + 1) % kLines;
   const std::uint32_t now = base::LoadWord(&page->slot[self].rel);

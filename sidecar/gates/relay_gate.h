@@ -27,10 +27,10 @@ class RelayGate final : public Gate {
  public:
   constexpr RelayGate() = default;
 
-  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts the
-  // relay. Each call tries one stream memory operation on a new line of that memory. Returns false if the
-  // driver or the system refuses one of these. Blocks. REQUIRES: a context is current, and no stream is being
-  // captured.
+  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver, which stays,
+  // and starts the relay. Each call tries one stream memory operation on a new line of that memory. Returns
+  // false if the driver or the system refuses one of these; the next call goes on from there. Blocks.
+  // REQUIRES: a context is current, and no stream is being captured.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   // Opens every line that a stream may wait for, and makes the relay touch no line from then on. Nothing is

@@ -167,14 +167,17 @@ void* SubstituteForProcAddress(const char* name, void* real, int version, std::u
     if (RealOf(i) == real) return WrapperOf(static_cast<CudaHook>(i));
   }
   if (first == kCudaHooks) return real;
+  if (MatchByVersion(name, version, flags, [](std::size_t) { return true; }) == nullptr) return real;
   void* wrapper =
       MatchByVersion(name, version, flags, [](std::size_t row) { return RealOf(row) != nullptr; });
   const char* symbol = nullptr;
-  if (wrapper == nullptr || !IsExported(real, &symbol)) return wrapper == nullptr ? real : wrapper;
-  // The driver exports `real` under a name that no row has, so its ABI is that of no row.
+  const bool exported = IsExported(real, &symbol);
+  if (wrapper != nullptr && !exported) return wrapper;
+  // The driver exports `real` under a name that no row has, or it has none of the rows that `version`
+  // reaches. So the ABI of `real` is that of no row.
   if (!told_of_newer[first].exchange(true, std::memory_order_relaxed)) {
     log::Write(log::Level::kWarn, "%s of CUDA %d is %s, which this library does not know; its calls pass",
-               name, version, symbol);
+               name, version, exported ? symbol : "a function without a name");
     if (IsNeeded(name)) session::TheSession().ObserveOnly(base::WatchReason::kNewerDriver);
   }
   return real;

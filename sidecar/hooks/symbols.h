@@ -22,12 +22,13 @@ Symbol FindWrapper(const char* name);
 void* FindNcclWrapper(const char* name, void* real);
 
 // Returns the function to hand out in place of `real`, which cuGetProcAddress answered for (name, version,
-// flags). The *match* is the row that MatchByVersion() finds.
+// flags). The *match* is the row that MatchByVersion() finds among those that the driver has.
 //
 //   1. `real` is the real function of a row of this name: the wrapper of that row.
-//   2. There is no match: `real`.
-//   3. The driver exports `real` under a name that no row has: `real`. It is newer than the table,
-//      and its ABI is unknown. If turns need to see its calls, the process takes no turns from then on.
+//   2. `version` reaches no row of this name: `real`.
+//   3. The driver exports `real` under a name that no row has, or there is no match: `real`. It is newer than
+//      the table, and its ABI is unknown. If turns need to see its calls, the process takes no turns from
+//      then on.
 //   4. Otherwise: the wrapper of the match.
 void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags);
 

@@ -134,6 +134,17 @@ TEST(ProfilesTableTest, MarksJobsThatWereDisturbed) {
   EXPECT_THAT(table, HasSubstr("! has run beside a process that took no part"));
 }
 
+TEST(ProfilesTableTest, MarksMemoryThatIsAGuess) {
+  const std::string table = ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(
+    directory: "/p"
+    profiles { gang: "alpha" peak_memory_bytes { value: 1073741824 source: "refused" learned_at_s: 1060 } }
+    profiles { gang: "beta" peak_memory_bytes { value: 2147483648 source: "nvml" learned_at_s: 1060 } })"),
+                                          1075);
+  EXPECT_THAT(table, HasSubstr(" 1024 ?  15 s\n"));
+  EXPECT_THAT(table, HasSubstr(" 2048  15 s\n"));
+  EXPECT_THAT(table, HasSubstr("\n? one and a half times its budget, which was too small\n"));
+}
+
 TEST(ProfilesTableTest, SaysWhyThereAreNone) {
   EXPECT_THAT(ProfilesTable({}, 0), HasSubstr("profiles are off"));
   EXPECT_THAT(ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(directory: "/p")"), 0),
@@ -205,6 +216,11 @@ TEST(EventLineTest, OneLineEach) {
   event.set_dropped(0);
   event.set_event("arrive");
   EXPECT_EQ(EventLine(event), "");
+  event.set_event("damage");
+  EXPECT_EQ(EventLine(event), "12.500000  GPU GPU-0  alpha rank 3  damage\n");
+  EXPECT_EQ(EventLine(Parse<node::v1::TurnEvent>(R"(at_s: 12.5 event: "damage" gpu_uuid: "GPU-0")")),
+            "12.500000  GPU GPU-0  damage\n")
+      << "it is not known which client it was";
 }
 
 }  // namespace

@@ -158,6 +158,33 @@ TEST_F(MetricsTest, CountsDamagesWhoeverDidThem) {
   EXPECT_EQ(Find("crossover_turnstile_damages_total", {{"gpu_uuid", kUuid}})->counter.value, 2);
 }
 
+TEST_F(MetricsTest, GpusAreBoundedWhateverIsToldOfThem) {
+  constexpr int kMany = 200;
+  constexpr std::size_t kMost = 64;
+  const auto count = [this] {
+    for (const auto& family : metrics_.Collect()) {
+      if (family.name == "crossover_turnstile_damages_total") return family.metric.size();
+    }
+    return std::size_t{0};
+  };
+  const auto a = Join("a", 0);
+  for (const bool damage : {false, true}) {
+    for (int i = 0; i < kMany; ++i) {
+      const auto other = std::make_shared<arbiter::GpuInfo>();
+      other->uuid = "GPU-" + std::to_string(i);
+      if (damage) {
+        metrics_.OnEvent({.kind = arbiter::EventKind::kDamage, .at = 0, .gpu = other, .member = nullptr});
+      } else {
+        metrics_.OnStats(*other, {});
+      }
+      EXPECT_LE(count(), kMost) << other->uuid;
+    }
+  }
+  Tell(arbiter::EventKind::kDamage, a);
+  EXPECT_EQ(Find("crossover_turnstile_damages_total", {{"gpu_uuid", kUuid}})->counter.value, 1)
+      << "one with clients stays";
+}
+
 TEST_F(MetricsTest, ShowsTheTurnstilesCounters) {
   turn::Stats stats;
   stats.handed_over = 90;

@@ -36,8 +36,9 @@ class DirectoryWatchTest : public ::testing::TestWithParam<bool> {
     std::vector<std::string> taken;
     for (const DirectoryWatch::Change& change : watch_.Take()) {
       const bool gone = change.kind == DirectoryWatch::Change::Kind::kDirectoryGone;
+      const bool lost = change.kind == DirectoryWatch::Change::Kind::kLost;
       const bool came = change.kind == DirectoryWatch::Change::Kind::kCame;
-      taken.push_back(gone ? "gone" : (came ? "+" : "-") + change.name);
+      taken.push_back(gone ? "gone" : lost ? "lost" : (came ? "+" : "-") + change.name);
     }
     return taken;
   }
@@ -70,6 +71,22 @@ TEST_P(DirectoryWatchTest, OtherModesAreNoChange) {
   ASSERT_TRUE(watch_.Open(directory_, &error_)) << error_;
   EXPECT_EQ(chmod(Path("before").c_str(), 0600), 0);
   EXPECT_THAT(Taken(), IsEmpty());
+}
+
+// The kernel keeps so many changes and drops those that come later. Without inotify none are lost.
+TEST_P(DirectoryWatchTest, TellsThatChangesWereLost) {
+  long most = 0;
+  ASSERT_TRUE(std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> most);
+  if (GetParam() && most > 1'000'000) GTEST_SKIP() << most << " changes take too long";
+  ASSERT_TRUE(watch_.Open(directory_, &error_)) << error_;
+  for (long changes = 0; GetParam() && changes <= most + 4; changes += 4) {
+    std::filesystem::rename(Path("before"), Path("after"));
+    std::filesystem::rename(Path("after"), Path("before"));
+  }
+  Make("new");
+  EXPECT_THAT(Taken(), Contains(GetParam() ? "lost" : "+new"));
+  Make("newer");
+  EXPECT_THAT(Taken(), ElementsAre("+newer")) << "the watch goes on";
 }
 
 TEST_P(DirectoryWatchTest, TellsThatTheDirectoryIsGone) {

@@ -62,6 +62,19 @@ TEST_F(HostGateTest, ReleaseIsAHostFunctionThatOpensTheSuccessor) {
   EXPECT_EQ(page_.slot[0].rel, turn::FirstStretch(4));
 }
 
+// Another gate took the first turn, and this one queued its release, which the stream never reaches.
+TEST_F(HostGateTest, WaitsOnceForATurnThatAnotherGateTookAndThatIsNeverGivenBack) {
+  constexpr turn::TurnNumber kSecond = turn::FirstStretch(2);
+  FakeDriver::host_functions_run = false;
+  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), kFirst, {0, turn::OpenAny(kSecond)}));
+  page_.slot[0].gate = turn::OpenAny(kSecond);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x200), kSecond));
+  const auto waited = std::chrono::steady_clock::now() - began;
+  EXPECT_GE(waited, std::chrono::milliseconds(900));
+  EXPECT_LT(waited, std::chrono::milliseconds(1800));
+}
+
 TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
   EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
   EXPECT_EQ(page_.slot[0].hold, kFirst);

@@ -220,6 +220,27 @@ TEST_F(RelayGateTest, DriverThatRefusesIsNoGate) {
   EXPECT_FALSE(gate_.SetUp(&old, &page_, 0));
 }
 
+// The gate never frees its memory, so each allocation that it forgot would stay pinned.
+TEST_F(RelayGateTest, MemoryIsAllocatedOnceAlsoIfTheGpuCannotReachItAtFirst) {
+  static int allocations;
+  static bool reachable;
+  static Driver driver = FakeDriver::Table();
+  driver.MemHostAlloc = [](void** memory, std::size_t bytes, unsigned int flags) {
+    ++allocations;
+    return FakeDriver::Table().MemHostAlloc(memory, bytes, flags);
+  };
+  driver.MemHostGetDevicePointer = [](CUdeviceptr* on_gpu, void* memory, unsigned int flags) {
+    if (!reachable) return CUDA_ERROR_INVALID_VALUE;
+    return FakeDriver::Table().MemHostGetDevicePointer(on_gpu, memory, flags);
+  };
+  EXPECT_FALSE(gate_.SetUp(&driver, &page_, 0));
+  EXPECT_FALSE(gate_.SetUp(&driver, &page_, 0));
+  EXPECT_EQ(allocations, 1);
+  reachable = true;
+  EXPECT_TRUE(gate_.SetUp(&driver, &page_, 0));
+  EXPECT_EQ(allocations, 1);
+}
+
 TEST_F(RelayGateTest, NeedsNoRegisteredMemory) {
   FakeDriver::registration_works = false;
   EXPECT_TRUE(gate_.SetUp(&driver_, &page_, 0));

@@ -42,9 +42,11 @@ TEST(ProcAddressTest, AnExportedFunctionOfNoRowPassesAndIsToldOfOnce) {
               AllOf(HasSubstr("cuEventRecord of CUDA 14000 is cuInit"), Not(HasSubstr("takes no turns"))));
 }
 
-// A capture that passes unseen would get operations of ours into its graph.
+// A capture that passes unseen would get operations of ours into its graph. The driver has no row of the last
+// name, as a driver that has dropped all older versions of a function.
 TEST(ProcAddressTest, NoTurnsAreTakenBesideANewFunctionThatTurnsNeedToSee) {
-  for (const char* name : {"cuStreamBeginCapture", "cuGraphLaunch"}) {
+  ASSERT_EQ(FindRealCuda(CudaHook::k_cuStreamBeginCaptureToGraph), nullptr);
+  for (const char* name : {"cuStreamBeginCapture", "cuGraphLaunch", "cuStreamBeginCaptureToGraph"}) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(SubstituteForProcAddress(name, Real("cuInit"), 14000, 0), Real("cuInit"));
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(std::string(name) + " of CUDA 14000"));
@@ -73,8 +75,11 @@ TEST(ProcAddressTest, AFunctionWithoutASymbolIsMatchedByItsVersion) {
 // The wrapper of such a row would have nothing to call.
 TEST(ProcAddressTest, ARowThatTheDriverLacksIsNotHandedOut) {
   int anything = 0;
-  ASSERT_EQ(FindRealCuda(CudaHook::k_cuStreamBeginCaptureToGraph), nullptr);
-  EXPECT_EQ(SubstituteForProcAddress("cuStreamBeginCaptureToGraph", &anything, 12030, 0), &anything);
+  ASSERT_EQ(FindRealCuda(CudaHook::k_cuStreamBeginCaptureToCig), nullptr);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(SubstituteForProcAddress("cuStreamBeginCaptureToCig", &anything, 13020, 0), &anything);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("cuStreamBeginCaptureToCig of CUDA 13020 is a function without a name"));
 }
 
 }  // namespace
