@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import results, validity
+from benchmarks import built, results, validity
 from benchmarks.arguments import Parser
 from benchmarks.catalogue import FIGURES
 from benchmarks.commands import Build
@@ -50,6 +50,9 @@ def main(arguments=None):
             parser.error(f"--cases: expected some of {', '.join(sorted(known))}, got {case}")
     if options.runs < 1:
         parser.error(f"--runs: expected at least 1, got {options.runs}")
+    reason = built.why_not(options.build)
+    if reason:
+        parser.error(f"--build: {reason}")
     try:
         with interruptible(), validity.awake():
             return measure(options, list(zip(wanted, figures)), cases)

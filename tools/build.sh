@@ -11,4 +11,10 @@ if ! cmake --preset "$preset" > "$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
+# A run of figures compares this file with the sources (benchmarks/built.py).
+stamp=build/$preset/built_from
+rm -f "$stamp"
 cmake --build --preset "$preset" ${1:+--target "$@"}
+case " $* " in
+  *" all "*) git describe --always --dirty --abbrev=40 --exclude='*' > "$stamp" 2> /dev/null || rm -f "$stamp" ;;
+esac
