@@ -6,7 +6,7 @@ from pathlib import Path
 
 STAMP = "built_from"
 _DIRTY = "-dirty"
-# These make no program.
+# No program depends on these files.
 _BESIDE = (":(exclude)docs", ":(exclude)benchmarks/results", ":(exclude)*.md", ":(exclude)*.py")
 
 

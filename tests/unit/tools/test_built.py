@@ -26,7 +26,7 @@ class Built(unittest.TestCase):
 
     def commit(self, name, text):
         path = self.sources / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         self.git("add", name)
         self.git("commit", "--quiet", "-m", name)
