@@ -14,7 +14,10 @@ namespace crossover::trainer {
 namespace {
 
 void Check(ncclResult_t result, const char* call) {
-  if (result != ncclSuccess) throw Failure(std::string(call) + ": " + ncclGetErrorString(result));
+  if (result == ncclSuccess) return;
+  const std::string text = std::string(call) + ": " + ncclGetErrorString(result);
+  if (result == ncclRemoteError) throw RankLost(text);
+  throw Failure(text);
 }
 
 }  // namespace

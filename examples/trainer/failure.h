@@ -16,4 +16,10 @@ class Failure : public std::runtime_error {
   int code_;
 };
 
+// A RankLost says that another rank has left.
+class RankLost : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 }  // namespace crossover::trainer

@@ -25,7 +25,7 @@ void ReadAll(int fd, void* data, std::size_t size) {
   while (size > 0) {
     const ssize_t got = recv(fd, at, size, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw Failure("gradients: a rank has left");
+    if (got <= 0) throw RankLost("gradients: a rank has left");
     at += got;
     size -= static_cast<std::size_t>(got);
   }
@@ -36,7 +36,7 @@ void WriteAll(int fd, const void* data, std::size_t size) {
   while (size > 0) {
     const ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) throw Failure("gradients: a rank has left");
+    if (sent <= 0) throw RankLost("gradients: a rank has left");
     at += sent;
     size -= static_cast<std::size_t>(sent);
   }

@@ -96,12 +96,12 @@ class Training {
     try {
       Loop();
       Finish();
+    } catch (const RankLost&) {
+      // A rank that was told to stop has left. This rank's own signal may arrive a little later than that.
+      if (options_.start_over_after == 0) signals_.Sleep(kLateStopMs);
+      LeaveOrThrow();
     } catch (const Failure&) {
-      if (options_.start_over_after != 0) StartOver();  // other ranks have started over
-      // A rank that was told to stop has left, and enqueued work cannot end. This rank's own signal may
-      // arrive a little later than that.
-      signals_.Sleep(kLateStopMs);
-      if (!signals_.stop()) throw;
+      LeaveOrThrow();
     }
     summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
     WriteResults();
@@ -111,6 +111,13 @@ class Training {
   static constexpr std::uint64_t kPinned = 4;
   static constexpr double kLateStopMs = 1000;
   static constexpr std::size_t kLeak = 16 << 20;  // bytes per iteration
+
+  // Handles what Run() has caught. Returns if the job was told to stop: then other ranks have left, and
+  // enqueued work cannot end.
+  void LeaveOrThrow() {
+    if (options_.start_over_after != 0) StartOver();  // other ranks have started over
+    if (!signals_.stop()) throw;
+  }
 
   double ComputeNs() const { return options_.compute_ms * 1e6; }
   std::uint64_t EarlyBytes() const { return std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float); }
