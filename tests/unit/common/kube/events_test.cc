@@ -79,7 +79,7 @@ TEST_F(EventsTest, TheTimeHasSixDigitsAndAnObjectOfTheClusterIsOfNamespaceDefaul
 TEST_F(EventsTest, ALongNoteIsCutAndBytesThatAreNoTextAreReplaced) {
   const json body = json::parse(BodyOf(About("p", std::string(3000, 'x')), "us", "here", "p.1", 0, 0));
   EXPECT_EQ(body["note"].get<std::string>().size(), 1024u);
-  EXPECT_NO_THROW((void)json::parse(BodyOf(About("p", "\xff"), "us", "here", "p.1", 0, 0)));
+  EXPECT_TRUE(json::accept(BodyOf(About("p", "\xff"), "us", "here", "p.1", 0, 0)));
 }
 
 // The API server refuses a note that is longer.
