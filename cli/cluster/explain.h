@@ -28,8 +28,8 @@ nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& eve
 std::string ExplanationText(const nlohmann::json& explanation);
 
 // Returns those of `pods` that belong to the gang that a user calls `gang`, with or without its namespace.
-// What the nodes report about a pod decides; else its annotation; else the labels (kube::JobNamedBy) or owner
-// references that name the object that made the pod.
+// What the nodes report about a pod decides. Without a report its annotation decides. Without an annotation
+// the labels (kube::JobNamedBy) or owner references decide that name the object that made the pod.
 nlohmann::json PodsOfGang(const nlohmann::json& pods, const nlohmann::json& gpu_nodes,
                           const std::string& gang);
 

@@ -14,6 +14,7 @@
 
 #include "common/base/fd.h"
 #include "common/base/refusal.h"
+#include "common/base/retry.h"
 #include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/profiles/messages.h"
@@ -65,8 +66,7 @@ bool CheckDirectory(const std::string& path, std::string* error) {
 
 bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = base::RetryOnSignal([&] { return write(fd, text.data(), text.size()); });
     if (written == 0) errno = EIO;
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));

@@ -31,8 +31,8 @@ class SharingWatch {
     std::set<pid_t> servers;      // process IDs of the MPS servers
     bool asked = false;           // the watch has asked for the servers at least once, answered or not
     std::string fault{};          // why MPS takes no new clients, if the GPUs are shared through it; else ""
-    std::string
-        unasked{};  // why its control daemon, which runs, cannot be asked; `fault` then keeps its value
+    // Why its control daemon, which runs, cannot be asked; `fault` then keeps its value.
+    std::string unasked{};
     std::uint64_t terminated = 0;  // clients terminated through MPS
     std::uint64_t losses = 0;      // servers that ended unexpectedly (MpsLosses)
     pid_t lost_server = 0;         // process ID of the last such server

@@ -2,7 +2,7 @@
 // thread opens them again and again, for two reasons: each stream shuts the gate after it has passed, and the
 // words do not always show that a stream waits, because another client may have written over them.
 //
-// That thread is not the helper thread. The helper waits for the driver while it joins anew, and the driver
+// The helper thread does not do this work. It waits for the driver while it joins anew, and the driver
 // may wait for that same stream (CUDA_DEVICE_MAX_CONNECTIONS=1).
 #pragma once
 

@@ -8,7 +8,7 @@
 // The session takes no turn while no arbiter is attached. The hooks of the driver then return after one load,
 // and those of NCCL and of captures after a few counts under the mutex.
 //
-// What happens once a period is known and the arbiter asks for turns:
+// Once a period is known and the arbiter asks for turns, the session does this:
 //
 //   BeforeCollective()  the collective ends a turn, by the period  -->  releases the turn
 //   OnWait()            compute joins that collective              -->  arms the next launch

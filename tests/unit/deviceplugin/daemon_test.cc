@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +14,7 @@
 #include <variant>
 
 #include "common/base/fd.h"
+#include "tests/unit/deviceplugin/arbiter_connection.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -66,14 +65,6 @@ class DaemonTest : public ::testing::Test {
   }
 
   std::string path() const { return std::string(directory_) + "/arbiter.sock"; }
-  base::UniqueFd Connect() const {
-    base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path().copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
 
   char directory_[24] = "/tmp/daemon-test-XXXXXX";
   Holding holding_;
@@ -83,7 +74,7 @@ class DaemonTest : public ::testing::Test {
 TEST_F(DaemonTest, IsAliveWhileItsArbiterAnswers) { EXPECT_TRUE(daemon_->alive()); }
 
 TEST_F(DaemonTest, ModesDoNotWaitForAHealthCheck) {
-  const base::UniqueFd client = Connect();
+  const base::UniqueFd client = ConnectToArbiter(path());
   holding_.AwaitHeld();
   std::future<bool> alive = std::async(std::launch::async, [this] { return daemon_->alive(); });
   steady_clock::duration longest{};

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "deviceplugin/arbiter/arbiter.h"
+#include "tests/unit/deviceplugin/arbiter_connection.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 
 namespace crossover::arbiter {
@@ -56,15 +56,7 @@ class ReceptionTest : public ::testing::Test {
     serving_ = std::thread([this] { arbiter_->Run(); });
   }
 
-  base::UniqueFd Connect() {
-    base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path().copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-
+  base::UniqueFd Connect() const { return ConnectToArbiter(path()); }
   void Ask(const base::UniqueFd& fd) {
     const crossover_header ask = {CROSSOVER_ASK, sizeof ask, CROSSOVER_PROTOCOL_VERSION, 0};
     EXPECT_EQ(send(fd.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));

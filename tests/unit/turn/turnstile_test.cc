@@ -23,6 +23,17 @@ class TurnstileTest : public ::testing::Test {
     while (due_ < end) Poll(due_);
     Poll(end);
   }
+  // Lets client 0 end its first turn at 20 ms, and polls a ms later. It asks for no turn, and client 1 waits
+  // for one.
+  void EndATurnWhileOneWaits() {
+    memory_.Ask(0, 1);
+    Poll(1 * kMs);
+    ASSERT_TRUE(memory_.Enter(0, 1));
+    memory_.Ask(1, 1);
+    RunUntil(20 * kMs);
+    memory_.Leave(0, 0);
+    RunUntil(21 * kMs);
+  }
   Time Poll(Time now) { return due_ = turnstile_.Poll(memory_, now); }
   Time due_ = 0;
   PlainMemory memory_;
@@ -413,13 +424,7 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
 TEST_F(TurnstileTest, ASliceIsNotBrokenBetweenItsTurns) {
   turnstile_.SetTurnsLast(true);
   turnstile_.AllowSlices(true);
-  memory_.Ask(0, 1);
-  Poll(1 * kMs);
-  ASSERT_TRUE(memory_.Enter(0, 1));
-  memory_.Ask(1, 1);
-  RunUntil(20 * kMs);
-  memory_.Leave(0, 0);
-  RunUntil(21 * kMs);
+  ASSERT_NO_FATAL_FAILURE(EndATurnWhileOneWaits());
   EXPECT_FALSE(memory_.Enter(1, 1));
   memory_.Ask(0, 2);
   EXPECT_TRUE(memory_.Enter(0, 2));
@@ -431,13 +436,7 @@ TEST_F(TurnstileTest, ASliceIsNotBrokenBetweenItsTurns) {
 
 TEST_F(TurnstileTest, WithoutSlicesATokenThatIsKeptGoesToOneThatWaits) {
   turnstile_.SetTurnsLast(true);
-  memory_.Ask(0, 1);
-  Poll(1 * kMs);
-  ASSERT_TRUE(memory_.Enter(0, 1));
-  memory_.Ask(1, 1);
-  RunUntil(20 * kMs);
-  memory_.Leave(0, 0);
-  RunUntil(21 * kMs);
+  ASSERT_NO_FATAL_FAILURE(EndATurnWhileOneWaits());
   EXPECT_TRUE(memory_.Enter(1, 1));
 }
 
