@@ -48,6 +48,7 @@ admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
   settings.access = config.api_server;
   settings.webhook.rewrite.runtime_class = webhook.runtime_class;
   settings.webhook.rewrite.node_shm = webhook.node_shm;
+  settings.webhook.rewrite.protect_from_autoscalers = webhook.protect_from_autoscalers;
   for (const char* account : {"crossover-extender", "crossover-deviceplugin"})
     settings.webhook.writers.insert("system:serviceaccount:" + config.name_space + ":" + account);
   settings.listen.address = webhook.listen.address;

@@ -22,9 +22,10 @@ Admission::Admission(Settings settings, std::function<bool()> leads, Count* coun
     : settings_(std::move(settings)),
       leads_(std::move(leads)),
       webhook_(
-          settings_.webhook, [this](const std::string& space) { return quotas_.LimitedIn(space); }, count),
+          settings_.webhook, [this](const std::string& space) { return limits_.In(space); }, count),
       objects_(settings_.access, settings_.names),
-      quota_watch_(settings_.access, "/api/v1/resourcequotas", &quotas_) {
+      quota_watch_(settings_.access, "/api/v1/resourcequotas", limits_.quotas()),
+      range_watch_(settings_.access, "/api/v1/limitranges", limits_.ranges()) {
   if (settings_.listen.certificate_file.empty()) {
     keeper_.emplace(settings_.keeper, &objects_);
     settings_.listen.certificate_file = settings_.keeper.file;
@@ -46,9 +47,7 @@ Admission::~Admission() {
 
 // Without a certificate the listener closes every connection. This replica is then not ready, so a rollout
 // does not replace working replicas with it.
-bool Admission::ready() const {
-  return listens_ && certificate_until_s_ > 0 && quotas_.LimitedIn("").has_value();
-}
+bool Admission::ready() const { return listens_ && certificate_until_s_ > 0 && limits_.In("").has_value(); }
 
 // Opens the listener. Run() calls this again until it succeeds, so the same failure is logged once.
 void Admission::Listen() try {

@@ -1,5 +1,5 @@
-// Runs the webhook inside the extender: its listener, its certificate and the quotas that it needs, on a
-// thread of its own.
+// Runs the webhook inside the extender: its listener, its certificate and the limits of namespaces that it
+// needs, on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include "common/kube/list_watch.h"
 #include "extender/admission/keeper.h"
 #include "extender/admission/kube_certificates.h"
-#include "extender/admission/quotas.h"
+#include "extender/admission/limits.h"
 #include "extender/admission/webhook.h"
 #include "extender/http/server.h"
 
@@ -40,7 +40,7 @@ class Admission {
   Admission(Settings settings, std::function<bool()> leads, Count* count);
   ~Admission();
 
-  // Returns whether it listens, has a certificate and knows the quotas.
+  // Returns whether it listens, has a certificate and knows the limits of namespaces.
   bool ready() const;
   // Makes each answer from now on end its connection. Thread-safe.
   void Drain() { *drains_ = true; }
@@ -53,7 +53,7 @@ class Admission {
 
   Settings settings_;
   const std::function<bool()> leads_;
-  Quotas quotas_;
+  Limits limits_;
   const Webhook webhook_;
   KubeCertificates objects_;
   std::optional<Keeper> keeper_;        // empty if another program keeps the certificate
@@ -65,7 +65,7 @@ class Admission {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  kube::ListWatch quota_watch_;
+  kube::ListWatch quota_watch_, range_watch_;
   std::thread thread_;  // last: uses the members above
 };
 

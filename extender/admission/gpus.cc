@@ -49,7 +49,8 @@ std::optional<int> Wanted(const json& container, const std::string& resource, st
 
 // Returns `asking`, completed by what `container` says, or the fault as a text.
 std::variant<Asking, std::string> Read(const json& container, Asking asking,
-                                       const std::vector<std::string>& whole) {
+                                       const std::vector<std::string>& whole,
+                                       const std::set<std::string>& given) {
   asking.name = Text(At(container, "name"));
   asking.sidecar = asking.init && Text(At(container, "restartPolicy")) == "Always";
   const std::string which = "container " + Shown(asking.name) + ": ";
@@ -59,6 +60,10 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
   for (const std::string& resource : whole) {
     const auto gpus = Wanted(container, resource, &fault);
     if (!gpus) continue;
+    if (slots && asking.whole.empty() && given.contains(resource)) {
+      asking.whole = resource;
+      continue;
+    }
     if (slots || !asking.whole.empty()) {
       const std::string other = slots ? base::kSlotResource : asking.whole;
       return base::Refusal(which + "resources", resource + " or " + other, "both");
@@ -72,8 +77,8 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
 
 }  // namespace
 
-std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec,
-                                                      const std::vector<std::string>& whole) {
+std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec, const std::vector<std::string>& whole,
+                                                      const std::set<std::string>& given) {
   std::vector<Asking> all;
   for (const char* list : {"initContainers", "containers"}) {
     const json& containers = At(spec, list);
@@ -83,7 +88,7 @@ std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec,
       asking.list = list;
       asking.index = i;
       asking.init = std::string_view(list) == "initContainers";
-      auto read = Read(containers[i], std::move(asking), whole);
+      auto read = Read(containers[i], std::move(asking), whole, given);
       if (auto* fault = std::get_if<std::string>(&read)) return std::move(*fault);
       all.push_back(std::get<Asking>(std::move(read)));
     }

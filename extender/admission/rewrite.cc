@@ -57,26 +57,57 @@ std::optional<std::string> PlacedByOthers(const json& spec) {
   return std::nullopt;
 }
 
-// Refuses the pod if the quotas are not known yet, or if the namespace limits whole GPUs but not slots: then
-// the pod would evade the quota. Returns nothing if the quotas allow the pod.
-std::optional<Decision> RefusedByQuota(const std::string& name_space, const RewriteSettings& settings,
-                                       const QuotaLookup& quotas) {
+Decision NotReady() {
+  Decision decision = Refused("the quotas and limit ranges of namespaces are not known yet: try again");
+  decision.outcome = Outcome::kNotReady;
+  decision.verdict.code = kTryLater;
+  return decision;
+}
+
+bool IsWhole(const RewriteSettings& settings, const std::string& resource) {
+  const auto& whole = settings.whole_gpus;
+  return std::find(whole.begin(), whole.end(), resource) != whole.end();
+}
+
+// Returns why the pod is refused if the namespace limits whole GPUs but not slots: then the pod would evade
+// the quota. Returns nothing if the quotas allow the pod.
+std::optional<std::string> WhyOverQuota(const std::string& name_space, const RewriteSettings& settings,
+                                        const NamespaceLimits& limits) {
   constexpr char kRequests[] = "requests.";
-  const auto limited = quotas(name_space);
-  if (!limited) {
-    Decision decision = Refused("the quotas of namespaces are not known yet: try again");
-    decision.outcome = Outcome::kNotReady;
-    decision.verdict.code = kTryLater;
-    return decision;
-  }
-  if (limited->contains(std::string(kRequests) + base::kSlotResource)) return std::nullopt;
+  if (limits.quotas.contains(std::string(kRequests) + base::kSlotResource)) return std::nullopt;
   for (const std::string& resource : settings.whole_gpus) {
-    if (!limited->contains(kRequests + resource)) continue;
-    return Refused("namespace " + name_space + " has a quota on " + resource + " and none on " +
-                   base::kSlotResource + ": an administrator has to limit requests." + base::kSlotResource +
-                   " before pods share there");
+    if (!limits.quotas.contains(kRequests + resource)) continue;
+    return "namespace " + name_space + " has a quota on " + resource + " and none on " + base::kSlotResource +
+           ": an administrator has to limit requests." + base::kSlotResource +
+           " before pods share there; twice the number of GPUs lets two jobs share each";
   }
   return std::nullopt;
+}
+
+// Returns why the pod is refused if a LimitRange has bounds for whole GPUs: the API server then refuses each
+// container that does not ask for them, and a container that shares asks for slots. Returns nothing if the
+// ranges allow the pod.
+std::optional<std::string> WhyOutOfRange(const std::string& name_space, const RewriteSettings& settings,
+                                         const NamespaceLimits& limits) {
+  for (const RangeRule& rule : limits.ranges) {
+    if (rule.kind == RangeRule::Kind::kDefault || !IsWhole(settings, rule.resource)) continue;
+    const std::string key = "namespace " + name_space + ", LimitRange " + rule.range + ": " +
+                            NameOf(rule.kind) + "." + rule.resource;
+    const std::string none =
+        std::string("none, as pods that share ask for ") + base::kSlotResource + " in its place";
+    return base::Refusal(key, none, Shown(rule.amount)) + ": an administrator has to bound " +
+           base::kSlotResource + " there, or nothing";
+  }
+  return std::nullopt;
+}
+
+// Returns the whole GPUs that LimitRanges of the namespace give to containers.
+std::set<std::string> GivenIn(const NamespaceLimits& limits) {
+  std::set<std::string> given;
+  for (const RangeRule& rule : limits.ranges) {
+    if (rule.kind == RangeRule::Kind::kDefault) given.insert(rule.resource);
+  }
+  return given;
 }
 
 // Replaces whole GPUs by slots, and makes requests equal to limits.
@@ -180,10 +211,20 @@ void AddIfMissing(const json& value, json* list) {
   if (std::find(list->begin(), list->end(), value) == list->end()) list->push_back(value);
 }
 
+// Autoscalers see no whole GPUs in use on a node with slots, so they take it for empty. With these
+// annotations Cluster Autoscaler and Karpenter do not remove the node while the pod runs there. What a user
+// set stays.
+void ProtectFromAutoscalers(json* annotations) {
+  annotations->emplace("cluster-autoscaler.kubernetes.io/safe-to-evict", "false");
+  annotations->emplace("karpenter.sh/do-not-disrupt", "true");
+}
+
 void SetPod(const RewriteSettings& settings, const std::string& mark, json* pod) {
   json& metadata = Made(pod, "metadata", json::value_t::object);
   Made(&metadata, "labels", json::value_t::object)[base::kManagedLabel] = "true";
-  Made(&metadata, "annotations", json::value_t::object)[base::kAdmittedAnnotation] = mark;
+  json& annotations = Made(&metadata, "annotations", json::value_t::object);
+  annotations[base::kAdmittedAnnotation] = mark;
+  if (settings.protect_from_autoscalers) ProtectFromAutoscalers(&annotations);
   json& spec = Made(pod, "spec", json::value_t::object);
   spec["schedulerName"] = base::kSchedulerName;
   AddIfMissing({{"name", base::kGangGate}}, &Made(&spec, "schedulingGates", json::value_t::array));
@@ -217,14 +258,16 @@ bool AsksForSlots(const json& spec) {
 }
 
 Decision RewriteSharing(const json& pod, const std::string& name_space, const RewriteSettings& settings,
-                        const QuotaLookup& quotas) {
+                        const LimitsLookup& lookup) {
   const json& spec = At(pod, "spec");
   if (auto others = PlacedByOthers(spec)) {
     if (!AsksForSlots(spec)) return WithWarning(Outcome::kLeftAlone, *std::move(others));
     // Nothing would check which jobs it shares its GPUs with: the kubelet picks its slots.
     return Refused(std::string(base::kSlotResource) + ": asked for, but " + *others);
   }
-  auto containers = GpusOf(spec, settings.whole_gpus);
+  const auto limits = lookup(name_space);
+  if (!limits) return NotReady();
+  auto containers = GpusOf(spec, settings.whole_gpus, GivenIn(*limits));
   if (auto* fault = std::get_if<std::string>(&containers)) return Refused(std::move(*fault));
   const auto& asking = std::get<std::vector<Asking>>(containers);
   if (std::none_of(asking.begin(), asking.end(), [](const Asking& one) { return one.gpus > 0; })) {
@@ -235,7 +278,8 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   if (auto fault = Misplaced(asking)) return Refused(*std::move(fault));
   if (auto fault = settings.node_shm ? WhyNotMoved(spec, asking) : std::nullopt)
     return Refused(*std::move(fault));
-  if (auto refused = RefusedByQuota(name_space, settings, quotas)) return *std::move(refused);
+  if (auto why = WhyOverQuota(name_space, settings, *limits)) return Refused(*std::move(why));
+  if (auto why = WhyOutOfRange(name_space, settings, *limits)) return Refused(*std::move(why));
   auto patch = PatchBetween(pod, Wanted(pod, asking, settings, name_space), settings.differ);
   if (!patch) {
     return WithWarning(Outcome::kUnpatchable, std::string(base::kShareAnnotation) +
@@ -272,10 +316,10 @@ const char* NameOf(Outcome outcome) {
 }
 
 Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSettings& settings,
-                 const QuotaLookup& quotas) {
+                 const LimitsLookup& limits) {
   if (auto refusal = RefusalOf(pod)) return Refused(*std::move(refusal));
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
-    return RewriteSharing(pod, name_space, settings, quotas);
+    return RewriteSharing(pod, name_space, settings, limits);
   if (!AsksForSlots(At(pod, "spec"))) return {};
   return Refused(base::Refusal(base::kShareAnnotation,
                                std::string("true or exclusive, as the pod asks for ") + base::kSlotResource,

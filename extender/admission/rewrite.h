@@ -4,10 +4,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "extender/admission/limits.h"
 #include "extender/admission/patch.h"
 #include "extender/admission/review.h"
 
@@ -19,22 +19,20 @@ struct RewriteSettings {
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
   std::string runtime_class;                                 // for sharing pods that name none; empty: none
   bool node_shm = false;  // volumes at /dev/shm of containers with GPUs are moved out of the way
+  // Adds the annotations by which Cluster Autoscaler and Karpenter leave a running pod where it is.
+  bool protect_from_autoscalers = true;
   // Says whether jobs share through MPS on some node. Null: it is not known. Any thread calls it; it must not
   // block.
   std::function<bool()> mps_somewhere = nullptr;
   Differ differ = nullptr;  // makes the patches
 };
 
-// Returns which resources the quotas of a namespace limit, such as requests.nvidia.com/gpu, or nothing
-// while the quotas are not known.
-using QuotaLookup = std::function<std::optional<std::set<std::string>>(const std::string& name_space)>;
-
 // An Outcome says what became of a review.
 enum class Outcome {
   kUntouched,    // the pod does not share
   kRewritten,    // the pod shares; it was rewritten, or was right already
   kLeftAlone,    // the pod wants to share, but Crossover's scheduler does not place it
-  kRefused,      // the pod says something that a rule or a quota refuses
+  kRefused,      // the pod says something that a rule, a ResourceQuota or a LimitRange refuses
   kNotReady,     // something is not known yet; the same pod may be admitted later
   kUnpatchable,  // admitted unchanged, because the patch would not apply
   kMalformed     // the body is not a review that can be read
@@ -50,6 +48,6 @@ struct Decision {
 // Returns the decision for a pod of namespace `name_space`. A pod that was patched before gets the same
 // decision, with an empty patch.
 Decision Rewrite(const nlohmann::json& pod, const std::string& name_space, const RewriteSettings& settings,
-                 const QuotaLookup& quotas);
+                 const LimitsLookup& limits);
 
 }  // namespace crossover::extender::admission

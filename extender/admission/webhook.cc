@@ -4,7 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/json.h"
 #include "common/logging/log.h"
 #include "extender/admission/protect.h"
 
@@ -17,10 +19,25 @@ HttpAnswer Refusal(int status, std::string why) {
   return {.status = status, .body = std::move(why), .content_type = "text/plain"};
 }
 
+// Returns whether a kubelet makes the pod as the mirror of a static pod. A static pod runs whatever becomes
+// of its mirror, so a refusal hides it and does not stop it. A user may set the annotation, but is no node.
+bool IsMirror(const Review& review) {
+  const nlohmann::json& annotations = kube::At(kube::At(review.object, "metadata"), "annotations");
+  return review.user.starts_with("system:node:") && annotations.contains("kubernetes.io/config.mirror");
+}
+
+Decision Mirrored() {
+  Decision decision{.outcome = Outcome::kLeftAlone, .verdict = {}};
+  decision.verdict.warnings.push_back(
+      std::string(base::kShareAnnotation) +
+      " is not heeded: the pod is static, and no scheduler places it: expected a pod of the API server");
+  return decision;
+}
+
 }  // namespace
 
-Webhook::Webhook(Settings settings, QuotaLookup quotas, Count* count)
-    : settings_(std::move(settings)), quotas_(std::move(quotas)), count_(count) {}
+Webhook::Webhook(Settings settings, LimitsLookup limits, Count* count)
+    : settings_(std::move(settings)), limits_(std::move(limits)), count_(count) {}
 
 void Webhook::Add(Outcome outcome) const {
   if (count_ != nullptr) count_->Add(outcome);
@@ -28,8 +45,9 @@ void Webhook::Add(Outcome outcome) const {
 
 Decision Webhook::Decide(const Review& review) const {
   if (review.resource != "pods") return {};
+  if (review.operation == "CREATE" && IsMirror(review)) return Mirrored();
   if (review.operation == "CREATE")
-    return Rewrite(review.object, review.name_space, settings_.rewrite, quotas_);
+    return Rewrite(review.object, review.name_space, settings_.rewrite, limits_);
   Decision decision;
   if (review.operation != "UPDATE") return decision;
   auto refusal = RefusalOfChange(review.old_object, review.object, review.user, settings_.writers);

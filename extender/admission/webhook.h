@@ -28,7 +28,7 @@ class Webhook {
   static constexpr char kPath[] = "/admit/pods";
 
   // `count` may be null; it must outlive this object.
-  Webhook(Settings settings, QuotaLookup quotas, Count* count);
+  Webhook(Settings settings, LimitsLookup limits, Count* count);
 
   // Returns the HTTP answer to a review. Returns status 400 and what is wrong for a body that is not a
   // review. Never throws.
@@ -42,7 +42,7 @@ class Webhook {
   void Add(Outcome outcome) const;
 
   const Settings settings_;
-  const QuotaLookup quotas_;
+  const LimitsLookup limits_;
   Count* const count_;
 };
 

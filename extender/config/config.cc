@@ -151,6 +151,8 @@ yaml::Handlers WebhookKeys(WebhookConfig* webhook) {
           {"key_file", Path(&webhook->key_file)},
           {"runtime_class", Text(&webhook->runtime_class)},
           {"shm", yaml::Word<bool>(&webhook->node_shm, {{"node", true}, {"pod", false}})},
+          {"autoscalers",
+           yaml::Word<bool>(&webhook->protect_from_autoscalers, {{"protect", true}, {"leave", false}})},
           {"drain_s", Real(&webhook->drain_s, 0.0, 60.0)}};
 }
 

@@ -101,6 +101,40 @@ class Admission(WebhookCase):
         self.cluster.apply(quota)
         self.assertTrue(until(lambda: not refused(), PATIENCE_S))
 
+    def limit_range(self, item):
+        """Creates a LimitRange for containers, or replaces the one that is there."""
+        self.cluster.apply({"apiVersion": "v1", "kind": "LimitRange",
+                            "metadata": {"name": "gpus", "namespace": NAMESPACE},
+                            "spec": {"limits": [{"type": "Container", **item}]}})
+        self.addCleanup(self.cluster.kubectl, "delete", "limitrange", "gpus", "--namespace", NAMESPACE,
+                        "--ignore-not-found")
+
+    def refusal(self, api):
+        """Returns why a pod that shares is refused, or "" if it is admitted."""
+        try:
+            self.dry_run(api)
+            return ""
+        except Failed as failure:
+            return str(failure)
+
+    def test_a_limit_range_that_bounds_gpus_is_refused_in_words(self):
+        api = self.cluster.api()
+        self.addCleanup(api.close)
+        self.limit_range({"max": {"nvidia.com/gpu": "8"}})
+        words = ("LimitRange gpus: max.nvidia.com/gpu: expected none, as pods that share ask for crossover.dev/slot in "
+                 "its place, got 8: an administrator has to bound crossover.dev/slot there, or nothing")
+        self.assertTrue(until(lambda: words in self.refusal(api), PATIENCE_S))
+        self.limit_range({"max": {SLOT: "8"}})
+        self.assertTrue(until(lambda: not self.refusal(api), PATIENCE_S), "slots may be bounded")
+
+    def test_whole_gpus_that_a_limit_range_gives_become_no_second_kind(self):
+        api = self.cluster.api()
+        self.addCleanup(api.close)
+        self.limit_range({"default": {"nvidia.com/gpu": "1"}, "defaultRequest": {"nvidia.com/gpu": "1"}})
+        self.assertTrue(until(lambda: not self.refusal(api), PATIENCE_S), "it knows the LimitRange")
+        pod = self.create(pod_that_says("given", {"share": "true"}))
+        self.assertEqual(pod["spec"]["containers"][0]["resources"], {"limits": {SLOT: "2"}, "requests": {SLOT: "2"}})
+
     def test_what_pods_say_is_changed_by_our_services_alone(self):
         self.create(pod_that_says("kept", {"share": "true"}))
 

@@ -4,6 +4,7 @@ annotations must be left alone.
 """
 
 import copy
+import json
 import unittest
 
 from tests.cluster.gang_cluster import FAKE, POOL, SPACE
@@ -166,6 +167,20 @@ class KueueJobs(OneGang, OperatorCase):
         self.assertEqual(self.eyes.ever("late"), [])
         self.end(first)
         self.one_gang("late", self.SIZE)
+
+    def test_a_quota_of_the_gpus_alone_keeps_the_second_job_out(self):
+        self.add("ResourceFlavor", "tight", {})
+        self.queue("tight", {"nvidia.com/gpu": self.SIZE})
+        first, second = (self.make(name) for name in ("tight-first", "tight-second"))
+        for job in (first, second):
+            job["metadata"]["labels"] = {_QUEUE: "tight"}
+        self.one_gang(self.create(first), self.SIZE)
+        self.create(second, pods=False)
+        self.until(lambda: self.waits_in_queue("job-tight-second"), "it waits in its queue, though slots are free")
+        quota = "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
+        self.world.cluster.kubectl("patch", "clusterqueue", "tight", "--type", "json", "--patch", json.dumps(
+            [{"op": "replace", "path": quota, "value": 2 * self.SIZE}]))
+        self.one_gang("tight-second", self.SIZE)
 
     def test_pods_that_queue_as_a_group_are_planned_once_they_are_let_in(self):
         self.create_group("early")

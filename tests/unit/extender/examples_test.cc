@@ -83,9 +83,9 @@ Pod PodOf(const Example& example, const json& job) {
 }
 
 admission::Outcome Admitted(json pod) {
-  const auto no_quotas = [](const std::string&) { return std::set<std::string>(); };
+  const auto no_limits = [](const std::string&) { return admission::NamespaceLimits(); };
   pod["metadata"]["name"] = "train-0";
-  return admission::Rewrite(pod, "team", {}, no_quotas).outcome;
+  return admission::Rewrite(pod, "team", {}, no_limits).outcome;
 }
 
 TEST(Examples, AllOfThemAreTried) {

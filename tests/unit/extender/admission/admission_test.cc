@@ -59,9 +59,10 @@ class AdmissionTest : public ::testing::Test {
 TEST_F(AdmissionTest, IsNotReadyWithoutACertificate) {
   Install("a.crt", "tls.crt");
   Install("b.key", "tls.key");
-  api_server_.Answer(200, R"({"metadata":{"resourceVersion":"7"},"items":[]})");
+  for (const char* list : {"/api/v1/resourcequotas", "/api/v1/limitranges"})
+    api_server_.Answer({.body = R"({"metadata":{"resourceVersion":"7"},"items":[]})", .to = list});
   const auto admission = Start();
-  api_server_.AwaitRequest(1);  // the quotas are known
+  api_server_.AwaitRequest(3);  // the quotas and the limit ranges are known
   while (AskedSays().find("connect to") != std::string::npos) Pause();
   EXPECT_FALSE(admission->ready());
   EXPECT_EQ(admission->certificate_until_s(), 0);

@@ -17,7 +17,7 @@ constexpr char kShare[] = "crossover.dev/share";
 class RewriteTest : public ::testing::Test {
  protected:
   Decision Asked(const json& pod) {
-    return Rewrite(pod, "team", settings_, [this](const std::string&) { return quotas_; });
+    return Rewrite(pod, "team", settings_, [this](const std::string&) { return limits_; });
   }
   // Returns the pod as the API server would store it. Expects that the webhook rewrites `pod`, and that
   // admitting the result again changes nothing.
@@ -38,7 +38,7 @@ class RewriteTest : public ::testing::Test {
   }
 
   RewriteSettings settings_;
-  std::optional<std::set<std::string>> quotas_ = std::set<std::string>();
+  std::optional<NamespaceLimits> limits_ = NamespaceLimits();
 };
 
 TEST_F(RewriteTest, WholeGpusBecomeSlots) {
@@ -150,6 +150,22 @@ TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
   json pod = MadePod({{kShare, "true"}});
   pod["spec"]["runtimeClassName"] = "own";
   EXPECT_EQ(Admitted(pod)["spec"]["runtimeClassName"], "own");
+}
+
+// Autoscalers take a node for empty whose pods ask for no whole GPUs.
+TEST_F(RewriteTest, AutoscalersAreToldToLeaveThePodWhereItRuns) {
+  constexpr char kEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+  constexpr char kDisrupt[] = "karpenter.sh/do-not-disrupt";
+  json made = Admitted(MadePod({{kShare, "true"}}));
+  EXPECT_EQ(made["metadata"]["annotations"][kEvict], "false");
+  EXPECT_EQ(made["metadata"]["annotations"][kDisrupt], "true");
+  made = Admitted(MadePod({{kShare, "true"}, {kEvict, "true"}}));
+  EXPECT_EQ(made["metadata"]["annotations"][kEvict], "true") << "the user's word stays";
+  EXPECT_EQ(made["metadata"]["annotations"][kDisrupt], "true");
+  settings_.protect_from_autoscalers = false;
+  made = Admitted(MadePod({{kShare, "true"}}));
+  EXPECT_FALSE(made["metadata"]["annotations"].contains(kEvict));
+  EXPECT_FALSE(made["metadata"]["annotations"].contains(kDisrupt));
 }
 
 TEST_F(RewriteTest, UnderMpsAVolumeAtShmIsMovedOutOfTheWay) {
@@ -302,19 +318,59 @@ TEST_F(RewriteTest, InitContainersMayNotLeaveGpusToChance) {
 }
 
 TEST_F(RewriteTest, AQuotaOnGpusIsNotEvaded) {
-  quotas_ = {"requests.nvidia.com/gpu", "pods"};
+  limits_->quotas = {"requests.nvidia.com/gpu", "pods"};
   EXPECT_EQ(
       Refusal(MadePod({{kShare, "true"}})),
       "namespace team has a quota on nvidia.com/gpu and none on crossover.dev/slot: an administrator has to "
-      "limit requests.crossover.dev/slot before pods share there");
-  quotas_->insert("requests.crossover.dev/slot");
+      "limit requests.crossover.dev/slot before pods share there; twice the number of GPUs lets two jobs "
+      "share "
+      "each");
+  limits_->quotas.insert("requests.crossover.dev/slot");
   Admitted(MadePod({{kShare, "true"}}));
-  quotas_ = {"pods"};
+  limits_->quotas = {"pods"};
   Admitted(MadePod({{kShare, "true"}}));
-  quotas_.reset();
+}
+
+TEST_F(RewriteTest, WhileLimitsAreNotKnownAPodComesLater) {
+  limits_.reset();
   const Decision decision = Asked(MadePod({{kShare, "true"}}));
   EXPECT_EQ(decision.outcome, Outcome::kNotReady);
   EXPECT_EQ(decision.verdict.code, 503);
+  EXPECT_EQ(decision.verdict.refusal,
+            "the quotas and limit ranges of namespaces are not known yet: try again");
+}
+
+// The API server refuses each container of such a namespace that does not ask for whole GPUs.
+TEST_F(RewriteTest, ALimitRangeThatBoundsWholeGpusIsRefusedInWords) {
+  using Kind = RangeRule::Kind;
+  for (const Kind kind : {Kind::kMax, Kind::kMin, Kind::kRatio}) {
+    limits_->ranges = {{kind, "sizes", "cpu", "4"}, {kind, "gpus", "nvidia.com/gpu", "8"}};
+    EXPECT_EQ(
+        Refusal(MadePod({{kShare, "true"}})),
+        std::string("namespace team, LimitRange gpus: ") + NameOf(kind) +
+            ".nvidia.com/gpu: expected none, as pods that share ask for crossover.dev/slot in its place, "
+            "got 8: an administrator has to bound crossover.dev/slot there, or nothing");
+  }
+  limits_->ranges = {{Kind::kMax, "slots", "crossover.dev/slot", "8"}, {Kind::kMax, "sizes", "cpu", "4"}};
+  Admitted(MadePod({{kShare, "true"}}));
+}
+
+// The API server applies defaults again after a webhook took the whole GPUs out, and then asks again.
+TEST_F(RewriteTest, WholeGpusThatALimitRangeGivesBackAreTakenOutAgain) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"].push_back(MadeContainer("slots", {{"crossover.dev/slot", "1"}}));
+  const json made = Admitted(pod);
+  json given = made;
+  for (json& container : given["spec"]["containers"]) {
+    for (const char* part : {"limits", "requests"}) container["resources"][part]["nvidia.com/gpu"] = "1";
+  }
+  EXPECT_EQ(Refusal(given),
+            "container main: resources: expected nvidia.com/gpu or crossover.dev/slot, got both")
+      << "the control: no LimitRange gives them";
+  limits_->ranges = {{RangeRule::Kind::kDefault, "gpus", "nvidia.com/gpu", "1"}};
+  EXPECT_EQ(Admitted(given), made);
+  // A container that does not ask for slots keeps what its namespace gives it, as a slot.
+  EXPECT_EQ(Admitted(pod), made);
 }
 
 TEST_F(RewriteTest, APatchThatWouldNotApplyIsNotSent) {

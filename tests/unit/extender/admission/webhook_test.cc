@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "extender/admission/protect.h"
-#include "extender/admission/quotas.h"
 #include "tests/unit/extender/admission/made_pod.h"
 
 namespace crossover::extender::admission {
@@ -49,7 +48,7 @@ class WebhookTest : public ::testing::Test {
 
   Counted counted_;
   Webhook webhook_{{.rewrite = {}, .writers = {"extender"}},
-                   [](const std::string&) { return std::set<std::string>(); },
+                   [](const std::string&) { return NamespaceLimits(); },
                    &counted_};
 };
 
@@ -101,6 +100,21 @@ TEST_F(WebhookTest, WhatPodsSayIsChangedByOurServicesAlone) {
   EXPECT_EQ(Response(review)["allowed"], true);
 }
 
+// A kubelet makes the mirror of a static pod, which runs already.
+TEST_F(WebhookTest, TheMirrorOfAStaticPodIsLeftAlone) {
+  json pod = MadePod({{"crossover.dev/share", "true"}, {"kubernetes.io/config.mirror", "0123"}});
+  pod["spec"]["nodeName"] = "node-1";
+  pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
+  json review = Review("CREATE", pod);
+  review["request"]["userInfo"]["username"] = "ann";
+  EXPECT_EQ(Response(review)["allowed"], false) << "the control: a user may not set the annotation";
+  review["request"]["userInfo"]["username"] = "system:node:node-1";
+  const json response = Response(review);
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_FALSE(response.contains("patch"));
+  EXPECT_EQ(response["warnings"].size(), 1u);
+}
+
 TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
   const auto refusal = [](const json& before, const json& after) {
     return RefusalOfChange(MadePod(before), MadePod(after), "ann", {"extender"}).value_or("");
@@ -121,26 +135,6 @@ TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
   labelled["metadata"]["labels"] = {{"crossover.dev/managed", "true"}};
   EXPECT_TRUE(RefusalOfChange(labelled, MadePod(json::object()), "ann", {}));
   EXPECT_TRUE(RefusalOfChange(MadePod(json::object()), labelled, "ann", {}));
-}
-
-TEST(QuotasTest, AllOfANamespaceCountTogether) {
-  const auto quota = [](const char* space, const char* name, const json& hard) {
-    return json{{"metadata", {{"namespace", space}, {"name", name}}}, {"spec", {{"hard", hard}}}};
-  };
-  Quotas quotas;
-  EXPECT_EQ(quotas.LimitedIn("a"), std::nullopt) << "not listed yet";
-  quotas.OnList(json::array({quota("a", "x", {{"pods", "3"}}), quota("b", "x", nullptr)}));
-  EXPECT_THAT(*quotas.LimitedIn("a"), ElementsAre("pods"));
-  EXPECT_THAT(*quotas.LimitedIn("b"), IsEmpty());
-  EXPECT_THAT(*quotas.LimitedIn("c"), IsEmpty());
-  quotas.OnChange(quota("a", "y", {{"requests.nvidia.com/gpu", "3"}}));
-  EXPECT_THAT(*quotas.LimitedIn("a"), ElementsAre("pods", "requests.nvidia.com/gpu"));
-  quotas.OnChange(quota("a", "x", {{"services", "3"}}));
-  quotas.OnDelete(quota("a", "y", nullptr));
-  EXPECT_THAT(*quotas.LimitedIn("a"), ElementsAre("services"));
-  quotas.OnDelete(quota("nowhere", "y", nullptr));
-  quotas.OnList(json::array());
-  EXPECT_THAT(*quotas.LimitedIn("a"), IsEmpty());
 }
 
 }  // namespace

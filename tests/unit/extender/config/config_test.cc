@@ -77,7 +77,8 @@ TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSett
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   std::string error;
   const auto config = ParseConfig(
-      "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node}\nhealth: {listen: '10.0.0.1:99'}\n"
+      "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node, autoscalers: leave}\nhealth: {listen: "
+      "'10.0.0.1:99'}\n"
       "gangs: {deadline_s: 7.5, topology: [zone, rack]}\n"
       "placement: {sharing: always, namespace_groups: [[a, b], [c]], context_reserve_mib: 256}\n",
       "x.yaml", &error);
@@ -86,6 +87,7 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   EXPECT_EQ(config->webhook.listen.port, 0);
   EXPECT_EQ(config->webhook.drain_s, 5);
   EXPECT_TRUE(config->webhook.node_shm);
+  EXPECT_FALSE(config->webhook.protect_from_autoscalers);
   EXPECT_EQ(config->health.address, "10.0.0.1");
   EXPECT_EQ(config->health.port, 99);
   EXPECT_EQ(config->gangs.deadline_s, 7.5);
@@ -104,6 +106,8 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("webhook: {drain_s: 61}"),
             "x.yaml:1: webhook.drain_s: expected a number from 0 to 60, got 61");
   EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: expected node or pod, got both");
+  EXPECT_EQ(FaultIn("webhook: {autoscalers: stop}"),
+            "x.yaml:1: webhook.autoscalers: expected leave or protect, got stop");
   EXPECT_EQ(FaultIn("health: {listen: '[::]:80'}"),
             "x.yaml:1: health.listen: expected IPv4 address:port, with a port from 1 to 65535, or off, got "
             "[::]:80");
