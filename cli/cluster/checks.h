@@ -59,7 +59,13 @@ Places OtherGpusThanAssigned(const ClusterFacts& facts);
 Places SwitchedOff(const ClusterFacts& facts);
 Places InMaintenance(const ClusterFacts& facts);
 Places MistypedSwitches(const ClusterFacts& facts);
-Places QuotasWithoutSlots(const ClusterFacts& facts);
 Places LongWaits(const ClusterFacts& facts);
+// autoscalers.cc has these checks.
+Places PodsThatAutoscalersMove(const ClusterFacts& facts);
+Places NodesThatCountAsUnready(const ClusterFacts& facts);
+// quotas.cc has these checks.
+Places QuotasWithoutSlots(const ClusterFacts& facts);
+Places LimitRangesOnGpus(const ClusterFacts& facts);
+Places KueueQuotasTooSmall(const ClusterFacts& facts);
 
 }  // namespace crossover::cli

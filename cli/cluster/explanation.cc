@@ -28,7 +28,8 @@ std::string StateOf(const json& pod) {
   if (!node.empty())
     return (TextAt(pod, {"status", "phase"}) == "Running" ? "runs on " : "is bound to ") + node;
   if (AnnotationOf(pod, base::kAdmittedAnnotation).empty() && LabelOf(pod, base::kManagedLabel).empty())
-    return "is none of ours: it has no annotation crossover.dev/share, or names another scheduler";
+    return "is not managed by Crossover: it has no annotation crossover.dev/share, or names another "
+           "scheduler";
   if (!AnnotationOf(pod, base::kReservationAnnotation).empty())
     return "has a place, and waits for the rest of its gang to be bound";
   return IsGated(pod) ? "waits for a place for its whole gang" : "waits for the scheduler";

@@ -29,6 +29,7 @@ struct ClusterFacts {
 struct Sought {
   const char* name;
   std::array<const char*, 5> words;  // the rest is null
+  bool optional = false;             // a cluster without this kind of object has none of them
 };
 inline constexpr Sought kSought[] = {
     {"definitions", {"customresourcedefinitions"}},
@@ -42,8 +43,15 @@ inline constexpr Sought kSought[] = {
     {"clock", {"leases", "--namespace", "kube-system"}},
     {"webhooks", {"mutatingwebhookconfigurations", "--field-selector", "metadata.name=crossover-admission"}},
     {"quotas", {"resourcequotas", "--all-namespaces"}},
+    {"limit_ranges", {"limitranges", "--all-namespaces"}},
+    {"cluster_queues", {"clusterqueues.kueue.x-k8s.io"}, true},
+    {"resource_flavors", {"resourceflavors.kueue.x-k8s.io"}, true},
     {"namespaces", {"namespaces"}},
-    {"pod_monitors", {"podmonitors.monitoring.coreos.com", "--all-namespaces"}},
+    {"autoscaler_status",
+     {"configmaps", "--namespace", "kube-system", "--field-selector",
+      "metadata.name=cluster-autoscaler-status"}},
+    {"node_pools", {"nodepools.karpenter.sh"}, true},
+    {"pod_monitors", {"podmonitors.monitoring.coreos.com", "--all-namespaces"}, true},
 };
 
 }  // namespace crossover::cli

@@ -28,6 +28,11 @@ Got Ask(const Kubectl& kubectl, const Sought& sought) {
   return got;
 }
 
+// Returns whether kubectl says that the API server does not know the kind of object.
+bool IsKindUnknown(const std::string& error) {
+  return error.find("the server doesn't have a resource type") != std::string::npos;
+}
+
 }  // namespace
 
 ClusterFacts Gather(const Kubectl& kubectl) {
@@ -39,6 +44,8 @@ ClusterFacts Gather(const Kubectl& kubectl) {
     Got got = asked[i].get();
     if (got.items) {
       facts.lists[kSought[i].name] = std::move(*got.items);
+    } else if (kSought[i].optional && IsKindUnknown(got.error)) {
+      facts.lists[kSought[i].name] = nlohmann::json::array();
     } else {
       facts.unseen[kSought[i].name] = got.error;
     }

@@ -1,6 +1,5 @@
-// Checks what people switched off or limited, and which pods wait long.
+// Checks what people switched off, and which pods wait long.
 #include <cmath>
-#include <set>
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
@@ -13,8 +12,6 @@ namespace crossover::cli {
 namespace {
 
 constexpr double kLongWaitS = 600;
-constexpr char kGpuQuota[] = "requests.nvidia.com/gpu";
-constexpr char kSlotQuota[] = "requests.crossover.dev/slot";
 
 void AddFaults(const json& items, const char* kind, std::initializer_list<const char*> keys, Places* places) {
   for (const json& item : items) {
@@ -54,20 +51,6 @@ Places MistypedSwitches(const ClusterFacts& facts) {
   Places places;
   AddFaults(facts.Items("nodes"), "node", {base::kModeAnnotation, base::kMaintenanceAnnotation}, &places);
   AddFaults(facts.Items("namespaces"), "namespace", {base::kModeAnnotation}, &places);
-  return places;
-}
-
-Places QuotasWithoutSlots(const ClusterFacts& facts) {
-  std::set<std::string> of_gpus, of_slots;  // namespaces
-  for (const json& quota : facts.Items("quotas")) {
-    const json& hard = kube::At(kube::At(quota, "spec"), "hard");
-    if (!kube::At(hard, kGpuQuota).is_null()) of_gpus.insert(NamespaceOf(quota));
-    if (!kube::At(hard, kSlotQuota).is_null()) of_slots.insert(NamespaceOf(quota));
-  }
-  Places places;
-  for (const std::string& name : of_gpus) {
-    if (!of_slots.contains(name)) places.push_back("namespace " + name);
-  }
   return places;
 }
 

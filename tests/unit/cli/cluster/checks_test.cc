@@ -164,6 +164,31 @@ const std::vector<Planted>& Faults() {
        }},
       {"quota_without_slots", "namespace team",
        [](ClusterFacts* f) { First(f, "quotas")["spec"]["hard"].erase("requests.crossover.dev/slot"); }},
+      {"limit_range_on_gpus", "team/sizes: max.nvidia.com/gpu",
+       [](ClusterFacts* f) { First(f, "limit_ranges")["spec"]["limits"][0]["max"]["nvidia.com/gpu"] = "8"; }},
+      {"kueue_quota_too_small",
+       "flavor gpus: nvidia.com/gpu: expected a quota over 2, the number of its GPUs, got 2",
+       [](ClusterFacts* f) { f->lists["cluster_queues"].erase(1); }},
+      {"kueue_quota_too_small",
+       "flavor gpus: crossover.dev/slot: expected a quota over 2, the number of its GPUs, got 2",
+       [](ClusterFacts* f) {
+         First(f, "cluster_queues")["spec"]["resourceGroups"][0]["flavors"][0]["resources"].push_back(
+             {{"name", "crossover.dev/slot"}, {"nominalQuota", 2}});
+       }},
+      {"autoscaler_may_evict",
+       "team/a-0: cluster-autoscaler.kubernetes.io/safe-to-evict: expected false, got true",
+       [](ClusterFacts* f) {
+         First(f, "pods")["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] =
+             "true";
+       }},
+      {"autoscaler_may_evict", "team/a-0: karpenter.sh/do-not-disrupt: expected true, got \"\"",
+       [](ClusterFacts* f) {
+         First(f, "pods")["metadata"]["annotations"].erase("karpenter.sh/do-not-disrupt");
+       }},
+      {"autoscaler_counts_unready", "n1 has the label k8s.amazonaws.com/accelerator",
+       [](ClusterFacts* f) {
+         First(f, "nodes")["metadata"]["labels"]["k8s.amazonaws.com/accelerator"] = "nvidia-h100";
+       }},
       {"gang_waits", "team/a-0 for 30 min",
        [](ClusterFacts* f) {
          First(f, "pods")["spec"].erase("nodeName");
@@ -404,6 +429,17 @@ TEST(ClusterChecksTest, ObjectsMayBeAnything) {
     for (auto& [name, items] : facts.lists) items = json::array({junk, nullptr});
     ExamineCluster(facts);
   }
+}
+
+TEST(ClusterChecksTest, WithoutAnAutoscalerNothingIsExpectedOfPodsAndNodes) {
+  ClusterFacts facts = SoundCluster();
+  First(&facts, "pods")["metadata"]["annotations"].erase("karpenter.sh/do-not-disrupt");
+  First(&facts, "pods")["metadata"]["annotations"].erase("cluster-autoscaler.kubernetes.io/safe-to-evict");
+  First(&facts, "nodes")["metadata"]["labels"]["k8s.amazonaws.com/accelerator"] = "nvidia-h100";
+  EXPECT_EQ(Found(facts).size(), 2u) << "the control";
+  facts.lists["autoscaler_status"].clear();
+  facts.lists["node_pools"].clear();
+  EXPECT_EQ(Found(facts), std::set<std::string>());
 }
 
 TEST(ClusterChecksTest, ManyPlacesAreCounted) {

@@ -82,7 +82,7 @@ TEST(ExplainTest, WithoutEventsTheSchedulersConditionHasToDo) {
 TEST(ExplainTest, APodThatDoesNotShareIsNoneOfOurs) {
   const json pod = {{"metadata", {{"name", "web"}, {"namespace", "team"}}}, {"spec", json::object()}};
   EXPECT_THAT(ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array())),
-              HasSubstr("none of ours"));
+              HasSubstr("not managed by Crossover"));
 }
 
 TEST(ExplainTest, AGangIsFoundByAnyOfItsNames) {

@@ -64,6 +64,8 @@ inline nlohmann::json Pod(const char* name, const char* node) {
             {"labels", {{"crossover.dev/managed", "true"}}},
             {"annotations",
              {{"crossover.dev/share", "true"},
+              {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
+              {"karpenter.sh/do-not-disrupt", "true"},
               {"crossover.dev/assignment", R"({"containers": {"main": ["GPU-1"]}})"}}}}},
           {"spec",
            {{"nodeName", node},
@@ -100,6 +102,23 @@ inline ClusterFacts SoundCluster() {
   lists["quotas"] = {
       {{"metadata", {{"name", "q"}, {"namespace", "team"}}},
        {"spec", {{"hard", {{"requests.nvidia.com/gpu", "4"}, {"requests.crossover.dev/slot", "8"}}}}}}};
+  lists["limit_ranges"] = nlohmann::json::parse(
+      R"([{"metadata": {"name": "sizes", "namespace": "team"}, "spec": {"limits": [
+      {"type": "Container", "max": {"cpu": "8"}, "default": {"nvidia.com/gpu": "1"}}]}}])");
+  lists["resource_flavors"] = nlohmann::json::parse(
+      R"([{"metadata": {"name": "gpus"}, "spec": {"nodeLabels": {"nvidia.com/gpu.present": "true"}}},
+      {"metadata": {"name": "others"}, "spec": {"nodeLabels": {"nvidia.com/gpu.present": "no"}}}])");
+  lists["cluster_queues"] =
+      nlohmann::json::parse(R"([{"metadata": {"name": "train"}, "spec": {"resourceGroups": [
+      {"coveredResources": ["nvidia.com/gpu", "cpu"], "flavors": [
+      {"name": "gpus", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "2"}]},
+      {"name": "others", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 0}]}]}]}},
+      {"metadata": {"name": "search"}, "spec": {"resourceGroups": [{"flavors": [
+      {"name": "gpus", "resources": [{"name": "cpu", "nominalQuota": 9},
+      {"name": "nvidia.com/gpu", "nominalQuota": 2}]}]}]}}])");
+  lists["autoscaler_status"] = nlohmann::json::parse(
+      R"([{"metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"}}])");
+  lists["node_pools"] = nlohmann::json::parse(R"([{"metadata": {"name": "gpus"}}])");
   lists["namespaces"] = {
       {{"metadata", {{"name", "team"}, {"annotations", {{"crossover.dev/mode", "enforce"}}}}}}};
   lists["pod_monitors"] = {
