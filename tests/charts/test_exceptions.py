@@ -46,6 +46,28 @@ def of_the_host(pod):
             "folders": folders}
 
 
+def unlike(constraints, made):
+    """Returns where SecurityContextConstraints of OpenShift allow more or less than the pods of the node agents ask
+    for, in words."""
+    agents = {name: pod for name, pod in pod_templates(made).items() if name in (_DAEMON, _MPS)}
+    have = [of_the_host(pod) for pod in agents.values()]
+    wanted = {"allowHostPID": any("hostPID" in one["namespaces"] for one in have),
+              "allowHostIPC": any("hostIPC" in one["namespaces"] for one in have),
+              "allowHostNetwork": any("hostNetwork" in one["namespaces"] for one in have),
+              "allowHostPorts": any(one["ports"] for one in have),
+              "allowHostDirVolumePlugin": any(one["folders"] for one in have),
+              "allowPrivilegedContainer": any(c.get("privileged") for one in have for c in one["contexts"]),
+              "readOnlyRootFilesystem": all(c.get("readOnlyRootFilesystem") for one in have for c in one["contexts"])}
+    words = [f"{key}: expected {value}, got {constraints.get(key)}" for key, value in wanted.items()
+             if constraints.get(key) != value]
+    kinds = {kind for pod in agents.values() for volume in pod["volumes"] for kind in volume if kind != "name"}
+    words += [f"volumes: expected {kind}, got none" for kind in sorted(kinds - set(constraints["volumes"]))]
+    users = {f"system:serviceaccount:crossover-system:{pod['serviceAccountName']}" for pod in agents.values()}
+    if set(constraints["users"]) != users:
+        words.append(f"users: expected {sorted(users)}, got {constraints['users']}")
+    return words
+
+
 class Exceptions(unittest.TestCase):
     def test_they_are_those_that_are_listed(self):
         for values, listed in _LISTED.items():
@@ -58,6 +80,21 @@ class Exceptions(unittest.TestCase):
                         have = of_the_host(pod)
                         self.assertEqual((have["namespaces"], have["ports"], have["folders"]), (set(), set(), {}))
             self.assertLess(set(listed), set(pods))
+
+    def test_openshift_is_asked_for_exactly_these(self):
+        values = ("openshift.securityContextConstraints=true", "mps.enabled=true", *_FOLDERS)
+        made = objects(*values)
+        constraints = next(item for item in made if item["kind"] == "SecurityContextConstraints")
+        self.assertEqual(unlike(constraints, made), [])
+        for change in ({"allowHostIPC": True}, {"allowHostPID": False}, {"allowPrivilegedContainer": False},
+                       {"users": constraints["users"][:1]}, {"volumes": ["configMap"]},
+                       {"users": [*constraints["users"], "system:serviceaccount:crossover-system:default"]}):
+            with self.subTest(change):
+                self.assertNotEqual(unlike(constraints | change, made), [], "the control")
+        bound = {item["subjects"][0]["name"] for item in made if item["kind"] == "RoleBinding"
+                 and item["roleRef"]["name"] == "system:openshift:scc:nonroot-v2"}
+        self.assertEqual(bound, {"crossover-extender", "crossover-test"})
+        self.assertNotIn("SecurityContextConstraints", {item["kind"] for item in objects("mps.enabled=true")})
 
     def test_one_more_is_found(self):
         """This is the control."""
