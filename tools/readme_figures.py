@@ -27,8 +27,8 @@ KEY = {
     "eta": "two equal jobs that take turns, of the best rate that turns allow",
     "chain_annotation": "the same on a Kubernetes, by annotations (`share`, and a profile key that a run before has "
                         "taught)",
-    "gain_over_mps": "turns under MPS, work per time against the same jobs running freely there: case by case below",
-    "gain_over_timeslicing": "turns under MPS, work per time against free-running time-slicing",
+    "gain_over_mps": "throughput with turns, relative to plain MPS (the same two jobs): case by case below",
+    "gain_over_timeslicing": "throughput with turns under MPS, relative to plain time-slicing (the same two jobs)",
     "eta_timeslice": "turns without MPS, against one job after the other: no gain",
     "guard": "two jobs for which turns pay, or do not, with the guard on, against one after the other",
     "eta_idle": "jobs whose input stalls, of the best rate",
