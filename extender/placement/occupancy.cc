@@ -142,6 +142,11 @@ void Occupancy::Keep(std::span<const GpuRef> gpus) {
   for (const GpuRef ref : gpus) At(ref).kept = true;
 }
 
+void Occupancy::Claim(const Gang& gang, std::span<const GpuRef> gpus) {
+  Keep(gpus);
+  Plan(gang, GroupOn({gpus.begin(), gpus.end()}), 1);
+}
+
 Group Occupancy::GroupOn(std::vector<GpuRef> gpus) const {
   Group group{.gangs = {}, .gpus = std::move(gpus), .site = {}};
   group.site = SiteOf(group.gpus);

@@ -70,7 +70,7 @@ class Occupancy {
   const Node& node(int index) const { return state_->nodes[static_cast<std::size_t>(index)]; }
   const Gpu& gpu(GpuRef ref) const { return node(ref.node).gpus[static_cast<std::size_t>(ref.gpu)]; }
   std::span<const Group> groups() const { return groups_; }
-  // Returns what was opened, joined and removed on the node since the constructor.
+  // Returns what was opened, joined, claimed and removed on the node since the constructor.
   std::span<const Planned> planned(int node) const { return planned_[static_cast<std::size_t>(node)]; }
 
   // Returns whether a gang has the GPU.
@@ -93,6 +93,8 @@ class Occupancy {
   void Remove(std::span<const Gang* const> gangs);
   // Keeps these GPUs: from now on they are not free, and no gang may join a group that has one of them.
   void Keep(std::span<const GpuRef> gpus);
+  // Keeps these GPUs, and counts the gang's pods as planned on their nodes.
+  void Claim(const Gang& gang, std::span<const GpuRef> gpus);
 
  private:
   struct Use {
