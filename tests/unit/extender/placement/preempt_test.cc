@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
+#include "tests/unit/extender/placement/by_pod.h"
 #include "tests/unit/extender/placement/cluster.h"
 #include "tests/unit/extender/placement/scene.h"
 
@@ -160,30 +163,6 @@ TEST_F(PreemptTest, CpusCountAsWell) {
   EXPECT_EQ(decision.preemption->victims, Ids{"a1"}) << "two GPUs are free, but CPUs for one pod";
 }
 
-struct Tally {
-  int fits = 0, possible = 0, forbidden = 0, impossible = 0, join = 0;
-};
-
-// Judges the engine in one scene by what trying everything finds. Returns the first fault, or "".
-std::string Judge(const Scene& scene, Tally* tally) {
-  const Answer answer = AnswerOf(scene);
-  const Decision decision = scene.Decide();
-  if (answer.fits) {
-    ++tally->fits;
-    return decision.plans.size() == 1 ? "" : "it is refused, though it has a place";
-  }
-  if (!decision.plans.empty()) return "it is placed, though it has no place";
-  if (!answer.possible) {
-    ++(answer.forbidden ? tally->forbidden : tally->impossible);
-    return decision.preemption ? "victims, though none may or can make room" : "";
-  }
-  ++tally->possible;
-  if (!decision.preemption) return "no victims, though some could make room";
-  tally->join += !decision.preemption->beside.empty();
-  if (decision.preemption->victims != answer.victims) return "others than by trying everything";
-  return FaultOfPreemption(scene, *decision.preemption);
-}
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kScenes = 400;
 #else
@@ -191,16 +170,67 @@ constexpr std::uint64_t kScenes = 4000;
 #endif
 
 TEST(PreemptionScenesTest, VictimsAreThoseOfAnExhaustiveSearch) {
-  Tally tally;
+  int fits = 0, possible = 0, forbidden = 0, impossible = 0, beside = 0;
   for (std::uint64_t seed = 0; seed < kScenes; ++seed) {
-    EXPECT_EQ(Judge(SceneOf(seed), &tally), "") << "seed " << seed;
+    const Scene scene = SceneOf(seed);
+    const Answer answer = AnswerOf(scene);
+    const Decision decision = scene.Decide();
+    EXPECT_EQ(FaultOfAnswer(scene, answer, decision), "") << "seed " << seed;
+    fits += answer.fits;
+    possible += answer.possible;
+    forbidden += answer.forbidden;
+    impossible += !answer.fits && !answer.possible && !answer.forbidden;
+    beside += decision.preemption && !decision.preemption->beside.empty();
   }
-  std::printf("%d fit, %d make room (%d beside others), %d may not, %d cannot\n", tally.fits, tally.possible,
-              tally.join, tally.forbidden, tally.impossible);
-  EXPECT_GE(tally.possible, static_cast<int>(kScenes / 2));
-  EXPECT_GE(tally.forbidden + tally.impossible, static_cast<int>(kScenes / 4));
-  EXPECT_GE(tally.forbidden, 20);
-  EXPECT_GE(tally.join, 20) << "hardly any met a neighbour of a victim";
+  std::printf("%d fit, %d make room (%d beside others), %d may not, %d cannot\n", fits, possible, beside,
+              forbidden, impossible);
+  EXPECT_GE(possible, static_cast<int>(kScenes / 2));
+  EXPECT_GE(forbidden + impossible, static_cast<int>(kScenes / 4));
+  EXPECT_GE(forbidden, 20);
+  EXPECT_GE(beside, 20) << "hardly any met a neighbour of a victim";
+}
+
+// Where victims are chosen pod by pod, gangs are halved, and others leave in vain. Both are seen.
+TEST(PreemptionScenesTest, PodByPodIsWrong) {
+  int halves = 0, in_vain = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const Scene scene = SceneOf(seed);
+    const ByPod by_pod = MakeRoomByPod(scene);
+    halves += by_pod.halves;
+    in_vain += by_pod.in_vain;
+  }
+  EXPECT_GE(halves, 100);
+  EXPECT_GE(in_vain, 40);
+}
+
+// Spoils who leaves. The judge has to see each of it.
+TEST(PreemptionScenesTest, WhatIsSpoiltIsSeen) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Scene scene = SceneOf(seed);
+    const Answer answer = AnswerOf(scene);
+    const Decision decision = scene.Decide();
+    if (!decision.preemption) continue;
+    const auto spoilt = [&](const std::function<void(Decision&)>& spoil) {
+      Decision other = decision;
+      spoil(other);
+      const std::string fault = FaultOfAnswer(scene, answer, other);
+      EXPECT_NE(fault, "") << "seed " << seed;
+      seen.insert(fault.substr(0, fault.find(':')));
+    };
+    spoilt([](Decision& d) { d.preemption.reset(); });
+    spoilt([](Decision& d) { d.preemption->victims.pop_back(); });
+    spoilt([](Decision& d) { d.preemption->seats.pop_back(); });
+    for (const Placed& placed : scene.state.placed) {
+      if (std::ranges::count(decision.preemption->victims, placed.gang.id) > 0) continue;
+      spoilt([&](Decision& d) { d.preemption->victims.push_back(placed.gang.id); });
+    }
+  }
+  for (const char* fault :
+       {"no victims, though some could make room", "inversion of ranks", "a victim in vain",
+        "somebody leaves who may not", "half a gang where room is made"}) {
+    EXPECT_TRUE(seen.contains(fault)) << fault;
+  }
 }
 
 // In large clusters victims are found by counting. Here that way is taken in small ones.
@@ -227,6 +257,17 @@ TEST(PreemptionScenesTest, ByCountingNoneIsInVainAndFewAreTooMany) {
   std::printf("%d possible, %d found, %d the best\n", possible, found, best);
   EXPECT_GE(found * 100, possible * 98);
   EXPECT_GE(best * 100, possible * 90);
+}
+
+// 1,000 gangs have GPUs. Each place that is made is proved, and each victim is needed.
+TEST(PreemptionScenesTest, OfAThousandGangsNoneLeavesInVain) {
+  for (const int gpus_per_pod : {1, 8}) {
+    const Scene scene = LargeScene(7, 1000, 64, gpus_per_pod);
+    const Decision decision = scene.Decide();
+    ASSERT_TRUE(decision.preemption.has_value());
+    EXPECT_EQ(FaultOfPreemption(scene, *decision.preemption), "");
+    EXPECT_LE(decision.preemption->victims.size(), 20u);
+  }
 }
 
 }  // namespace

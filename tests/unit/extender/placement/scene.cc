@@ -215,4 +215,43 @@ std::string FaultOfPreemption(const Scene& scene, const Preemption& preemption) 
   return "";
 }
 
+std::string FaultOfAnswer(const Scene& scene, const Answer& answer, const Decision& decision) {
+  if (answer.fits) return decision.plans.size() == 1 ? "" : "it is refused, though it has a place";
+  if (!decision.plans.empty()) return "it is placed, though it has no place";
+  if (!answer.possible) return decision.preemption ? "victims, though none may or can make room" : "";
+  if (!decision.preemption) return "no victims, though some could make room";
+  const std::string fault = FaultOfPreemption(scene, *decision.preemption);
+  if (!fault.empty()) return fault;
+  return decision.preemption->victims == answer.victims ? "" : "others than the best victims";
+}
+
+Scene LargeScene(std::uint64_t seed, int gangs, int gpus, int gpus_per_pod) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
+  Scene scene{.state = {}, .gang = Job("new", gpus / gpus_per_pod), .settings = {}};
+  scene.gang.gpus_per_pod = gpus_per_pod;
+  scene.gang.exclusive = true;
+  scene.gang.rank = 1000;
+  std::vector<Seat> seats;  // of the next set
+  int next = 0;             // the GPU that is given out next
+  for (int g = 0; g < gangs; ++g) {
+    if (g % 2 == 0) {
+      seats.clear();
+      for (int count = 1 << below(6); count > 0; --count, ++next) {
+        const std::string node = "n" + std::to_string(next / 8);
+        seats.push_back({.node = node, .gpus = {node + "-" + std::to_string(next % 8)}});
+      }
+    }
+    const std::string id = "g" + std::to_string(g);
+    Placed placed{.gang = Job(id, static_cast<int>(seats.size())), .seats = seats};
+    placed.started_s = below(1000);
+    placed.gang.rank = below(3);
+    placed.leave = below(10) > 0 ? Leave::kMay : Leave::kForbidden;
+    scene.state.placed.push_back(std::move(placed));
+  }
+  scene.state.nodes = Nodes(next / 8 + 1, 8);
+  for (int g = next % 8; g < 8; ++g) scene.state.nodes.back().gpus.pop_back();
+  return scene;
+}
+
 }  // namespace crossover::placement

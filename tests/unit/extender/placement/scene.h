@@ -41,8 +41,15 @@ struct Answer {
 };
 Answer AnswerOf(const Scene& scene);
 
-// Returns what is wrong with a preemption, or "": a victim that may not be made to leave, half a gang, a
-// place that breaks a rule or is none, or a victim in vain.
+// Returns what is wrong with a preemption, or "": what FaultOfRoom() finds, no place, or a victim in vain.
 std::string FaultOfPreemption(const Scene& scene, const Preemption& preemption);
+
+// Returns what is wrong with a decision of the scene, or "": what FaultOfPreemption() finds, or others than
+// the best victims. `answer` is that of the scene.
+std::string FaultOfAnswer(const Scene& scene, const Answer& answer, const Decision& decision);
+
+// Makes a scene of so many gangs, two on each set of GPUs, on nodes of 8 GPUs that are full. GPU counts are
+// from 1 to 32. The gang that waits needs `gpus` GPUs.
+Scene LargeScene(std::uint64_t seed, int gangs, int gpus, int gpus_per_pod);
 
 }  // namespace crossover::placement
