@@ -7,8 +7,6 @@
 namespace crossover::placement {
 namespace {
 
-using Who = std::vector<std::size_t>;  // ascending indices of candidates
-
 // A Guess is a set of gangs that may leave. The smaller its Rank(), the better.
 struct Guess {
   Who who;
@@ -46,13 +44,15 @@ class Search {
       index_[candidate.gang] = candidates_.size();
       candidates_.push_back(candidate);
     }
+    counting_.emplace(occupancy_, gang_, candidates_, terms_);
   }
 
   std::optional<Choice> Run() {
     if (candidates_.empty()) return std::nullopt;
-    const std::optional<Step> free = OnFreeGpus(Everybody());
     const std::vector<Guess> joins = Joins();
-    if (!free && joins.empty()) return std::nullopt;
+    may_join_ = !joins.empty();
+    const std::optional<Step> free = OnFreeGpus(Everybody());
+    if (!free && !may_join_) return std::nullopt;
     if (IsSmall()) {
       TryAll();
     } else {
@@ -107,8 +107,12 @@ class Search {
     return {std::move(rest), terms_};
   }
 
+  // Returns whether free GPUs could suffice once these have left. Most guesses end here.
+  bool MayBeFree(const Who& who) const { return counting_->PodsAtMost(who) >= gang_.pods; }
+
   // Returns free GPUs that the gang gets once these have left, or nothing.
   std::optional<Step> OnFreeGpus(const Who& who) const {
+    if (!MayBeFree(who)) return std::nullopt;
     Filler filler = WithoutThem(who);
     if (!filler.Open(gang_)) return std::nullopt;
     return filler.steps().back();
@@ -116,6 +120,7 @@ class Search {
 
   // Returns what the gang gets once these have left: free GPUs, or else those of a group; or nothing.
   std::optional<Step> Without(const Who& who) const {
+    if (!may_join_ && !MayBeFree(who)) return std::nullopt;
     Filler filler = WithoutThem(who);
     if (!filler.Open(gang_) && !filler.JoinBest(gang_)) return std::nullopt;
     return filler.steps().back();
@@ -182,7 +187,7 @@ class Search {
   // Tries to free enough GPUs: those that cost least by counting, and those that the gang would get if all
   // candidates left, which are `free`.
   void TryFreeing(const Step& free) {
-    if (const auto who = CheapestToFree(occupancy_, gang_, candidates_, terms_)) Prune(*who);
+    if (const auto who = counting_->Cheapest()) Prune(*who);
     const auto is_taken = [&](GpuRef ref) { return std::ranges::binary_search(free.gpus, ref); };
     const auto is_near = [&](GpuRef ref) {
       return std::ranges::any_of(free.gpus, [&](GpuRef taken) { return taken.node == ref.node; });
@@ -243,8 +248,10 @@ class Search {
   const Gang& gang_;
   const Terms& terms_;
   const Effort effort_;
+  bool may_join_ = false;              // there is a group that the gang could join if some gangs had left
   std::vector<Candidate> candidates_;  // those that can matter
   std::map<const Gang*, std::size_t> index_;
+  std::optional<Counting> counting_;  // refers to `candidates_`
   Guess best_;
   std::optional<Step> place_;  // what `best_` gives; nothing: no guess was good yet
 };
