@@ -56,6 +56,7 @@ FIGURES = {
     "muri_ratio": Figure("model", ("extender/placement",)),
     "muri_ratio_shipped": Figure("model", ("extender/placement",)),
     "interleavings": Figure("model", ("extender/placement", "extender/gang")),
+    "preemption": Figure("model", ("extender/placement",)),
     "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
                                   "deviceplugin/books")),
     "plan_ms": Figure("program", ("extender/placement",)),

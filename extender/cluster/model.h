@@ -90,6 +90,7 @@ struct Pod {
   bool own_users = false;  // on the node they are of a user that no other pod has (hostUsers: false)
   Shm shm = Shm::kUsual;
   std::int32_t priority = 0;  // spec.priority
+  bool preempts = true;       // spec.preemptionPolicy is not Never
   std::string profile_key;    // profile of its job, in its namespace (kube::ProfileKeyOf)
 
   // Returns the most slots that its containers hold at one time, which is the number of GPUs that it gets.

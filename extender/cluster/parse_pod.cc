@@ -111,6 +111,7 @@ void ReadSpec(const json& spec, Pod* pod) {
   ReadUsers(spec, pod);
   pod->shm = ShmOf(spec);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
+  pod->preempts = TextAt(spec, "preemptionPolicy") != "Never";
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ inline constexpr char kPods[] = "pods";  // the resource of which each pod takes
 
 // Adds what `pod` asks for to `to`, and 1 to the resource "pods".
 void AddPod(const Pod& pod, Resources* to);
+// Subtracts what AddPod() adds. Amounts may become negative.
+void RemovePod(const Pod& pod, Resources* from);
 // Returns the amount of a resource from `others`, or 0 where there is none.
 std::int64_t Amount(const Resources& resources, const std::string& name);
 

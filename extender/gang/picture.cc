@@ -127,6 +127,16 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
   }
 }
 
+// Subtracts what the gang's pods on a node take.
+void RemovePodsOf(const Desk& desk, const std::string& gang, const std::string& node, Resources* sum) {
+  const auto record = desk.gangs.find(gang);
+  if (record == desk.gangs.end()) return;
+  for (const auto& [uid, member] : record->second.members) {
+    const Pod* pod = desk.world->FindPod(uid);
+    if (pod != nullptr && pod->node == node && !pod->over) RemovePod(*pod, sum);
+  }
+}
+
 }  // namespace
 
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
@@ -215,7 +225,8 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     const auto before = earlier->find(node);
     Resources sum = before == earlier->end() ? Resources{} : before->second;
     for (const placement::Planned& other : planned) {
-      const Pod* pod = pod_of(other.gang->id);
+      if (other.pods < 0) RemovePodsOf(desk, other.gang->id, node, &sum);
+      const Pod* pod = other.pods < 0 ? nullptr : pod_of(other.gang->id);
       for (int i = 0; pod != nullptr && i < other.pods; ++i) AddPod(*pod, &sum);
     }
     const Pod* pod = pod_of(gang.id);

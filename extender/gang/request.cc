@@ -85,6 +85,16 @@ placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
   return pod.user.value_or(0) == uid ? placement::Users::kOne : placement::Users::kUnlike;
 }
 
+// Reads the gang's rank: that of its least pod, because the gang has a place only with all of its pods. It
+// makes others leave only where each of its pods may.
+void ReadRank(std::span<const Pod* const> members, placement::Gang* gang) {
+  gang->rank = members.front()->priority;
+  for (const Pod* pod : members) {
+    gang->rank = std::min(gang->rank, pod->priority);
+    gang->preempts &= pod->preempts;
+  }
+}
+
 // Returns, in words for the user, a difference between two pods of one gang that is not permitted, or ""
 // where there is none.
 std::string Unlike(const Pod& first, const Pod& other) {
@@ -128,6 +138,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   // The gang's waiting time begins with its last pod, because it could not be placed before.
   gang.arrived_s = first.created_s;
   for (const Pod* pod : members) gang.arrived_s = std::max(gang.arrived_s, pod->created_s);
+  ReadRank(members, &gang);
   const auto check = [&request](const std::string& fault) {
     if (request.fault.empty()) request.fault = fault;
   };

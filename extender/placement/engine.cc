@@ -1,10 +1,13 @@
 #include "extender/placement/engine.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "extender/placement/fill.h"
 #include "extender/placement/partners.h"
+#include "extender/placement/preempt.h"
 #include "extender/placement/queue.h"
 
 namespace crossover::placement {
@@ -19,9 +22,13 @@ class Round {
       : terms_(terms), now_s_(now_s), filler_(Occupancy(state), terms) {}
 
   Decision Run(const std::vector<Gang>& waiting) {
-    const Gangs sound = Sound(waiting);
-    const bool roomy = terms_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(sound);
-    if (!roomy) Place(sound);
+    std::map<std::int32_t, Gangs, std::greater<>> ranks;
+    for (const Gang* gang : Sound(waiting)) ranks[gang->rank].push_back(gang);
+    // The lower ranks are served afterwards, so what a rank gets does not depend on them.
+    for (const auto& [rank, gangs] : ranks) {
+      const bool roomy = terms_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(gangs);
+      if (!roomy) Place(gangs);
+    }
     for (const Step& step : filler_.steps()) decision_.plans.push_back(PlanOf(step));
     return std::move(decision_);
   }
@@ -49,7 +56,8 @@ class Round {
     return sound;
   }
 
-  // Gives every gang free GPUs of its own. Returns false and changes nothing where they do not suffice.
+  // Gives every gang of a rank free GPUs of its own. Returns false and changes nothing where they do not
+  // suffice.
   bool PlaceAllAlone(const Gangs& waiting) {
     long needed = 0;
     for (const Gang* gang : waiting) needed += gang->gpus();
@@ -72,7 +80,7 @@ class Round {
       if (filler_.JoinBest(*gang)) {
         queue.Charge(*gang);
       } else {
-        decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
+        Refuse(*gang);
       }
     }
   }
@@ -87,11 +95,46 @@ class Round {
       if (decision_.kept || !queue.Starves(*gang)) {
         others.push_back(gang);
       } else if (!filler_.Open(*gang) && !filler_.JoinBest(*gang)) {
-        decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
-        KeepFor(*gang, queue.MayBeBusy(*gang));
+        if (!Refuse(*gang)) KeepFor(*gang, queue.MayBeBusy(*gang));
       }
     }
     return others;
+  }
+
+  // Refuses a gang that finds no place. Returns whether gangs of lower rank leave for it.
+  bool Refuse(const Gang& gang) {
+    Refusal refusal = Explain(filler_.occupancy(), gang, terms_);
+    const bool leave = MayFindRoom(refusal.reason) && !decision_.preemption && Preempt(gang);
+    if (leave) refusal = ExplainRoom(gang, decision_.preemption->victims.size());
+    decision_.refusals.push_back(std::move(refusal));
+    return leave;
+  }
+
+  // Returns whether the gang could have a place if fewer gangs had GPUs.
+  static bool MayFindRoom(Reason reason) {
+    return reason == Reason::kFull || reason == Reason::kScattered || reason == Reason::kKept;
+  }
+
+  // Chooses gangs of lower rank that leave, and claims the place that they make. Returns false where there
+  // is no such place.
+  bool Preempt(const Gang& gang) {
+    const State& state = filler_.occupancy().state();
+    const std::vector<Candidate> candidates = CandidatesFor(state, gang, now_s_);
+    const auto choice = ChooseVictims(filler_.occupancy(), gang, candidates, terms_);
+    if (!choice) return false;
+    Preemption preemption{.gang = gang.id,
+                          .victims = IdsOf(choice->victims),
+                          .seats = SeatsOn(state, choice->place.gpus, gang.gpus_per_pod),
+                          .beside = IdsOf(choice->place.beside)};
+    filler_.Claim(gang, choice->place.gpus);
+    decision_.preemption = std::move(preemption);
+    return true;
+  }
+
+  static std::vector<std::string> IdsOf(const Gangs& gangs) {
+    std::vector<std::string> ids;
+    for (const Gang* gang : gangs) ids.push_back(gang->id);
+    return ids;
   }
 
   void KeepFor(const Gang& gang, double busy_part) {
@@ -147,9 +190,8 @@ class Round {
   Plan PlanOf(const Step& step) const {
     Plan plan{.gang = step.gang->id,
               .seats = SeatsOn(filler_.occupancy().state(), step.gpus, step.gang->gpus_per_pod),
-              .beside = {},
+              .beside = IdsOf(step.beside),
               .prediction = step.prediction};
-    for (const Gang* gang : step.beside) plan.beside.push_back(gang->id);
     return plan;
   }
 

@@ -105,6 +105,24 @@ Bytes LargestGpu(const State& state) {
   return largest;
 }
 
+// Returns why jobs of lower rank stay, although some of them could make room.
+std::string StaySays(const State& state, const Gang& gang) {
+  long may = 0, spared = 0, forbidden = 0;
+  for (const Placed& placed : state.placed) {
+    if (placed.gang.rank >= gang.rank) continue;
+    may += placed.leave == Leave::kMay;
+    spared += placed.leave == Leave::kSpared;
+    forbidden += placed.leave == Leave::kForbidden;
+  }
+  const auto say = [](long count, const char* why) {
+    if (count == 0) return std::string();
+    return "; " + Count(count, "job") + " of lower priority " + (count == 1 ? "stays: " : "stay: ") + why;
+  };
+  if (!gang.preempts) return say(may, "the preemptionPolicy of this one is Never");
+  return say(forbidden, "a disruption budget forbids to evict all pods of one") +
+         say(spared, "one that had to make room is left alone for some minutes");
+}
+
 // Returns why MPS does not serve the users of both.
 std::string WordsOfUsers(const Broken& broken, const Gang& newcomer) {
   const bool own = newcomer.users != Users::kOne;
@@ -167,7 +185,7 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
     return {gang.id, Reason::kNodes,
             needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, terms)};
   }
-  const std::string jobs = JobsSay(occupancy, gang, terms);
+  const std::string jobs = JobsSay(occupancy, gang, terms) + StaySays(occupancy.state(), gang);
   const long free = occupancy.free_gpus();
   const std::string is_free = needs + "; " + std::to_string(free) + (free == 1 ? " is free" : " are free");
   if (free >= gang.gpus()) {
@@ -176,9 +194,9 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   }
   const long kept = GpusOf(occupancy, true);
   if (kept > 0 && free + kept >= gang.gpus()) {
-    return {
-        gang.id, Reason::kKept,
-        is_free + ", and " + std::to_string(kept) + " are kept for a job that has waited for longer" + jobs};
+    return {gang.id, Reason::kKept,
+            is_free + ", and " + std::to_string(kept) +
+                " are kept for a job that has waited for longer or has a higher priority" + jobs};
   }
   return {gang.id, Reason::kFull, is_free + jobs};
 }
@@ -189,6 +207,13 @@ Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms
   Refusal refusal = Find(occupancy, gang, terms);
   refusal.text = text::Cut(refusal.text, kLongestReason);
   return refusal;
+}
+
+Refusal ExplainRoom(const Gang& gang, std::size_t victims) {
+  const long count = static_cast<long>(victims);
+  return {gang.id, Reason::kMakesRoom,
+          "needs " + Count(gang.gpus(), "GPU") + "; waits for " + Count(count, "job") +
+              " of lower priority to end, which " + (count == 1 ? "makes" : "make") + " room for it"};
 }
 
 std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings) {

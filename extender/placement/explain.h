@@ -17,8 +17,9 @@ enum class Reason : std::uint8_t {
   kKept,       // enough GPUs are free, counting those that are kept for a job that waits for longer
   kScattered,  // enough GPUs are free, but not where its pods fit
   kFull,       // too few GPUs are free
+  kMakesRoom,  // gangs of lower rank leave for it
 };
-inline constexpr int kReasons = 7;
+inline constexpr int kReasons = 8;
 
 // Refusal::text has at most so many bytes. An event takes at most a thousand, and a scheduler gets the text
 // once for each node.
@@ -37,6 +38,9 @@ std::string Malformed(const Gang& gang);
 // Returns why `gang` cannot be placed. REQUIRES: it is well formed, `occupancy` does not hold it, and an
 // attempt to place it on top of `occupancy` failed.
 Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms);
+
+// Returns the refusal of a gang for which so many gangs of lower rank leave.
+Refusal ExplainRoom(const Gang& gang, std::size_t victims);
 
 // Returns why `newcomer` may not join `group`, in words for the newcomer's user. The text is a clause that
 // follows the name of the other job and a colon; "it" in it is that job.

@@ -36,6 +36,9 @@ class Filler {
   // such GPUs or where more than `busy_part` (0 to 1) of them are busy.
   std::vector<GpuRef> Keep(const Gang& gang, double busy_part);
 
+  // Keeps these GPUs for a gang that gets them later. What else its pods take of the nodes counts at once.
+  void Claim(const Gang& gang, std::span<const GpuRef> gpus) { occupancy_.Claim(gang, gpus); }
+
   const Occupancy& occupancy() const { return occupancy_; }
   const std::vector<Step>& steps() const { return steps_; }
   // Returns the index of the group that was opened last.

@@ -54,7 +54,11 @@ struct Gang {
   int gpus_per_pod = 0;
   bool exclusive = false;  // wants whole GPUs
   Consent consent = Consent::kNamespace;
-  Priority priority = Priority::kNormal;
+  Priority priority = Priority::kNormal;  // orders gangs of one rank
+  // `rank` is the priority of its PriorityClass. A gang of higher rank is served as if those of lower rank
+  // did not wait.
+  std::int32_t rank = 0;
+  bool preempts = true;     // it may make gangs of lower rank leave (preemptionPolicy)
   double max_slowdown = 0;  // step together over step alone; 0: any
   Bytes memory_cap = 0;     // on each of its GPUs; 0: not declared
   Users users = Users::kOne;
@@ -84,6 +88,16 @@ struct Node {
 struct Seat {
   std::string node;
   std::vector<std::string> gpus;
+
+  friend bool operator==(const Seat&, const Seat&) = default;
+};
+
+// A Leave says whether a gang that has GPUs may be made to leave, for one of higher rank.
+enum class Leave : std::uint8_t {
+  kNever,      // it is no gang, it leaves already, or its size is not known
+  kMay,        // it may
+  kSpared,     // not yet, because it was made to leave not long ago
+  kForbidden,  // a disruption budget of its pods does not permit it
 };
 
 // A Placed gang has GPUs: it runs, or it has a reservation. `seats` holds the seats of bound pods, reserved
@@ -93,6 +107,7 @@ struct Placed {
   Gang gang;
   std::vector<Seat> seats;
   std::optional<double> started_s{};  // when it got its GPUs, if that is known
+  Leave leave = Leave::kNever;
 };
 
 // Kept names GPUs that no other gang gets until this gang has them.

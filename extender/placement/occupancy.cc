@@ -68,15 +68,16 @@ Occupancy::Occupancy(const State& state) : state_(&state), planned_(state.nodes.
     Group& group = groups_[entry->second];
     group.gangs.push_back(&placed.gang);
     held_.insert(placed.gang.id);
-    group.shut |= !whole;
+    if (!whole) torn_.insert(&placed.gang);
     for (const GpuRef ref : gpus) ++At(ref).gangs;
   }
-  ShutOverlapping();
+  ShutGroups();
 }
 
-void Occupancy::ShutOverlapping() {
+void Occupancy::ShutGroups() {
   for (Group& group : groups_) {
     const int gangs = static_cast<int>(group.gangs.size());
+    group.shut = std::ranges::any_of(group.gangs, [&](const Gang* gang) { return torn_.contains(gang); });
     for (const GpuRef ref : group.gpus) {
       group.shut |= At(ref).gangs != gangs || !gpu(ref).healthy || !node(ref.node).open;
     }
@@ -113,17 +114,37 @@ void Occupancy::Join(int index, const Gang& gang) {
   group.gangs.push_back(&gang);
   held_.insert(gang.id);
   for (const GpuRef ref : group.gpus) ++At(ref).gangs;
-  Plan(gang, group);
+  Plan(gang, group, 1);
 }
 
-void Occupancy::Plan(const Gang& gang, const Group& group) {
+void Occupancy::Plan(const Gang& gang, const Group& group, int sign) {
   for (const auto& [node, count] : group.by_node) {
-    planned_[static_cast<std::size_t>(node)].push_back({&gang, count / gang.gpus_per_pod});
+    planned_[static_cast<std::size_t>(node)].push_back({&gang, sign * count / gang.gpus_per_pod});
   }
+}
+
+void Occupancy::Remove(std::span<const Gang* const> gangs) {
+  const std::set<const Gang*> leaving(gangs.begin(), gangs.end());
+  for (Group& group : groups_) {
+    const auto left = std::erase_if(group.gangs, [&](const Gang* gang) {
+      if (!leaving.contains(gang)) return false;
+      held_.erase(gang->id);
+      Plan(*gang, group, -1);
+      return true;
+    });
+    for (const GpuRef ref : group.gpus) At(ref).gangs -= static_cast<int>(left);
+  }
+  std::erase_if(groups_, [](const Group& group) { return group.gangs.empty(); });
+  ShutGroups();
 }
 
 void Occupancy::Keep(std::span<const GpuRef> gpus) {
   for (const GpuRef ref : gpus) At(ref).kept = true;
+}
+
+void Occupancy::Claim(const Gang& gang, std::span<const GpuRef> gpus) {
+  Keep(gpus);
+  Plan(gang, GroupOn({gpus.begin(), gpus.end()}), 1);
 }
 
 Group Occupancy::GroupOn(std::vector<GpuRef> gpus) const {

@@ -52,7 +52,7 @@ struct Group {
 // Returns the GPUs of `seats` that exist in `state`, ascending.
 std::vector<GpuRef> RefsOf(const State& state, std::span<const Seat> seats);
 
-// A Planned says how many pods of a gang this decision has put on a node.
+// A Planned says how many pods of a gang this decision puts on a node. If it is negative, so many leave.
 struct Planned {
   const Gang* gang = nullptr;
   int pods = 0;
@@ -70,7 +70,7 @@ class Occupancy {
   const Node& node(int index) const { return state_->nodes[static_cast<std::size_t>(index)]; }
   const Gpu& gpu(GpuRef ref) const { return node(ref.node).gpus[static_cast<std::size_t>(ref.gpu)]; }
   std::span<const Group> groups() const { return groups_; }
-  // Returns what was opened and joined on the node since the constructor.
+  // Returns what was opened, joined, claimed and removed on the node since the constructor.
   std::span<const Planned> planned(int node) const { return planned_[static_cast<std::size_t>(node)]; }
 
   // Returns whether a gang has the GPU.
@@ -89,8 +89,12 @@ class Occupancy {
   int Open(const Gang& gang, std::vector<GpuRef> gpus);
   // Adds `gang` to the group with this index. REQUIRES: it may join (WhyNotJoin() in joins.h).
   void Join(int group, const Gang& gang);
+  // Takes these gangs off their GPUs. Indices of groups change. REQUIRES: they are gangs of the State.
+  void Remove(std::span<const Gang* const> gangs);
   // Keeps these GPUs: from now on they are not free, and no gang may join a group that has one of them.
   void Keep(std::span<const GpuRef> gpus);
+  // Keeps these GPUs, and counts the gang's pods as planned on their nodes.
+  void Claim(const Gang& gang, std::span<const GpuRef> gpus);
 
  private:
   struct Use {
@@ -103,14 +107,15 @@ class Occupancy {
   Use& At(GpuRef ref) { return const_cast<Use&>(std::as_const(*this).At(ref)); }
   Group GroupOn(std::vector<GpuRef> gpus) const;
   Site SiteOf(std::span<const GpuRef> gpus) const;
-  void Plan(const Gang& gang, const Group& group);
-  void ShutOverlapping();
+  void Plan(const Gang& gang, const Group& group, int sign);
+  void ShutGroups();
 
   const State* state_;
   std::vector<std::vector<Use>> use_;
   std::vector<std::vector<Planned>> planned_;
   std::vector<Group> groups_;
   std::set<std::string_view> held_;
+  std::set<const Gang*> torn_;  // gangs some of whose GPUs are not there
 };
 
 }  // namespace crossover::placement

@@ -1,4 +1,5 @@
-// Decides in which order waiting gangs are served.
+// Decides in which order waiting gangs of one rank are served. The engine serves the ranks one after the
+// other, the highest first.
 //
 // Gangs that have waited for too long come first, the oldest before the others. The rest is ordered by
 // priority, then by the namespace that has the fewest GPUs, then by arrival. A GPU that gangs share counts
@@ -15,7 +16,8 @@
 
 namespace crossover::placement {
 
-// A Queue serves each waiting gang once. REQUIRES: the gangs and the State outlive it.
+// A Queue serves each waiting gang once. REQUIRES: the gangs have one rank, and they and the State outlive
+// the Queue.
 class Queue {
  public:
   // Puts `waiting` into order. `now_s` is on the clock of Gang::arrived_s and Placed::started_s.

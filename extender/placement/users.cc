@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace crossover::placement {
 namespace {
@@ -18,14 +19,27 @@ struct Company {
     users = std::max(users, gang.users);
   }
 };
-using Companies = std::map<std::string, Company>;  // by node
+using GangsOn = std::map<std::string, std::vector<const Gang*>>;  // by node
 
-Companies CompaniesIn(const State& state) {
-  Companies companies;
+GangsOn GangsIn(const State& state) {
+  GangsOn gangs;
   for (const Placed& placed : state.placed) {
-    for (const Seat& seat : placed.seats) companies[seat.node].Add(placed.gang);
+    for (const Seat& seat : placed.seats) gangs[seat.node].push_back(&placed.gang);
   }
-  return companies;
+  return gangs;
+}
+
+// Returns who is on a node where `there` are, once what is planned has been carried out.
+Company CompanyOf(std::span<const Gang* const> there, std::span<const Planned> planned) {
+  Company company;
+  for (const Gang* gang : there) {
+    const auto leaves = [gang](const Planned& change) { return change.gang == gang && change.pods < 0; };
+    if (std::ranges::none_of(planned, leaves)) company.Add(*gang);
+  }
+  for (const Planned& change : planned) {
+    if (change.pods > 0) company.Add(*change.gang);
+  }
+  return company;
 }
 
 // Returns, in words for the user, why a gang of such users is not beside others on a node with MPS.
@@ -58,17 +72,15 @@ void Limit(const Gang& gang, const Company& there, Fit* fit) {
 }  // namespace
 
 Fitness LimitedByUser(const State& state, Fitness fitness) {
-  const auto companies = std::make_shared<const Companies>(CompaniesIn(state));
-  return [&state, companies, fitness = std::move(fitness)](const Gang& gang, int index,
-                                                           std::span<const Planned> planned) -> Fit {
+  const auto gangs = std::make_shared<const GangsOn>(GangsIn(state));
+  return [&state, gangs, fitness = std::move(fitness)](const Gang& gang, int index,
+                                                       std::span<const Planned> planned) -> Fit {
     Fit fit = fitness(gang, index, planned);
     const Node& node = state.nodes[static_cast<std::size_t>(index)];
     if (!node.one_user || fit.never()) return fit;
-    const auto found = companies->find(node.name);
-    Company there = found == companies->end() ? Company() : found->second;
-    for (const Planned& other : planned) {
-      if (other.pods > 0) there.Add(*other.gang);
-    }
+    const auto found = gangs->find(node.name);
+    using There = std::span<const Gang* const>;
+    const Company there = CompanyOf(found == gangs->end() ? There() : There(found->second), planned);
     // Where another limit leaves no room already, its words stay, unless the gang itself has several users.
     if (fit.pods > 0 || gang.users != Users::kOne) Limit(gang, there, &fit);
     return fit;

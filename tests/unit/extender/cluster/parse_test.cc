@@ -177,7 +177,7 @@ TEST(ParsePodTest, WhereItMayGo) {
                    {"key":"k","operator":"Gt","value":"5"}],
     "schedulingGates":[{"name":"crossover.dev/gang"},{"name":"other"}],
     "schedulingGroup":{"podGroupName":"pg"},
-    "priority":-7})");
+    "priority":-7,"preemptionPolicy":"Never"})");
   const Pod pod = Parsed(object);
   EXPECT_THAT(pod.selection.selector, ElementsAre(Pair("zone", "a")));
   EXPECT_EQ(pod.selection.affinity.size(), 2u);
@@ -187,6 +187,7 @@ TEST(ParsePodTest, WhereItMayGo) {
   EXPECT_THAT(pod.gates, ElementsAre("crossover.dev/gang", "other"));
   EXPECT_EQ(pod.pod_group, "pg");
   EXPECT_EQ(pod.priority, -7);
+  EXPECT_FALSE(pod.preempts);
 }
 
 TEST(ParsePodTest, KeepsLittleOfOthersAnnotations) {
@@ -212,12 +213,13 @@ TEST(ParsePodTest, LongMessagesAreCutBetweenLetters) {
 TEST(ParsePodTest, WhatIsOfAnotherTypeCountsAsNotSet) {
   json object = Pod1();
   object["spec"] = json::parse(R"({"nodeName":5,"containers":{"name":"a"},"tolerations":["x",{"key":[]}],
-    "affinity":[],"schedulingGates":[7],"priority":"high","securityContext":3,"nodeSelector":["a"]})");
+    "affinity":[],"schedulingGates":[7],"priority":"high","preemptionPolicy":[],"securityContext":3,"nodeSelector":["a"]})");
   object["status"] = json::parse(R"({"phase":{},"conditions":[null,{"type":"PodScheduled","status":true}]})");
   object["metadata"]["labels"] = "none";
   const Pod pod = Parsed(object);
   EXPECT_EQ(pod.node, "");
   EXPECT_EQ(pod.priority, 0);
+  EXPECT_TRUE(pod.preempts);
   EXPECT_THAT(pod.containers, IsEmpty());
   EXPECT_THAT(pod.labels, IsEmpty());
   object["spec"] = json::parse(R"({"containers":[{"resources":{"limits":{"crossover.dev/slot":"1e30"}}}],

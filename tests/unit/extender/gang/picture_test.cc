@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "extender/cluster/fit.h"
 #include "extender/placement/engine.h"
 
@@ -92,6 +94,22 @@ TEST_F(KeptForNoneTest, TheControlKeeps) {
   EXPECT_EQ(decision.plans[0].gang, "first");
   ASSERT_TRUE(decision.kept);
   EXPECT_EQ(decision.kept->gang, "older") << "it fits as soon as the first has ended";
+}
+
+// A gang takes all CPUs of the node. Where it leaves, another one has them.
+TEST_F(KeptForNoneTest, WhatLeavesGivesItsCpus) {
+  const placement::Gang leaving = Waiting("leaving", 1, 0), newcomer = Waiting("newcomer", 1, 1);
+  for (const char* uid : {"leaving", "newcomer"}) {
+    Pod pod = *world_.FindPod(uid);
+    pod.requests.milli_cpu = 8'000;
+    if (pod.uid == "leaving") pod.node = "n0";
+    world_.Put(pod);
+  }
+  const placement::State state = PictureOf(desk_);
+  const placement::Fitness fits = FitnessOf(desk_, state);
+  EXPECT_EQ(fits(newcomer, 0, {}).pods, 0);
+  const std::array gone{placement::Planned{&leaving, -1}};
+  EXPECT_EQ(fits(newcomer, 0, gone).pods, 1);
 }
 
 }  // namespace

@@ -55,6 +55,18 @@ TEST(GangRequest, ReadsWhatTheUserSays) {
   EXPECT_EQ(Of({pod, later, pod}).gang.arrived_s, 200) << "before that it waits for its own";
 }
 
+TEST(GangRequest, ItsRankIsThatOfItsLeastPod) {
+  Pod high = PodWith({}), low = PodWith({});
+  high.priority = 1000, low.priority = -5;
+  EXPECT_EQ(Of({high, high}).gang.rank, 1000);
+  EXPECT_EQ(Of({high, low}).gang.rank, -5);
+  EXPECT_EQ(Of({low, high}).gang.rank, -5);
+  EXPECT_EQ(Of({high, low}).fault, "");
+  EXPECT_TRUE(Of({high, low}).gang.preempts);
+  low.preempts = false;
+  EXPECT_FALSE(Of({high, low}).gang.preempts);
+}
+
 TEST(GangRequest, ExclusiveAndDefaults) {
   EXPECT_TRUE(Of({PodWith({{"crossover.dev/share", "exclusive"}})}).gang.exclusive);
   const placement::Gang gang = Of({PodWith({})}).gang;

@@ -283,5 +283,47 @@ TEST_F(EngineTest, WhoStarvesBehindAnotherStillMeetsTheBest) {
   EXPECT_EQ(decision.plans[0].gang.substr(0, 4) + decision.plans[1].gang.substr(0, 4), "busyidle");
 }
 
+TEST_F(EngineTest, TheHigherRankIsServedFirst) {
+  std::vector<Gang> waiting{Job("low", 8), Job("high", 8), Job("middle", 8)};
+  for (Gang& gang : waiting) gang.exclusive = true;
+  waiting[0].priority = Priority::kHigh, waiting[0].rank = -1;
+  waiting[1].priority = Priority::kLow, waiting[1].rank = 1000, waiting[1].arrived_s = 5000;
+  const Decision decision = Decide(waiting, 5000);  // the others have waited for too long
+  ASSERT_EQ(decision.plans.size(), 1u);
+  EXPECT_EQ(decision.plans[0].gang, "high");
+  ASSERT_EQ(decision.refusals.size(), 2u);
+  EXPECT_EQ(decision.refusals[0].gang, "middle");
+}
+
+// GPUs are kept for a gang that has waited for long. A gang of higher rank takes them, one of its own rank
+// does not.
+TEST_F(EngineTest, KeptGpusAreKeptFromEqualsOnly) {
+  Gang running = Job("running", 2);
+  running.exclusive = true;
+  state_.placed = {On(running, {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}})};
+  std::vector<Gang> waiting{Job("large", 8), Job("small", 2)};
+  waiting[1].arrived_s = 5000;
+  Decision decision = Decide(waiting, 5400);
+  EXPECT_EQ(decision.kept->gang, "large");
+  EXPECT_EQ(PlanFor(decision, "small"), nullptr);
+  state_.kept = decision.kept;
+  waiting[1].rank = 1;
+  decision = Decide(waiting, 5400);
+  EXPECT_EQ(decision.kept->gang, "large");
+  EXPECT_NE(PlanFor(decision, "small"), nullptr);
+}
+
+// Three gangs wait. Two could have GPUs of their own. That is the two of the higher rank. The third
+// one joins.
+TEST_F(EngineTest, ALowerRankMakesNoneShare) {
+  std::vector<Gang> waiting{Job("a"), Job("b"), Job("low")};
+  waiting[2].rank = -1;
+  const Decision decision = Decide(waiting);
+  ASSERT_EQ(decision.plans.size(), 3u);
+  EXPECT_NE(GpusOf(*PlanFor(decision, "a")), GpusOf(*PlanFor(decision, "b")));
+  EXPECT_EQ(decision.plans[2].gang, "low");
+  EXPECT_EQ(decision.plans[2].beside.size(), 1u);
+}
+
 }  // namespace
 }  // namespace crossover::placement

@@ -99,7 +99,8 @@ TEST_F(ExplainTest, Kept) {
   ASSERT_NE(refusal, nullptr);
   EXPECT_EQ(refusal->reason, Reason::kKept);
   EXPECT_EQ(refusal->text,
-            "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer; not beside "
+            "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer or has a higher "
+            "priority; not beside "
             "name-of-r: it "
             "asked for whole GPUs");
 }

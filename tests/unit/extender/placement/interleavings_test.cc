@@ -24,6 +24,7 @@ struct Outcome {
   std::string fault;
   std::uint64_t seed = 0;
   int met = 0;
+  int made_room = 0;
   std::set<Reason> reasons;
 };
 
@@ -34,6 +35,7 @@ Outcome Interleave(std::uint64_t first, int count, const Lies& lies) {
     World world(seed, lies);
     for (int step = 0; step < kSteps && outcome.fault.empty(); ++step) outcome.fault = world.Step();
     outcome.met += world.met();
+    outcome.made_room += world.made_room();
     outcome.reasons.insert(world.reasons().begin(), world.reasons().end());
     outcome.seed = seed;
     if (!outcome.fault.empty()) break;
@@ -50,6 +52,7 @@ TEST_P(InterleavingsTest, KeepAllRules) {
   const Outcome outcome = Interleave(first, kEach, {});
   EXPECT_EQ(outcome.fault, "") << "seed " << outcome.seed;
   EXPECT_GT(outcome.met, kEach / 10) << "jobs hardly ever met: this shows nothing";
+  EXPECT_GT(outcome.made_room, kEach / 10) << "jobs hardly ever made room: this shows nothing";
   EXPECT_GE(outcome.reasons.size(), 5u);
 }
 INSTANTIATE_TEST_SUITE_P(All, InterleavingsTest, ::testing::Range(0, kWorlds));
@@ -80,6 +83,11 @@ Planted OfGang(const std::string& fault, std::function<void(Gang&)> lie) {
   planted.lies.about_gang = std::move(lie);
   return planted;
 }
+Planted OfPlaced(const std::string& fault, std::function<void(Placed&)> lie) {
+  Planted planted{.fault = fault, .lies = {}};
+  planted.lies.about_placed = std::move(lie);
+  return planted;
+}
 Planted OfNode(const std::string& fault, std::function<void(Node&)> lie) {
   Planted planted{.fault = fault, .lies = {}};
   planted.lies.about_node = std::move(lie);
@@ -95,6 +103,12 @@ void RepeatGpu(Decision& decision) {
   for (Plan& plan : decision.plans) {
     if (plan.seats.size() > 1) plan.seats[1] = plan.seats[0];
   }
+}
+// Changes who leaves.
+Planted InRoom(const std::string& fault, std::function<void(Preemption&)> lie) {
+  return InDecision(fault, [lie = std::move(lie)](Decision& decision) {
+    if (decision.preemption) lie(*decision.preemption);
+  });
 }
 void LoseSeat(Decision& decision) {
   for (Plan& plan : decision.plans) plan.seats.pop_back();
@@ -135,6 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
                       OfGang("more memory", [](Gang& g) { g.memory_cap = g.memory_cap > 0 ? kGib : 0; }),
                       OfGang("without a limit", [](Gang& g) { g.memory_cap = std::max(g.memory_cap, kGib); }),
                       OfGang("slowdown", [](Gang& g) { g.max_slowdown = 0; }),
+                      OfGang("passed over", [](Gang& g) { g.rank = 0; }),
+                      OfGang("a lower rank", [](Gang& g) { g.rank = -g.rank; }),
+                      OfGang("policy is Never", [](Gang& g) { g.preempts = true; }),
+                      OfPlaced("inversion", [](Placed& p) { p.gang.rank = -1000; }),
+                      OfPlaced("who may not", [](Placed& p) { p.leave = Leave::kMay; }),
+                      OfPlaced("half of it",
+                               [](Placed& p) { p.gang.pods = static_cast<int>(p.seats.size()); }),
+                      InRoom("where room is made", [](Preemption& r) { r.victims.pop_back(); }),
+                      InRoom("no victims", [](Preemption& r) { r.victims.clear(); }),
                       OfNode("more clients",
                              [](Node& n) {
                                for (Gpu& gpu : n.gpus) gpu.slots = 8;

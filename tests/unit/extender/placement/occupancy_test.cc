@@ -71,6 +71,39 @@ TEST_F(OccupancyTest, WhatIsPlannedCountsAtOnce) {
   EXPECT_TRUE(occupancy.planned(1).empty());
 }
 
+TEST_F(OccupancyTest, WhoIsRemovedLeavesItsGpus) {
+  state_.placed = {OnAll(Job("a"), {state_.nodes[0]}), OnAll(Job("b"), {state_.nodes[0]}),
+                   On(Job("c", 1), {{"n1", {"n1-0"}}})};
+  Occupancy occupancy(state_);
+  const Gang* const b = &state_.placed[1].gang;
+  occupancy.Remove({&b, 1});
+  EXPECT_FALSE(occupancy.Holds("b"));
+  ASSERT_EQ(occupancy.groups().size(), 2u);
+  EXPECT_EQ(occupancy.groups()[0].gangs.size(), 1u);
+  EXPECT_EQ(occupancy.free_gpus(), 3) << "a is still there";
+  ASSERT_EQ(occupancy.planned(0).size(), 1u);
+  EXPECT_EQ(occupancy.planned(0)[0].gang, b);
+  EXPECT_EQ(occupancy.planned(0)[0].pods, -4);
+  const Gang* const a = &state_.placed[0].gang;
+  occupancy.Remove({&a, 1});
+  EXPECT_EQ(occupancy.groups().size(), 1u);
+  EXPECT_EQ(occupancy.free_gpus(), 7);
+}
+
+// A set is shut because it overlaps another, or because another gang of it has lost a GPU. It opens once that
+// gang has left.
+TEST_F(OccupancyTest, AGroupOpensOnceWhatShutsItHasLeft) {
+  state_.placed = {On(Job("a", 1), {{"n0", {"n0-0"}}}), On(Job("b", 2), {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}}),
+                   On(Job("c", 1), {{"n1", {"n1-0"}}}),
+                   On(Job("d", 2), {{"n1", {"n1-0"}}, {"gone", {"gone-0"}}})};
+  Occupancy occupancy(state_);
+  for (const Group& group : occupancy.groups()) EXPECT_TRUE(group.shut);
+  const std::vector<const Gang*> leaving{&state_.placed[1].gang, &state_.placed[3].gang};
+  occupancy.Remove(leaving);
+  ASSERT_EQ(occupancy.groups().size(), 2u);
+  for (const Group& group : occupancy.groups()) EXPECT_FALSE(group.shut);
+}
+
 TEST_F(OccupancyTest, KeptGpusAreForNobody) {
   state_.placed = {OnAll(Job("a"), {state_.nodes[0]})};
   Occupancy occupancy(state_);

@@ -166,7 +166,93 @@ std::string FaultOfWords(const State& state, const std::vector<Gang>& waiting, c
   return "";
 }
 
+// Returns for how many pods of `gang` the node has GPUs that none of `clients` is on.
+int Room(const Node& node, const Gang& gang, const std::vector<Client>& clients, const Set& kept,
+         const Settings& settings) {
+  if (!node.open || (node.one_user && gang.users == Users::kMixed)) return 0;
+  const Bytes limit = Limit(gang, settings);
+  Set free;
+  for (const Gpu& gpu : node.gpus) {
+    const bool fits = limit == 0 || limit + settings.context_reserve <= gpu.memory;
+    if (gpu.healthy && gpu.slots > 0 && fits && !kept.contains({node.name, gpu.uuid}))
+      free.insert({node.name, gpu.uuid});
+  }
+  const bool alone = node.one_user && gang.users != Users::kOne;
+  for (const Client& client : clients) {
+    const auto there = [&](const Name& name) { return name.first == node.name; };
+    if (node.one_user && (alone || client.gang->users != Users::kOne) &&
+        std::ranges::any_of(client.set, there))
+      return 0;
+    for (const Name& name : client.set) free.erase(name);
+  }
+  const int pods = static_cast<int>(free.size()) / gang.gpus_per_pod;
+  return alone ? std::min(pods, 1) : pods;
+}
+
+// Returns the first gang that waits although it could have GPUs of its own, where only gangs of its rank or
+// of a higher one are there; else "".
+std::string FaultOfOrder(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
+                         const Settings& settings) {
+  for (const Refusal& refusal : decision.refusals) {
+    const Gang& passed = *std::ranges::find(waiting, refusal.gang, &Gang::id);
+    std::vector<Client> clients;
+    for (const Placed& placed : state.placed) clients.push_back({&placed.gang, SetOf(placed.seats)});
+    for (const Plan& plan : decision.plans) {
+      const Gang& gang = *std::ranges::find(waiting, plan.gang, &Gang::id);
+      if (gang.rank >= passed.rank) clients.push_back({&gang, SetOf(plan.seats)});
+    }
+    if (decision.preemption) {
+      const Gang& gang = *std::ranges::find(waiting, decision.preemption->gang, &Gang::id);
+      if (gang.id != passed.id && gang.rank >= passed.rank)
+        clients.push_back({&gang, SetOf(decision.preemption->seats)});
+    }
+    Set kept;
+    if (decision.kept) {
+      const auto keeper = std::ranges::find(waiting, decision.kept->gang, &Gang::id);
+      if (keeper != waiting.end() && keeper->rank >= passed.rank) kept = SetOf(decision.kept->gpus);
+    }
+    int pods = 0;
+    for (const Node& node : state.nodes) pods += Room(node, passed, clients, kept, settings);
+    if (pods >= passed.pods) return "passed over, though there is room for its rank: " + passed.id;
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
+                        const Settings& settings) {
+  if (!decision.preemption) return "";
+  const Preemption& room = *decision.preemption;
+  const auto gang = std::ranges::find(waiting, room.gang, &Gang::id);
+  if (gang == waiting.end()) return "room for nobody";
+  if (!gang->preempts) return "room for a gang whose policy is Never";
+  const std::set<std::string> victims(room.victims.begin(), room.victims.end());
+  if (victims.empty() || victims.size() != room.victims.size()) return "no victims, or one of them twice";
+  std::vector<Client> clients;
+  std::size_t left = 0;
+  for (const Placed& placed : state.placed) {
+    if (!victims.contains(placed.gang.id)) {
+      clients.push_back({&placed.gang, SetOf(placed.seats)});
+      continue;
+    }
+    ++left;
+    if (placed.gang.rank >= gang->rank) return "inversion of ranks: " + placed.gang.id + " leaves";
+    if (placed.leave != Leave::kMay) return "somebody leaves who may not: " + placed.gang.id;
+    const bool whole = static_cast<int>(SetOf(placed.seats).size()) == placed.gang.gpus();
+    if (!whole) return "half of it leaves: " + placed.gang.id;
+  }
+  if (left != victims.size()) return "a victim that is not there";
+  for (const Plan& plan : decision.plans) {
+    if (plan.gang == room.gang) return "room for a gang that has a place";
+    clients.push_back({&*std::ranges::find(waiting, plan.gang, &Gang::id), SetOf(plan.seats)});
+  }
+  std::string fault = FaultOfSeats(state, *gang, room.seats, gang->pods);
+  if (!fault.empty()) return fault + " where room is made";
+  clients.push_back({&*gang, SetOf(room.seats)});
+  fault = FaultOfAll(state, clients, settings);
+  return fault.empty() ? "" : fault + " where room is made";
+}
 
 std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
                     const Settings& settings) {
@@ -189,7 +275,74 @@ std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const 
   for (const Gang& gang : waiting) {
     if (answers[gang.id] != 1) return std::to_string(answers[gang.id]) + " answers for " + gang.id;
   }
-  return FaultOfAll(state, clients, settings);
+  std::string fault = FaultOfAll(state, clients, settings);
+  if (fault.empty()) fault = FaultOfRoom(state, waiting, decision, settings);
+  if (fault.empty()) fault = FaultOfOrder(state, waiting, decision, settings);
+  return fault;
+}
+
+namespace {
+
+int PodsOn(const std::vector<Seat>& seats, const std::string& node) {
+  return static_cast<int>(std::ranges::count(seats, node, &Seat::node));
+}
+
+// Returns how many of a gang's pods the node takes beside those of `state`, GPUs aside.
+int RoomOnNode(const State& state, const Node& node, const PodLimit& limit) {
+  if (!limit) return 1'000'000;
+  int room = limit(node);
+  for (const Placed& placed : state.placed) room -= PodsOn(placed.seats, node.name);
+  return std::max(0, room);
+}
+
+// Returns whether one job more among `count` equal ones gains enough.
+bool Gains(const Profile& profile, int count, const Settings& settings) {
+  const double fill = (profile.compute_s + profile.exposed_s) / profile.compute_s;
+  const auto together = [&](int jobs) {
+    return jobs == 1 ? 1 : settings.efficiency * std::min<double>(jobs, fill);
+  };
+  return together(count + 1) > together(count) &&
+         together(count + 1) >= settings.min_gain * together(count) - 1e-9;
+}
+
+// Returns whether `gang` could share the GPUs of `host` with all gangs there.
+bool CanJoin(const State& state, const Placed& host, const Gang& gang, const Settings& settings,
+             const PodLimit& limit) {
+  const Set set = SetOf(host.seats);
+  if (static_cast<int>(set.size()) != gang.gpus()) return false;
+  int there = 0;
+  std::vector<Client> clients;
+  for (const Placed& placed : state.placed) {
+    clients.push_back({&placed.gang, SetOf(placed.seats)});
+    there += clients.back().set == set;
+  }
+  clients.push_back({&gang, set});
+  if (!FaultOfAll(state, clients, settings).empty()) return false;
+  std::map<std::string, int> gpus;  // by node
+  for (const Name& name : set) {
+    const Gpu* gpu = GpuOf(state, name);
+    if (gpu == nullptr || !gpu->healthy || !NodeOf(state, name.first)->open) return false;
+    ++gpus[name.first];
+  }
+  for (const auto& [node, count] : gpus) {
+    if (count % gang.gpus_per_pod != 0) return false;
+    if (RoomOnNode(state, *NodeOf(state, node), limit) < count / gang.gpus_per_pod) return false;
+  }
+  return Gains(gang.profile, there, settings);
+}
+
+}  // namespace
+
+bool HasPlace(const State& state, const Gang& gang, const Settings& settings, const PodLimit& limit) {
+  std::vector<Client> clients;
+  for (const Placed& placed : state.placed) clients.push_back({&placed.gang, SetOf(placed.seats)});
+  int pods = 0;
+  for (const Node& node : state.nodes) {
+    pods += std::min(Room(node, gang, clients, {}, settings), RoomOnNode(state, node, limit));
+  }
+  if (pods >= gang.pods) return true;
+  return std::ranges::any_of(state.placed,
+                             [&](const Placed& host) { return CanJoin(state, host, gang, settings, limit); });
 }
 
 }  // namespace crossover::placement

@@ -75,5 +75,13 @@ TEST_F(UsersTest, WhatTheSameDecisionPutsThereCounts) {
   EXPECT_GT(On(0, plain_, others).pods, 1);
 }
 
+TEST_F(UsersTest, WhatTheSameDecisionTakesAwayDoesNotCount) {
+  state_.placed = {placement::On(plain_, {{"n0", {"n0-0"}}}), placement::On(plain_, {{"n0", {"n0-1"}}})};
+  const std::array one{Planned{&state_.placed[0].gang, -1}};
+  EXPECT_EQ(On(0, own_, one).pods, 0) << "the other one stays";
+  const std::array both{Planned{&state_.placed[0].gang, -1}, Planned{&state_.placed[1].gang, -1}};
+  EXPECT_EQ(On(0, own_, both).pods, 1);
+}
+
 }  // namespace
 }  // namespace crossover::placement

@@ -26,6 +26,7 @@ World::World(std::uint64_t seed, const Lies& lies) : random_(seed), lies_(lies) 
 
 void World::Arrive() {
   static const char* const kSpaces[] = {"alpha", "beta", "gamma"};
+  static const std::int32_t kRanks[] = {-10, 0, 0, 1000};
   Gang gang;
   gang.id = "g" + std::to_string(gangs_++);
   gang.space = kSpaces[Random(3)];
@@ -36,6 +37,8 @@ void World::Arrive() {
   gang.exclusive = Random(10) == 0;
   gang.consent = Random(3) == 0 ? Consent::kNamespace : Consent::kCluster;
   gang.priority = static_cast<Priority>(Random(3));
+  gang.rank = kRanks[Random(4)];
+  gang.preempts = Random(5) > 0;
   gang.max_slowdown = Random(3) == 0 ? 1.1 + 0.1 * Random(15) : 0;
   gang.memory_cap = Random(4) == 0 ? 0 : static_cast<Bytes>(5 + Random(30)) * kGib;
   gang.uid = static_cast<std::uint32_t>(1000 + Random(4) / 3);
@@ -105,15 +108,45 @@ void World::LosePod() {
 std::string World::Decide() {
   State told = state_;
   std::vector<Gang> asked = waiting_;
-  for (Placed& placed : told.placed) lies_.about_gang(placed.gang);
+  for (Placed& placed : told.placed) {
+    lies_.about_gang(placed.gang);
+    lies_.about_placed(placed);
+  }
   for (Gang& gang : asked) lies_.about_gang(gang);
   for (Node& node : told.nodes) lies_.about_node(node);
   Decision decision = placement::Decide(told, asked, now_s_, settings_, LimitedByUser(told, FitsAnywhere));
+  std::string fault = FaultOfLower(told, asked, decision);
   lies_.in_decision(decision);
-  std::string fault = FaultOf(state_, waiting_, decision, settings_);
+  if (fault.empty()) fault = FaultOf(state_, waiting_, decision, settings_);
   if (!fault.empty()) return fault;  // it may be impossible to carry out
   for (const Refusal& refusal : decision.refusals) reasons_.insert(refusal.reason);
   CarryOut(decision);
+  return "";
+}
+
+// Decides again without the gangs of the lowest rank. Returns a fault where the others get something else
+// then, or "".
+std::string World::FaultOfLower(const State& told, const std::vector<Gang>& asked, const Decision& decision) {
+  if (waiting_.empty() || Random(4) > 0) return "";
+  const std::int32_t lowest = std::ranges::min_element(waiting_, {}, &Gang::rank)->rank;
+  std::vector<Gang> higher;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i].rank > lowest) higher.push_back(asked[i]);
+  }
+  const Decision alone =
+      placement::Decide(told, higher, now_s_, settings_, LimitedByUser(told, FitsAnywhere));
+  for (const Gang& gang : higher) {
+    const auto plan = std::ranges::find(decision.plans, gang.id, &Plan::gang);
+    const auto other = std::ranges::find(alone.plans, gang.id, &Plan::gang);
+    const bool has = plan != decision.plans.end(), had = other != alone.plans.end();
+    if (has != had || (has && (plan->seats != other->seats || plan->beside != other->beside)))
+      return "a lower rank changes what a higher one gets: " + gang.id;
+  }
+  const auto victims = [&](const Decision& of) {
+    const auto is_one = [&](const Gang& gang) { return of.preemption && gang.id == of.preemption->gang; };
+    return std::ranges::any_of(higher, is_one) ? of.preemption->victims : std::vector<std::string>();
+  };
+  if (victims(decision) != victims(alone)) return "a lower rank changes who leaves";
   return "";
 }
 
@@ -121,11 +154,30 @@ std::string World::Decide() {
 void World::CarryOut(const Decision& decision) {
   for (const Plan& plan : decision.plans) {
     met_ += !plan.beside.empty();
-    if (Random(8) == 0) continue;
-    const auto gang = std::ranges::find(waiting_, plan.gang, &Gang::id);
-    state_.placed.push_back({*gang, plan.seats});
-    waiting_.erase(gang);
+    if (Random(8) > 0) Settle(plan.gang, plan.seats);
   }
+  if (decision.preemption && Random(8) > 0) MakeRoom(*decision.preemption);
+}
+
+// The victims leave, and some of them wait again.
+void World::MakeRoom(const Preemption& preemption) {
+  ++made_room_;
+  for (const std::string& id : preemption.victims) {
+    const auto victim =
+        std::ranges::find(state_.placed, id, [](const Placed& placed) { return placed.gang.id; });
+    if (Random(2) == 0) waiting_.push_back(victim->gang);
+    state_.placed.erase(victim);
+  }
+  Settle(preemption.gang, preemption.seats);
+}
+
+void World::Settle(const std::string& id, const std::vector<Seat>& seats) {
+  static const Leave kLeaves[] = {Leave::kSpared, Leave::kForbidden, Leave::kNever};
+  const auto gang = std::ranges::find(waiting_, id, &Gang::id);
+  Placed placed{.gang = *gang, .seats = seats, .started_s = now_s_};
+  placed.leave = Random(4) > 0 ? Leave::kMay : kLeaves[Random(3)];
+  state_.placed.push_back(std::move(placed));
+  waiting_.erase(gang);
 }
 
 std::string World::Step() {

@@ -16,6 +16,7 @@ namespace crossover::placement {
 // Falsifies what the engine is told and what it decides. By default it changes nothing.
 struct Lies {
   std::function<void(Gang&)> about_gang = [](Gang&) {};
+  std::function<void(Placed&)> about_placed = [](Placed&) {};
   std::function<void(Node&)> about_node = [](Node&) {};
   std::function<void(Decision&)> in_decision = [](Decision&) {};
 };
@@ -29,7 +30,8 @@ class World {
   // fault that came of it, or "".
   std::string Step();
 
-  int met() const { return met_; }  // plans that put a gang beside another one
+  int met() const { return met_; }              // plans that put a gang beside another one
+  int made_room() const { return made_room_; }  // gangs that got the place of others
   const std::set<Reason>& reasons() const { return reasons_; }
 
  private:
@@ -42,7 +44,10 @@ class World {
   void Learn();
   void LosePod();
   std::string Decide();
+  std::string FaultOfLower(const State& told, const std::vector<Gang>& asked, const Decision& decision);
   void CarryOut(const Decision& decision);
+  void MakeRoom(const Preemption& preemption);
+  void Settle(const std::string& gang, const std::vector<Seat>& seats);
 
   std::mt19937_64 random_;
   Lies lies_;
@@ -54,6 +59,7 @@ class World {
   double now_s_ = 0;
   int gangs_ = 0;
   int met_ = 0;
+  int made_room_ = 0;
   std::set<Reason> reasons_;
 };
 

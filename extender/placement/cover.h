@@ -1,0 +1,23 @@
+// Chooses from classes of options what gains enough with the fewest gangs. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace crossover::placement {
+
+// An Option is one thing that can be done in a class.
+struct Option {
+  int gain = 0;     // at least 1
+  int gangs = 0;    // that it takes
+  double cost = 0;  // at least 0
+};
+
+// Chooses at most one option of each class, so that the gains add up to at least `need`. The choice has the
+// fewest gangs, and of these choices the least cost. Returns the index of each class's option, or -1 where
+// none is chosen; returns nothing where all classes together gain too little. Takes time in proportion to
+// `need` times the number of options.
+std::optional<std::vector<int>> CheapestCover(std::span<const std::vector<Option>> classes, int need);
+
+}  // namespace crossover::placement
