@@ -53,31 +53,39 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
     looked_ = true;
   }
   if (!looked_) return;
-  const std::string why_none = WhyNone();
-  gpus_.Withhold(withheld_, why_none.empty() ? choice.withheld : why_none);
+  const auto why_none = WhyNone();
+  gpus_.Withhold(withheld_, why_none ? why_none : choice.withheld);
   const std::vector<std::string> uuids = Uuids();
-  sharing_.NoteOffers(why_none.empty() && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
-                        return !withheld_.contains(uuid);
-                      }));
+  sharing_.NoteOffers(!why_none && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
+    return !withheld_.contains(uuid);
+  }));
 }
 
-// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, or an empty string.
-std::string NodeServices::WhyNone() const {
-  if (node_.wishes().maintenance) return base::kInMaintenance;
-  const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
-  return by_cdi ? WhyNoCdi(node_.runtime()) : "";
+// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, if there is a reason.
+std::optional<base::WithheldReason> NodeServices::WhyNone() const {
+  if (node_.wishes().maintenance)
+    return base::WithheldReason{base::Withheld::kMaintenance, base::kInMaintenance};
+  if (AllocationNow().devices != DeviceStrategy::kCdi) return std::nullopt;
+  std::string why = WhyNoCdi(node_.runtime());
+  if (why.empty()) return std::nullopt;
+  return base::WithheldReason{base::Withheld::kNoCdi, std::move(why)};
 }
 
 // Returns the GPUs that others use, and that this daemon therefore must not give out, with the reason.
-std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet,
-                                                            const std::vector<Pod>& pods, Sharing sharing) {
+std::map<std::string, base::WithheldReason> NodeServices::FindOthers(const Checkpoint& kubelet,
+                                                                     const std::vector<Pod>& pods,
+                                                                     Sharing sharing) {
+  using base::Withheld, base::WithheldReason;
   const std::vector<std::string> uuids = Uuids();
-  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  auto others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
   auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
-  for (const auto& [uuid, names] : pods_of_rivals)
-    others.emplace(uuid, std::string(base::kOtherPlugin) + " has given it to pod " + *names.begin());
+  for (const auto& [uuid, names] : pods_of_rivals) {
+    others.emplace(
+        uuid, WithheldReason{Withheld::kOtherPlugin,
+                             std::string(base::kSaysOtherPlugin) + " has given it to pod " + *names.begin()});
+  }
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
-    others.emplace(uuid, OccupantJudge::Describe(who));
+    others.emplace(uuid, WithheldReason{Withheld::kForeignProcess, OccupantJudge::Describe(who)});
   if (sharing != Sharing::kExclusive)  // a pod with the only slot is alone
     others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
   const std::lock_guard lock(mutex_);
@@ -150,7 +158,7 @@ void NodeServices::TellOfFaults() {
     events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
                   .reason = "SlotsWithheld",
                   .action = "WithholdSlots",
-                  .note = "gpu " + uuid + ": " + fault});
+                  .note = "gpu " + uuid + ": " + fault.text});
   }
   faults_ = std::move(faults);
 }

@@ -38,7 +38,8 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       live_(settings.live),
       gpus_({.slots_per_gpu = Slots(live_),
              .quiet = std::chrono::seconds(live_.quiet_after_error_s),
-             .withheld = "it is not known yet who else uses it"},
+             .withheld =
+                 base::WithheldReason{base::Withheld::kNotKnownYet, "it is not known yet who else uses it"}},
             &devices_),
       service_(&devices_, AllocationNow(), [this](std::size_t slots) { return AssignmentOfNext(slots); }),
       check_([this](kube::Event event) { events_.Tell(std::move(event)); }),

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/withheld.h"
 #include "common/kube/events.h"
 #include "common/kube/list_watch.h"
 #include "common/kube/metrics_access.h"
@@ -99,9 +100,9 @@ class NodeServices : public Companion {
   void KeepHeldSlots();
   void Round();
   void WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
-  std::string WhyNone() const;
-  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet, const std::vector<Pod>& pods,
-                                                Sharing sharing);
+  std::optional<base::WithheldReason> WhyNone() const;
+  std::map<std::string, base::WithheldReason> FindOthers(const Checkpoint& kubelet,
+                                                         const std::vector<Pod>& pods, Sharing sharing);
   void LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods);
   bool IsOff(const Pod& pod) const;
   std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet, const std::vector<Pod>& pods);
@@ -141,9 +142,9 @@ class NodeServices : public Companion {
   Mistyped mistyped_;
   // Only the round uses these two.
   std::optional<SharingChoice> choice_in_force_;
-  std::map<std::string, std::string> withheld_;  // last result of FindOthers()
+  std::map<std::string, base::WithheldReason> withheld_;  // last result of FindOthers()
   // These hold what the last round reported.
-  std::map<std::string, std::string> faults_;            // faults of GPUs
+  std::map<std::string, base::WithheldReason> faults_;   // faults of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // events for pods
   ShmIdle shm_idle_;

@@ -47,7 +47,7 @@ std::vector<NvmlLibrary::Gpu> GpuWatch::gpus() const {
   return known_;
 }
 
-std::map<std::string, std::string> GpuWatch::faults() const {
+std::map<std::string, base::WithheldReason> GpuWatch::faults() const {
   const std::lock_guard lock(mutex_);
   return faults_;
 }
@@ -59,7 +59,8 @@ void GpuWatch::Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet) {
   Publish();
 }
 
-void GpuWatch::Withhold(std::map<std::string, std::string> gpus, std::string all) {
+void GpuWatch::Withhold(std::map<std::string, base::WithheldReason> gpus,
+                        std::optional<base::WithheldReason> all) {
   const std::lock_guard lock(mutex_);
   if (gpus == withheld_ && all == all_withheld_) return;
   withheld_ = std::move(gpus);
@@ -155,16 +156,17 @@ void GpuWatch::AwaitXids() {
   }
 }
 
-// Returns why the GPU is withheld, or an empty string if it is not. Fills gpu->held if the held slots
+// Returns why the GPU is withheld, or nullopt if it is not. Fills gpu->held if the held slots
 // determine which slot numbers are advertised.
-std::string GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
+std::optional<base::WithheldReason> GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
   const auto held = held_.find(uuid);
   if (held != held_.end() && *held->second.rbegin() >= gpu->slots) gpu->held = held->second;
-  if (std::string fault = health_.Fault(uuid); !fault.empty()) return fault;
+  if (auto fault = health_.Fault(uuid)) return fault;
   if (const auto found = withheld_.find(uuid); found != withheld_.end()) return found->second;
   if (gpu->held.size() > gpu->slots) {
-    return "pods have " + std::to_string(gpu->held.size()) + " slots of it, and it has " +
-           std::to_string(gpu->slots) + " now";
+    return base::WithheldReason{base::Withheld::kTooManyHeld,
+                                "pods have " + std::to_string(gpu->held.size()) +
+                                    " slots of it, and it has " + std::to_string(gpu->slots) + " now"};
   }
   return all_withheld_;
 }
@@ -172,18 +174,21 @@ std::string GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const
 void GpuWatch::Publish() {
   std::vector<std::string> left_out;
   DeviceList::Gpus advertised = Advertise(known_, slots_per_gpu_, &left_out);
-  std::map<std::string, std::string> faults;
-  for (const std::string& uuid : left_out) faults[uuid] = "it is split into instances";
+  std::map<std::string, base::WithheldReason> faults;
+  for (const std::string& uuid : left_out)
+    faults[uuid] = {base::Withheld::kSplit, "it is split into instances"};
   for (auto& [uuid, gpu] : advertised) {
-    const std::string fault = FaultOf(uuid, &gpu);
-    gpu.healthy = fault.empty();
-    if (!fault.empty()) faults[uuid] = fault;
+    auto fault = FaultOf(uuid, &gpu);
+    gpu.healthy = !fault;
+    if (fault) faults[uuid] = *std::move(fault);
   }
   for (const auto& [uuid, fault] : faults) {
-    if (faults_[uuid] != fault) logging::Warn("gpu " + uuid + " is withheld: " + fault);
+    const auto before = faults_.find(uuid);
+    if (before == faults_.end() || before->second != fault)
+      logging::Warn("gpu " + uuid + " is withheld: " + fault.text);
   }
   for (const auto& [uuid, fault] : faults_) {
-    if (!fault.empty() && !faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
+    if (!faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
   }
   faults_ = std::move(faults);
   devices_->Set(std::move(advertised));

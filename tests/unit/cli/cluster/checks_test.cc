@@ -215,6 +215,31 @@ TEST(ClusterChecksTest, EachCheckHasAFaultThatItFinds) {
     EXPECT_TRUE(checks.contains(name)) << name;
 }
 
+// Returns the name of the only check that finds something if the first GPU is withheld so.
+std::string FoundWhereWithheld(const char* text, const char* reason) {
+  ClusterFacts facts = SoundCluster();
+  FirstGpu(&facts)["withheld"] = text;
+  if (reason != nullptr) FirstGpu(&facts)["reason"] = reason;
+  std::string found;
+  for (const Finding& finding : ExamineCluster(facts)) {
+    if (finding.verdict != Verdict::kOk) found += finding.name;
+  }
+  return found;
+}
+
+TEST(ClusterChecksTest, AReasonIsReadByItsNameAndByItsWordsOnlyOfAnEarlierDaemon) {
+  EXPECT_EQ(FoundWhereWithheld("in other words", "OtherPlugin"), "two_owners");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "ForeignProcess"), "used_by_others");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "MpsTakesNone"), "mps_takes_no_clients");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "Maintenance"), "") << "another check tells of it";
+  EXPECT_EQ(FoundWhereWithheld("in other words", "Xid"), "gpu_withheld");
+  EXPECT_EQ(FoundWhereWithheld("in other words", nullptr), "gpu_withheld");
+  const char* words = "another device plugin gives it out";
+  EXPECT_EQ(FoundWhereWithheld(words, nullptr), "two_owners");
+  EXPECT_EQ(FoundWhereWithheld(words, "Xid"), "gpu_withheld") << "the name counts";
+  EXPECT_EQ(FoundWhereWithheld(words, "OnFire"), "gpu_withheld") << "a later daemon means something else";
+}
+
 TEST(ClusterChecksTest, WhatCannotBeSeenIsNotCalledWell) {
   ClusterFacts facts = SoundCluster();
   facts.lists.erase("gpu_nodes");

@@ -9,6 +9,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
+using base::Withheld;
 using std::chrono::milliseconds;
 
 class GpuWatchTest : public ::testing::Test {
@@ -30,7 +31,7 @@ class GpuWatchTest : public ::testing::Test {
                                                            .quiet = std::chrono::seconds(0),
                                                            .look = milliseconds(20),
                                                            .library = FAKE_NVML,
-                                                           .withheld = ""},
+                                                           .withheld = {}},
                                         &devices_);
   }
   // Waits until `done` is true of the list. Otherwise the test times out.
@@ -55,14 +56,15 @@ TEST_F(GpuWatchTest, TheListIsThereFromTheStart) {
 
 TEST_F(GpuWatchTest, WhatIsWithheldForOtherReasonsIsToo) {
   Start();
-  watch_->Withhold({{"GPU-1", "used by somebody"}}, "");
+  watch_->Withhold({{"GPU-1", {Withheld::kForeignProcess, "used by a process"}}}, std::nullopt);
   EXPECT_TRUE(Healthy("GPU-0"));
   EXPECT_FALSE(Healthy("GPU-1"));
-  EXPECT_EQ(watch_->faults().at("GPU-1"), "used by somebody");
-  watch_->Withhold({}, "maintenance");
+  EXPECT_EQ(watch_->faults().at("GPU-1"),
+            (base::WithheldReason{Withheld::kForeignProcess, "used by a process"}));
+  watch_->Withhold({}, base::WithheldReason{Withheld::kMaintenance, "maintenance"});
   EXPECT_FALSE(Healthy("GPU-0"));
   EXPECT_FALSE(Healthy("GPU-1"));
-  watch_->Withhold({}, "");
+  watch_->Withhold({}, std::nullopt);
   EXPECT_TRUE(Healthy("GPU-0"));
   EXPECT_TRUE(watch_->faults().empty());
 }
@@ -83,7 +85,8 @@ TEST_F(GpuWatchTest, FewerSlotsThanPodsHaveAreCountedByThePodsThatAreThere) {
   EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(1u, 2u)) << "both are taken";
   watch_->Set(1, std::chrono::seconds(0));
   EXPECT_FALSE(Healthy("GPU-0")) << "whoever comes when one of them goes would be a second";
-  EXPECT_EQ(watch_->faults().at("GPU-0"), "pods have 2 slots of it, and it has 1 now");
+  EXPECT_EQ(watch_->faults().at("GPU-0"),
+            (base::WithheldReason{Withheld::kTooManyHeld, "pods have 2 slots of it, and it has 1 now"}));
   EXPECT_TRUE(Healthy("GPU-1"));
   watch_->Keep({{"GPU-0", {2}}});
   EXPECT_TRUE(Healthy("GPU-0"));
