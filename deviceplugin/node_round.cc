@@ -24,6 +24,7 @@ void NodeServices::Round() {
   const SharingChoice& choice = sharing.choice;
   if (choice_in_force_ != choice) PutIntoForce();
   choice_in_force_ = choice;
+  LookForCdi();
   auto kubelet = kubelet_.Read();
   if (kubelet) NoteDone(*kubelet);
   if (!pods_.synced()) kubelet.reset();  // without the pods it cannot be compared
@@ -41,6 +42,33 @@ void NodeServices::Round() {
   }
 }
 
+// Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
+// needed. Does nothing between its times.
+void NodeServices::LookForCdi() {
+  constexpr std::int64_t kEvery = 5'000'000'000;  // ns
+  const std::int64_t now = base::MonotonicNs();
+  if (cdi_looked_ != 0 && now - cdi_looked_ < kEvery) return;
+  CdiFolder::Wanted wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (live_.allocation.devices != DeviceStrategy::kCdi) return;
+    wanted.source = live_.cdi;
+    wanted.given_kind = live_.allocation.cdi_kind;
+    wanted.driver_root = live_.allocation.driver_root;
+  }
+  cdi_looked_ = now;
+  for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
+    if (!gpu.mig) wanted.gpus.push_back({gpu.uuid, gpu.minor});
+  }
+  CdiFolder::State state = cdi_folder_.Look(wanted);
+  {
+    const std::lock_guard lock(mutex_);
+    if (state == cdi_) return;
+    cdi_ = std::move(state);
+  }
+  service_.Set(AllocationNow());
+}
+
 // Withholds GPUs. `kubelet` is null if it is not known which pods have which slots.
 void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
                                 const SharingChoice& choice) {
@@ -48,7 +76,7 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
     gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
     sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
   }
-  if (kubelet != nullptr && own_node_.synced()) {
+  if (kubelet != nullptr && own_node_.synced() && dra_.known()) {
     withheld_ = FindOthers(*kubelet, pods, choice.sharing);
     looked_ = true;
   }
@@ -67,6 +95,10 @@ std::optional<base::WithheldReason> NodeServices::WhyNone() const {
     return base::WithheldReason{base::Withheld::kMaintenance, base::kInMaintenance};
   if (AllocationNow().devices != DeviceStrategy::kCdi) return std::nullopt;
   std::string why = WhyNoCdi(node_.runtime());
+  if (why.empty()) {
+    const std::lock_guard lock(mutex_);
+    why = cdi_.why;
+  }
   if (why.empty()) return std::nullopt;
   return base::WithheldReason{base::Withheld::kNoCdi, std::move(why)};
 }
@@ -84,6 +116,7 @@ std::map<std::string, base::WithheldReason> NodeServices::FindOthers(const Check
         uuid, WithheldReason{Withheld::kOtherPlugin,
                              std::string(base::kSaysOtherPlugin) + " has given it to pod " + *names.begin()});
   }
+  others.merge(dra_.Find(uuids, base::MonotonicNs()));
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
     others.emplace(uuid, WithheldReason{Withheld::kForeignProcess, OccupantJudge::Describe(who)});
   if (sharing != Sharing::kExclusive)  // a pod with the only slot is alone
@@ -161,6 +194,15 @@ void NodeServices::TellOfFaults() {
                   .note = "gpu " + uuid + ": " + fault.text});
   }
   faults_ = std::move(faults);
+  std::set<std::string> unknown = gpus_.of_unknown_memory();
+  for (const std::string& uuid : unknown) {
+    if (of_unknown_memory_.contains(uuid)) continue;
+    events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
+                  .reason = "MemoryUnknown",
+                  .action = "Advertise",
+                  .note = "gpu " + uuid + ": " + std::string(base::kMemoryUnknownText)});
+  }
+  of_unknown_memory_ = std::move(unknown);
 }
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then

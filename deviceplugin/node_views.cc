@@ -132,6 +132,7 @@ std::optional<GpuNode> NodeServices::Report() {
                  .requested = RequestedBy(around_.pods->All()),
                  .jobs = jobs_.Jobs()};
   const auto faults = gpus_.faults();
+  const auto of_unknown_memory = gpus_.of_unknown_memory();
   std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu(*kubelet);
   const auto advertised = devices_.gpus();
   for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
@@ -140,7 +141,8 @@ std::optional<GpuNode> NodeServices::Report() {
     const auto held = mode.limits.held.find(gpu.uuid);
     report.gpus.push_back({.uuid = gpu.uuid,
                            .model = gpu.name,
-                           .memory_bytes = gpu.memory_bytes,
+                           .memory_bytes = gpu.memory_bytes.value_or(0),
+                           .memory_unknown = of_unknown_memory.contains(gpu.uuid),
                            .slots = found == advertised.end() ? 0 : found->second.slots,
                            .withheld = fault == faults.end() ? std::nullopt : std::optional(fault->second),
                            .no_turns = held == mode.limits.held.end() ? "" : held->second,

@@ -112,13 +112,27 @@ Places TwoOwners(const ClusterFacts& facts) {
   return places;
 }
 
+Places DraDrivers(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kDraDriver); }
+
 Places Strangers(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kForeignProcess); }
 
 Places WithheldOtherwise(const ClusterFacts& facts) {
   return WhereWithheld(facts, [](std::optional<Withheld> why) {
-    return why != Withheld::kOtherPlugin && why != Withheld::kForeignProcess &&
+    return why != Withheld::kOtherPlugin && why != Withheld::kDraDriver && why != Withheld::kForeignProcess &&
            why != Withheld::kMaintenance && why != Withheld::kMpsTakesNone;
   });
+}
+
+Places UnknownMemory(const ClusterFacts& facts) {
+  Places places;
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+      if (ReasonOf(gpu) == Withheld::kMemoryUnknown)
+        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) +
+                         ": its driver does not tell its memory");
+    }
+  }
+  return places;
 }
 
 Places MpsTakesNoClients(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kMpsTakesNone); }

@@ -79,6 +79,11 @@ struct WithheldReason {
   friend bool operator==(const WithheldReason&, const WithheldReason&) = default;
 };
 
+// Says why no jobs share a GPU of unknown memory.
+inline constexpr std::string_view kMemoryUnknownText =
+    "memory: expected a size from the driver or node.gpu_memory, got neither: it has one slot, and no jobs "
+    "share it";
+
 // Returns the text, or an empty string if there is no reason.
 inline std::string TextOf(const std::optional<WithheldReason>& why) { return why ? why->text : ""; }
 

@@ -7,6 +7,7 @@
 
 #include "common/kube/access.h"
 #include "deviceplugin/plugin/allocation.h"
+#include "deviceplugin/plugin/cdi_spec.h"
 #include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
@@ -16,6 +17,10 @@ struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
   // A GPU stays withheld for this many seconds after its last error.
   std::uint32_t quiet_after_error_s = 300;
+  // This is the memory, in bytes, of each GPU whose driver does not tell it; 0: not known.
+  std::uint64_t gpu_memory_bytes = 0;
+  CdiSource cdi = CdiSource::kAuto;
+  bool numa = true;               // the kubelet is told the NUMA nodes of GPUs
   AllocationSettings allocation;  // its directories are derived from the other settings
   Sharing sharing = Sharing::kAuto;
   std::string library = "/usr/lib/crossover/libcrossover.so";  // installed into containers

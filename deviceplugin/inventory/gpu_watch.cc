@@ -21,8 +21,8 @@ constexpr milliseconds kBreath{50};     // pause between two waits: a failing dr
 GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
     : settings_(std::move(settings)),
       devices_(devices),
-      slots_per_gpu_(settings_.slots_per_gpu),
-      health_(std::chrono::nanoseconds(settings_.quiet).count()) {
+      live_(settings_.live),
+      health_(std::chrono::nanoseconds(live_.quiet).count()) {
   all_withheld_ = settings_.withheld;
   Look();
   thread_ = std::thread([this] { Run(); });
@@ -44,7 +44,7 @@ Health::Xids GpuWatch::xids() const {
 
 std::vector<NvmlLibrary::Gpu> GpuWatch::gpus() const {
   const std::lock_guard lock(mutex_);
-  return known_;
+  return WithMemory();
 }
 
 std::map<std::string, base::WithheldReason> GpuWatch::faults() const {
@@ -52,10 +52,15 @@ std::map<std::string, base::WithheldReason> GpuWatch::faults() const {
   return faults_;
 }
 
-void GpuWatch::Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet) {
+std::set<std::string> GpuWatch::of_unknown_memory() const {
   const std::lock_guard lock(mutex_);
-  slots_per_gpu_ = slots_per_gpu;
-  health_.set_quiet(std::chrono::nanoseconds(quiet).count());
+  return of_unknown_memory_;
+}
+
+void GpuWatch::Set(Live live) {
+  const std::lock_guard lock(mutex_);
+  live_ = live;
+  health_.set_quiet(std::chrono::nanoseconds(live.quiet).count());
   Publish();
 }
 
@@ -109,7 +114,10 @@ void GpuWatch::Look() {
     if (same == known_.end()) {
       known_.push_back(gpu);
     } else {
+      // One call that fails does not take slots away.
+      const auto told = same->memory_bytes;
       *same = gpu;
+      if (!same->memory_bytes) same->memory_bytes = told;
     }
   }
   health_.OnLook(answers, base::MonotonicNs());
@@ -171,13 +179,37 @@ std::optional<base::WithheldReason> GpuWatch::FaultOf(const std::string& uuid, A
   return all_withheld_;
 }
 
+// Returns the known GPUs. Those whose driver does not tell their memory have that of the settings, if any.
+std::vector<NvmlLibrary::Gpu> GpuWatch::WithMemory() const {
+  std::vector<NvmlLibrary::Gpu> gpus = known_;
+  for (NvmlLibrary::Gpu& gpu : gpus) {
+    if (!gpu.memory_bytes && live_.memory_bytes > 0) gpu.memory_bytes = live_.memory_bytes;
+  }
+  return gpus;
+}
+
+// Notes which GPUs are not shared because their memory is not known. Logs those that are new.
+void GpuWatch::NoteMemory(const std::vector<NvmlLibrary::Gpu>& gpus) {
+  std::set<std::string> unknown;
+  for (const NvmlLibrary::Gpu& gpu : gpus) {
+    if (gpu.memory_bytes || gpu.mig || live_.slots_per_gpu < 2) continue;
+    if (!of_unknown_memory_.contains(gpu.uuid))
+      logging::Warn("gpu " + gpu.uuid + ": " + std::string(base::kMemoryUnknownText));
+    unknown.insert(gpu.uuid);
+  }
+  of_unknown_memory_ = std::move(unknown);
+}
+
 void GpuWatch::Publish() {
   std::vector<std::string> left_out;
-  DeviceList::Gpus advertised = Advertise(known_, slots_per_gpu_, &left_out);
+  const std::vector<NvmlLibrary::Gpu> gpus = WithMemory();
+  DeviceList::Gpus advertised = Advertise(gpus, live_.slots_per_gpu, &left_out);
+  NoteMemory(gpus);
   std::map<std::string, base::WithheldReason> faults;
   for (const std::string& uuid : left_out)
     faults[uuid] = {base::Withheld::kSplit, "it is split into instances"};
   for (auto& [uuid, gpu] : advertised) {
+    if (!live_.numa) gpu.numa.reset();
     auto fault = FaultOf(uuid, &gpu);
     gpu.healthy = !fault;
     if (fault) faults[uuid] = *std::move(fault);

@@ -24,10 +24,18 @@ namespace crossover::deviceplugin {
 
 class GpuWatch {
  public:
-  struct Settings {
+  // Holds the settings that may change while it runs.
+  struct Live {
     std::uint32_t slots_per_gpu = 2;
     // A GPU is not given out for this long after its last error.
     std::chrono::seconds quiet{300};
+    // This is the memory of each GPU whose driver does not tell it; 0: not known.
+    std::uint64_t memory_bytes = 0;
+    // Says whether the kubelet is told the NUMA nodes of GPUs.
+    bool numa = true;
+  };
+  struct Settings {
+    Live live{};
     // This is the time between two looks at the driver's list of GPUs.
     std::chrono::milliseconds look{10'000};
     std::string library = NvmlLibrary::kName;
@@ -42,15 +50,17 @@ class GpuWatch {
 
   // Returns how often each Xid came, by GPU and Xid.
   Health::Xids xids() const;
-  // Returns all GPUs that have ever answered, each as it answered last.
+  // Returns all GPUs that have ever answered, each as it answered last. Their memory is what the driver has
+  // told, or what the settings say.
   std::vector<NvmlLibrary::Gpu> gpus() const;
   // Returns why GPUs are withheld, by UUID. GPUs that are given out are not in the map.
   std::map<std::string, base::WithheldReason> faults() const;
+  // Returns the UUIDs of the GPUs that have one slot only because their memory is not known.
+  std::set<std::string> of_unknown_memory() const;
 
   // Set(), Withhold() and Keep() may be called from any thread. The list is updated when they return.
 
-  // Changes the number of slots and the quiet time after an error.
-  void Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet);
+  void Set(Live live);
   // Withholds GPUs for reasons other than their health. `gpus` has the reason for each withheld GPU, by
   // UUID. `all` is a reason to withhold every GPU, if there is one. Each call replaces the reasons of the
   // previous one.
@@ -67,6 +77,10 @@ class GpuWatch {
   void AwaitXids();
   void Publish();  // REQUIRES: mutex_ is held
   // REQUIRES: mutex_ is held
+  void NoteMemory(const std::vector<NvmlLibrary::Gpu>& gpus);
+  // REQUIRES: mutex_ is held
+  std::vector<NvmlLibrary::Gpu> WithMemory() const;
+  // REQUIRES: mutex_ is held
   std::optional<base::WithheldReason> FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const;
   bool Stopping();
 
@@ -78,13 +92,14 @@ class GpuWatch {
   std::set<std::string> watched_;  // UUIDs of the GPUs that are watched for errors
   // Guards the members below, up to `stop_`.
   mutable std::mutex mutex_;
-  std::uint32_t slots_per_gpu_;
+  Live live_;
   std::vector<NvmlLibrary::Gpu> known_;  // GPUs that ever answered, each with its last answer
   Health health_;
   std::map<std::string, base::WithheldReason> withheld_;
   std::optional<base::WithheldReason> all_withheld_;
   HeldSlots held_;
   std::map<std::string, base::WithheldReason> faults_;  // as last published
+  std::set<std::string> of_unknown_memory_;             // as last published
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;  // must be the last member: the thread uses the others

@@ -29,6 +29,7 @@ void Fill(const DeviceList::Gpus& gpus, v1beta1::ListAndWatchResponse* response)
       v1beta1::Device* device = response->add_devices();
       device->set_id(Text({uuid, slot}));
       device->set_health(gpu.healthy ? kHealthy : kUnhealthy);
+      if (gpu.numa) device->mutable_topology()->add_nodes()->set_id(*gpu.numa);
     }
   }
 }

@@ -27,6 +27,7 @@ json HoldersOf(const GpuNode::Gpu& gpu) {
 json GpuOf(const GpuNode::Gpu& gpu) {
   json object = {{"uuid", gpu.uuid},   {"model", gpu.model},       {"memoryBytes", gpu.memory_bytes},
                  {"slots", gpu.slots}, {"healthy", !gpu.withheld}, {"holders", HoldersOf(gpu)}};
+  if (gpu.memory_unknown) object["reason"] = base::NameOf(base::Withheld::kMemoryUnknown);
   if (gpu.withheld) {
     object["withheld"] = gpu.withheld->text;
     object["reason"] = base::NameOf(gpu.withheld->reason);

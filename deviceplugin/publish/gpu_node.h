@@ -20,7 +20,8 @@ struct GpuNode {
   struct Gpu {
     std::string uuid;
     std::string model;
-    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_bytes = 0;  // 0: not known
+    bool memory_unknown = false;     // it has one slot for that reason alone
     std::uint32_t slots = 0;
     std::optional<base::WithheldReason> withheld;  // why its slots are not given out; unset: they are
     std::string no_turns;                          // why turns are held off it; empty: they are not

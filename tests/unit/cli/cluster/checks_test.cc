@@ -101,11 +101,18 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          FirstGpu(f)["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
        }},
+      {"dra_driver", "n1 GPU-1: the DRA driver gpu.nvidia.com gives it out",
+       [](ClusterFacts* f) {
+         FirstGpu(f)["withheld"] = "the DRA driver gpu.nvidia.com gives it out";
+         FirstGpu(f)["reason"] = "DraDriver";
+       }},
       {"used_by_others", "a process of no pod",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "used by a process of no pod"; }},
       {"mps_takes_no_clients", "n1 GPU-1: MPS takes no new clients: its server is in FAULT",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "MPS takes no new clients: its server is in FAULT"; }},
       {"gpu_withheld", "Xid 79", [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "Xid 79"; }},
+      {"memory_unknown", "n1 GPU-1: its driver does not tell its memory",
+       [](ClusterFacts* f) { FirstGpu(f)["reason"] = "MemoryUnknown"; }},
       {"missing_preload", "the library is not in it",
        [](ClusterFacts* f) {
          FirstGpu(f)["noTurns"] = "pod team/a-0 takes no part: the library is not in it";

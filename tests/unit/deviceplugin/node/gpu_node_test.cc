@@ -72,6 +72,19 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["gpus"][1]["healthy"], false);
 }
 
+TEST(GpuNodeTest, AGpuOfUnknownMemoryIsGivenOutAndTheReasonIsNamed) {
+  GpuNode node = Made();
+  node.gpus[0].memory_bytes = 0;
+  node.gpus[0].memory_unknown = true;
+  json gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["reason"], "MemoryUnknown");
+  EXPECT_EQ(gpu["healthy"], true);
+  EXPECT_FALSE(gpu.contains("withheld"));
+  node.gpus[0].withheld = base::WithheldReason{base::Withheld::kXid, "Xid 79"};
+  gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["reason"], "Xid") << "why it is withheld counts for more";
+}
+
 TEST(GpuNodeTest, ASlotThatAnInitContainerLeftToTheMainOneIsOne) {
   GpuNode node = Made();
   node.gpus[0].holders = {{"team", "p", "init", "team/g", {"GPU-1::0"}},

@@ -98,7 +98,8 @@ class Kubelet final : public v1beta1::Registration::Service {
       const std::lock_guard lock(mutex_);
       list_.clear();
       for (const auto& device : response.devices()) {
-        list_.push_back((device.health() == "Healthy" ? "" : "-") + device.id());
+        std::string& entry = list_.emplace_back((device.health() == "Healthy" ? "" : "-") + device.id());
+        for (const auto& node : device.topology().nodes()) entry += " numa " + std::to_string(node.id());
       }
       changed_.notify_all();
     }
@@ -264,6 +265,14 @@ TEST_F(PluginTest, AllocatesByTheIds) {
   grpc::ClientContext context;
   const grpc::Status status = kubelet.plugin().Allocate(&context, request, &response);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("two slots of GPU"));
+}
+
+TEST_F(PluginTest, ToldIsTheNumaNodeOfAGpuThatHasOne) {
+  Kubelet kubelet(directory_);
+  Start();
+  kubelet.AwaitList(Both());
+  devices_.Set({{kA, {.gpu = {}, .slots = 1, .numa = 1}}, {kB, {.gpu = {}, .slots = 1, .numa = 0}}});
+  kubelet.AwaitList({Slot(kA, 0) + " numa 1", Slot(kB, 0) + " numa 0"});
 }
 
 TEST_F(PluginTest, NamesTheDeviceFilesThatTheNodeHasBesideTheVariable) {
