@@ -7,6 +7,7 @@
 #include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
 #include "deviceplugin/inventory/held_slots.h"
+#include "deviceplugin/inventory/node_image.h"
 #include "deviceplugin/inventory/rivals.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/occupants/notices.h"
@@ -110,6 +111,8 @@ std::map<std::string, base::WithheldReason> NodeServices::FindOthers(const Check
   using base::Withheld, base::WithheldReason;
   const std::vector<std::string> uuids = Uuids();
   auto others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  const std::string remedy = RemedyFor(node_.os_image(), node_.labels());
+  for (auto& [uuid, why] : others) why.text += remedy;
   auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
   for (const auto& [uuid, names] : pods_of_rivals) {
     others.emplace(
@@ -203,6 +206,18 @@ void NodeServices::TellOfFaults() {
                   .note = "gpu " + uuid + ": " + std::string(base::kMemoryUnknownText)});
   }
   of_unknown_memory_ = std::move(unknown);
+}
+
+// Tells that the GPU Operator has changed its labels on this node. Runs on the thread of the NodeMarker.
+void NodeServices::OnLabelsTakenBack(bool again) {
+  events_.Tell(
+      {.regarding = {"Node", "", settings_.name, settings_.name},
+       .reason = "OperatorTakesNode",
+       .action = "LabelNode",
+       .note =
+           std::string("the labels by which the GPU Operator leaves this node alone are not \"false\" "
+                       "any more; ") +
+           (again ? "they are set again" : "they were set five times within an hour, and stay as they are")});
 }
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then

@@ -57,6 +57,9 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       publisher_(
           settings.api_server, [this] { return Report(); },
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
+      marker_(
+          settings.api_server, settings.name, settings.marks, [this] { return MarksNow(); },
+          [this](bool again) { OnLabelsTakenBack(again); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
   // Clients of a daemon that this one replaces may connect before the first round. The slots must be known by

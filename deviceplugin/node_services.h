@@ -44,6 +44,7 @@
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/publish/job_table.h"
+#include "deviceplugin/publish/node_marks.h"
 #include "deviceplugin/publish/publisher.h"
 #include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
@@ -117,6 +118,8 @@ class NodeServices : public Companion {
   void TellNews(std::set<kube::Event> events, std::set<kube::Event>* told);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
+  std::optional<NodeMarks> MarksNow() const;
+  void OnLabelsTakenBack(bool again);
 
   const NodeSettings settings_;  // live settings: see live_
   const Surroundings around_;
@@ -162,6 +165,7 @@ class NodeServices : public Companion {
   std::uint64_t told_losses_ = 0;  // SharingWatch::State::losses
   JobTable jobs_;                  // only on the publisher's thread
   Publisher publisher_;
+  NodeMarker marker_;
   threads::Rounds rounds_;  // last: these threads use the other members
   threads::Rounds library_rounds_;
 };

@@ -151,6 +151,14 @@ std::optional<GpuNode> NodeServices::Report() {
   return report;
 }
 
+std::optional<NodeMarks> NodeServices::MarksNow() const {
+  const auto kubelet = kubelet_.Read();
+  if (!kubelet || !pods_.synced() || !own_node_.synced()) return std::nullopt;
+  return NodeMarks{.labels = node_.labels(),
+                   .scale_down = node_.scale_down(),
+                   .slots_held = !HoldersByGpu(*kubelet).empty()};
+}
+
 std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu(
     const Checkpoint& kubelet) const {
   std::map<std::string, std::vector<GpuNode::Holder>> by_gpu;

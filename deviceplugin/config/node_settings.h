@@ -8,6 +8,7 @@
 #include "common/kube/access.h"
 #include "deviceplugin/plugin/allocation.h"
 #include "deviceplugin/plugin/cdi_spec.h"
+#include "deviceplugin/publish/node_marks.h"
 #include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
@@ -49,6 +50,8 @@ struct NodeSettings {
   // Says which clients may read /metrics. kAuthorized admits clients that the API server allows to get that
   // path.
   MetricsReaders metrics_readers = MetricsReaders::kAuthorized;
+  // Says what the daemon writes on its Node object.
+  NodeMarksWanted marks;
   NodeLiveSettings live;
 
   // Returns the directory of the pipes on which MPS listens for clients.

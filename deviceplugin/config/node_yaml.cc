@@ -112,6 +112,10 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
        {"metrics_readers",
         yaml::Word<MetricsReaders>(&settings->metrics_readers, {{"authorized", MetricsReaders::kAuthorized},
                                                                 {"everybody", MetricsReaders::kEverybody}})},
+       {"gpu_operator",
+        yaml::Word<bool>(&settings->marks.operator_labels, {{"leave", false}, {"labels", true}})},
+       {"scale_down",
+        yaml::Word<bool>(&settings->marks.scale_down_disabled, {{"leave", false}, {"disabled", true}})},
        {"api_server", [&](const YAML::Node& value, const std::string& name) {
           ReadApiServer(value, name, &settings->api_server);
         }}}));
@@ -170,6 +174,9 @@ std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted)
     compare("api_server.token_file", running.api_server.token_file, wanted.api_server.token_file);
   }
   if (running.metrics_readers != wanted.metrics_readers) text::AddTo(&names, "node.metrics_readers");
+  if (running.marks.operator_labels != wanted.marks.operator_labels) text::AddTo(&names, "node.gpu_operator");
+  if (running.marks.scale_down_disabled != wanted.marks.scale_down_disabled)
+    text::AddTo(&names, "node.scale_down");
   return names;
 }
 

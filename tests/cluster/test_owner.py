@@ -37,6 +37,29 @@ class Owner(NodeCase):
         self.wait_for_slots(4)
         self.wait_for_doctor("two_owners", "ok")
 
+    def test_the_labels_of_the_gpu_operator_are_set_again_where_that_is_asked_for(self):
+        """kubectl stands for the operator that takes its label back."""
+        label = "nvidia.com/gpu.deploy.device-plugin"
+        self.addCleanup(self.restart_daemon)
+        self.allow_node_writes()
+        self.daemons.end_on(0)
+        self.daemons.start_on(0, gpu_operator="labels")
+        def labelled(node):
+            labels = node["metadata"]["labels"]
+            return labels.get(label) == labels.get("nvidia.com/gpu.deploy.operator-validator") == "false"
+        self.cluster.wait_for("node", self.node.name, labelled)
+        self.cluster.kubectl("label", "node", self.node.name, f"{label}=true", "--overwrite")
+        self.cluster.wait_for("node", self.node.name, labelled)
+        told = "OperatorTakesNode: the labels by which the GPU Operator leaves this node alone"
+        self.await_true(lambda: any(told in line and line.endswith("they are set again")
+                                    for line in self.cluster.events("default", self.node.name)), told)
+
+    def allow_node_writes(self):
+        """Lets daemons write Nodes, as the chart does where that is asked for, without its policy (test_doors.py)."""
+        self.cluster.kubectl("create", "clusterrole", "node-marks", "--verb=patch", "--resource=nodes")
+        self.cluster.kubectl("create", "clusterrolebinding", "node-marks", "--clusterrole=node-marks",
+                             "--serviceaccount=crossover-system:crossover-deviceplugin")
+
     def test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone(self):
         shared = self.gpus.uuids(0)[1]
         self.cluster.processes.start(

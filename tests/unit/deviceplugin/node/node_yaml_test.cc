@@ -71,6 +71,17 @@ TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
   EXPECT_EQ(config.node.api_server.server, "https://a:1");
 }
 
+TEST(NodeYamlTest, WhatIsWrittenOnTheNode) {
+  EXPECT_FALSE(Allowed("").node.marks.operator_labels);
+  EXPECT_FALSE(Allowed("").node.marks.scale_down_disabled);
+  const NodeSettings node = Allowed("node: {gpu_operator: labels, scale_down: disabled}").node;
+  EXPECT_TRUE(node.marks.operator_labels);
+  EXPECT_TRUE(node.marks.scale_down_disabled);
+  EXPECT_EQ(NeedRestart(NodeSettings(), node), "node.gpu_operator, node.scale_down");
+  EXPECT_EQ(Refused("node:\n  gpu_operator: label\n"),
+            "file:2: node.gpu_operator: expected labels or leave, got label");
+}
+
 TEST(NodeYamlTest, TheMemoryOfGpusThatTellNone) {
   EXPECT_EQ(Allowed("").node.live.gpu_memory_bytes, 0u);
   EXPECT_EQ(Allowed("node: {gpu_memory: 119Gi}").node.live.gpu_memory_bytes, std::uint64_t{119} << 30);
