@@ -44,9 +44,10 @@ void NodeServices::Round() {
 }
 
 // Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
-// needed. Does nothing between its times.
+// needed. Does nothing between its times. These are short, because the driver may come after this daemon: until
+// its GPUs have names, containers would get names that no runtime can resolve, and keep them.
 void NodeServices::LookForCdi() {
-  constexpr std::int64_t kEvery = 5'000'000'000;  // ns
+  constexpr std::int64_t kEvery = 900'000'000;  // ns; every other round
   const std::int64_t now = base::MonotonicNs();
   if (cdi_looked_ != 0 && now - cdi_looked_ < kEvery) return;
   CdiFolder::Wanted wanted;

@@ -119,10 +119,15 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "gpu_nodes"},
        V::kFail,
        "each GPU has one owner",
-       "switch the other plugin off on that node: the label nvidia.com/gpu.deploy.device-plugin=false for "
-       "the GPU "
-       "Operator's",
+       "switch the other plugin off on that node; for the GPU Operator's: "
+       "deviceplugin.config.node.gpu_operator=labels",
        TwoOwners},
+      {"gpu_operator",
+       {"nodes", "gpu_nodes"},
+       V::kWarn,
+       "the GPU Operator runs neither its device plugin nor its validator on nodes of ours",
+       "deviceplugin.config.node.gpu_operator=labels lets node daemons set these labels",
+       OperatorLabels},
       {"dra_driver",
        {"gpu_nodes"},
        V::kFail,

@@ -43,6 +43,7 @@ Places RelabelledMetrics(const ClusterFacts& facts);
 // gpus.cc has these checks.
 Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
+Places OperatorLabels(const ClusterFacts& facts);
 Places DraDrivers(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
 Places MpsTakesNoClients(const ClusterFacts& facts);

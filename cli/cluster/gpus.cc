@@ -9,6 +9,8 @@
 #include "common/annotations/assignment.h"
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
+#include "common/base/node_keys.h"
+#include "common/base/refusal.h"
 #include "common/base/withheld.h"
 #include "common/kube/json.h"
 #include "common/kube/pod_users.h"
@@ -108,6 +110,28 @@ Places TwoOwners(const ClusterFacts& facts) {
     if (others > 0 && CountAt(*node, {"status"}, "slots") > 0)
       places.push_back(NameOf(*node) + " gives out " + std::to_string(others) +
                        " nvidia.com/gpu beside slots");
+  }
+  return places;
+}
+
+// Looks at nodes of ours that the GPU Operator labels. Where the label of its plugin is not "false", two
+// plugins own the node. Where that of its validator is not, the validator waits for nvidia.com/gpu for ever.
+Places OperatorLabels(const ClusterFacts& facts) {
+  constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
+  Places places;
+  for (const json* gpu_node : KeptGpuNodes(facts)) {
+    const json* node = Find(facts.Items("nodes"), NameOf(*gpu_node));
+    if (node == nullptr) continue;
+    const auto labels = kube::LabelsAt(kube::At(*node, "metadata"), "labels");
+    const auto first = labels.lower_bound(kOfOperator);
+    if (first == labels.end() || !first->first.starts_with(kOfOperator)) continue;
+    for (const char* key : {base::kOperatorPluginLabel, base::kOperatorValidatorLabel}) {
+      const auto label = labels.find(key);
+      const std::string value = label == labels.end() ? "" : label->second;
+      if (value != "false")
+        places.push_back(
+            base::Refusal("node " + NameOf(*node) + ": label " + key, "false", base::Shown(value)));
+    }
   }
   return places;
 }

@@ -101,6 +101,16 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          FirstGpu(f)["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
        }},
+      {"gpu_operator", "node n1: label nvidia.com/gpu.deploy.operator-validator: expected false, got \"\"",
+       [](ClusterFacts* f) {
+         First(f, "nodes")["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "false";
+       }},
+      {"gpu_operator", "node n1: label nvidia.com/gpu.deploy.device-plugin: expected false, got true",
+       [](ClusterFacts* f) {
+         json& labels = First(f, "nodes")["metadata"]["labels"];
+         labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+         labels["nvidia.com/gpu.deploy.operator-validator"] = "false";
+       }},
       {"dra_driver", "n1 GPU-1: the DRA driver gpu.nvidia.com gives it out",
        [](ClusterFacts* f) {
          FirstGpu(f)["withheld"] = "the DRA driver gpu.nvidia.com gives it out";
