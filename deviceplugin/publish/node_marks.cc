@@ -64,7 +64,8 @@ void NodeMarker::Round() {
     if (taken_back || (!again && !given_up_)) taken_back_(again);
     given_up_ = !again;
   }
-  if (!change.empty()) Write(change);
+  const bool labels = !change.labels.empty();
+  if (!change.empty() && Write(change) && labels) labelled_ = true;
 }
 
 bool NodeMarker::Write(const NodeMarksChange& change) {

@@ -88,6 +88,16 @@ TEST(NodeMarkerTest, WhatAnotherProgramTakesBackIsToldAndWrittenAgain) {
   EXPECT_THAT(server.AwaitRequest(0), HasSubstr("gpu.deploy.device-plugin"));
 }
 
+TEST(NodeMarkerTest, WhatIsTakenBackBeforeTheNextLookIsToldToo) {
+  kube::Server server;
+  std::promise<bool> told;
+  server.Answer(200, "{}");
+  const NodeMarker marker(
+      {.server = server.url(), .ca_file = "", .token_file = ""}, "n1", kLabels, [] { return NodeMarks(); },
+      [&told](bool again) { told.set_value(again); }, std::chrono::milliseconds(1));
+  EXPECT_TRUE(told.get_future().get());
+}
+
 TEST(NodeMarkerTest, AServerThatRefusesIsToldInTheLog) {
   kube::Server server;
   std::atomic<int> looks{0};
