@@ -44,8 +44,8 @@ void NodeServices::Round() {
 }
 
 // Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
-// needed. Does nothing between its times. These are short, because the driver may come after this daemon: until
-// its GPUs have names, containers would get names that no runtime can resolve, and keep them.
+// needed. Does nothing between its times. These are short, because the driver may come after this daemon:
+// until its GPUs have names, containers would get names that no runtime can resolve, and keep them.
 void NodeServices::LookForCdi() {
   constexpr std::int64_t kEvery = 900'000'000;  // ns; every other round
   const std::int64_t now = base::MonotonicNs();
