@@ -7,6 +7,7 @@
 #include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
 #include "deviceplugin/inventory/held_slots.h"
+#include "deviceplugin/inventory/node_image.h"
 #include "deviceplugin/inventory/rivals.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/occupants/notices.h"
@@ -24,6 +25,7 @@ void NodeServices::Round() {
   const SharingChoice& choice = sharing.choice;
   if (choice_in_force_ != choice) PutIntoForce();
   choice_in_force_ = choice;
+  LookForCdi();
   auto kubelet = kubelet_.Read();
   if (kubelet) NoteDone(*kubelet);
   if (!pods_.synced()) kubelet.reset();  // without the pods it cannot be compared
@@ -41,6 +43,34 @@ void NodeServices::Round() {
   }
 }
 
+// Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
+// needed. Does nothing between its times. These are short, because the driver may come after this daemon:
+// until its GPUs have names, containers would get names that no runtime can resolve, and keep them.
+void NodeServices::LookForCdi() {
+  constexpr std::int64_t kEvery = 900'000'000;  // ns; every other round
+  const std::int64_t now = base::MonotonicNs();
+  if (cdi_looked_ != 0 && now - cdi_looked_ < kEvery) return;
+  CdiFolder::Wanted wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (live_.allocation.devices != DeviceStrategy::kCdi) return;
+    wanted.source = live_.cdi;
+    wanted.given_kind = live_.allocation.cdi_kind;
+    wanted.driver_root = live_.allocation.driver_root;
+  }
+  cdi_looked_ = now;
+  for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
+    if (!gpu.mig) wanted.gpus.push_back({gpu.uuid, gpu.minor});
+  }
+  CdiFolder::State state = cdi_folder_.Look(wanted);
+  {
+    const std::lock_guard lock(mutex_);
+    if (state == cdi_) return;
+    cdi_ = std::move(state);
+  }
+  service_.Set(AllocationNow());
+}
+
 // Withholds GPUs. `kubelet` is null if it is not known which pods have which slots.
 void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
                                 const SharingChoice& choice) {
@@ -48,36 +78,51 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
     gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
     sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
   }
-  if (kubelet != nullptr && own_node_.synced()) {
+  if (kubelet != nullptr && own_node_.synced() && dra_.known()) {
     withheld_ = FindOthers(*kubelet, pods, choice.sharing);
     looked_ = true;
   }
   if (!looked_) return;
-  const std::string why_none = WhyNone();
-  gpus_.Withhold(withheld_, why_none.empty() ? choice.withheld : why_none);
+  const auto why_none = WhyNone();
+  gpus_.Withhold(withheld_, why_none ? why_none : choice.withheld);
   const std::vector<std::string> uuids = Uuids();
-  sharing_.NoteOffers(why_none.empty() && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
-                        return !withheld_.contains(uuid);
-                      }));
+  sharing_.NoteOffers(!why_none && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
+    return !withheld_.contains(uuid);
+  }));
 }
 
-// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, or an empty string.
-std::string NodeServices::WhyNone() const {
-  if (node_.wishes().maintenance) return base::kInMaintenance;
-  const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
-  return by_cdi ? WhyNoCdi(node_.runtime()) : "";
+// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, if there is a reason.
+std::optional<base::WithheldReason> NodeServices::WhyNone() const {
+  if (node_.wishes().maintenance)
+    return base::WithheldReason{base::Withheld::kMaintenance, base::kInMaintenance};
+  if (AllocationNow().devices != DeviceStrategy::kCdi) return std::nullopt;
+  std::string why = WhyNoCdi(node_.runtime());
+  if (why.empty()) {
+    const std::lock_guard lock(mutex_);
+    why = cdi_.why;
+  }
+  if (why.empty()) return std::nullopt;
+  return base::WithheldReason{base::Withheld::kNoCdi, std::move(why)};
 }
 
 // Returns the GPUs that others use, and that this daemon therefore must not give out, with the reason.
-std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet,
-                                                            const std::vector<Pod>& pods, Sharing sharing) {
+std::map<std::string, base::WithheldReason> NodeServices::FindOthers(const Checkpoint& kubelet,
+                                                                     const std::vector<Pod>& pods,
+                                                                     Sharing sharing) {
+  using base::Withheld, base::WithheldReason;
   const std::vector<std::string> uuids = Uuids();
-  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  auto others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  const std::string remedy = RemedyFor(node_.os_image(), node_.labels());
+  for (auto& [uuid, why] : others) why.text += remedy;
   auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
-  for (const auto& [uuid, names] : pods_of_rivals)
-    others.emplace(uuid, std::string(base::kOtherPlugin) + " has given it to pod " + *names.begin());
+  for (const auto& [uuid, names] : pods_of_rivals) {
+    others.emplace(
+        uuid, WithheldReason{Withheld::kOtherPlugin,
+                             std::string(base::kSaysOtherPlugin) + " has given it to pod " + *names.begin()});
+  }
+  others.merge(dra_.Find(uuids, base::MonotonicNs()));
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
-    others.emplace(uuid, OccupantJudge::Describe(who));
+    others.emplace(uuid, WithheldReason{Withheld::kForeignProcess, OccupantJudge::Describe(who)});
   if (sharing != Sharing::kExclusive)  // a pod with the only slot is alone
     others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
   const std::lock_guard lock(mutex_);
@@ -150,9 +195,30 @@ void NodeServices::TellOfFaults() {
     events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
                   .reason = "SlotsWithheld",
                   .action = "WithholdSlots",
-                  .note = "gpu " + uuid + ": " + fault});
+                  .note = "gpu " + uuid + ": " + fault.text});
   }
   faults_ = std::move(faults);
+  std::set<std::string> unknown = gpus_.of_unknown_memory();
+  for (const std::string& uuid : unknown) {
+    if (of_unknown_memory_.contains(uuid)) continue;
+    events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
+                  .reason = "MemoryUnknown",
+                  .action = "Advertise",
+                  .note = "gpu " + uuid + ": " + std::string(base::kMemoryUnknownText)});
+  }
+  of_unknown_memory_ = std::move(unknown);
+}
+
+// Tells that the GPU Operator has changed its labels on this node. Runs on the thread of the NodeMarker.
+void NodeServices::OnLabelsTakenBack(bool again) {
+  events_.Tell(
+      {.regarding = {"Node", "", settings_.name, settings_.name},
+       .reason = "OperatorTakesNode",
+       .action = "LabelNode",
+       .note =
+           std::string("the labels by which the GPU Operator leaves this node alone are not \"false\" "
+                       "any more; ") +
+           (again ? "they are set again" : "they were set five times within an hour, and stay as they are")});
 }
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then

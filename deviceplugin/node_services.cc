@@ -36,9 +36,9 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
           {settings.mps_pipe_directory(), settings.mps_control}, settings.live.sharing,
           [pods = around.pods] { return pods->All(); }, settings.cgroup_root),
       live_(settings.live),
-      gpus_({.slots_per_gpu = Slots(live_),
-             .quiet = std::chrono::seconds(live_.quiet_after_error_s),
-             .withheld = "it is not known yet who else uses it"},
+      gpus_({.live = LiveOfGpus(),
+             .withheld =
+                 base::WithheldReason{base::Withheld::kNotKnownYet, "it is not known yet who else uses it"}},
             &devices_),
       service_(&devices_, AllocationNow(), [this](std::size_t slots) { return AssignmentOfNext(slots); }),
       check_([this](kube::Event event) { events_.Tell(std::move(event)); }),
@@ -47,6 +47,7 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       namespaces_(settings.api_server, "/api/v1/namespaces", around.namespaces,
                   kube::ListWatch::Wanted::kMetadata),
       own_node_(settings.api_server, "/api/v1/nodes?fieldSelector=metadata.name%3D" + settings.name, &node_),
+      dra_(settings.api_server, settings.name),
       occupants_({.gpu_uuids = [this] { return Uuids(); },
                   .known = [this] { return KnownOccupants(); },
                   .on_judged = [this](const OccupantJudge::Verdicts& verdicts) { OnJudged(verdicts); },
@@ -56,6 +57,9 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       publisher_(
           settings.api_server, [this] { return Report(); },
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
+      marker_(
+          settings.api_server, settings.name, settings.marks, [this] { return MarksNow(); },
+          [this](bool again) { OnLabelsTakenBack(again); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
   // Clients of a daemon that this one replaces may connect before the first round. The slots must be known by
@@ -87,9 +91,18 @@ std::uint32_t NodeServices::Slots(const NodeLiveSettings& live) const {
   return sharing_.state().choice.sharing == Sharing::kExclusive ? 1 : live.slots_per_gpu;
 }
 
+// REQUIRES: mutex_ is held, or no other thread runs.
+GpuWatch::Live NodeServices::LiveOfGpus() const {
+  return {.slots_per_gpu = Slots(live_),
+          .quiet = std::chrono::seconds(live_.quiet_after_error_s),
+          .memory_bytes = live_.gpu_memory_bytes,
+          .numa = live_.numa};
+}
+
 AllocationSettings NodeServices::AllocationNow() const {
   const std::lock_guard lock(mutex_);
   AllocationSettings allocation = live_.allocation;
+  if (cdi_.own) allocation.cdi_kind = kOwnCdiKind;
   if (sharing_.state().choice.sharing == Sharing::kMps) allocation.mps_directory = settings_.mps_directory;
   return allocation;
 }
@@ -99,7 +112,7 @@ void NodeServices::PutIntoForce() {
   service_.Set(AllocationNow());
   KeepHeldSlots();  // before their number shrinks
   const std::lock_guard lock(mutex_);
-  gpus_.Set(Slots(live_), std::chrono::seconds(live_.quiet_after_error_s));
+  gpus_.Set(LiveOfGpus());
 }
 
 void NodeServices::KeepHeldSlots() {

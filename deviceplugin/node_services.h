@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/withheld.h"
 #include "common/kube/events.h"
 #include "common/kube/list_watch.h"
 #include "common/kube/metrics_access.h"
@@ -30,10 +31,12 @@
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/config/config_file.h"
 #include "deviceplugin/config/node_settings.h"
+#include "deviceplugin/inventory/dra_watch.h"
 #include "deviceplugin/inventory/gpu_watch.h"
 #include "deviceplugin/metrics/node_metrics.h"
 #include "deviceplugin/mps/shm.h"
 #include "deviceplugin/occupants/watch.h"
+#include "deviceplugin/plugin/cdi_folder.h"
 #include "deviceplugin/plugin/device_list.h"
 #include "deviceplugin/plugin/plugin.h"
 #include "deviceplugin/plugin/service.h"
@@ -41,6 +44,7 @@
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/publish/job_table.h"
+#include "deviceplugin/publish/node_marks.h"
 #include "deviceplugin/publish/publisher.h"
 #include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
@@ -94,14 +98,16 @@ class NodeServices : public Companion {
   std::optional<OccupantJudge::Known> KnownOccupants() const;
   void OnWishes();
   std::uint32_t Slots(const NodeLiveSettings& live) const;
+  GpuWatch::Live LiveOfGpus() const;
   AllocationSettings AllocationNow() const;
   void PutIntoForce();
   void KeepHeldSlots();
   void Round();
+  void LookForCdi();
   void WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
-  std::string WhyNone() const;
-  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet, const std::vector<Pod>& pods,
-                                                Sharing sharing);
+  std::optional<base::WithheldReason> WhyNone() const;
+  std::map<std::string, base::WithheldReason> FindOthers(const Checkpoint& kubelet,
+                                                         const std::vector<Pod>& pods, Sharing sharing);
   void LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods);
   bool IsOff(const Pod& pod) const;
   std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet, const std::vector<Pod>& pods);
@@ -112,6 +118,8 @@ class NodeServices : public Companion {
   void TellNews(std::set<kube::Event> events, std::set<kube::Event>* told);
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
+  std::optional<NodeMarks> MarksNow() const;
+  void OnLabelsTakenBack(bool again);
 
   const NodeSettings settings_;  // live settings: see live_
   const Surroundings around_;
@@ -124,9 +132,10 @@ class NodeServices : public Companion {
   OwnNode node_;
   SharingWatch sharing_;
   std::mutex force_mutex_;    // one thread at a time is in PutIntoForce
-  mutable std::mutex mutex_;  // guards live_ and pods_of_rivals_
+  mutable std::mutex mutex_;  // guards live_, pods_of_rivals_ and cdi_
   NodeLiveSettings live_;     // its library directory is that of the installed version
   std::map<std::string, std::set<std::string>> pods_of_rivals_;  // by GPU, as last found
+  CdiFolder::State cdi_;                                         // as last found
   DeviceList devices_;
   GpuWatch gpus_;
   SlotService service_;
@@ -134,16 +143,20 @@ class NodeServices : public Companion {
   kube::ListWatch pods_;
   kube::ListWatch namespaces_;
   kube::ListWatch own_node_;
+  DraWatch dra_;
   std::set<std::pair<pid_t, std::string>> named_in_log_;  // PID and GPU; only on the occupants watch's thread
   OccupantWatch occupants_;
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // FindOthers() has run once, so that it is known which GPUs to withhold
   Mistyped mistyped_;
-  // Only the round uses these two.
+  // Only the round uses these four.
+  CdiFolder cdi_folder_{CdiFolder::Settings()};
+  std::int64_t cdi_looked_ = 0;  // when; 0: never
   std::optional<SharingChoice> choice_in_force_;
-  std::map<std::string, std::string> withheld_;  // last result of FindOthers()
+  std::map<std::string, base::WithheldReason> withheld_;  // last result of FindOthers()
   // These hold what the last round reported.
-  std::map<std::string, std::string> faults_;            // faults of GPUs
+  std::map<std::string, base::WithheldReason> faults_;   // faults of GPUs
+  std::set<std::string> of_unknown_memory_;              // GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // events for pods
   ShmIdle shm_idle_;
@@ -152,6 +165,7 @@ class NodeServices : public Companion {
   std::uint64_t told_losses_ = 0;  // SharingWatch::State::losses
   JobTable jobs_;                  // only on the publisher's thread
   Publisher publisher_;
+  NodeMarker marker_;
   threads::Rounds rounds_;  // last: these threads use the other members
   threads::Rounds library_rounds_;
 };

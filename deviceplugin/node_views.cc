@@ -132,23 +132,31 @@ std::optional<GpuNode> NodeServices::Report() {
                  .requested = RequestedBy(around_.pods->All()),
                  .jobs = jobs_.Jobs()};
   const auto faults = gpus_.faults();
-  const auto text_of = [](const std::map<std::string, std::string>& texts, const std::string& uuid) {
-    const auto found = texts.find(uuid);
-    return found == texts.end() ? std::string() : found->second;
-  };
+  const auto of_unknown_memory = gpus_.of_unknown_memory();
   std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu(*kubelet);
   const auto advertised = devices_.gpus();
   for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
     const auto found = advertised.find(gpu.uuid);
+    const auto fault = faults.find(gpu.uuid);
+    const auto held = mode.limits.held.find(gpu.uuid);
     report.gpus.push_back({.uuid = gpu.uuid,
                            .model = gpu.name,
-                           .memory_bytes = gpu.memory_bytes,
+                           .memory_bytes = gpu.memory_bytes.value_or(0),
+                           .memory_unknown = of_unknown_memory.contains(gpu.uuid),
                            .slots = found == advertised.end() ? 0 : found->second.slots,
-                           .withheld = text_of(faults, gpu.uuid),
-                           .no_turns = text_of(mode.limits.held, gpu.uuid),
+                           .withheld = fault == faults.end() ? std::nullopt : std::optional(fault->second),
+                           .no_turns = held == mode.limits.held.end() ? "" : held->second,
                            .holders = std::move(holders[gpu.uuid])});
   }
   return report;
+}
+
+std::optional<NodeMarks> NodeServices::MarksNow() const {
+  const auto kubelet = kubelet_.Read();
+  if (!kubelet || !pods_.synced() || !own_node_.synced()) return std::nullopt;
+  return NodeMarks{.labels = node_.labels(),
+                   .scale_down = node_.scale_down(),
+                   .slots_held = !HoldersByGpu(*kubelet).empty()};
 }
 
 std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu(

@@ -119,10 +119,22 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "gpu_nodes"},
        V::kFail,
        "each GPU has one owner",
-       "switch the other plugin off on that node: the label nvidia.com/gpu.deploy.device-plugin=false for "
-       "the GPU "
-       "Operator's",
+       "switch the other plugin off on that node; for the GPU Operator's: "
+       "deviceplugin.config.node.gpu_operator=labels",
        TwoOwners},
+      {"gpu_operator",
+       {"nodes", "gpu_nodes"},
+       V::kWarn,
+       "the GPU Operator runs neither its device plugin nor its validator on nodes of ours",
+       "deviceplugin.config.node.gpu_operator=labels lets node daemons set these labels",
+       OperatorLabels},
+      {"dra_driver",
+       {"gpu_nodes"},
+       V::kFail,
+       "no driver of dynamic resource allocation gives out a GPU of ours",
+       "keep that driver off the node, or switch off what gives out GPUs in it (NVIDIA's: "
+       "resources.gpus.enabled=false); claims that have a GPU keep it until their pods end",
+       DraDrivers},
       {"used_by_others",
        {"gpu_nodes"},
        V::kFail,
@@ -142,6 +154,13 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "all GPUs are given out",
        "an Xid or a wish for a reset is the driver's: drain the node and reset the GPU",
        WithheldOtherwise},
+      {"memory_unknown",
+       {"gpu_nodes"},
+       V::kWarn,
+       "the memory of each GPU is known",
+       "jobs do not share it: set deviceplugin.config.node.gpu_memory, or that of a named configuration, to "
+       "its memory, such as 119Gi",
+       UnknownMemory},
       {"missing_preload",
        {"gpu_nodes"},
        V::kFail,
@@ -197,7 +216,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "pods"},
        V::kWarn,
        "kubelets gave the GPUs that were assigned",
-       "harmless by itself; where it recurs another program binds pods or the kubelet restarts",
+       "harmless by itself; where it recurs another program binds pods, the kubelet restarts, or its "
+       "topology "
+       "manager chooses by NUMA node (node.numa: leave)",
        OtherGpusThanAssigned},
       {"switched_off",
        {"gpu_nodes"},

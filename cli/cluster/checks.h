@@ -43,9 +43,12 @@ Places RelabelledMetrics(const ClusterFacts& facts);
 // gpus.cc has these checks.
 Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
+Places OperatorLabels(const ClusterFacts& facts);
+Places DraDrivers(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
 Places MpsTakesNoClients(const ClusterFacts& facts);
 Places WithheldOtherwise(const ClusterFacts& facts);
+Places UnknownMemory(const ClusterFacts& facts);
 Places MissingPreload(const ClusterFacts& facts);
 Places SilentLibrary(const ClusterFacts& facts);
 Places HeldOtherwise(const ClusterFacts& facts);

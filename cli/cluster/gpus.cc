@@ -1,12 +1,17 @@
 // Checks the GPUs of the nodes, as their daemons publish them.
 #include <functional>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
 #include "common/annotations/assignment.h"
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
+#include "common/base/node_keys.h"
+#include "common/base/refusal.h"
+#include "common/base/withheld.h"
 #include "common/kube/json.h"
 #include "common/kube/pod_users.h"
 #include "common/kube/shm_mounts.h"
@@ -15,23 +20,60 @@
 namespace crossover::cli {
 namespace {
 
+using base::Withheld;
 using Says = std::function<bool(const std::string& why)>;
 
 bool Has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
-bool OfRival(const std::string& why) { return Has(why, base::kOtherPlugin); }
-bool OfStranger(const std::string& why) { return Has(why, base::kUsedByProcess); }
-bool OfMaintenance(const std::string& why) { return Has(why, base::kInMaintenance); }
-bool OfMps(const std::string& why) { return Has(why, base::kMpsTakesNone); }
+// Returns the reason that a daemon of an earlier version gives in words alone, as far as a check goes by it.
+std::optional<Withheld> InWords(const std::string& text) {
+  constexpr std::pair<const char*, Withheld> kPhrases[] = {
+      {base::kSaysOtherPlugin, Withheld::kOtherPlugin},
+      {base::kUsedByProcess, Withheld::kForeignProcess},
+      {base::kInMaintenance, Withheld::kMaintenance},
+      {base::kSaysMpsTakesNone, Withheld::kMpsTakesNone},
+      {base::kSaysStartedWithoutMps, Withheld::kStartedWithoutMps},
+  };
+  for (const auto& [phrase, reason] : kPhrases) {
+    if (Has(text, phrase)) return reason;
+  }
+  return std::nullopt;
+}
+
+// Returns why the GPU is withheld. Returns nullopt where no check goes by the reason, or where a daemon of a
+// later version names one that this version does not know.
+std::optional<Withheld> ReasonOf(const json& gpu) {
+  const std::string name = TextAt(gpu, {"reason"});
+  return name.empty() ? InWords(TextAt(gpu, {"withheld"})) : base::WithheldNamed(name);
+}
+
+// Returns the withheld GPUs of whose reason `says` is true.
+Places WhereWithheld(const ClusterFacts& facts, const std::function<bool(std::optional<Withheld>)>& says) {
+  Places places;
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+      const std::string why = TextAt(gpu, {"withheld"});
+      if (!why.empty() && says(ReasonOf(gpu)))
+        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
+    }
+  }
+  return places;
+}
+
+Places WhereWithheld(const ClusterFacts& facts, Withheld reason) {
+  return WhereWithheld(facts, [reason](std::optional<Withheld> why) { return why == reason; });
+}
+
 bool OfMissingLibrary(const std::string& why) { return Has(why, base::kLibraryMissing); }
 bool OfSilentLibrary(const std::string& why) { return Has(why, base::kLibrarySilent); }
 bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
 
-Places Where(const ClusterFacts& facts, const char* key, const Says& says) {
+// Returns the GPUs on which no turns are taken for a reason of which `says` is true.
+Places WhereNoTurns(const ClusterFacts& facts, const Says& says) {
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
     for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      const std::string why = TextAt(gpu, {key});
+      const std::string why = TextAt(gpu, {"noTurns"});
       if (!why.empty() && says(why))
         places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
     }
@@ -60,7 +102,7 @@ Places NodesWithoutGpus(const ClusterFacts& facts) {
 
 // If the other plugin has stopped giving out a GPU, its pods may still have it.
 Places TwoOwners(const ClusterFacts& facts) {
-  Places places = Where(facts, "withheld", OfRival);
+  Places places = WhereWithheld(facts, Withheld::kOtherPlugin);
   for (const json* node : KeptGpuNodes(facts)) {
     const json* object = Find(facts.Items("nodes"), NameOf(*node));
     const std::int64_t others =
@@ -72,21 +114,58 @@ Places TwoOwners(const ClusterFacts& facts) {
   return places;
 }
 
-Places Strangers(const ClusterFacts& facts) { return Where(facts, "withheld", OfStranger); }
+// Looks at nodes of ours that the GPU Operator labels. Where the label of its plugin is not "false", two
+// plugins own the node. Where that of its validator is not, the validator waits for nvidia.com/gpu for ever.
+Places OperatorLabels(const ClusterFacts& facts) {
+  constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
+  Places places;
+  for (const json* gpu_node : KeptGpuNodes(facts)) {
+    const json* node = Find(facts.Items("nodes"), NameOf(*gpu_node));
+    if (node == nullptr) continue;
+    const auto labels = kube::LabelsAt(kube::At(*node, "metadata"), "labels");
+    const auto first = labels.lower_bound(kOfOperator);
+    if (first == labels.end() || !first->first.starts_with(kOfOperator)) continue;
+    for (const char* key : {base::kOperatorPluginLabel, base::kOperatorValidatorLabel}) {
+      const auto label = labels.find(key);
+      const std::string value = label == labels.end() ? "" : label->second;
+      if (value != "false")
+        places.push_back(
+            base::Refusal("node " + NameOf(*node) + ": label " + key, "false", base::Shown(value)));
+    }
+  }
+  return places;
+}
+
+Places DraDrivers(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kDraDriver); }
+
+Places Strangers(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kForeignProcess); }
 
 Places WithheldOtherwise(const ClusterFacts& facts) {
-  return Where(facts, "withheld", [](const std::string& why) {
-    return !OfRival(why) && !OfStranger(why) && !OfMaintenance(why) && !OfMps(why);
+  return WhereWithheld(facts, [](std::optional<Withheld> why) {
+    return why != Withheld::kOtherPlugin && why != Withheld::kDraDriver && why != Withheld::kForeignProcess &&
+           why != Withheld::kMaintenance && why != Withheld::kMpsTakesNone;
   });
 }
 
-Places MpsTakesNoClients(const ClusterFacts& facts) { return Where(facts, "withheld", OfMps); }
+Places UnknownMemory(const ClusterFacts& facts) {
+  Places places;
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+      if (ReasonOf(gpu) == Withheld::kMemoryUnknown)
+        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) +
+                         ": its driver does not tell its memory");
+    }
+  }
+  return places;
+}
 
-Places MissingPreload(const ClusterFacts& facts) { return Where(facts, "noTurns", OfMissingLibrary); }
-Places SilentLibrary(const ClusterFacts& facts) { return Where(facts, "noTurns", OfSilentLibrary); }
+Places MpsTakesNoClients(const ClusterFacts& facts) { return WhereWithheld(facts, Withheld::kMpsTakesNone); }
+
+Places MissingPreload(const ClusterFacts& facts) { return WhereNoTurns(facts, OfMissingLibrary); }
+Places SilentLibrary(const ClusterFacts& facts) { return WhereNoTurns(facts, OfSilentLibrary); }
 
 Places HeldOtherwise(const ClusterFacts& facts) {
-  return Where(facts, "noTurns", [](const std::string& why) {
+  return WhereNoTurns(facts, [](const std::string& why) {
     return !OfMissingLibrary(why) && !OfSilentLibrary(why) && !OfMode(why);
   });
 }
@@ -150,7 +229,7 @@ std::set<std::string> PodsWithoutMps(const ClusterFacts& facts) {
   std::set<std::string> gpus;
   for (const json* node : KeptGpuNodes(facts)) {
     for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      if (Has(TextAt(gpu, {"withheld"}), base::kStartedWithoutMps))
+      if (ReasonOf(gpu) == Withheld::kStartedWithoutMps)
         gpus.insert(NameOf(*node) + " " + TextAt(gpu, {"uuid"}));
     }
   }

@@ -1,15 +1,16 @@
-// Lists phrases in the reasons that the node daemon publishes for its GPUs. `kubectl crossover doctor`
-// recognises a reason by its phrase.
+// Lists phrases in the texts that the node daemon publishes for its GPUs. `kubectl crossover doctor`
+// recognises by its phrase why no turns are taken. It recognises by its name why slots are withheld
+// (withheld.h), and by its phrase only what a daemon of an earlier version says.
 #pragma once
 
 namespace crossover::base {
 
 // The daemon uses these where it says why it withholds slots.
-inline constexpr char kOtherPlugin[] = "another device plugin";
+inline constexpr char kSaysOtherPlugin[] = "another device plugin";
 inline constexpr char kUsedByProcess[] = "used by a process of";
 inline constexpr char kInMaintenance[] = "the node is in maintenance";
-inline constexpr char kStartedWithoutMps[] = " is on it, which was started without MPS";
-inline constexpr char kMpsTakesNone[] = "MPS takes no new clients";
+inline constexpr char kSaysStartedWithoutMps[] = " is on it, which was started without MPS";
+inline constexpr char kSaysMpsTakesNone[] = "MPS takes no new clients";
 // The daemon uses these where it says why jobs take no turns.
 inline constexpr char kLibraryMissing[] = "the library is not in it";
 inline constexpr char kLibrarySilent[] = "the library is in it and is not heard of";

@@ -7,6 +7,8 @@
 
 #include "common/kube/access.h"
 #include "deviceplugin/plugin/allocation.h"
+#include "deviceplugin/plugin/cdi_spec.h"
+#include "deviceplugin/publish/node_marks.h"
 #include "deviceplugin/sharing/choice.h"
 
 namespace crossover::deviceplugin {
@@ -16,6 +18,10 @@ struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
   // A GPU stays withheld for this many seconds after its last error.
   std::uint32_t quiet_after_error_s = 300;
+  // This is the memory, in bytes, of each GPU whose driver does not tell it; 0: not known.
+  std::uint64_t gpu_memory_bytes = 0;
+  CdiSource cdi = CdiSource::kAuto;
+  bool numa = true;               // the kubelet is told the NUMA nodes of GPUs
   AllocationSettings allocation;  // its directories are derived from the other settings
   Sharing sharing = Sharing::kAuto;
   std::string library = "/usr/lib/crossover/libcrossover.so";  // installed into containers
@@ -44,6 +50,8 @@ struct NodeSettings {
   // Says which clients may read /metrics. kAuthorized admits clients that the API server allows to get that
   // path.
   MetricsReaders metrics_readers = MetricsReaders::kAuthorized;
+  // Says what the daemon writes on its Node object.
+  NodeMarksWanted marks;
   NodeLiveSettings live;
 
   // Returns the directory of the pipes on which MPS listens for clients.

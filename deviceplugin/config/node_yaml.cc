@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/files/read_file.h"
+#include "common/kube/quantity.h"
 #include "common/text/list.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
@@ -24,6 +25,7 @@ Config DefaultsOnNode() {
 constexpr std::string_view kPathAllowed = "an absolute path of at most 3000 bytes";
 constexpr std::int64_t kLongestQuiet = 86'400;
 constexpr char kNamedKey[] = "configurations";
+constexpr std::string_view kMemoryAllowed = "the memory of a GPU, from 1Mi to 1Pi, such as 119Gi";
 constexpr std::string_view kServerAllowed = "https://host:port";
 
 yaml::Handler Path(std::string* path) {
@@ -51,6 +53,20 @@ yaml::Handler Text(std::string* target, std::string_view allowed) {
   };
 }
 
+// Reads a size of memory. Refuses sizes below 1Mi, because 119 is a mistake for 119Gi.
+yaml::Handler Memory(std::uint64_t* bytes) {
+  constexpr std::int64_t kLeast = 1 << 20;
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  return [bytes](const YAML::Node& value, const std::string& key) {
+    yaml::Scalar(value, key, kMemoryAllowed, [bytes](const std::string& text) {
+      const auto size = kube::ParseQuantity(text);
+      if (!size || *size < kLeast || *size > kMost) return false;
+      *bytes = static_cast<std::uint64_t>(*size);
+      return true;
+    });
+  };
+}
+
 void ReadApiServer(const YAML::Node& node, const std::string& key, kube::Access* access) {
   yaml::Map(node, key,
             {{"server", Text(&access->server, kServerAllowed)},
@@ -63,14 +79,19 @@ yaml::Handlers LiveKeys(NodeLiveSettings* live) {
   return {
       {"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
       {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
+      {"gpu_memory", Memory(&live->gpu_memory_bytes)},
       {"devices",
        yaml::Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
                                                         {"device-nodes", DeviceStrategy::kDeviceNodes},
                                                         {"environment", DeviceStrategy::kEnvironment}})},
+      {"cdi",
+       yaml::Word<CdiSource>(
+           &live->cdi, {{"auto", CdiSource::kAuto}, {"given", CdiSource::kGiven}, {"own", CdiSource::kOwn}})},
       {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
       {"driver_root", Path(&allocation.driver_root)},
       {"injection", yaml::Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
                                                                   {"environment", Injection::kEnvironment}})},
+      {"numa", yaml::Word<bool>(&live->numa, {{"report", true}, {"leave", false}})},
       {"sharing", yaml::Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
                                                        {"mps", Sharing::kMps},
                                                        {"timeslice", Sharing::kTimeslice},
@@ -91,6 +112,10 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
        {"metrics_readers",
         yaml::Word<MetricsReaders>(&settings->metrics_readers, {{"authorized", MetricsReaders::kAuthorized},
                                                                 {"everybody", MetricsReaders::kEverybody}})},
+       {"gpu_operator",
+        yaml::Word<bool>(&settings->marks.operator_labels, {{"leave", false}, {"labels", true}})},
+       {"scale_down",
+        yaml::Word<bool>(&settings->marks.scale_down_disabled, {{"leave", false}, {"disabled", true}})},
        {"api_server", [&](const YAML::Node& value, const std::string& name) {
           ReadApiServer(value, name, &settings->api_server);
         }}}));
@@ -149,6 +174,9 @@ std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted)
     compare("api_server.token_file", running.api_server.token_file, wanted.api_server.token_file);
   }
   if (running.metrics_readers != wanted.metrics_readers) text::AddTo(&names, "node.metrics_readers");
+  if (running.marks.operator_labels != wanted.marks.operator_labels) text::AddTo(&names, "node.gpu_operator");
+  if (running.marks.scale_down_disabled != wanted.marks.scale_down_disabled)
+    text::AddTo(&names, "node.scale_down");
   return names;
 }
 

@@ -21,8 +21,8 @@ constexpr milliseconds kBreath{50};     // pause between two waits: a failing dr
 GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
     : settings_(std::move(settings)),
       devices_(devices),
-      slots_per_gpu_(settings_.slots_per_gpu),
-      health_(std::chrono::nanoseconds(settings_.quiet).count()) {
+      live_(settings_.live),
+      health_(std::chrono::nanoseconds(live_.quiet).count()) {
   all_withheld_ = settings_.withheld;
   Look();
   thread_ = std::thread([this] { Run(); });
@@ -44,22 +44,28 @@ Health::Xids GpuWatch::xids() const {
 
 std::vector<NvmlLibrary::Gpu> GpuWatch::gpus() const {
   const std::lock_guard lock(mutex_);
-  return known_;
+  return WithMemory();
 }
 
-std::map<std::string, std::string> GpuWatch::faults() const {
+std::map<std::string, base::WithheldReason> GpuWatch::faults() const {
   const std::lock_guard lock(mutex_);
   return faults_;
 }
 
-void GpuWatch::Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet) {
+std::set<std::string> GpuWatch::of_unknown_memory() const {
   const std::lock_guard lock(mutex_);
-  slots_per_gpu_ = slots_per_gpu;
-  health_.set_quiet(std::chrono::nanoseconds(quiet).count());
+  return of_unknown_memory_;
+}
+
+void GpuWatch::Set(Live live) {
+  const std::lock_guard lock(mutex_);
+  live_ = live;
+  health_.set_quiet(std::chrono::nanoseconds(live.quiet).count());
   Publish();
 }
 
-void GpuWatch::Withhold(std::map<std::string, std::string> gpus, std::string all) {
+void GpuWatch::Withhold(std::map<std::string, base::WithheldReason> gpus,
+                        std::optional<base::WithheldReason> all) {
   const std::lock_guard lock(mutex_);
   if (gpus == withheld_ && all == all_withheld_) return;
   withheld_ = std::move(gpus);
@@ -108,7 +114,10 @@ void GpuWatch::Look() {
     if (same == known_.end()) {
       known_.push_back(gpu);
     } else {
+      // One call that fails does not take slots away.
+      const auto told = same->memory_bytes;
       *same = gpu;
+      if (!same->memory_bytes) same->memory_bytes = told;
     }
   }
   health_.OnLook(answers, base::MonotonicNs());
@@ -155,35 +164,63 @@ void GpuWatch::AwaitXids() {
   }
 }
 
-// Returns why the GPU is withheld, or an empty string if it is not. Fills gpu->held if the held slots
+// Returns why the GPU is withheld, or nullopt if it is not. Fills gpu->held if the held slots
 // determine which slot numbers are advertised.
-std::string GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
+std::optional<base::WithheldReason> GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
   const auto held = held_.find(uuid);
   if (held != held_.end() && *held->second.rbegin() >= gpu->slots) gpu->held = held->second;
-  if (std::string fault = health_.Fault(uuid); !fault.empty()) return fault;
+  if (auto fault = health_.Fault(uuid)) return fault;
   if (const auto found = withheld_.find(uuid); found != withheld_.end()) return found->second;
   if (gpu->held.size() > gpu->slots) {
-    return "pods have " + std::to_string(gpu->held.size()) + " slots of it, and it has " +
-           std::to_string(gpu->slots) + " now";
+    return base::WithheldReason{base::Withheld::kTooManyHeld,
+                                "pods have " + std::to_string(gpu->held.size()) +
+                                    " slots of it, and it has " + std::to_string(gpu->slots) + " now"};
   }
   return all_withheld_;
 }
 
+// Returns the known GPUs. Those whose driver does not tell their memory have that of the settings, if any.
+std::vector<NvmlLibrary::Gpu> GpuWatch::WithMemory() const {
+  std::vector<NvmlLibrary::Gpu> gpus = known_;
+  for (NvmlLibrary::Gpu& gpu : gpus) {
+    if (!gpu.memory_bytes && live_.memory_bytes > 0) gpu.memory_bytes = live_.memory_bytes;
+  }
+  return gpus;
+}
+
+// Notes which GPUs are not shared because their memory is not known. Logs those that are new.
+void GpuWatch::NoteMemory(const std::vector<NvmlLibrary::Gpu>& gpus) {
+  std::set<std::string> unknown;
+  for (const NvmlLibrary::Gpu& gpu : gpus) {
+    if (gpu.memory_bytes || gpu.mig || live_.slots_per_gpu < 2) continue;
+    if (!of_unknown_memory_.contains(gpu.uuid))
+      logging::Warn("gpu " + gpu.uuid + ": " + std::string(base::kMemoryUnknownText));
+    unknown.insert(gpu.uuid);
+  }
+  of_unknown_memory_ = std::move(unknown);
+}
+
 void GpuWatch::Publish() {
   std::vector<std::string> left_out;
-  DeviceList::Gpus advertised = Advertise(known_, slots_per_gpu_, &left_out);
-  std::map<std::string, std::string> faults;
-  for (const std::string& uuid : left_out) faults[uuid] = "it is split into instances";
+  const std::vector<NvmlLibrary::Gpu> gpus = WithMemory();
+  DeviceList::Gpus advertised = Advertise(gpus, live_.slots_per_gpu, &left_out);
+  NoteMemory(gpus);
+  std::map<std::string, base::WithheldReason> faults;
+  for (const std::string& uuid : left_out)
+    faults[uuid] = {base::Withheld::kSplit, "it is split into instances"};
   for (auto& [uuid, gpu] : advertised) {
-    const std::string fault = FaultOf(uuid, &gpu);
-    gpu.healthy = fault.empty();
-    if (!fault.empty()) faults[uuid] = fault;
+    if (!live_.numa) gpu.numa.reset();
+    auto fault = FaultOf(uuid, &gpu);
+    gpu.healthy = !fault;
+    if (fault) faults[uuid] = *std::move(fault);
   }
   for (const auto& [uuid, fault] : faults) {
-    if (faults_[uuid] != fault) logging::Warn("gpu " + uuid + " is withheld: " + fault);
+    const auto before = faults_.find(uuid);
+    if (before == faults_.end() || before->second != fault)
+      logging::Warn("gpu " + uuid + " is withheld: " + fault.text);
   }
   for (const auto& [uuid, fault] : faults_) {
-    if (!fault.empty() && !faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
+    if (!faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
   }
   faults_ = std::move(faults);
   devices_->Set(std::move(advertised));

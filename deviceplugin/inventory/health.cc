@@ -43,15 +43,19 @@ void Health::OnLook(const std::vector<Answer>& answers, Time now) {
   }
 }
 
-std::string Health::Fault(const std::string& uuid) const {
+std::optional<base::WithheldReason> Health::Fault(const std::string& uuid) const {
+  using base::Withheld;
   const auto found = gpus_.find(uuid);
-  if (found == gpus_.end()) return "";
+  if (found == gpus_.end()) return std::nullopt;
   const Gpu& gpu = found->second;
-  if (!gpu.answers) return "it does not answer";
-  if (gpu.wants_reset.value_or(false)) return "the driver wants it reset";
-  if (gpu.xid == 0) return "";
-  return "Xid " + std::to_string(gpu.xid) +
-         (gpu.needs_reset && !gpu.wants_reset ? ": it needs a reset, and then this daemon a restart" : "");
+  if (!gpu.answers) return base::WithheldReason{Withheld::kNoAnswer, "it does not answer"};
+  if (gpu.wants_reset.value_or(false))
+    return base::WithheldReason{Withheld::kWantsReset, "the driver wants it reset"};
+  if (gpu.xid == 0) return std::nullopt;
+  const bool restart = gpu.needs_reset && !gpu.wants_reset;
+  return base::WithheldReason{Withheld::kXid,
+                              "Xid " + std::to_string(gpu.xid) +
+                                  (restart ? ": it needs a reset, and then this daemon a restart" : "")};
 }
 
 }  // namespace crossover::deviceplugin

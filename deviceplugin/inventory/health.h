@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/withheld.h"
+
 namespace crossover::deviceplugin {
 
 // Returns whether an Xid indicates a fault of the GPU. It does not if it indicates a fault of the program
@@ -38,8 +40,8 @@ class Health {
   // Notes the result of one look at all GPUs. A GPU that is not in `answers` counts as not answering.
   void OnLook(const std::vector<Answer>& answers, Time now);
 
-  // Returns why the GPU is withheld, or an empty string if it is not, or if the GPU was never seen.
-  std::string Fault(const std::string& uuid) const;
+  // Returns why the GPU is withheld, or nullopt if it is not, or if the GPU was never seen.
+  std::optional<base::WithheldReason> Fault(const std::string& uuid) const;
   // Counts errors by GPU and Xid.
   using Xids = std::map<std::pair<std::string, unsigned>, std::uint64_t>;
   const Xids& xids() const { return xids_; }

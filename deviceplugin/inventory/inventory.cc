@@ -1,5 +1,7 @@
 #include "deviceplugin/inventory/inventory.h"
 
+#include <algorithm>
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -18,7 +20,9 @@ DeviceList::Gpus Advertise(const std::vector<NvmlLibrary::Gpu>& gpus, std::uint3
     }
     AllocatableGpu allocatable{.device_files = {"/dev/nvidia" + std::to_string(gpu.minor)}};
     for (const char* file : kSharedDeviceFiles) allocatable.device_files.emplace_back(file);
-    advertised.emplace(gpu.uuid, AdvertisedGpu{.gpu = std::move(allocatable), .slots = slots});
+    advertised.emplace(gpu.uuid, AdvertisedGpu{.gpu = std::move(allocatable),
+                                               .slots = gpu.memory_bytes ? slots : std::min(slots, 1u),
+                                               .numa = gpu.numa});
   }
   return advertised;
 }

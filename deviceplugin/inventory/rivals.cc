@@ -34,17 +34,19 @@ bool Names(const std::vector<std::string>& ids, const std::string& uuid) {
 
 }  // namespace
 
-std::map<std::string, std::string> FindRivals(
+std::map<std::string, base::WithheldReason> FindRivals(
     const std::map<std::string, std::vector<std::string>>& registered,
     const std::map<std::string, std::string>& allocatable, const std::vector<std::string>& uuids) {
-  std::map<std::string, std::string> rivals;
+  std::map<std::string, base::WithheldReason> rivals;
   for (const auto& [resource, ids] : registered) {
     const auto count = allocatable.find(resource);
     if (ids.empty() || count == allocatable.end() || count->second == "0") continue;
     const bool all = StandsForAll(resource, ids);
     for (const std::string& uuid : uuids) {
-      if (all || Names(ids, uuid))
-        rivals.emplace(uuid, std::string(base::kOtherPlugin) + " gives it out, as " + resource);
+      if (!all && !Names(ids, uuid)) continue;
+      rivals.emplace(
+          uuid, base::WithheldReason{base::Withheld::kOtherPlugin,
+                                     std::string(base::kSaysOtherPlugin) + " gives it out, as " + resource});
     }
   }
   return rivals;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/withheld.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/pod.h"
 
@@ -15,7 +16,7 @@ namespace crossover::deviceplugin {
 // withhold it. `registered` has the device IDs of other resources that the kubelet knows. `allocatable` has
 // the amount of each resource on the node; it is zero if the plugin is gone. If a resource of NVIDIA's has
 // device names that are not UUIDs, it counts as advertising all GPUs.
-std::map<std::string, std::string> FindRivals(
+std::map<std::string, base::WithheldReason> FindRivals(
     const std::map<std::string, std::vector<std::string>>& registered,
     const std::map<std::string, std::string>& allocatable, const std::vector<std::string>& uuids);
 

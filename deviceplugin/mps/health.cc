@@ -108,7 +108,7 @@ void MpsHealth::Judge(Time now) {
     const bool none = row.symptom == MpsSymptom::kNone;
     if (none && !server_asked_) continue;
     if (now - (none ? *server_asked_ : since->second) < row.patience) continue;
-    fault_ = std::string(base::kMpsTakesNone) + ": " + row.words;
+    fault_ = std::string(base::kSaysMpsTakesNone) + ": " + row.words;
     known_ = true;
     return;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "deviceplugin/nvml/numa.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -29,6 +31,16 @@ struct Memory {
   unsigned long long free;
   unsigned long long used;
 };
+struct PciInfo {
+  char legacy_name[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned id;
+  unsigned subsystem;
+  char name[32];
+};
+static_assert(sizeof(PciInfo) == 68);
 struct Utilization {
   unsigned gpu;  // percent
   unsigned memory;
@@ -109,6 +121,7 @@ struct NvmlLibrary::Functions {
   Result (*name)(Device device, char* text, unsigned bytes) = nullptr;
   Result (*minor)(Device device, unsigned* minor) = nullptr;
   Result (*memory)(Device device, Memory* memory) = nullptr;
+  Result (*pci)(Device device, PciInfo* info) = nullptr;                         // null: library too old
   Result (*utilization)(Device device, Utilization* utilization) = nullptr;      // null: library too old
   Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: library too old
   Result (*fields)(Device device, int count, FieldValue* values) = nullptr;      // null: library too old
@@ -151,6 +164,7 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
                            Find(library, "nvmlDeviceGetName", &functions->name) &&
                            Find(library, "nvmlDeviceGetMinorNumber", &functions->minor) &&
                            Find(library, "nvmlDeviceGetMemoryInfo", &functions->memory);
+  Find(library, "nvmlDeviceGetPciInfo_v3", &functions->pci);
   Find(library, "nvmlDeviceGetUtilizationRates", &functions->utilization);
   Find(library, "nvmlDeviceGetMigMode", &functions->mig);
   Find(library, "nvmlDeviceGetFieldValues", &functions->fields);
@@ -182,7 +196,7 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
       continue;  // it has fallen off the bus
     }
     functions_->name(device, name, sizeof name - 1);
-    functions_->memory(device, &memory);
+    if (functions_->memory(device, &memory) == kSuccess && memory.total > 0) gpu.memory_bytes = memory.total;
     unsigned now = 0;
     unsigned later = 0;
     gpu.mig = functions_->mig != nullptr && functions_->mig(device, &now, &later) == kSuccess && now != 0;
@@ -192,9 +206,10 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
         action.result == kSuccess) {
       gpu.wants_reset = action.value.number != 0 && action.value.number != kDrainPeers;
     }
+    if (PciInfo pci{}; functions_->pci != nullptr && functions_->pci(device, &pci) == kSuccess)
+      gpu.numa = NumaNodeOf(PciName(pci.domain, pci.bus, pci.device));
     gpu.uuid = uuid;
     gpu.name = name;
-    gpu.memory_bytes = memory.total;
     gpus.push_back(std::move(gpu));
   }
   return gpus;

@@ -30,8 +30,10 @@ class NvmlLibrary {
     std::string uuid;
     std::string name;
     unsigned minor = 0;  // number in /dev/nvidia<minor>
-    std::uint64_t memory_bytes = 0;
-    bool mig = false;  // split into MIG instances; such a GPU is left alone
+    // GPUs that share the memory of the host (GB10) have none of their own to tell: then it is unset.
+    std::optional<std::uint64_t> memory_bytes;
+    bool mig = false;         // split into MIG instances; such a GPU is left alone
+    std::optional<int> numa;  // NUMA node of the host that it is attached to; unset: not known, or only one
     // Says whether the driver asks for a reset of the GPU or a reboot of the node. It is nullopt for
     // drivers before 565, which do not say.
     std::optional<bool> wants_reset;

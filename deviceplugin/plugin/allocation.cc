@@ -27,9 +27,10 @@ void AddDevices(const std::vector<std::string>& uuids, const std::map<std::strin
       settings.devices == DeviceStrategy::kEnvironment ? Joined(uuids) : "void";
   std::set<std::string> files;
   for (const std::string& uuid : uuids) {
-    if (settings.devices == DeviceStrategy::kCdi)
+    if (settings.devices == DeviceStrategy::kCdi) {
       allocation->cdi_names.push_back(settings.cdi_kind + "=" + uuid);
-    if (settings.devices != DeviceStrategy::kDeviceNodes) continue;
+      continue;
+    }
     const std::vector<std::string>& own = gpus.at(uuid).device_files;
     files.insert(own.begin(), own.end());
   }

@@ -16,7 +16,10 @@ namespace crossover::deviceplugin {
 enum class DeviceStrategy {
   kCdi,          // names of CDI devices, as in the specifications that NVIDIA's toolkit writes
   kDeviceNodes,  // the device files, and the driver's files from a directory of the node
-  kEnvironment   // NVIDIA_VISIBLE_DEVICES, for NVIDIA's own container runtime
+  // NVIDIA_VISIBLE_DEVICES, for NVIDIA's own container runtime, and the device files. That runtime adds files
+  // of which containerd does not know. If the kubelet does not name them too, a daemon-reload of systemd, the
+  // static CPU manager or a resize takes them from the running container.
+  kEnvironment
 };
 
 // Defines how the processes of a container load the library.
@@ -43,7 +46,8 @@ struct AllocationSettings {
 
 // Holds what an allocation needs to know of a GPU of this node.
 struct AllocatableGpu {
-  std::vector<std::string> device_files;  // for kDeviceNodes: its own files and those that all GPUs share
+  // These are for kDeviceNodes and kEnvironment: its own files, and those that all GPUs share.
+  std::vector<std::string> device_files;
 
   friend bool operator==(const AllocatableGpu&, const AllocatableGpu&) = default;
 };

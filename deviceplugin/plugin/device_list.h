@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct AdvertisedGpu {
   // Holds the slot numbers that pods have. It is set only if some of them are not below `slots`, which was
   // larger when those pods came.
   std::set<std::uint32_t> held = {};
+  // This is the NUMA node that the kubelet is told. Its topology manager aligns processors with it, if it has
+  // a policy. Unset: none.
+  std::optional<int> numa = {};
 
   friend bool operator==(const AdvertisedGpu&, const AdvertisedGpu&) = default;
 };

@@ -29,6 +29,7 @@ void Fill(const DeviceList::Gpus& gpus, v1beta1::ListAndWatchResponse* response)
       v1beta1::Device* device = response->add_devices();
       device->set_id(Text({uuid, slot}));
       device->set_health(gpu.healthy ? kHealthy : kUnhealthy);
+      if (gpu.numa) device->mutable_topology()->add_nodes()->set_id(*gpu.numa);
     }
   }
 }
@@ -110,16 +111,30 @@ grpc::Status SlotService::Allocate(grpc::ServerContext* /*context*/, const v1bet
   }
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
-    const auto outcome = deviceplugin::Allocate(ids, gpus, settings);
+    auto outcome = deviceplugin::Allocate(ids, gpus, settings);
     if (const auto* refused = std::get_if<AllocationRefused>(&outcome)) {
       ++refusals_;
       logging::Warn("allocate: " + refused->reason);
       return {grpc::StatusCode::FAILED_PRECONDITION, "crossover: " + refused->reason};
     }
-    Fill(std::get<Allocation>(outcome), response->add_container_responses());
+    auto& allocation = std::get<Allocation>(outcome);
+    // NVIDIA's runtime makes files that are missing. Without that runtime they have to be there.
+    if (settings.devices == DeviceStrategy::kEnvironment) DropAbsent(&allocation);
+    Fill(allocation, response->add_container_responses());
   }
   allocations_ += static_cast<std::uint64_t>(request->container_requests_size());
   return grpc::Status::OK;
+}
+
+// Leaves out device files that the node does not have. Logs each of them once.
+void SlotService::DropAbsent(Allocation* allocation) {
+  for (const std::string& file : DropAbsentFiles(root_, allocation)) {
+    const std::lock_guard lock(mutex_);
+    if (!absent_.insert(file).second) continue;
+    logging::Warn("allocate: " + file +
+                  ": expected on the node, got no such file: NVIDIA's runtime may still give it to "
+                  "containers, and they lose it when systemd reloads its units or a pod is resized");
+  }
 }
 
 grpc::Status SlotService::PreStartContainer(grpc::ServerContext* /*context*/,

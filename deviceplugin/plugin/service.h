@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "deviceplugin/plugin/allocation.h"
+#include "deviceplugin/plugin/device_files.h"
 #include "deviceplugin/plugin/device_list.h"
 #include "proto/kubelet/deviceplugin.grpc.pb.h"
 
@@ -24,9 +26,14 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   // if it cannot find out which container that is.
   using Assigned = std::function<std::vector<std::string>(std::size_t slots)>;
 
-  // REQUIRES: `devices` outlives this object.
-  SlotService(DeviceList* devices, AllocationSettings settings, Assigned assigned)
-      : devices_(devices), settings_(std::move(settings)), assigned_(std::move(assigned)) {}
+  // `root` is the folder under which the root folder of the node is (device_files.h). REQUIRES: `devices`
+  // outlives this object.
+  SlotService(DeviceList* devices, AllocationSettings settings, Assigned assigned,
+              std::string root = RootOfNode())
+      : devices_(devices),
+        root_(std::move(root)),
+        settings_(std::move(settings)),
+        assigned_(std::move(assigned)) {}
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
                                       v1beta1::DevicePluginOptions* response) override;
@@ -58,8 +65,12 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   void Stop();
 
  private:
+  void DropAbsent(Allocation* allocation);
+
   DeviceList* devices_;
-  std::mutex mutex_;  // guards settings_
+  const std::string root_;
+  std::mutex mutex_;              // guards settings_ and absent_
+  std::set<std::string> absent_;  // device files that the log has named
   AllocationSettings settings_;
   Assigned assigned_;
   std::atomic<int> streams_{0};

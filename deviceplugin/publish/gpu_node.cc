@@ -25,13 +25,13 @@ json HoldersOf(const GpuNode::Gpu& gpu) {
 }
 
 json GpuOf(const GpuNode::Gpu& gpu) {
-  json object = {{"uuid", gpu.uuid},
-                 {"model", gpu.model},
-                 {"memoryBytes", gpu.memory_bytes},
-                 {"slots", gpu.slots},
-                 {"healthy", gpu.withheld.empty()},
-                 {"holders", HoldersOf(gpu)}};
-  if (!gpu.withheld.empty()) object["withheld"] = gpu.withheld;
+  json object = {{"uuid", gpu.uuid},   {"model", gpu.model},       {"memoryBytes", gpu.memory_bytes},
+                 {"slots", gpu.slots}, {"healthy", !gpu.withheld}, {"holders", HoldersOf(gpu)}};
+  if (gpu.memory_unknown) object["reason"] = base::NameOf(base::Withheld::kMemoryUnknown);
+  if (gpu.withheld) {
+    object["withheld"] = gpu.withheld->text;
+    object["reason"] = base::NameOf(gpu.withheld->reason);
+  }
   if (!gpu.no_turns.empty()) object["noTurns"] = gpu.no_turns;
   return object;
 }
@@ -67,7 +67,7 @@ std::string BodyOf(const GpuNode& node) {
   std::uint64_t healthy = 0, slots = 0, used = 0;
   for (const GpuNode::Gpu& gpu : node.gpus) {
     status["gpus"].push_back(GpuOf(gpu));
-    healthy += gpu.withheld.empty() ? 1 : 0;
+    healthy += gpu.withheld ? 0 : 1;
     slots += gpu.slots;
     used += UsedSlots(gpu.holders);
   }
@@ -90,7 +90,7 @@ std::string BodyOf(const GpuNode& node) {
 std::string UrgentPartOf(const GpuNode& node) {
   json part = {{"mode", node.mode}, {"maintenance", node.maintenance}, {"sharing", node.sharing}};
   for (const GpuNode::Gpu& gpu : node.gpus)
-    part["gpus"].push_back({gpu.uuid, gpu.slots, gpu.withheld.empty(), HoldersOf(gpu)});
+    part["gpus"].push_back({gpu.uuid, gpu.slots, !gpu.withheld, HoldersOf(gpu)});
   return kube::Dump(part);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/withheld.h"
 #include "common/kube/pod_requests.h"
 
 namespace crossover::deviceplugin {
@@ -19,10 +20,11 @@ struct GpuNode {
   struct Gpu {
     std::string uuid;
     std::string model;
-    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_bytes = 0;  // 0: not known
+    bool memory_unknown = false;     // it has one slot for that reason alone
     std::uint32_t slots = 0;
-    std::string withheld;  // why its slots are not given out; empty: they are
-    std::string no_turns;  // why turns are held off it; empty: they are not
+    std::optional<base::WithheldReason> withheld;  // why its slots are not given out; unset: they are
+    std::string no_turns;                          // why turns are held off it; empty: they are not
     std::vector<Holder> holders;
   };
 

@@ -22,18 +22,26 @@ std::string_view Name(Sharing sharing) {
 
 namespace {
 
+using base::Withheld;
+
 constexpr char kGone[] = "the control daemon of MPS does not run";
 
 // Returns the choice of MPS while its control daemon runs.
 SharingChoice ThroughMps(std::string reason, const MpsHistory& mps) {
-  SharingChoice choice{Sharing::kMps, std::move(reason), mps.fault, !mps.fault.empty()};
-  if (!mps.known && !choice.refused) choice.withheld = "it is not known yet whether MPS takes new clients";
+  SharingChoice choice{.sharing = Sharing::kMps, .reason = std::move(reason)};
+  if (!mps.fault.empty()) {
+    choice.withheld = {Withheld::kMpsTakesNone, mps.fault};
+  } else if (!mps.known) {
+    choice.withheld = {Withheld::kMpsNotKnownYet, "it is not known yet whether MPS takes new clients"};
+  }
   return choice;
 }
 
 // Returns the choice of MPS while its control daemon does not run.
 SharingChoice WithoutMps(std::string reason) {
-  return {.sharing = Sharing::kMps, .reason = std::move(reason), .withheld = kGone, .gone = true};
+  return {.sharing = Sharing::kMps,
+          .reason = std::move(reason),
+          .withheld = base::WithheldReason{Withheld::kMpsGone, kGone}};
 }
 
 }  // namespace
@@ -42,7 +50,7 @@ SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   switch (wanted) {
     case Sharing::kTimeslice:
     case Sharing::kExclusive:
-      return {wanted, base::kAsConfigured, ""};
+      return {wanted, base::kAsConfigured};
     case Sharing::kMps:
       if (mps.alive) return ThroughMps(base::kAsConfigured, mps);
       return WithoutMps(base::kAsConfigured);
@@ -52,8 +60,7 @@ SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   if (mps.alive) return ThroughMps("the control daemon of MPS runs", mps);
   if (mps.needed) return WithoutMps("pods were started under MPS");
   if (mps.was_there) return WithoutMps("the control daemon of MPS ran a moment ago");
-  return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without",
-          ""};
+  return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without"};
 }
 
 }  // namespace crossover::deviceplugin

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "common/base/withheld.h"
 
 namespace crossover::deviceplugin {
 
@@ -17,11 +20,9 @@ enum class Sharing : std::uint8_t {
 std::string_view Name(Sharing sharing);
 
 struct SharingChoice {
-  Sharing sharing = Sharing::kExclusive;  // never kAuto
-  std::string reason;                     // reason for the choice, in words
-  std::string withheld;                   // why no slot is given out now; empty: slots are given out
-  bool refused = false;                   // `withheld` is set because MPS, which runs, takes no new clients
-  bool gone = false;                      // `withheld` is set because MPS's control daemon does not run
+  Sharing sharing = Sharing::kExclusive;              // never kAuto
+  std::string reason;                                 // reason for the choice, in words
+  std::optional<base::WithheldReason> withheld = {};  // why no slot is given out now; unset: they are
 
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };

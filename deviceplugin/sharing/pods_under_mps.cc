@@ -17,14 +17,17 @@ bool IsUnderMps(const HandedOut& entry) {
 
 }  // namespace
 
-std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
-                                                    const std::vector<HandedOut>& handed_out, bool mps) {
-  const char* why = mps ? base::kStartedWithoutMps : " is on it, which is a client of MPS";
-  std::map<std::string, std::string> others;
+std::map<std::string, base::WithheldReason> FindOtherSharing(const std::vector<Pod>& pods,
+                                                             const std::vector<HandedOut>& handed_out,
+                                                             bool mps) {
+  const auto reason = mps ? base::Withheld::kStartedWithoutMps : base::Withheld::kStartedUnderMps;
+  const char* why = mps ? base::kSaysStartedWithoutMps : " is on it, which is a client of MPS";
+  std::map<std::string, base::WithheldReason> others;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || IsUnderMps(entry) == mps) continue;
-    for (const std::string& id : entry.ids) others.emplace(UuidOfSlot(id), "pod " + NameOf(*pod) + why);
+    for (const std::string& id : entry.ids)
+      others.emplace(UuidOfSlot(id), base::WithheldReason{reason, "pod " + NameOf(*pod) + why});
   }
   return others;
 }
@@ -32,15 +35,17 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
 std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
                                  const SharingChoice& choice) {
   std::set<kube::Event> events;
-  if (!choice.refused && !choice.gone) return events;
+  const bool gone = choice.withheld && choice.withheld->reason == base::Withheld::kMpsGone;
+  const bool refused = choice.withheld && choice.withheld->reason == base::Withheld::kMpsTakesNone;
+  if (!refused && !gone) return events;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || !IsUnderMps(entry)) continue;
     kube::Event event = {.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
                          .reason = "MpsTakesNoClients",
                          .action = "WithholdSlots",
-                         .note = choice.withheld};
-    if (choice.gone) {
+                         .note = choice.withheld->text};
+    if (gone) {
       event.reason = "MpsGone";
       event.note += ". Its clients in this pod end with it; a CUDA program that begins now runs without MPS";
     } else {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/withheld.h"
 #include "common/kube/events.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/pod.h"
@@ -20,8 +21,9 @@ namespace crossover::deviceplugin {
 
 // Returns the GPUs, by UUID, with pods that share them in another way than new pods would. The value names
 // such a pod and says why. `mps` says whether new pods are clients of MPS.
-std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
-                                                    const std::vector<HandedOut>& handed_out, bool mps);
+std::map<std::string, base::WithheldReason> FindOtherSharing(const std::vector<Pod>& pods,
+                                                             const std::vector<HandedOut>& handed_out,
+                                                             bool mps);
 
 // Returns the events for living pods that were started as clients of MPS while MPS takes no new clients, or
 // is gone.

@@ -17,7 +17,7 @@ constexpr int kAskEvery = 5;         // in rounds while all is well; asking runs
 constexpr std::size_t kShown = 100;  // bytes of an answer in the log
 
 std::string FaultOfProtocol(int protocol) {
-  return std::string(base::kMpsTakesNone) + " of ours: its control daemon speaks protocol " +
+  return std::string(base::kSaysMpsTakesNone) + " of ours: its control daemon speaks protocol " +
          std::to_string(protocol) + " (option -p, or CUDA_MPS_PROTOCOL_VERSION), expected " +
          std::to_string(kMpsProtocol);
 }
@@ -116,11 +116,11 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
                                      .fault = state_.fault});
     state_.mps = mps;
     if (choice == state_.choice) return;
-    better = choice.sharing == state_.choice.sharing && choice.withheld.empty();
+    better = choice.sharing == state_.choice.sharing && !choice.withheld;
     state_.choice = choice;
   }
   const std::string said = "sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason +
-                           (choice.withheld.empty() ? "" : "; nothing is given out: " + choice.withheld);
+                           (choice.withheld ? "; nothing is given out: " + choice.withheld->text : "");
   better ? logging::Info(said) : logging::Warn(said);
 }
 

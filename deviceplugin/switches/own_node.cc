@@ -1,6 +1,7 @@
 #include "deviceplugin/switches/own_node.h"
 
 #include "common/base/names.h"
+#include "common/base/node_keys.h"
 #include "common/kube/json.h"
 
 namespace crossover::deviceplugin {
@@ -28,6 +29,11 @@ void OwnNode::OnChange(const nlohmann::json& object) {
     const std::lock_guard lock(mutex_);
     uid_ = kube::Text(kube::At(kube::At(object, "metadata"), "uid"));
     runtime_ = kube::Text(kube::At(kube::At(status, "nodeInfo"), "containerRuntimeVersion"));
+    os_image_ = kube::Text(kube::At(kube::At(status, "nodeInfo"), "osImage"));
+    labels_ = kube::LabelsAt(kube::At(object, "metadata"), "labels");
+    const auto given = kube::LabelsAt(kube::At(object, "metadata"), "annotations");
+    const auto scale_down = given.find(base::kScaleDownAnnotation);
+    scale_down_ = scale_down == given.end() ? std::nullopt : std::optional(scale_down->second);
     allocatable_ = std::move(allocatable);
     faults_ = FaultsIn(annotations, labels);
     if (wishes == wishes_) return;
@@ -54,6 +60,21 @@ std::vector<std::string> OwnNode::faults() const {
 std::string OwnNode::runtime() const {
   const std::lock_guard lock(mutex_);
   return runtime_;
+}
+
+std::string OwnNode::os_image() const {
+  const std::lock_guard lock(mutex_);
+  return os_image_;
+}
+
+std::map<std::string, std::string> OwnNode::labels() const {
+  const std::lock_guard lock(mutex_);
+  return labels_;
+}
+
+std::optional<std::string> OwnNode::scale_down() const {
+  const std::lock_guard lock(mutex_);
+  return scale_down_;
 }
 
 std::string OwnNode::uid() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ class OwnNode : public kube::ListWatch::Handler {
   // Returns the container runtime and its version, as the kubelet reports it, or an empty string if it is not
   // known yet.
   std::string runtime() const;
+  // Returns what the kubelet says of the node's system, such as "Ubuntu 24.04.1 LTS", or an empty string.
+  std::string os_image() const;
+  // Returns all labels of the node.
+  std::map<std::string, std::string> labels() const;
+  // Returns the value of Cluster Autoscaler's annotation scale-down-disabled, if the node has it.
+  std::optional<std::string> scale_down() const;
   // Returns the allocatable amount of each resource, as text.
   std::map<std::string, std::string> allocatable() const;
 
@@ -45,6 +52,9 @@ class OwnNode : public kube::ListWatch::Handler {
   Wishes wishes_;
   std::string uid_;
   std::string runtime_;
+  std::string os_image_;
+  std::map<std::string, std::string> labels_;
+  std::optional<std::string> scale_down_;
   std::vector<std::string> faults_;
   std::map<std::string, std::string> allocatable_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -97,10 +98,12 @@ std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Terms& t
   return text;
 }
 
+// Returns the memory of the largest GPU. Returns the largest number if the memory of some GPU is not known.
 Bytes LargestGpu(const State& state) {
   Bytes largest = 0;
   for (const Node& node : state.nodes) {
-    for (const Gpu& gpu : node.gpus) largest = std::max(largest, gpu.memory);
+    for (const Gpu& gpu : node.gpus)
+      largest = std::max(largest, gpu.memory == 0 ? std::numeric_limits<Bytes>::max() : gpu.memory);
   }
   return largest;
 }
@@ -235,6 +238,9 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kLearning:
       return std::string(broken.peer == &newcomer ? "this job's" : "its") +
              " need of GPU memory is not known yet: set crossover.dev/gpu-memory, or let it run alone once";
+    case Rule::kMemoryUnknown:
+      return "the memory of its GPUs is not known, so that no jobs share them: an administrator has to set "
+             "node.gpu_memory";
     case Rule::kMemory:
       return "together they need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and there are " +
              Gib(group.site.memory) + ": lower crossover.dev/gpu-memory";

@@ -68,6 +68,8 @@ bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site) {
   return site.one_user && (several || there.uid != newcomer.uid);
 }
 
+bool BreaksMemoryUnknown(const Site& site) { return site.memory == 0; }
+
 bool BreaksMemory(const Meeting& meeting) {
   const std::array newcomer{&meeting.newcomer};
   return MemoryOf(meeting.there, meeting.settings) + MemoryOf(newcomer, meeting.settings) >
@@ -87,6 +89,8 @@ std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction
   for (const Gang* there : meeting.there) {
     if (const auto rule = BrokenByPair(*there, meeting)) return Broken{*rule, there};
   }
+  // Such GPUs have one slot, so this says more than the next rule would.
+  if (BreaksMemoryUnknown(meeting.site)) return Broken{Rule::kMemoryUnknown};
   if (BreaksSlots(meeting)) return Broken{Rule::kSlots};
   if (CapOf(meeting.newcomer, meeting.settings) == 0) return Broken{Rule::kLearning, &meeting.newcomer};
   const Gang* peer = meeting.there.empty() ? nullptr : meeting.there.front();

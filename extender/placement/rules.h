@@ -17,29 +17,30 @@ namespace crossover::placement {
 
 // Each comment says what must hold.
 enum class Rule : std::uint8_t {
-  kTwoRanks,   // no gang, and no two stages of one job, are on the same GPU
-  kSameCount,  // all gangs have the same number of GPUs
-  kSlots,      // there is a slot for each gang
-  kExclusive,  // a gang that wants whole GPUs shares them with no other
-  kConsent,    // the newcomer and each other gang consent to each other
-  kUser,       // all run as one user ID, where MPS serves one at a time
-  kLearning,   // each gang has a limit of GPU memory
-  kMemory,     // all memory limits and the reserves for contexts fit together
-  kHistory,    // no pair lost by sharing when it met before
-  kSlowdown,   // all caps on slowdowns can be kept
-  kGain,       // the newcomer raises the gain by enough
+  kTwoRanks,       // no gang, and no two stages of one job, are on the same GPU
+  kSameCount,      // all gangs have the same number of GPUs
+  kSlots,          // there is a slot for each gang
+  kExclusive,      // a gang that wants whole GPUs shares them with no other
+  kConsent,        // the newcomer and each other gang consent to each other
+  kUser,           // all run as one user ID, where MPS serves one at a time
+  kLearning,       // each gang has a limit of GPU memory
+  kMemoryUnknown,  // the memory of its GPUs is known
+  kMemory,         // all memory limits and the reserves for contexts fit together
+  kHistory,        // no pair lost by sharing when it met before
+  kSlowdown,       // all caps on slowdowns can be kept
+  kGain,           // the newcomer raises the gain by enough
   // The next three apply to a set whose GPUs are known (joins.h).
   kClosed,  // all GPUs of the set are there, and none is kept
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
 };
-inline constexpr int kRules = 14;
+inline constexpr int kRules = 15;
 
 // A Site holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the best
 // values that the cluster offers (BestSite() in partners.h).
 struct Site {
   int slots = 0;          // on each GPU
-  Bytes memory = 0;       // of each GPU
+  Bytes memory = 0;       // of each GPU; 0: not known
   bool one_user = false;  // only processes of one user ID can share (MPS)
   bool spans = false;     // its GPUs are on several nodes
 };
@@ -66,6 +67,7 @@ bool BreaksSameCount(const Gang& there, const Gang& newcomer);
 bool BreaksSlots(const Meeting& meeting);
 bool BreaksExclusive(const Gang& there, const Gang& newcomer);
 bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site);
+bool BreaksMemoryUnknown(const Site& site);
 bool BreaksMemory(const Meeting& meeting);
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history);
 // `before` is the gain of the gangs on the set without the newcomer; it is 1 for one gang. Each newcomer

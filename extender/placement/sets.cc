@@ -28,7 +28,10 @@ struct Choice {
 
 bool Usable(const Occupancy& occupancy, GpuRef ref, const Wanted& wanted, bool ever) {
   const Gpu& gpu = occupancy.gpu(ref);
-  if (gpu.slots < wanted.slots || gpu.memory < wanted.memory) return false;
+  if (gpu.slots < wanted.slots) return false;
+  // A gang that is alone may have a GPU of unknown memory: the limit of its own memory is its own matter.
+  const bool alone_on_unknown = gpu.memory == 0 && wanted.gangs.size() == 1;
+  if (gpu.memory < wanted.memory && !alone_on_unknown) return false;
   if (wanted.many_users && occupancy.node(ref.node).one_user) return false;
   if (!wanted.among.empty() && !std::ranges::binary_search(wanted.among, ref)) return false;
   if (!ever) return occupancy.Free(ref);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -213,6 +214,9 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t handle, nvmlPciInfo_t* info) {
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t handle, nvmlMemory_t* memory) {
   FIND_DEVICE(handle, device);
   if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  // A GPU without memory of its own, as that of the GB10, answers so.
+  static const bool untold = std::getenv("SIMGPU_MEMORY_UNTOLD") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  if (untold) return NVML_ERROR_NOT_SUPPORTED;
   memory->total = device->config.memory_mib << 20;
   memory->used = Machine::Get()->UsedMemory(device->gpu);
   memory->free = memory->total - memory->used;

@@ -26,6 +26,8 @@ INSTALLATIONS = {
                           "criticalPodsQuota.enabled=true"),
     "its nodes' network": ("extender.hostNetwork=true", "webhook.port=9443", "scheduler.port=10260",
                            "extender.ports.verbs=9480", "rbac.aggregate=false"),
+    "marks on its nodes": ("deviceplugin.config.node.gpu_operator=labels",
+                           "deviceplugin.config.node.scale_down=disabled"),
     "cert-manager": ("webhook.certificates=cert-manager", "extender.replicas=1", "networkPolicy.enabled=false",
                      "webhook.annotations.other=x"),
     "own certificates": ("webhook.certificates=secret", "webhook.secretName=mine", "webhook.caBundle=QQ==",

@@ -29,6 +29,8 @@ _OF_THE_DAEMON = (
     ({"node": {"cgroup_root": ""}}, {"node": {"cgroup_root": "kubelet"}}),
     ({"node": {"mps_control": ""}}, {"node": {"mps_control": "nvidia-cuda-mps-control"}}),
     ({"node": {"library": "/"}}, {"node": {"library": "/l"}}),
+    ({"node": {"gpu_memory": "119"}}, {"node": {"gpu_memory": "119Gi"}}),
+    ({"node": {"gpu_memory": "119 GiB"}}, {"node": {"gpu_memory": "1.5T"}}),
     ({"configurations": {"-a": {"mode": "off"}}}, {"configurations": {"a": {"mode": "off"}}}),
     ({"configurations": {"a" * 64: {"mode": "off"}}}, {"configurations": {"a" * 63: {"mode": "off"}}}),
     ({"configurations": {"a b": {"mode": "off"}}}, {"configurations": {"a.B-c_1": {"mode": "off"}}}),
@@ -70,6 +72,8 @@ def example(schema):
     if schema["type"] in ("integer", "number"):
         return schema["minimum"]
     pattern = schema.get("pattern", "")
+    if pattern.endswith("|Ti)$"):
+        return "119Gi"
     return {"^/.": "/some/path", "^[^/]+/[^/]+$": "nvidia.com/gpu"}.get(pattern, _UUID if "GPU" in pattern else "word")
 
 

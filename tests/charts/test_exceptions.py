@@ -21,11 +21,11 @@ def exceptions(folders):
 _LISTED = {
     (): {
         _DAEMON: exceptions({"/var/lib/kubelet/device-plugins": "write", "/var/lib/crossover": "write",
-                             "/run/crossover": "write"}),
+                             "/run/crossover": "write", "/var/run/cdi": "write"}),
         _MPS: exceptions({"/run/crossover/mps": "mount"})},
     _FOLDERS: {
         _DAEMON: exceptions({"/kubelet/device-plugins": "write", "/state": "write", "/run/crossover": "write",
-                             "/driver": "read"}),
+                             "/var/run/cdi": "write", "/driver": "read"}),
         _MPS: exceptions({"/run/crossover/mps": "mount", "/driver": "read"})}}
 
 
@@ -110,7 +110,7 @@ class Exceptions(unittest.TestCase):
     def test_the_page_has_them(self):
         page = section((TREE / "docs/security.md").read_text(encoding="utf-8"), "Exceptions of the node daemon")
         for words in ("hostPID", "privileged", "device-plugins", "deviceplugin.hostDirectory", "/run/crossover",
-                      "/run/crossover/mps", "driver.root"):
+                      "/run/crossover/mps", "/var/run/cdi", "driver.root"):
             self.assertIn(f"`{words}`", page)
 
     def test_their_files_explain_them(self):

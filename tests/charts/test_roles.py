@@ -48,6 +48,19 @@ class Roles(unittest.TestCase):
                     self.assertNotIn("admin", item["roleRef"]["name"], name)
                     self.assertEqual({subject["kind"] for subject in item["subjects"]}, {"ServiceAccount"}, name)
 
+    def test_node_daemons_write_nodes_only_where_that_is_asked_for(self):
+        def writes(*values):
+            role = next(role for role in roles(objects(*values))
+                        if role["metadata"]["name"] == "crossover-deviceplugin" and role["kind"] == "ClusterRole")
+            rules = [rule["verbs"] for rule in role["rules"] if "nodes" in rule["resources"]]
+            policies = {item["metadata"]["name"] for item in objects(*values)
+                        if item["kind"] == "ValidatingAdmissionPolicyBinding"}
+            return any("patch" in verbs for verbs in rules), "crossover-own-node" in policies
+        self.assertEqual(writes(), (False, False))
+        self.assertEqual(writes("deviceplugin.config.node.gpu_operator=leave"), (False, False))
+        for value in ("gpu_operator=labels", "scale_down=disabled"):
+            self.assertEqual(writes(f"deviceplugin.config.node.{value}"), (True, True), value)
+
     def test_users_are_let_to_profiles_by_kubernetes_own_roles(self):
         found = {}
         for role in roles(objects()):

@@ -24,6 +24,7 @@ class SoftwareGpus:
         self.state = cluster.directory / "software-gpus"
         self.state.mkdir()
         self.state.chmod(0o777)
+        self.of_node_processes = {}  # more variables for processes on the nodes themselves
         self._config = self.state / "machine.yaml"
         self._config.write_text(machine.yaml(self.state / "state"), encoding="utf-8")
         self._way = (gpu_ways.Cdi if cluster.has_cdi else gpu_ways.DriverRoot)(self)
@@ -47,7 +48,7 @@ class SoftwareGpus:
 
     def environment(self, number):
         """Returns the environment of a process on the node itself, such as the node daemon."""
-        return {"LD_LIBRARY_PATH": str(self._libraries), **self.variables(number)}
+        return {"LD_LIBRARY_PATH": str(self._libraries), **self.variables(number), **self.of_node_processes}
 
     def uuids(self, number):
         return [self.machine.uuid(number, gpu) for gpu in range(self.machine.gpus_per_node)]

@@ -7,6 +7,7 @@ import time
 import unittest
 
 from benchmarks.processes import Failed
+from tests.charts.chart import objects
 from tests.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster
@@ -91,6 +92,37 @@ class Doors(unittest.TestCase):
         self.await_policy(in_force=False)
         apply_manifests(self.cluster)
         self.await_policy()
+
+    def test_it_marks_its_own_node_and_changes_no_more_of_it(self):
+        token = token_of(self.cluster, self.node)
+
+        def patch(node, **body):
+            return self.as_token(token, ["patch", "node", node, "--type", "merge", "--dry-run=server", "--patch",
+                                         json.dumps(body)])
+        marks = {"labels": {"nvidia.com/gpu.deploy.device-plugin": "false",
+                            "nvidia.com/gpu.deploy.operator-validator": "false"},
+                 "annotations": {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}}
+        # kubectl reads a node before it patches it, and the daemon does not.
+        self.cluster.kubectl("create", "clusterrole", "patches-nodes", "--verb=get,patch", "--resource=nodes")
+        self.cluster.kubectl("create", "clusterrolebinding", "patches-nodes", "--clusterrole=patches-nodes",
+                             f"--serviceaccount={NAMESPACE}:crossover-deviceplugin")
+        self.addCleanup(self.cluster.kubectl, "delete", "clusterrolebinding", "patches-nodes")
+        end = time.monotonic() + 60.0
+        while patch(self.other.name, metadata={"labels": {"a": "b"}}).returncode != 0:  # the control
+            self.assertLess(time.monotonic(), end, "without the policy it may write any node")
+        for thing in objects("deviceplugin.config.node.gpu_operator=labels"):
+            if thing["metadata"]["name"] == "crossover-own-node":
+                self.cluster.apply(thing)
+        while patch(self.other.name, metadata={"labels": {"a": "b"}}).returncode == 0:
+            self.assertLess(time.monotonic(), end, "the policy is not in force")
+        done = patch(self.node.name, metadata=marks)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("may not write the Node", patch(self.other.name, metadata=marks).stderr)
+        for body in ({"metadata": {"labels": {"a": "b"}}}, {"metadata": {"annotations": {"a": "b"}}},
+                     {"metadata": {"labels": {"kubernetes.io/hostname": None}}},
+                     {"metadata": {"labels": {"nvidia.com/gpu.deploy.device-plugin": "true"}}},
+                     {"spec": {"unschedulable": True}}):
+            self.assertIn("a node daemon may", patch(self.node.name, **body).stderr, body)
 
     def test_a_token_that_is_bound_to_no_node_writes_none(self):
         token = self.cluster.kubectl("create", "token", "crossover-deviceplugin", "--namespace", NAMESPACE).strip()

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 from benchmarks import pairs
+from tests.cluster import dra_objects
 from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
 from tests.cluster.pods import with_slots
 from tests.cluster.rig import phase
@@ -36,6 +37,29 @@ class Owner(NodeCase):
         self.wait_for_slots(4)
         self.wait_for_doctor("two_owners", "ok")
 
+    def test_the_labels_of_the_gpu_operator_are_set_again_where_that_is_asked_for(self):
+        """kubectl stands for the operator that takes its label back."""
+        label = "nvidia.com/gpu.deploy.device-plugin"
+        self.addCleanup(self.restart_daemon)
+        self.allow_node_writes()
+        self.daemons.end_on(0)
+        self.daemons.start_on(0, gpu_operator="labels")
+        def labelled(node):
+            labels = node["metadata"]["labels"]
+            return labels.get(label) == labels.get("nvidia.com/gpu.deploy.operator-validator") == "false"
+        self.cluster.wait_for("node", self.node.name, labelled)
+        self.cluster.kubectl("label", "node", self.node.name, f"{label}=true", "--overwrite")
+        self.cluster.wait_for("node", self.node.name, labelled)
+        told = "OperatorTakesNode: the labels by which the GPU Operator leaves this node alone"
+        self.await_true(lambda: any(told in line and line.endswith("they are set again")
+                                    for line in self.cluster.events("default", self.node.name)), told)
+
+    def allow_node_writes(self):
+        """Lets daemons write Nodes, as the chart does where that is asked for, without its policy (test_doors.py)."""
+        self.cluster.kubectl("create", "clusterrole", "node-marks", "--verb=patch", "--resource=nodes")
+        self.cluster.kubectl("create", "clusterrolebinding", "node-marks", "--clusterrole=node-marks",
+                             "--serviceaccount=crossover-system:crossover-deviceplugin")
+
     def test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone(self):
         shared = self.gpus.uuids(0)[1]
         self.cluster.processes.start(
@@ -57,6 +81,23 @@ class Owner(NodeCase):
         self.wait_for_slots(4)
         self.wait_for_metric(f'crossover_gpu_pods_of_other_plugins{{gpu_uuid="{shared}"}} 0')
 
+    def test_gpus_that_a_dra_driver_gives_out_are_withheld(self):
+        """Objects made by hand stand for the driver: NVIDIA's writes such slices, and the scheduler such claims."""
+        ours, theirs = self.gpus.uuids(0)
+        dra_objects.make_slice(self.cluster, self.node.name, {"gpu-1": theirs})
+        self.wait_for_slots(2)
+        self.wait_for_metric(f'crossover_gpu_healthy{{gpu_uuid="{ours}"}} 1')
+        self.wait_for_words(f"gpu {theirs} is withheld: the DRA driver gpu.nvidia.com gives it out")
+        self.wait_for_event(self.node.name, "SlotsWithheld", "default")
+        self.wait_for_doctor("dra_driver", "fail")
+        dra_objects.make_claim(self.cluster, NAMESPACE, "theirs", self.node.name, "gpu-1")
+        dra_objects.delete_slice(self.cluster, self.node.name)
+        self.wait_for_words(f"gpu {theirs} is withheld: the DRA driver gpu.nvidia.com has given it to ResourceClaim "
+                            f"{NAMESPACE}/theirs")
+        self.cluster.kubectl("delete", "resourceclaim", "theirs", "--namespace", NAMESPACE)
+        self.wait_for_slots(4)  # a minute after the slices
+        self.wait_for_doctor("dra_driver", "ok")
+
     def test_a_gpu_that_somebody_from_outside_uses_is_withheld(self):
         uuid = self.gpus.uuids(0)[1]
         self.cluster.processes.start(
@@ -76,6 +117,26 @@ class Owner(NodeCase):
         self.wait_for_slots(4)
         self.wait_for_doctor("used_by_others", "ok")
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 0')
+
+    def test_a_gpu_that_tells_no_memory_has_one_slot_until_a_setting_tells_it(self):
+        uuid = self.gpus.uuids(0)[0]
+        self.gpus.of_node_processes["SIMGPU_MEMORY_UNTOLD"] = "1"
+        self.addCleanup(self.restart_daemon)
+        self.addCleanup(self.gpus.of_node_processes.clear)
+        self.restart_daemon()
+        self.wait_for_slots(2, capacity=2)
+        self.wait_for_words(f"gpu {uuid}: memory: expected a size from the driver or node.gpu_memory, got neither")
+        self.wait_for_event(self.node.name, "MemoryUnknown", "default")
+        self.wait_for_doctor("memory_unknown", "warn")
+        self.daemons.configure(self.node, node_settings={"gpu_memory": "119Gi"})
+        self.wait_for_slots(4)
+        self.wait_for_doctor("memory_unknown", "ok")
+        self.daemons.configure(self.node, node_settings={"gpu_memory": "119"})
+        self.wait_for_words("node.gpu_memory: expected the memory of a GPU, from 1Mi to 1Pi, such as 119Gi, got 119")
+
+    def restart_daemon(self):
+        self.daemons.end_on(0)
+        self.daemons.start_on(0)
 
     def profile(self, gang):
         """Returns what the daemon knows of a running job."""

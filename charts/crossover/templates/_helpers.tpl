@@ -91,6 +91,14 @@ fsGroup: 65532
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 
+{{/* Says whether node daemons write labels or annotations of their Nodes: "true", or nothing. */}}
+{{- define "crossover.deviceplugin.marksNodes" -}}
+{{- $node := .Values.deviceplugin.config.node | default dict -}}
+{{- if or (eq (get $node "gpu_operator" | default "leave") "labels") (eq (get $node "scale_down" | default "leave") "disabled") -}}
+true
+{{- end -}}
+{{- end }}
+
 {{/* How a node's programs find the driver where no container runtime brings it. */}}
 {{- define "crossover.driver.env" -}}
 {{- if .Values.driver.root }}

@@ -101,11 +101,28 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          FirstGpu(f)["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
        }},
+      {"gpu_operator", "node n1: label nvidia.com/gpu.deploy.operator-validator: expected false, got \"\"",
+       [](ClusterFacts* f) {
+         First(f, "nodes")["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "false";
+       }},
+      {"gpu_operator", "node n1: label nvidia.com/gpu.deploy.device-plugin: expected false, got true",
+       [](ClusterFacts* f) {
+         json& labels = First(f, "nodes")["metadata"]["labels"];
+         labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+         labels["nvidia.com/gpu.deploy.operator-validator"] = "false";
+       }},
+      {"dra_driver", "n1 GPU-1: the DRA driver gpu.nvidia.com gives it out",
+       [](ClusterFacts* f) {
+         FirstGpu(f)["withheld"] = "the DRA driver gpu.nvidia.com gives it out";
+         FirstGpu(f)["reason"] = "DraDriver";
+       }},
       {"used_by_others", "a process of no pod",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "used by a process of no pod"; }},
       {"mps_takes_no_clients", "n1 GPU-1: MPS takes no new clients: its server is in FAULT",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "MPS takes no new clients: its server is in FAULT"; }},
       {"gpu_withheld", "Xid 79", [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "Xid 79"; }},
+      {"memory_unknown", "n1 GPU-1: its driver does not tell its memory",
+       [](ClusterFacts* f) { FirstGpu(f)["reason"] = "MemoryUnknown"; }},
       {"missing_preload", "the library is not in it",
        [](ClusterFacts* f) {
          FirstGpu(f)["noTurns"] = "pod team/a-0 takes no part: the library is not in it";
@@ -238,6 +255,31 @@ TEST(ClusterChecksTest, EachCheckHasAFaultThatItFinds) {
   for (const char* name :
        {"two_owners", "uid_clash_under_mps", "missing_preload", "relabelled_metrics", "split_leadership"})
     EXPECT_TRUE(checks.contains(name)) << name;
+}
+
+// Returns the name of the only check that finds something if the first GPU is withheld so.
+std::string FoundWhereWithheld(const char* text, const char* reason) {
+  ClusterFacts facts = SoundCluster();
+  FirstGpu(&facts)["withheld"] = text;
+  if (reason != nullptr) FirstGpu(&facts)["reason"] = reason;
+  std::string found;
+  for (const Finding& finding : ExamineCluster(facts)) {
+    if (finding.verdict != Verdict::kOk) found += finding.name;
+  }
+  return found;
+}
+
+TEST(ClusterChecksTest, AReasonIsReadByItsNameAndByItsWordsOnlyOfAnEarlierDaemon) {
+  EXPECT_EQ(FoundWhereWithheld("in other words", "OtherPlugin"), "two_owners");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "ForeignProcess"), "used_by_others");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "MpsTakesNone"), "mps_takes_no_clients");
+  EXPECT_EQ(FoundWhereWithheld("in other words", "Maintenance"), "") << "another check tells of it";
+  EXPECT_EQ(FoundWhereWithheld("in other words", "Xid"), "gpu_withheld");
+  EXPECT_EQ(FoundWhereWithheld("in other words", nullptr), "gpu_withheld");
+  const char* words = "another device plugin gives it out";
+  EXPECT_EQ(FoundWhereWithheld(words, nullptr), "two_owners");
+  EXPECT_EQ(FoundWhereWithheld(words, "Xid"), "gpu_withheld") << "the name counts";
+  EXPECT_EQ(FoundWhereWithheld(words, "OnFire"), "gpu_withheld") << "a later daemon means something else";
 }
 
 TEST(ClusterChecksTest, WhatCannotBeSeenIsNotCalledWell) {

@@ -23,30 +23,33 @@ GpuNode::Job Job() {
 }
 
 GpuNode Made() {
-  return {
-      .name = "n1",
-      .node_uid = "u",
-      .version = "1",
-      .mode = "observe",
-      .mode_limited_by = "somebody",
-      .configuration = "",
-      .sharing = "mps",
-      .sharing_reason = "it runs",
-      .mps_served = 1000,
-      .gpus =
-          {{.uuid = "GPU-a",
-            .model = "H100",
-            .memory_bytes = 80,
-            .slots = 2,
-            .withheld = "",
-            .no_turns = "",
-            .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
-           {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}},
-      .requested = {.requests = {.milli_cpu = 1500,
-                                 .memory_bytes = 1 << 20,
-                                 .others = {{"example.com/nic", 1}}},
-                    .pods = 3},
-      .jobs = {Job()}};
+  return {.name = "n1",
+          .node_uid = "u",
+          .version = "1",
+          .mode = "observe",
+          .mode_limited_by = "somebody",
+          .configuration = "",
+          .sharing = "mps",
+          .sharing_reason = "it runs",
+          .mps_served = 1000,
+          .gpus = {{.uuid = "GPU-a",
+                    .model = "H100",
+                    .memory_bytes = 80,
+                    .slots = 2,
+                    .withheld = {},
+                    .no_turns = "",
+                    .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
+                   {.uuid = "GPU-b",
+                    .model = "",
+                    .slots = 2,
+                    .withheld = base::WithheldReason{base::Withheld::kXid, "Xid 79"},
+                    .no_turns = "",
+                    .holders = {}}},
+          .requested = {.requests = {.milli_cpu = 1500,
+                                     .memory_bytes = 1 << 20,
+                                     .others = {{"example.com/nic", 1}}},
+                        .pods = 3},
+          .jobs = {Job()}};
 }
 
 TEST(GpuNodeTest, WhatIsApplied) {
@@ -63,7 +66,23 @@ TEST(GpuNodeTest, WhatIsApplied) {
             json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
   EXPECT_EQ(status["gpus"][0]["holders"][0]["gang"], "team/g");
   EXPECT_EQ(status["gpus"][1]["withheld"], "Xid 79");
+  EXPECT_EQ(status["gpus"][1]["reason"], "Xid");
+  EXPECT_FALSE(status["gpus"][0].contains("withheld"));
+  EXPECT_FALSE(status["gpus"][0].contains("reason"));
   EXPECT_EQ(status["gpus"][1]["healthy"], false);
+}
+
+TEST(GpuNodeTest, AGpuOfUnknownMemoryIsGivenOutAndTheReasonIsNamed) {
+  GpuNode node = Made();
+  node.gpus[0].memory_bytes = 0;
+  node.gpus[0].memory_unknown = true;
+  json gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["reason"], "MemoryUnknown");
+  EXPECT_EQ(gpu["healthy"], true);
+  EXPECT_FALSE(gpu.contains("withheld"));
+  node.gpus[0].withheld = base::WithheldReason{base::Withheld::kXid, "Xid 79"};
+  gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["reason"], "Xid") << "why it is withheld counts for more";
 }
 
 TEST(GpuNodeTest, ASlotThatAnInitContainerLeftToTheMainOneIsOne) {
@@ -94,11 +113,11 @@ TEST(GpuNodeTest, OnlyWhatWhoeverPlacesJobsNeedsIsUrgent) {
   const std::string before = UrgentPartOf(node);
   node.version = "2";
   node.gpus[0].no_turns = "something";
-  node.gpus[1].withheld = "Xid 48";
+  node.gpus[1].withheld->text = "Xid 48";
   node.jobs.clear();
   node.requested.pods = 4;
   EXPECT_EQ(UrgentPartOf(node), before);
-  node.gpus[1].withheld = "";
+  node.gpus[1].withheld.reset();
   EXPECT_NE(UrgentPartOf(node), before);
   node = Made();
   node.gpus[0].holders.clear();

@@ -9,6 +9,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
+using base::Withheld;
 using std::chrono::milliseconds;
 
 class GpuWatchTest : public ::testing::Test {
@@ -16,7 +17,8 @@ class GpuWatchTest : public ::testing::Test {
   GpuWatchTest() : fake_(dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL)) { Knob("fake_nvml_gpus", 2); }
   ~GpuWatchTest() override {
     watch_.reset();
-    for (const char* name : {"fake_nvml_lost", "fake_nvml_old", "fake_nvml_wants_reset", "fake_nvml_xid"})
+    for (const char* name :
+         {"fake_nvml_lost", "fake_nvml_old", "fake_nvml_wants_reset", "fake_nvml_xid", "fake_nvml_no_memory"})
       Knob(name, 0);
     dlclose(fake_);
   }
@@ -26,12 +28,12 @@ class GpuWatchTest : public ::testing::Test {
   }
 
   void Start() {
-    watch_ = std::make_unique<GpuWatch>(GpuWatch::Settings{.slots_per_gpu = 3,
-                                                           .quiet = std::chrono::seconds(0),
-                                                           .look = milliseconds(20),
-                                                           .library = FAKE_NVML,
-                                                           .withheld = ""},
-                                        &devices_);
+    watch_ = std::make_unique<GpuWatch>(
+        GpuWatch::Settings{.live = Live(3), .look = milliseconds(20), .library = FAKE_NVML, .withheld = {}},
+        &devices_);
+  }
+  static GpuWatch::Live Live(std::uint32_t slots, std::uint64_t memory_bytes = 0) {
+    return {.slots_per_gpu = slots, .quiet = std::chrono::seconds(0), .memory_bytes = memory_bytes};
   }
   // Waits until `done` is true of the list. Otherwise the test times out.
   void Await(const std::function<bool(const DeviceList::Gpus&)>& done) {
@@ -55,35 +57,66 @@ TEST_F(GpuWatchTest, TheListIsThereFromTheStart) {
 
 TEST_F(GpuWatchTest, WhatIsWithheldForOtherReasonsIsToo) {
   Start();
-  watch_->Withhold({{"GPU-1", "used by somebody"}}, "");
+  watch_->Withhold({{"GPU-1", {Withheld::kForeignProcess, "used by a process"}}}, std::nullopt);
   EXPECT_TRUE(Healthy("GPU-0"));
   EXPECT_FALSE(Healthy("GPU-1"));
-  EXPECT_EQ(watch_->faults().at("GPU-1"), "used by somebody");
-  watch_->Withhold({}, "maintenance");
+  EXPECT_EQ(watch_->faults().at("GPU-1"),
+            (base::WithheldReason{Withheld::kForeignProcess, "used by a process"}));
+  watch_->Withhold({}, base::WithheldReason{Withheld::kMaintenance, "maintenance"});
   EXPECT_FALSE(Healthy("GPU-0"));
   EXPECT_FALSE(Healthy("GPU-1"));
-  watch_->Withhold({}, "");
+  watch_->Withhold({}, std::nullopt);
   EXPECT_TRUE(Healthy("GPU-0"));
   EXPECT_TRUE(watch_->faults().empty());
 }
 
 TEST_F(GpuWatchTest, SlotsChangeWhileItRuns) {
   Start();
-  watch_->Set(5, std::chrono::seconds(0));
+  watch_->Set(Live(5));
   EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 5u);
   EXPECT_EQ(watch_->gpus().size(), 2u);
+}
+
+TEST_F(GpuWatchTest, AGpuThatTellsNoMemoryHasOneSlotUntilASettingTellsIt) {
+  for (const unsigned how : {1u, 2u}) {  // it refuses to say, and it says 0
+    Knob("fake_nvml_no_memory", how);
+    Start();
+    EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 1u);
+    EXPECT_TRUE(Healthy("GPU-0")) << "it is given out";
+    EXPECT_EQ(watch_->gpus()[0].memory_bytes, std::nullopt);
+    EXPECT_EQ(watch_->of_unknown_memory(), (std::set<std::string>{"GPU-0", "GPU-1"}));
+    watch_->Set(Live(3, std::uint64_t{119} << 30));
+    EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 3u);
+    EXPECT_EQ(watch_->gpus()[0].memory_bytes, std::uint64_t{119} << 30);
+    EXPECT_TRUE(watch_->of_unknown_memory().empty());
+    watch_->Set(Live(1));
+    EXPECT_TRUE(watch_->of_unknown_memory().empty()) << "it has one slot anyway";
+    watch_.reset();
+  }
+}
+
+TEST_F(GpuWatchTest, WhatTheDriverTellsCountsAndStaysWhereItFailsLater) {
+  Start();
+  watch_->Set(Live(3, std::uint64_t{119} << 30));
+  EXPECT_EQ(watch_->gpus()[0].memory_bytes, std::uint64_t{1} << 30);
+  Knob("fake_nvml_no_memory", 1);
+  Knob("fake_nvml_wants_reset", 1);
+  Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });  // it has looked again
+  EXPECT_EQ(watch_->gpus()[0].memory_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 3u);
 }
 
 TEST_F(GpuWatchTest, FewerSlotsThanPodsHaveAreCountedByThePodsThatAreThere) {
   Start();
   watch_->Keep({{"GPU-0", {1, 2}}});
   EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(0u, 1u, 2u));
-  watch_->Set(2, std::chrono::seconds(0));
+  watch_->Set(Live(2));
   EXPECT_TRUE(Healthy("GPU-0"));
   EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(1u, 2u)) << "both are taken";
-  watch_->Set(1, std::chrono::seconds(0));
+  watch_->Set(Live(1));
   EXPECT_FALSE(Healthy("GPU-0")) << "whoever comes when one of them goes would be a second";
-  EXPECT_EQ(watch_->faults().at("GPU-0"), "pods have 2 slots of it, and it has 1 now");
+  EXPECT_EQ(watch_->faults().at("GPU-0"),
+            (base::WithheldReason{Withheld::kTooManyHeld, "pods have 2 slots of it, and it has 1 now"}));
   EXPECT_TRUE(Healthy("GPU-1"));
   watch_->Keep({{"GPU-0", {2}}});
   EXPECT_TRUE(Healthy("GPU-0"));

@@ -7,7 +7,6 @@ namespace crossover::deviceplugin {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr Health::Time kSecond = 1'000'000'000;
 
@@ -25,49 +24,50 @@ TEST_F(HealthTest, ErrorsOfProgramsAreCountedAndNothingMore) {
     health_.OnXid("GPU-a", xid, kSecond);
     EXPECT_FALSE(BlamesTheGpu(xid));
   }
-  EXPECT_THAT(health_.Fault("GPU-a"), IsEmpty());
+  EXPECT_EQ(health_.Fault("GPU-a"), std::nullopt);
   EXPECT_EQ(health_.xids().at({"GPU-a", 31}), 1u);
 }
 
 TEST_F(HealthTest, AnErrorOfAGpuWithholdsItUntilItHasBeenQuiet) {
   Look(0);
   health_.OnXid("GPU-a", 94, 10 * kSecond);
-  EXPECT_EQ(health_.Fault("GPU-a"), "Xid 94");
-  EXPECT_THAT(health_.Fault("GPU-b"), IsEmpty());
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "Xid 94");
+  EXPECT_EQ(health_.Fault("GPU-b"), std::nullopt);
   Look(309 * kSecond);
-  EXPECT_EQ(health_.Fault("GPU-a"), "Xid 94");
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "Xid 94");
   health_.OnXid("GPU-a", 92, 309 * kSecond);
   Look(311 * kSecond);
-  EXPECT_EQ(health_.Fault("GPU-a"), "Xid 92") << "quiet since the last";
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "Xid 92") << "quiet since the last";
   Look(609 * kSecond);
-  EXPECT_THAT(health_.Fault("GPU-a"), IsEmpty());
+  EXPECT_EQ(health_.Fault("GPU-a"), std::nullopt);
 }
 
 TEST_F(HealthTest, WhatNeedsAResetDoesNotPassByItself) {
   Look(0);
   health_.OnXid("GPU-a", 79, kSecond);
   Look(10'000 * kSecond);
-  EXPECT_THAT(health_.Fault("GPU-a"), HasSubstr("Xid 79: it needs a reset"));
+  EXPECT_THAT(base::TextOf(health_.Fault("GPU-a")), HasSubstr("Xid 79: it needs a reset"));
+  EXPECT_EQ(health_.Fault("GPU-a")->reason, base::Withheld::kXid);
 }
 
 TEST_F(HealthTest, ADriverThatSaysWhetherItWantsAResetIsBelieved) {
   Look(0, false);
   health_.OnXid("GPU-a", 79, kSecond);
   Look(2 * kSecond, true);
-  EXPECT_EQ(health_.Fault("GPU-a"), "the driver wants it reset");
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "the driver wants it reset");
   Look(1000 * kSecond, true);
-  EXPECT_EQ(health_.Fault("GPU-a"), "the driver wants it reset") << "however long that is ago";
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "the driver wants it reset") << "however long that is ago";
   Look(1001 * kSecond, false);
-  EXPECT_THAT(health_.Fault("GPU-a"), IsEmpty());
+  EXPECT_EQ(health_.Fault("GPU-a"), std::nullopt);
 }
 
 TEST_F(HealthTest, AGpuThatDoesNotAnswerIsWithheldUntilItDoes) {
   Look(0);
   health_.OnLook({{"GPU-b", std::nullopt}}, kSecond);
-  EXPECT_EQ(health_.Fault("GPU-a"), "it does not answer");
+  EXPECT_EQ(base::TextOf(health_.Fault("GPU-a")), "it does not answer");
   Look(2 * kSecond);
-  EXPECT_THAT(health_.Fault("GPU-a"), IsEmpty());
-  EXPECT_THAT(health_.Fault("GPU-never-seen"), IsEmpty());
+  EXPECT_EQ(health_.Fault("GPU-a"), std::nullopt);
+  EXPECT_EQ(health_.Fault("GPU-never-seen"), std::nullopt);
 }
 
 }  // namespace

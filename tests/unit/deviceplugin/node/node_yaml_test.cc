@@ -71,6 +71,33 @@ TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
   EXPECT_EQ(config.node.api_server.server, "https://a:1");
 }
 
+TEST(NodeYamlTest, WhatIsWrittenOnTheNode) {
+  EXPECT_FALSE(Allowed("").node.marks.operator_labels);
+  EXPECT_FALSE(Allowed("").node.marks.scale_down_disabled);
+  const NodeSettings node = Allowed("node: {gpu_operator: labels, scale_down: disabled}").node;
+  EXPECT_TRUE(node.marks.operator_labels);
+  EXPECT_TRUE(node.marks.scale_down_disabled);
+  EXPECT_EQ(NeedRestart(NodeSettings(), node), "node.gpu_operator, node.scale_down");
+  EXPECT_EQ(Refused("node:\n  gpu_operator: label\n"),
+            "file:2: node.gpu_operator: expected labels or leave, got label");
+}
+
+TEST(NodeYamlTest, TheMemoryOfGpusThatTellNone) {
+  EXPECT_EQ(Allowed("").node.live.gpu_memory_bytes, 0u);
+  EXPECT_EQ(Allowed("node: {gpu_memory: 119Gi}").node.live.gpu_memory_bytes, std::uint64_t{119} << 30);
+  EXPECT_EQ(Allowed("node: {gpu_memory: 128G}").node.live.gpu_memory_bytes, 128'000'000'000u);
+  NodeConfig config = Allowed("configurations: {spark: {node: {gpu_memory: 1Mi}}}");
+  ASSERT_TRUE(config.Choose("spark"));
+  EXPECT_EQ(config.node.live.gpu_memory_bytes, 1u << 20);
+  for (const char* bad : {"119", "-1Gi", "119 GiB", "2Pi", "1023Ki", "much", "''"}) {
+    EXPECT_THAT(Refused("node:\n  gpu_memory: " + std::string(bad) + "\n"),
+                testing::StartsWith("file:2: node.gpu_memory: expected the memory of a GPU, from 1Mi to 1Pi, "
+                                    "such as 119Gi, got "))
+        << bad;
+  }
+  EXPECT_THAT(Refused("node: {gpu_memory: [1Gi]}"), HasSubstr("node.gpu_memory: expected"));
+}
+
 TEST(NodeYamlTest, NamedConfigurationsDifferInWhatTheySay) {
   // The configuration without a name counts, wherever it stands in the file.
   NodeConfig config = Allowed(
@@ -97,7 +124,7 @@ TEST(NodeYamlTest, NamedConfigurationsAreValidatedWithTheRest) {
   EXPECT_EQ(Refused("mode: off\nconfigurations:\n  a:\n    node:\n      slots_per_gpu: 101\n"),
             "file:5: configurations.a.node.slots_per_gpu: expected 1 to 100, got 101");
   EXPECT_THAT(Refused("configurations: {a: {node: {name: n}}}"),
-              HasSubstr("configurations.a.node.name: unknown key; expected one of cdi_kind"))
+              HasSubstr("configurations.a.node.name: unknown key; expected one of cdi"))
       << "what cannot change while the daemon runs";
   EXPECT_THAT(Refused("configurations: {a: {socket: {path: /x}}}"),
               HasSubstr("configurations.a.socket: unknown key"));
@@ -136,7 +163,7 @@ TEST(NodeYamlTest, WhatIsWrongIsToldWithItsLineKeyValueAndWhatIsAllowed) {
   EXPECT_THAT(Refused("node: {injection: magic}"), HasSubstr("environment or preload-file"));
   EXPECT_THAT(Refused("node: {host_directory: here}"), HasSubstr("an absolute path"));
   EXPECT_THAT(Refused("node: {colour: red}"),
-              HasSubstr("node.colour: unknown key; expected one of api_server, cdi_kind"));
+              HasSubstr("node.colour: unknown key; expected one of api_server, cdi, cdi_kind"));
   EXPECT_THAT(Refused("node: 3"), HasSubstr("a map of"));
   EXPECT_THAT(Refused("colour: red"), HasSubstr("colour: unknown key; expected one of api, "));
   EXPECT_THAT(Refused("node: {api_server: {port: 1}}"), HasSubstr("node.api_server.port: unknown key"));

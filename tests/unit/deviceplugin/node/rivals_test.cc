@@ -7,6 +7,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
@@ -15,9 +16,10 @@ const std::vector<std::string> kOurs = {"GPU-a", "GPU-b"};
 
 TEST(RivalsTest, GpusThatAnotherPluginNames) {
   EXPECT_THAT(FindRivals({{"nvidia.com/gpu", {"GPU-b", "GPU-c"}}}, {{"nvidia.com/gpu", "2"}}, kOurs),
-              ElementsAre(Pair("GPU-b", HasSubstr("as nvidia.com/gpu"))));
-  EXPECT_THAT(FindRivals({{"example.com/share", {"GPU-a-3"}}}, {{"example.com/share", "1"}}, kOurs),
-              ElementsAre(Pair("GPU-a", HasSubstr("as example.com/share"))))
+              ElementsAre(Pair("GPU-b", Field(&base::WithheldReason::text, HasSubstr("as nvidia.com/gpu")))));
+  EXPECT_THAT(
+      FindRivals({{"example.com/share", {"GPU-a-3"}}}, {{"example.com/share", "1"}}, kOurs),
+      ElementsAre(Pair("GPU-a", Field(&base::WithheldReason::text, HasSubstr("as example.com/share")))))
       << "of whatever maker, replicas too";
 }
 

@@ -8,6 +8,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
+using base::Withheld;
+using base::WithheldReason;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
@@ -19,11 +21,12 @@ TEST(ChooseSharingTest, WhatIsSaidHolds) {
     for (const bool alive : {false, true}) {
       const SharingChoice choice = ChooseSharing(wanted, {.alive = alive, .needed = true});
       EXPECT_EQ(choice.sharing, wanted);
-      EXPECT_EQ(choice.withheld, "");
+      EXPECT_EQ(base::TextOf(choice.withheld), "");
     }
   }
-  EXPECT_EQ(ChooseSharing(Sharing::kMps, {.alive = true}).withheld, "");
-  EXPECT_EQ(ChooseSharing(Sharing::kMps, {}).withheld, "the control daemon of MPS does not run");
+  EXPECT_EQ(base::TextOf(ChooseSharing(Sharing::kMps, {.alive = true}).withheld), "");
+  EXPECT_EQ(base::TextOf(ChooseSharing(Sharing::kMps, {}).withheld),
+            "the control daemon of MPS does not run");
 }
 
 TEST(ChooseSharingTest, ByItselfMpsWhereItRunsElseOneSlot) {
@@ -35,36 +38,36 @@ TEST(ChooseSharingTest, WhileMpsTakesNoClientsNothingIsGivenOut) {
   for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
     const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"});
     EXPECT_EQ(choice.sharing, Sharing::kMps);
-    EXPECT_EQ(choice.withheld, "it is in FAULT");
-    EXPECT_TRUE(choice.refused);
-    EXPECT_EQ(ChooseSharing(wanted, {.alive = true}).withheld, "") << "it is well again";
+    EXPECT_EQ(base::TextOf(choice.withheld), "it is in FAULT");
+    EXPECT_EQ(choice.withheld->reason, base::Withheld::kMpsTakesNone);
+    EXPECT_EQ(base::TextOf(ChooseSharing(wanted, {.alive = true}).withheld), "") << "it is well again";
   }
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
-    EXPECT_EQ(ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"}).withheld, "");
+    EXPECT_EQ(base::TextOf(ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"}).withheld), "");
 }
 
 TEST(ChooseSharingTest, WhileItIsNotKnownNothingIsGivenOutEither) {
   for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
     const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .known = false});
-    EXPECT_EQ(choice.withheld, "it is not known yet whether MPS takes new clients");
-    EXPECT_FALSE(choice.refused);
+    EXPECT_EQ(base::TextOf(choice.withheld), "it is not known yet whether MPS takes new clients");
+    EXPECT_EQ(choice.withheld->reason, base::Withheld::kMpsNotKnownYet);
     EXPECT_NE(ChooseSharing(wanted, {.known = false}).withheld, choice.withheld) << "it does not run";
   }
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
-    EXPECT_EQ(ChooseSharing(wanted, {.alive = true, .known = false}).withheld, "");
-  EXPECT_EQ(ChooseSharing(Sharing::kAuto, {.known = false}).withheld, "") << "no node waits without MPS";
+    EXPECT_EQ(base::TextOf(ChooseSharing(wanted, {.alive = true, .known = false}).withheld), "");
+  EXPECT_EQ(base::TextOf(ChooseSharing(Sharing::kAuto, {.known = false}).withheld), "")
+      << "no node waits without MPS";
 }
 
 TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayComeBack) {
   for (const MpsHistory& mps : {MpsHistory{.needed = true}, MpsHistory{.was_there = true}}) {
     const SharingChoice lost = ChooseSharing(Sharing::kAuto, mps);
     EXPECT_EQ(lost.sharing, Sharing::kMps);
-    EXPECT_EQ(lost.withheld, "the control daemon of MPS does not run");
-    EXPECT_TRUE(lost.gone);
+    EXPECT_EQ(base::TextOf(lost.withheld), "the control daemon of MPS does not run");
+    EXPECT_EQ(lost.withheld->reason, base::Withheld::kMpsGone);
   }
   const SharingChoice again = ChooseSharing(Sharing::kAuto, {});
-  EXPECT_EQ(again.withheld, "") << "nobody needs it";
-  EXPECT_FALSE(again.gone);
+  EXPECT_EQ(base::TextOf(again.withheld), "") << "nobody needs it";
   EXPECT_EQ(again.reason,
             "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
 }
@@ -113,11 +116,15 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
                                              {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
                                              {"gone", "main", {"GPU-4::0"}, "\n/run/crossover-mps/pipe"}};
-  EXPECT_THAT(FindOtherSharing(pods, handed_out, true),
-              ElementsAre(Pair("GPU-1", "pod team/old is on it, which was started without MPS"),
-                          Pair("GPU-2", testing::_)));
-  EXPECT_THAT(FindOtherSharing(pods, handed_out, false),
-              ElementsAre(Pair("GPU-3", "pod team/client is on it, which is a client of MPS")));
+  EXPECT_THAT(
+      FindOtherSharing(pods, handed_out, true),
+      ElementsAre(Pair("GPU-1", WithheldReason{Withheld::kStartedWithoutMps,
+                                               "pod team/old is on it, which was started without MPS"}),
+                  Pair("GPU-2", testing::_)));
+  EXPECT_THAT(
+      FindOtherSharing(pods, handed_out, false),
+      ElementsAre(Pair("GPU-3", WithheldReason{Withheld::kStartedUnderMps,
+                                               "pod team/client is on it, which is a client of MPS"})));
   EXPECT_TRUE(AnyUnderMps(pods, handed_out));
   const auto notices = [&](const MpsHistory& mps) {
     return MpsNotices(pods, handed_out, ChooseSharing(Sharing::kMps, mps));

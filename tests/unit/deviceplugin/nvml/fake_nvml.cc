@@ -13,6 +13,7 @@ std::atomic<unsigned> lost{0};         // the second GPU does not answer
 std::atomic<unsigned> wants_reset{0};  // the first GPU wants a reset
 std::atomic<unsigned> old{0};          // a GPU does not say whether it wants a reset
 std::atomic<unsigned> xid{0};          // an error of the first GPU, for the next caller that waits
+std::atomic<unsigned> no_memory{0};    // 1: no GPU tells its memory; 2: each says that it has none
 std::atomic<unsigned> starts{0};
 int gpu[2];
 
@@ -24,6 +25,7 @@ void fake_nvml_gpus(unsigned count) { gpus = count; }
 void fake_nvml_lost(unsigned is) { lost = is; }
 void fake_nvml_wants_reset(unsigned is) { wants_reset = is; }
 void fake_nvml_old(unsigned is) { old = is; }
+void fake_nvml_no_memory(unsigned how) { no_memory = how; }
 void fake_nvml_xid(unsigned number) { xid = number; }
 
 struct Info {
@@ -84,7 +86,8 @@ int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
   return 0;
 }
 int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
-  memory[0] = 1 << 30;
+  if (no_memory == 1) return 3;
+  memory[0] = no_memory == 2 ? 0 : 1 << 30;
   memory[1] = 3 << 28;
   memory[2] = 1 << 28;
   return 0;

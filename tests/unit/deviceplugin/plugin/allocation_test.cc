@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "deviceplugin/plugin/device_files.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -10,6 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -67,6 +74,29 @@ TEST_F(AllocateTest, TheEnvironmentNamesTheGpus) {
   const Allocation allocation = Allowed({Slot(kB, 0), Slot(kA, 1)});
   EXPECT_THAT(allocation.environment,
               ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", std::string(kA) + "," + kB)));
+  EXPECT_THAT(allocation.device_files, ElementsAre("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"))
+      << "without them a daemon-reload takes the GPUs from the container";
+  EXPECT_THAT(allocation.cdi_names, IsEmpty());
+}
+
+TEST_F(AllocateTest, OnlyDeviceNodesMountTheDriver) {
+  settings_.driver_root = "/home/kubernetes/bin/nvidia";
+  settings_.devices = DeviceStrategy::kEnvironment;
+  EXPECT_THAT(Allowed({Slot(kA, 0)}).mounts,
+              Not(Contains(testing::Field(&Mount::container_path, "/usr/local/nvidia"))));
+}
+
+TEST(DeviceFilesTest, FilesThatTheNodeLacksAreLeftOut) {
+  char name[] = "/tmp/crossover-devices-XXXXXX";
+  const std::string root = mkdtemp(name);
+  std::filesystem::create_directory(root + "/dev");
+  std::ofstream(root + "/dev/nvidia0") << "";
+  Allocation allocation;
+  allocation.device_files = {"/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"};
+  EXPECT_THAT(DropAbsentFiles(root, &allocation), ElementsAre("/dev/nvidia-uvm", "/dev/nvidia1"));
+  EXPECT_THAT(allocation.device_files, ElementsAre("/dev/nvidia0"));
+  EXPECT_THAT(DropAbsentFiles(root, &allocation), IsEmpty());
+  std::filesystem::remove_all(root);
 }
 
 TEST_F(AllocateTest, TheLibraryComesByTheLoadersOwnFile) {

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -97,7 +98,8 @@ class Kubelet final : public v1beta1::Registration::Service {
       const std::lock_guard lock(mutex_);
       list_.clear();
       for (const auto& device : response.devices()) {
-        list_.push_back((device.health() == "Healthy" ? "" : "-") + device.id());
+        std::string& entry = list_.emplace_back((device.health() == "Healthy" ? "" : "-") + device.id());
+        for (const auto& node : device.topology().nodes()) entry += " numa " + std::to_string(node.id());
       }
       changed_.notify_all();
     }
@@ -263,6 +265,38 @@ TEST_F(PluginTest, AllocatesByTheIds) {
   grpc::ClientContext context;
   const grpc::Status status = kubelet.plugin().Allocate(&context, request, &response);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("two slots of GPU"));
+}
+
+TEST_F(PluginTest, ToldIsTheNumaNodeOfAGpuThatHasOne) {
+  Kubelet kubelet(directory_);
+  Start();
+  kubelet.AwaitList(Both());
+  devices_.Set({{kA, {.gpu = {}, .slots = 1, .numa = 1}}, {kB, {.gpu = {}, .slots = 1, .numa = 0}}});
+  kubelet.AwaitList({Slot(kA, 0) + " numa 1", Slot(kB, 0) + " numa 0"});
+}
+
+TEST_F(PluginTest, NamesTheDeviceFilesThatTheNodeHasBesideTheVariable) {
+  std::filesystem::create_directory(directory_ + "/dev");
+  std::ofstream(directory_ + "/dev/nvidia0") << "";
+  devices_.Set({{kA, {.gpu = {.device_files = {"/dev/nvidia0", "/dev/nvidia-uvm"}}, .slots = 1}}});
+  AllocationSettings settings;
+  settings.devices = DeviceStrategy::kEnvironment;
+  SlotService service(&devices_, settings, nullptr, directory_);
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids(Slot(kA, 0));
+  v1beta1::AllocateResponse response;
+  ASSERT_TRUE(service.Allocate(nullptr, &request, &response).ok());
+  ASSERT_THAT(response.container_responses(0).devices(), SizeIs(1));
+  const v1beta1::DeviceSpec& file = response.container_responses(0).devices(0);
+  EXPECT_EQ(file.host_path(), "/dev/nvidia0");
+  EXPECT_EQ(file.container_path(), "/dev/nvidia0");
+  EXPECT_EQ(file.permissions(), "rw");
+  // With device-nodes nothing else brings a file that is missing, so the runtime has to refuse the container.
+  settings.devices = DeviceStrategy::kDeviceNodes;
+  service.Set(settings);
+  v1beta1::AllocateResponse whole;
+  ASSERT_TRUE(service.Allocate(nullptr, &request, &whole).ok());
+  EXPECT_THAT(whole.container_responses(0).devices(), SizeIs(2));
 }
 
 // Any process that may connect to the socket can ask what a container gets.

@@ -75,15 +75,20 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   json object = Object("n", {{"crossover.dev/mode", "off"}, {"crossover.dev/maintenance", "true"}},
                        {{"crossover.dev/configuration", "big"}});
   object["status"]["allocatable"] = {{"nvidia.com/gpu", "2"}};
-  object["status"]["nodeInfo"] = {{"containerRuntimeVersion", "containerd://2.3.7"}};
+  object["status"]["nodeInfo"] = {{"containerRuntimeVersion", "containerd://2.3.7"},
+                                  {"osImage", "Bottlerocket OS 1.39.1"}};
   node.OnList(json::array({object}));
   EXPECT_EQ(node.wishes(), (OwnNode::Wishes{Policy::kOff, true, "big"}));
   EXPECT_EQ(node.uid(), "u");
   EXPECT_EQ(node.allocatable().at("nvidia.com/gpu"), "2");
   EXPECT_EQ(node.runtime(), "containerd://2.3.7");
+  EXPECT_EQ(node.os_image(), "Bottlerocket OS 1.39.1");
+  EXPECT_EQ(node.labels().at("crossover.dev/configuration"), "big");
+  EXPECT_EQ(node.scale_down(), std::nullopt);
   node.OnChange(object);
   EXPECT_EQ(changes, 1);
-  node.OnChange(Object("n", json::object()));
+  node.OnChange(Object("n", {{"cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"}}));
+  EXPECT_EQ(node.scale_down(), "true");
   EXPECT_EQ(node.wishes(), OwnNode::Wishes());
   EXPECT_EQ(changes, 2);
 }

@@ -241,6 +241,18 @@ TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
             "needs 1 GPU; 0 are free; not beside name-of-r: it asked for whole GPUs (and 1 more)");
 }
 
+TEST_F(ExplainTest, UnknownMemory) {
+  for (Node& node : state_.nodes) {
+    for (Gpu& gpu : node.gpus) gpu = {.uuid = gpu.uuid, .memory = 0, .slots = 1};
+  }
+  a_.memory_cap = b_.memory_cap = 20 * kGib;
+  const Decision decision = Decide(state_, {a_}, 0, settings_, FitsAnywhere);
+  EXPECT_EQ(decision.plans.size(), 1u) << "a job that is alone gets them, whatever memory it names";
+  Expect(a_, b_,
+         "the memory of its GPUs is not known, so that no jobs share them: an administrator has to set "
+         "node.gpu_memory");
+}
+
 // The tests above reach neither of these two rules.
 TEST_F(ExplainTest, WordsForTheRest) {
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};

@@ -107,6 +107,15 @@ TEST_F(RulesTest, CapsFitWithWhatContextsTake) {
   EXPECT_EQ(Broken(), Rule::kMemory);
 }
 
+TEST_F(RulesTest, NobodySharesGpusOfUnknownMemory) {
+  site_.memory = 0;
+  EXPECT_EQ(Broken(), Rule::kMemoryUnknown);
+  site_.slots = 1;
+  EXPECT_EQ(Broken(), Rule::kMemoryUnknown) << "it says more than that there is no slot";
+  site_.memory = 80 * kGib;
+  EXPECT_EQ(Broken(), Rule::kSlots);
+}
+
 TEST_F(RulesTest, APairThatLostIsNotMadeAgain) {
   there_.key = "bert", newcomer_.key = "gpt";
   EXPECT_EQ(Broken({{"bert", "gpt", 0.97}}), Rule::kHistory);

@@ -94,7 +94,7 @@ TEST_F(SetsTest, OnlyGpusThatHaveWhatIsWanted) {
   state_.nodes[0].gpus[0].slots = 1;
   state_.nodes[1].one_user = true;
   state_.nodes[2].gpus[3].memory = kGib;
-  const Gang g = Job("g", 1);
+  const Gang g = Job("g", 1), h = Job("h", 1);
   const auto all = [&](Wanted wanted) {
     int count = 0;
     Occupancy occupancy(state_);
@@ -108,6 +108,9 @@ TEST_F(SetsTest, OnlyGpusThatHaveWhatIsWanted) {
   EXPECT_EQ(all({.gangs = {&g}, .slots = 2, .memory = 0, .many_users = false}), 11);
   EXPECT_EQ(all({.gangs = {&g}, .slots = 1, .memory = 2 * kGib, .many_users = false}), 11);
   EXPECT_EQ(all({.gangs = {&g}, .slots = 1, .memory = 0, .many_users = true}), 8);
+  state_.nodes[2].gpus[3].memory = 0;  // not known
+  EXPECT_EQ(all({.gangs = {&g}, .slots = 1, .memory = 2 * kGib, .many_users = false}), 12);
+  EXPECT_EQ(all({.gangs = {&g, &h}, .slots = 2, .memory = 2 * kGib, .many_users = false}), 10);
 }
 
 TEST_F(SetsTest, EverIsBoundedByWhatAnEmptyNodeTakes) {

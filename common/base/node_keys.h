@@ -1,0 +1,15 @@
+// Names labels and annotations of nodes that belong to other programs. The node daemon writes them where it
+// is asked to (deviceplugin/publish/node_marks.h), and the doctor looks at them.
+#pragma once
+
+namespace crossover::base {
+
+// The GPU Operator starts neither its device plugin nor its validator on nodes where these labels are
+// "false". The validator asks for nvidia.com/gpu, which such a node does not have, and would restart for
+// ever.
+inline constexpr char kOperatorPluginLabel[] = "nvidia.com/gpu.deploy.device-plugin";
+inline constexpr char kOperatorValidatorLabel[] = "nvidia.com/gpu.deploy.operator-validator";
+// Cluster Autoscaler does not remove a node where this annotation is "true".
+inline constexpr char kScaleDownAnnotation[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+
+}  // namespace crossover::base

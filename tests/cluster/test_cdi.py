@@ -1,0 +1,64 @@
+"""Tests nodes whose CDI specifications name all GPUs together alone, as under the GPU Operator: the node daemon names
+each by a specification of its own."""
+
+import json
+import unittest
+
+from tests.cluster import gpu_ways
+from tests.cluster.node_case import NAMESPACE, NodeCase
+from tests.cluster.pods import assigned, with_slots
+from tests.cluster.rig import phase
+
+_DEVICE_FILES = ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm")
+_READER = "crossover.test/reader:1"
+
+
+class OwnSpecification(NodeCase):
+    def setUp(self):
+        if not self.cluster.has_cdi:
+            self.skipTest("containerd 1.6 has no CDI")
+
+    def have_one_name_for_all(self):
+        """Makes of the node's specification what the GPU Operator's toolkit writes."""
+        path = self.node.reach("/etc/cdi/software-gpus.json")
+        given = json.loads(path.read_text(encoding="utf-8"))
+        given |= {"kind": "management.nvidia.com/gpu", "devices": [{"name": "all", "containerEdits": {
+            "deviceNodes": [{"path": f"/dev/{name}"} for name in _DEVICE_FILES]}}]}
+        path.write_text(json.dumps(given), encoding="utf-8")
+
+    def create(self, name, uuid):
+        pod = assigned(with_slots(name, _READER, ["/bin/cat", "/proc/self/mountinfo"], self.node.name), name, uuid)
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+
+    def test_a_pod_gets_its_gpu_by_our_name(self):
+        self.cluster.image_of(_READER, {"/bin/cat": "/bin/cat"})
+        uuid = self.gpus.uuids(0)[0]
+        self.node.make_device_files(_DEVICE_FILES)
+        self.daemons.configure(self.node, node_settings={"cdi": "given"})
+        self.wait_for_words("configuration reloaded")
+        self.have_one_name_for_all()
+        self.create("given", uuid)  # this is the control: the toolkit's specification has no such name
+        self.await_true(lambda: any("unresolvable CDI devices" in line
+                                    for line in self.cluster.events(NAMESPACE, "given")), "the given names suffice")
+        self.delete_pods()
+        self.daemons.configure(self.node)
+        self.wait_for_words("CDI: /var/run/cdi/crossover.dev-gpu.json names the GPUs of this node")
+        self.create("own", uuid)
+        pod = self.cluster.wait_for("pod", "own", phase("Succeeded", "Failed"), NAMESPACE)
+        said = self.cluster.logs("own", NAMESPACE)
+        self.assertEqual(pod["status"]["phase"], "Succeeded", said)
+        self.assertIn(f" {gpu_ways.LIBRARIES} ", said, "the driver's libraries are not there")
+
+    def test_without_any_specification_nothing_is_given_out_until_there_is_one(self):
+        path = self.node.reach("/etc/cdi/software-gpus.json")
+        given = path.read_text(encoding="utf-8")
+        path.unlink()
+        self.wait_for_slots(0)
+        self.wait_for_words("expected a CDI specification of NVIDIA's toolkit, got none")
+        self.wait_for_event(self.node.name, "SlotsWithheld", "default")
+        path.write_text(given, encoding="utf-8")
+        self.wait_for_slots(4)
+
+
+if __name__ == "__main__":
+    unittest.main()
