@@ -7,6 +7,7 @@
 #include "common/base/names.h"
 #include "extender/gang/carry_out.h"
 #include "extender/gang/life.h"
+#include "extender/gang/need.h"
 #include "extender/gang/planner.h"
 
 namespace crossover::extender {
@@ -69,6 +70,13 @@ void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again)
   member.seat = {};
 }
 
+// Returns whether the owner of the gang makes another pod after one that has done its work.
+bool Gangs::IsFollowed(const GangRecord& gang) const {
+  if (!gang.membership.owner) return false;
+  const Head head = CountOf(desk_, gang);
+  return head.bound + head.leaving + static_cast<int>(gang.vacant.size()) < NeedOf(desk_, gang, head);
+}
+
 void Gangs::Leave(const std::string& uid, const std::string& id) {
   GangRecord& gang = desk_.gangs.at(id);
   desk_.Answer(gang.members.at(uid), "the pod is gone");
@@ -104,7 +112,7 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
     member.bound = pod.node;
     if (pod.over) {
       desk_.Answer(member, "");
-      return GiveBack(gang, pod.uid, pod.failed);
+      return GiveBack(gang, pod.uid, pod.failed || IsFollowed(gang));
     }
     const auto assigned = pod.annotations.find(base::kAssignmentAnnotation);
     if (assigned != pod.annotations.end()) member.seat = {pod.node, ReadAssignment(assigned->second)};

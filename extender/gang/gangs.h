@@ -75,6 +75,7 @@ class Gangs {
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
   void GiveBack(GangRecord& gang, const std::string& uid, bool comes_again);
+  bool IsFollowed(const GangRecord& gang) const;
   void Settle(GangRecord& gang, const Desk::Write& write, const Result& result);
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 

@@ -58,24 +58,20 @@ std::string SizeFault(const std::string& key, const std::string& value) {
 }
 
 Membership Alone(const Pod& pod) {
-  return {.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid,
-          .name = pod.name,
-          .size = 1,
-          .job = {},
-          .owner = {},
-          .aside = {},
-          .fault = {}};
+  Membership gang;
+  gang.known = pod.owner ? Known::kNotKnown : Known::kBare;
+  gang.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid;
+  gang.name = pod.name;
+  gang.size = 1;
+  return gang;
 }
 
 Membership ByAnnotation(const Pod& pod) {
   const std::string& name = pod.annotations.at(base::kGangAnnotation);
-  Membership gang{.id = pod.name_space + "/gang/" + name,
-                  .name = name,
-                  .size = 0,
-                  .job = {},
-                  .owner = {},
-                  .aside = {},
-                  .fault = {}};
+  Membership gang;
+  gang.known = Known::kByAnnotation;
+  gang.id = pod.name_space + "/gang/" + name;
+  gang.name = name;
   // Pods that the same owner made again are another attempt of the same gang.
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
@@ -120,13 +116,10 @@ std::string PartOf(const Pod& pod, const OwnerKind& kind) {
 
 Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
   const std::string& name = Mark(pod, kind.name);
-  Membership gang{.id = pod.name_space + "/" + kind.name + "/" + name,
-                  .name = name,
-                  .size = 0,
-                  .job = {},
-                  .owner = {},
-                  .aside = {},
-                  .fault = {}};
+  Membership gang;
+  gang.known = Known::kByOwner;
+  gang.id = pod.name_space + "/" + kind.name + "/" + name;
+  gang.name = name;
   if (*kind.index != '\0') gang.id += "/" + Mark(pod, kind.index), gang.name += "/" + Mark(pod, kind.index);
   gang.id += Incarnation(pod, kind, facts);
   if (*kind.size != '\0') {
@@ -138,9 +131,9 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
   if (facts == nullptr) return gang;
   const std::string part = PartOf(pod, kind);
   const auto found = facts->parts.find(part);
-  const int in_part = found == facts->parts.end() ? 0 : found->second;
+  const int in_part = found == facts->parts.end() ? 0 : found->second.all();
   gang.size = facts->ordered ? in_part : facts->total();
-  if (facts->ordered) gang.job = gang.id, gang.id += "/" + part;
+  if (facts->ordered) gang.part = part, gang.job = gang.id, gang.id += "/" + part;
   if (gang.size == 0) {
     gang.fault = std::string(kind.kind) + " " + name + " says of no pods that they ask for " +
                  base::kSlotResource + " or nvidia.com/gpu";
@@ -157,12 +150,19 @@ Membership MembershipOf(const Pod& pod, const OwnerFacts* facts) {
   }
   if (!other.empty()) {
     Membership alone = Alone(pod);
+    alone.known = Known::kAside;
     alone.aside = other + " answers for its gang: its pods are placed one by one, and share no GPU";
     return alone;
   }
   if (pod.annotations.contains(base::kGangAnnotation)) return ByAnnotation(pod);
   const OwnerKind* kind = KindOf(pod);
   return kind == nullptr ? Alone(pod) : ByOwner(pod, *kind, facts);
+}
+
+Unit UnitOf(const Pod& pod) {
+  const OwnerKind* kind = KindOf(pod);
+  if (kind == nullptr) return {};
+  return {.part = PartOf(pod, *kind), .group = *kind->group == '\0' ? "" : Mark(pod, kind->group)};
 }
 
 std::optional<OwnerRef> OwnerOf(const Pod& pod) { return MembershipOf(pod).owner; }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,12 +14,23 @@
 
 namespace crossover::extender {
 
+// A Known says how the gang of a pod is known.
+enum class Known : std::uint8_t {
+  kByAnnotation,  // crossover.dev/gang
+  kByOwner,       // the labels of a controller in the table of owner kinds
+  kNotKnown,      // its controller is not in the table: the pod is placed by itself
+  kBare,          // it has no controller: it is placed by itself
+  kAside          // another gang scheduler is responsible: it is placed by itself
+};
+
 // A Membership describes the gang of a pod.
 struct Membership {
-  std::string id;    // of one incarnation, unique in the cluster; begins with the namespace
-  std::string name;  // as its user knows it
-  int size = 0;      // number of pods that ask for GPUs; 0: not known yet
-  std::string job;   // the job that it is one stage of; empty: it is the whole job
+  Known known = Known::kBare;
+  std::string id;                   // of one incarnation, unique in the cluster; begins with the namespace
+  std::string name;                 // as its user knows it
+  int size = 0;                     // number of pods that ask for GPUs; 0: not known yet
+  std::string job;                  // the job that it is one stage of; empty: it is the whole job
+  std::optional<std::string> part;  // the part of the job that it is; none: it is all parts
   // `owner` is the object that says the size, if the pod itself does not. The caller has to read it while the
   // size is not known.
   std::optional<OwnerRef> owner;
@@ -32,6 +44,13 @@ struct Membership {
 // Returns the gang of a pod. `facts` is what was read from the object that OwnerOf() names; null: it was
 // not read.
 Membership MembershipOf(const Pod& pod, const OwnerFacts* facts = nullptr);
+
+// A Unit says where in its job a pod is, as its labels say it: in which part, and in which group of that part
+// (Part::groups). Both are empty where the kind of its owner has no such thing.
+struct Unit {
+  std::string part, group;
+};
+Unit UnitOf(const Pod& pod);
 
 // Returns the object that says the size of the pod's gang, or nothing where the pod itself says it.
 std::optional<OwnerRef> OwnerOf(const Pod& pod);

@@ -56,7 +56,8 @@ struct GangPlan {
   double until_s = 0;    // its deadline
   bool whole = true;     // it is for all members; else for members that came again
   bool open = false;     // every member had its reservation
-  int size = 0;          // of the gang when the plan was made
+  int size = 0;          // GangRecord::set_size() when the plan was made
+  int done = 0;          // members that had done their work by then
   int asked = 0;         // number of reads of the gang's size since the deadline
   bool late = false;     // it fails because of its deadline
   bool failing = false;  // it is being taken back
@@ -83,10 +84,13 @@ struct GangRecord {
   bool placed = false;                        // all its members were bound once
   bool settled = false;                       // annotations of its pods tell the next leader that it was
   bool ready = false;                         // it waits for a plan for all members
-  bool crowded = false;                       // some pods are bound, and more wait than its size allows
-  int failures = 0;                           // of plans, in a row
-  double hold_until_s = 0;                    // no plan before this time
-  std::string fault{};                        // what is invalid or contradictory in its pods; empty: nothing
+  // Number of members that had done their work, or failed for good, when its plan was made. Those that end
+  // later leave their GPUs to nobody: the gangs on the other GPUs still have the whole set.
+  int ended_before = 0;
+  bool crowded = false;             // some pods are bound, and more wait than its size allows
+  int failures = 0;                 // of plans, in a row
+  double hold_until_s = 0;          // no plan before this time
+  std::string fault{};              // what is invalid or contradictory in its pods; empty: nothing
   double complete_s = 0;            // when it was first complete since it was last placed; 0: not yet
   int asked = 0;                    // number of reads of its size since it was to be ended for lack of pods
   std::optional<double> lacking_s;  // since when some pods are bound and others wait without a seat
@@ -99,6 +103,8 @@ struct GangRecord {
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 
+  // Returns the number of pods that the gang's set of GPUs is for.
+  int set_size() const { return membership.size - ended_before; }
   // Keeps a seat for a pod that comes again.
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));

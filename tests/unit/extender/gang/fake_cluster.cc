@@ -184,8 +184,14 @@ void FakeCluster::ReadOwner(const Action& action) {
   const json container = {{"resources", {{"limits", {{base::kSlotResource, job->second.gpus}}}}}};
   const json pod = {{"metadata", {{"annotations", {{base::kShareAnnotation, "true"}}}}},
                     {"spec", {{"containers", json::array({container})}}}};
-  const json spec = {{"parallelism", job->second.size}, {"completions", job->second.size}, {"template", pod}};
-  gangs_->OwnerRead(action.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+  const json spec = {
+      {"parallelism", job->second.size}, {"completions", job->second.completions}, {"template", pod}};
+  json object = {{"apiVersion", "batch/v1"},
+                 {"kind", "Job"},
+                 {"spec", spec},
+                 {"status", {{"succeeded", job->second.done.size()}}}};
+  sabotage_.owner(object);
+  gangs_->OwnerRead(action.id, object, "", now_s_);
 }
 
 Result FakeCluster::Write(const Action& action) {
@@ -238,9 +244,10 @@ Result FakeCluster::Bind(Truth& truth, const Action& action) {
   for (auto& [name, job] : jobs_) {
     if (truth.gang != name + "/" + std::to_string(job.attempt)) continue;
     job.bound.insert(truth.index);
-    if (static_cast<int>(job.bound.size()) < job.size || job.whole) continue;
+    if (static_cast<int>(job.bound.size()) < job.need() || job.whole) continue;
     job.whole = true;
     ++placed_;
+    resumed_ += job.done.empty() ? 0 : 1;
   }
   JudgeBinding(truth);
   Changed(truth);

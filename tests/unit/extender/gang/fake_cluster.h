@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <random>
 #include <set>
 #include <string>
@@ -20,8 +21,9 @@ namespace crossover::extender {
 struct Sabotage {
   std::function<void(Action&)> action = [](Action&) {};
   std::function<bool(const Action&)> drop = [](const Action&) { return false; };
-  std::function<void(Pod&)> view = [](Pod&) {};          // what the extender sees of pods
-  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};  // what it sees of GPU nodes
+  std::function<void(Pod&)> view = [](Pod&) {};                         // what the extender sees of pods
+  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};                 // what it sees of GPU nodes
+  std::function<void(nlohmann::json&)> owner = [](nlohmann::json&) {};  // what it reads of owners
 };
 
 class FakeCluster {
@@ -37,6 +39,7 @@ class FakeCluster {
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
   int restarts() const { return restarts_; }
+  int resumed() const { return resumed_; }  // jobs of which some pods had succeeded that were bound again
 
  private:
   struct Truth {
@@ -49,9 +52,12 @@ class FakeCluster {
     std::vector<std::string> actual;
   };
   struct Job {
-    int size = 0;
+    int size = 0;         // pods at a time
+    int completions = 0;  // pods in all
     int gpus = 1;
     int attempt = 0;
+    bool suspended = false;
+    std::set<int> done;   // indices of this attempt that have succeeded
     std::set<int> bound;  // indices of this attempt's pods that were ever bound
     bool whole = false;   // all pods that it had at some time were bound
     bool names_memory = true;
@@ -59,6 +65,9 @@ class FakeCluster {
     bool resized = false;  // the owner changed it
     double half_since_s = -1;
     int whole_for = 0;  // steps with all pods bound, since the extender started
+
+    // Returns how many pods have to run for the job to go on.
+    int need() const;
   };
   struct Asked {
     std::string uid, node;
@@ -86,6 +95,8 @@ class FakeCluster {
   int MostPods(int gpus_per_pod) const;
   void EndJob();
   void Resize();
+  void Succeed();
+  void Suspend(const std::string& name);
   void LosePod();
   void Crash();
   void Learn();
@@ -93,6 +104,7 @@ class FakeCluster {
   void Remove(const std::string& uid);
   void Schedule();
   void Finish();
+  bool MayBeRemoved(const Truth& truth) const;
   void LoseNode();
   void Repair();
   void Stray();
@@ -131,7 +143,7 @@ class FakeCluster {
   Ticket tickets_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
-  int placed_ = 0, shared_ = 0, restarts_ = 0;
+  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0;
 };
 
 // Returns settings with a deadline and hold-offs that are short enough for a short life.

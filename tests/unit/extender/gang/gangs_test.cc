@@ -112,13 +112,17 @@ class GangsTest : public ::testing::Test {
   // Answers the one pending read of a Job: it has `size` pods.
   void ReadJob(int size) { ASSERT_EQ(AnswerReads(size), 1); }
   // Answers all pending reads of Jobs. Returns how many there were.
-  int AnswerReads(int size) {
+  int AnswerReads(int size) { return AnswerReads(size, size); }
+  // Answers all pending reads of Jobs with `pods` pods at a time and `completions` in all.
+  int AnswerReads(int pods, int completions, const nlohmann::json& status = {}) {
     const auto reads = Do(Kind::kReadOwner);
     const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
     const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
-    const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
-    for (const Action& read : reads)
-      gangs_->OwnerRead(read.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+    const nlohmann::json spec = {
+        {"parallelism", pods}, {"completions", completions}, {"template", {{"spec", pod}}}};
+    const nlohmann::json job = {
+        {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}, {"status", status}};
+    for (const Action& read : reads) gangs_->OwnerRead(read.id, job, "", now_s_);
     return static_cast<int>(reads.size());
   }
   // Returns the pending actions of one kind, and removes them from `pending_`.
@@ -938,6 +942,149 @@ TEST_F(GangsTest, TheNextPodGetsThePlaceOfOneThatSucceeded) {
   ASSERT_EQ(reserve.size(), 1u);
   EXPECT_EQ(reserve[0].pod.uid, "u2");
   EXPECT_THAT(reserve[0].text, HasSubstr("GPU-b"));
+}
+
+// Index 0 of two has succeeded, then the Job is suspended and resumed, or the node of the other pod is lost.
+// The pod that succeeded may be gone by then, and the leader may be another one.
+TEST_F(GangsTest, WhatIsLeftOfAJobIsPlacedWhenItIsResumed) {
+  for (const bool seen : {true, false}) {
+    for (const bool new_leader : {true, false}) {
+      const std::string job = std::string(seen ? "seen" : "unseen") + (new_leader ? "-new" : "");
+      for (const char* uid : {"u0", "u1"}) AddOfJob(uid, job);
+      Lead();
+      ReadJob(2);
+      now_s_ += 1;
+      ReserveAndRelease();
+      BindTo("u0", "GPU-a");
+      BindTo("u1", "GPU-b");
+      now_s_ += 1;
+      Do(Kind::kSettle);
+      Change("u0", [](Pod& pod) { pod.over = true; });
+      Remove("u1");
+      if (!seen) Remove("u0");
+      now_s_ += 100;
+      gangs_->Step(now_s_);
+      AddOfJob("u2", job);
+      if (new_leader) Lead();
+      int reserves = 0;
+      for (int s = 0; s < 60; ++s) {
+        now_s_ += 1;
+        for (const Action& action : Do(Kind::kReserve)) ++reserves, Accept(action);
+        AnswerReads(2, 2, {{"succeeded", 1}});
+      }
+      EXPECT_EQ(reserves, 1) << job << ": " << gangs_->WhyWaits("u2");
+      for (const char* uid : {"u0", "u2"}) world_.RemovePod(uid);
+      pending_.clear();
+      gangs_.reset();
+    }
+  }
+}
+
+// The first pod has succeeded, and four are left: two of them run at a time. One alone is half a gang.
+TEST_F(GangsTest, AJobWithMoreCompletionsThanPodsNeedsAsManyAsRunAtATime) {
+  AddOfJob("u0", "j");
+  Change("u0", [](Pod& pod) { pod.node = "n0", pod.over = true; });
+  AddOfJob("u1", "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 5, {{"succeeded", 1}}), 1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("1 of 2 pods are there"));
+  AddOfJob("u2", "j");
+  gangs_->PodChanged("u2", now_s_);
+  now_s_ += 1;
+  ReserveAndRelease();
+  BindTo("u1", "GPU-a");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.placed) << "half of it is bound";
+  BindTo("u2", "GPU-b");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+}
+
+TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
+  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 5), 1);
+  now_s_ += 1;
+  ReserveAndRelease();
+  BindTo("u0", "GPU-a");
+  BindTo("u1", "GPU-b");
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kSettle).size(), 2u) << "it is complete";
+  const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
+  for (int next = 2; next < 5; ++next) {
+    const std::string before = "u" + std::to_string(next - 2);
+    Change(before, [](Pod& pod) { pod.over = true; });
+    now_s_ += 1;
+    gangs_->Step(now_s_);
+    EXPECT_EQ(vacant(), 1u) << "the place waits for the next pod";
+    const std::string uid = "u" + std::to_string(next);
+    AddOfJob(uid, "j");
+    gangs_->PodChanged(uid, now_s_);
+    now_s_ += 1;
+    const std::vector<Action> reserve = Do(Kind::kReserve);
+    ASSERT_EQ(reserve.size(), 1u) << uid << ": " << gangs_->WhyWaits(uid);
+    const char* gpu = next % 2 == 0 ? "GPU-a" : "GPU-b";
+    EXPECT_THAT(reserve[0].text, HasSubstr(gpu));
+    Accept(reserve[0]);
+    for (const Action& action : Do(Kind::kRelease)) Accept(action);
+    BindTo(uid, gpu);
+    now_s_ += 1;
+    gangs_->Step(now_s_);
+  }
+  Change("u3", [](Pod& pod) { pod.over = true; });
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_EQ(vacant(), 0u) << "one pod is left, and it runs";
+  Remove("u4");
+  AddOfJob("u5", "j");
+  gangs_->PodChanged("u5", now_s_);
+  now_s_ += 20;
+  AnswerReads(2, 5, {{"succeeded", 4}});
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << gangs_->WhyWaits("u5");
+}
+
+TEST_F(GangsTest, AnIndexThatFailedForGoodIsNotWaitedFor) {
+  AddOfJob("u1", "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 2), 1);
+  now_s_ += 20;
+  ASSERT_EQ(AnswerReads(2, 2, {{"failedIndexes", "0"}}), 1);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << gangs_->WhyWaits("u1");
+}
+
+TEST_F(GangsTest, PodsOfAJobThatHasEndedGetNoPlaceAndAreToldWhy) {
+  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "j");
+  Lead();
+  const nlohmann::json met = {{"conditions", {{{"type", "SuccessCriteriaMet"}, {"status", "True"}}}}};
+  ASSERT_EQ(AnswerReads(2, 2, met), 1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its job has ended"));
+}
+
+// Pods of an earlier attempt that succeeded are still there, with the name of the gang.
+TEST_F(GangsTest, WhatSucceededBeforeIsNoPartOfTheNextAttempt) {
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [&uid](Pod& pod) {
+      const bool before = std::string(uid) == "u0";
+      pod.owner = Owner{"team.dev/v1", "Train", "t", before ? "first" : "second"};
+      if (before) pod.node = "n0", pod.over = true;
+    });
+  }
+  world_.RemovePod("u2");
+  Lead();
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
+  Change("u0", [](Pod& pod) { pod.owner->uid = "second"; });
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << "its controller makes the one again that is left";
 }
 
 TEST_F(GangsTest, APlaceIsGivenBackOnce) {

@@ -98,6 +98,74 @@ TEST(Membership, IncarnationsDoNotMix) {
   EXPECT_NE(of_job("a"), of_job("b"));
 }
 
+// Each kind says in its own way which pods have done their work.
+TEST(Owner, SaysWhatHasDoneItsWork) {
+  const auto part = [](const char* kind, const char* api, const json& spec, const json& status,
+                       const std::string& name) {
+    return ReadOwner({{"kind", kind}, {"apiVersion", api}, {"spec", spec}, {"status", status}})
+        .parts.at(name);
+  };
+  const json job = {{"parallelism", 2}, {"completions", 9}, {"template", Template()}};
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"succeeded", 3}}, ""), (Part{.pods = 2, .most = 9, .done = 3}));
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"succeeded", 1}, {"failedIndexes", "0,3-5"}}, "").done, 5);
+  for (const char* wrong : {"x", "5-3", "-", ",", "3-x", "1-99999999999999999999"})
+    EXPECT_EQ(part("Job", "batch/v1", job, {{"failedIndexes", wrong}}, "").done, 0) << wrong;
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"failedIndexes", "0-2147483647"}}, "").done, 100'000);
+
+  const json replicas = {{"Worker", {{"replicas", 4}, {"template", Template()}}}};
+  const json done = {{"replicaStatuses", {{"Worker", {{"succeeded", 1}}}}}};
+  const Part workers{.pods = 4, .most = 4, .done = 1};
+  EXPECT_EQ(part("PyTorchJob", "kubeflow.org/v1", {{"pytorchReplicaSpecs", replicas}}, done, "worker"),
+            workers);
+  EXPECT_EQ(part("TFJob", "kubeflow.org/v1", {{"tfReplicaSpecs", replicas}}, done, "worker"), workers);
+  EXPECT_EQ(part("XGBoostJob", "kubeflow.org/v1", {{"xgbReplicaSpecs", replicas}}, done, "worker"), workers);
+  EXPECT_EQ(part("PaddleJob", "kubeflow.org/v1", {{"paddleReplicaSpecs", replicas}}, done, "worker"),
+            workers);
+  EXPECT_EQ(part("JAXJob", "kubeflow.org/v1", {{"jaxReplicaSpecs", replicas}}, done, "worker"), workers);
+  for (const char* api : {"kubeflow.org/v1", "kubeflow.org/v2beta1"})
+    EXPECT_EQ(part("MPIJob", api, {{"mpiReplicaSpecs", replicas}}, done, "worker"), workers) << api;
+
+  const json jobs = {
+      {"replicatedJobs",
+       {{{"name", "w"},
+         {"replicas", 3},
+         {"template", {{"spec", {{"parallelism", 2}, {"completions", 4}, {"template", Template()}}}}}}}}};
+  const json sets = {{"replicatedJobsStatus", {{{"name", "w"}, {"succeeded", 2}}}}};
+  EXPECT_EQ(part("JobSet", "jobset.x-k8s.io/v1alpha2", jobs, sets, "w"),
+            (Part{.groups = 3, .pods = 2, .most = 4, .done_groups = 2}));
+
+  const json group = {{"leaderWorkerTemplate", {{"size", 4}, {"workerTemplate", Template()}}}};
+  EXPECT_EQ(part("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", group, {{"replicas", 2}}, ""),
+            (Part{.pods = 3, .most = 3}));
+}
+
+TEST(Owner, SaysThatTheJobHasEnded) {
+  const auto ended = [](const char* kind, const char* api, const char* type, const char* status) {
+    return ReadOwner({{"kind", kind},
+                      {"apiVersion", api},
+                      {"status", {{"conditions", {{{"type", type}, {"status", status}}}}}}})
+        .ended;
+  };
+  EXPECT_TRUE(ended("Job", "batch/v1", "SuccessCriteriaMet", "True"));
+  EXPECT_TRUE(ended("Job", "batch/v1", "Complete", "True"));
+  EXPECT_TRUE(ended("Job", "batch/v1", "FailureTarget", "True"));
+  EXPECT_TRUE(ended("JobSet", "jobset.x-k8s.io/v1alpha2", "Completed", "True"));
+  EXPECT_TRUE(ended("PyTorchJob", "kubeflow.org/v1", "Succeeded", "True"));
+  EXPECT_TRUE(ended("MPIJob", "kubeflow.org/v2beta1", "Failed", "True"));
+  EXPECT_FALSE(ended("Job", "batch/v1", "Suspended", "True"));
+  EXPECT_FALSE(ended("PyTorchJob", "kubeflow.org/v1", "Succeeded", "False"));
+  EXPECT_FALSE(ended("PyTorchJob", "kubeflow.org/v1", "Running", "True"));
+}
+
+TEST(Membership, UnitsTellTheReplicasOfAJobSetApart) {
+  const Unit unit = UnitOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
+                                    {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                                    {"jobset.sigs.k8s.io/job-index", "1"}}));
+  EXPECT_EQ(unit.part, "workers");
+  EXPECT_EQ(unit.group, "1");
+  EXPECT_EQ(UnitOf(PodWith({})).part, "");
+}
+
 json JobSetOf(const std::string& order) {  // of 1 + 6 pods with GPUs, and one without
   const auto part = [](const char* name, int replicas, int parallelism, bool gpus) -> json {
     return {{"name", name},
