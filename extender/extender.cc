@@ -163,6 +163,7 @@ Extender::Extender(const ExtenderConfig& config)
   if (config.webhook.listen.port != 0) {
     admission::Admission::Settings settings = AdmissionOf(config);
     settings.webhook.rewrite.mps_somewhere = [this] { return told_->AnyMps(); };
+    settings.webhook.rewrite.about_gang = AboutGangOf;
     admission_ = std::make_unique<admission::Admission>(
         std::move(settings), [this] { return Leads(); }, &metrics_);
   }

@@ -52,6 +52,7 @@ void Gangs::Join(const Pod& pod) {
     if (old.members.empty()) desk_.gangs.erase(before->second);
   }
   desk_.gang_of[pod.uid] = membership.id;
+  if (membership.known == Known::kNotKnown) desk_.makers[membership.maker.id].pods.insert(pod.uid);
   GangRecord& gang = desk_.gangs[membership.id];
   desk_.dirty.insert(membership.id);
   gang.membership = std::move(membership);
@@ -83,6 +84,10 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
   gang.settled = false;
   GiveBack(gang, uid, true);
   gang.members.erase(uid);
+  if (const auto maker = desk_.makers.find(gang.membership.maker.id); maker != desk_.makers.end()) {
+    maker->second.pods.erase(uid);
+    if (maker->second.pods.empty()) desk_.makers.erase(maker);
+  }
   moved_.insert(uid);
   desk_.gang_of.erase(uid);
   desk_.dirty.insert(id);

@@ -193,6 +193,22 @@ void Tell(Desk& desk, GangRecord& gang) {
   }
 }
 
+// Records an event on one pod of a controller that makes several pods, and whose gang is not known. Operators
+// do not pass the warning on that admission gives them.
+void TellOfMaker(Desk& desk, const GangRecord& gang) {
+  const auto maker = desk.makers.find(gang.membership.maker.id);
+  if (maker == desk.makers.end() || maker->second.told || maker->second.pods.size() < 2) return;
+  const Pod* pod = desk.world->FindPod(gang.members.begin()->first);
+  if (pod == nullptr || desk.tell_room == 0) return;
+  --desk.tell_room;
+  maker->second.told = true;
+  desk.actions.push_back({.kind = Kind::kTell,
+                          .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
+                          .text = AboutGang(gang.membership),
+                          .reason = "GangNotKnown",
+                          .warning = true});
+}
+
 // Answers the binds that have been held for `hold_s`, so that the scheduler's own deadline does not end them.
 void AnswerLate(Desk& desk, GangRecord& gang, int need) {
   int here = 0;
@@ -254,6 +270,7 @@ void Advance(Desk& desk, const std::string& id) {
   }
   AnswerLate(desk, gang, NeedOf(desk, gang, head));
   Tell(desk, gang);
+  TellOfMaker(desk, gang);
 }
 
 }  // namespace crossover::extender

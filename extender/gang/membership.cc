@@ -1,5 +1,6 @@
 #include "extender/gang/membership.h"
 
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "common/annotations/ours.h"
@@ -7,6 +8,8 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/json.h"
+#include "extender/cluster/parse.h"
 #include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
@@ -57,9 +60,32 @@ std::string SizeFault(const std::string& key, const std::string& value) {
   return base::Refusal(key, ExpectedSizes(), annotations::Shown(value));
 }
 
+// Returns the name of the Deployment that made this ReplicaSet, or "" where none did. The pods of a
+// Deployment have the hash of their template in a label, and at the end of their ReplicaSet's name.
+std::string DeploymentOf(const Pod& pod) {
+  if (pod.owner->kind != "ReplicaSet") return "";
+  const auto hash = pod.labels.find("pod-template-hash");
+  const std::string end = hash == pod.labels.end() ? "" : "-" + hash->second;
+  const std::string& name = pod.owner->name;
+  if (end.empty() || !name.ends_with(end)) return "";
+  return name.substr(0, name.size() - end.size());
+}
+
+Maker MakerOf(const Pod& pod) {
+  // Of the pods of a RayCluster some may be made by its autoscaler, or by a controller per group.
+  const auto ray = pod.labels.find("ray.io/cluster");
+  if (ray != pod.labels.end()) return {"RayCluster", ray->second, pod.name_space + "/ray/" + ray->second};
+  if (!pod.owner) return {};
+  const std::string deployment = DeploymentOf(pod);
+  if (!deployment.empty()) return {"Deployment", deployment, pod.name_space + "/deployment/" + deployment};
+  return {pod.owner->kind, pod.owner->name, pod.name_space + "/owner/" + pod.owner->uid};
+}
+
 Membership Alone(const Pod& pod) {
   Membership gang;
-  gang.known = pod.owner ? Known::kNotKnown : Known::kBare;
+  gang.maker = MakerOf(pod);
+  gang.job = gang.maker.id;
+  gang.known = gang.maker.id.empty() ? Known::kBare : Known::kNotKnown;
   gang.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid;
   gang.name = pod.name;
   gang.size = 1;
@@ -157,6 +183,27 @@ Membership MembershipOf(const Pod& pod, const OwnerFacts* facts) {
   if (pod.annotations.contains(base::kGangAnnotation)) return ByAnnotation(pod);
   const OwnerKind* kind = KindOf(pod);
   return kind == nullptr ? Alone(pod) : ByOwner(pod, *kind, facts);
+}
+
+std::string AboutGang(const Membership& membership) {
+  if (membership.known != Known::kNotKnown) return "";
+  return base::Refusal(
+             annotations::Shown(membership.maker.kind) + " " + annotations::Shown(membership.maker.name),
+             base::kGangAnnotation + std::string(" and ") + base::kGangSizeAnnotation +
+                 ", or an owner of a known kind",
+             "neither") +
+         ": its pods are placed one by one, and no two of them share a GPU";
+}
+
+std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space) {
+  if (!kube::At(pod, "metadata").is_object()) return "";
+  nlohmann::json named = pod;  // it has no UID yet, and may have no name
+  for (const char* key : {"uid", "name"}) named["metadata"][key] = "new";
+  named["metadata"]["namespace"] = name_space;
+  const std::optional<Pod> parsed = ParsePod(named);
+  if (!parsed) return "";
+  const Membership membership = MembershipOf(*parsed);
+  return membership.maker.kind == "Job" ? "" : AboutGang(membership);
 }
 
 Unit UnitOf(const Pod& pod) {

@@ -1068,6 +1068,74 @@ TEST_F(GangsTest, PodsOfAJobThatHasEndedGetNoPlaceAndAreToldWhy) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its job has ended"));
 }
 
+// Nobody has said that these pods are the ranks of one job, and they may be: NCCL fails where two ranks of a
+// job are on one GPU.
+TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
+  struct Row {
+    const char* kind;
+    const char* label;
+    const char* value;  // of the first two pods; the others have it with an "x" at the end
+  };
+  for (const Row& row : {Row{"RayCluster", "ray.io/cluster", "train"}, Row{"StatefulSet", "app", "train"},
+                         Row{"ReplicaSet", "pod-template-hash", "7f"}, Row{"Job", "job-name", "train"},
+                         Row{"Train", "team.dev/train", "train"}}) {
+    SCOPED_TRACE(row.kind);
+    world_.Put(MadeProfile("k"));
+    for (const char* uid : {"u0", "u1", "u2", "u3"}) {
+      const bool rollout = std::string(row.kind) == "ReplicaSet" && uid[1] > '1';
+      const std::string value = row.value + std::string(rollout ? "x" : "");
+      Add(uid);
+      Change(uid, [&](Pod& pod) {
+        pod.annotations = {{base::kShareAnnotation, "true"}, {base::kGpuMemoryAnnotation, "20Gi"}};
+        pod.labels = {{row.label, value}};
+        const std::string name = std::string(row.kind) == "ReplicaSet" ? "train-" + value : "train";
+        pod.owner = Owner{"team.dev/v1", row.kind, name, "uid-of-" + name};
+        pod.profile_key = "k";
+      });
+    }
+    Lead();
+    std::map<std::string, int> clients;  // by GPU
+    for (int round = 0; round < 20; ++round) {
+      now_s_ += 1;
+      for (const Action& action : Do(Kind::kReserve)) {
+        for (const std::string& gpu : ReadReservation(action.text)->seat.gpus()) ++clients[gpu];
+        Accept(action);
+      }
+    }
+    EXPECT_THAT(clients, ElementsAre(::testing::Pair("GPU-a", 1), ::testing::Pair("GPU-b", 1)));
+    EXPECT_THAT(gangs_->WhyWaits("u3"),
+                HasSubstr("no two of its pods are on one GPU: set crossover.dev/gang"));
+    int told = 0;
+    for (const Action& action : Do(Kind::kTell)) told += action.reason == "GangNotKnown" ? 1 : 0;
+    EXPECT_EQ(told, 1) << "one event for all";
+    for (const char* uid : {"u0", "u1", "u2", "u3"}) world_.RemovePod(uid);
+    pending_.clear();
+    gangs_.reset();
+  }
+}
+
+// A sweep: its user says which pods are one job.
+TEST_F(GangsTest, PodsOfOneControllerWithGangsOfTheirOwnMayMeet) {
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [&uid](Pod& pod) {
+      pod.annotations = {{base::kShareAnnotation, "true"},
+                         {base::kGpuMemoryAnnotation, "20Gi"},
+                         {base::kGangAnnotation, uid},
+                         {base::kGangSizeAnnotation, "1"}};
+      pod.owner = Owner{"apps/v1", "StatefulSet", "sweep", "uid-of-sweep"};
+    });
+  }
+  Lead();
+  int reserves = 0;
+  for (int round = 0; round < 20; ++round) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kReserve)) ++reserves, Accept(action);
+  }
+  EXPECT_EQ(reserves, 3);
+  for (const Action& action : Do(Kind::kTell)) EXPECT_NE(action.reason, "GangNotKnown");
+}
+
 // Pods of an earlier attempt that succeeded are still there, with the name of the gang.
 TEST_F(GangsTest, WhatSucceededBeforeIsNoPartOfTheNextAttempt) {
   for (const char* uid : {"u0", "u1", "u2"}) {

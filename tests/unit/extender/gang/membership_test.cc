@@ -80,6 +80,81 @@ TEST(Membership, IndexedJobsSizeIsRead) {
   EXPECT_EQ(MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}})).size, 1);
 }
 
+// Returns the job of a pod that this controller made.
+std::string JobOf(const Owner& owner, Labels labels = {}) {
+  Pod pod = PodWith(std::move(labels));
+  pod.owner = owner;
+  const Membership gang = MembershipOf(pod);
+  EXPECT_EQ(gang.size, 1) << owner.kind;
+  EXPECT_EQ(gang.known, Known::kNotKnown) << owner.kind;
+  EXPECT_THAT(AboutGang(gang), HasSubstr("no two of them share a GPU")) << owner.kind;
+  return gang.job;
+}
+
+TEST(Membership, PodsOfAnOwnerThatIsNotKnownHaveOneJob) {
+  for (const Owner& owner :
+       {Owner{"apps/v1", "StatefulSet", "t", "a"}, Owner{"apps/v1", "ReplicaSet", "t", "a"},
+        Owner{"batch/v1", "Job", "t", "a"}, Owner{"team.dev/v1", "Train", "t", "a"},
+        Owner{"ray.io/v1", "RayCluster", "t", "a"}, Owner{"v1", "ReplicationController", "t", "a"}}) {
+    Owner other = owner;
+    other.uid = "b";
+    EXPECT_NE(JobOf(owner), "");
+    EXPECT_EQ(JobOf(owner), JobOf(owner));
+    EXPECT_NE(JobOf(owner), JobOf(other)) << owner.kind << " of the same name that was made anew";
+  }
+  const Membership bare = MembershipOf(PodWith({}));
+  EXPECT_EQ(bare.known, Known::kBare);
+  EXPECT_EQ(bare.job + AboutGang(bare), "");
+}
+
+TEST(Membership, OldAndNewPodsOfADeploymentHaveOneJob) {
+  const auto job = [](const char* name, const char* hash) {
+    return JobOf({"apps/v1", "ReplicaSet", std::string(name) + "-" + hash, hash},
+                 {{"pod-template-hash", hash}});
+  };
+  EXPECT_EQ(job("web", "5d4f"), job("web", "77c8"));
+  EXPECT_NE(job("web", "5d4f"), job("other", "5d4f"));
+  EXPECT_NE(JobOf({"apps/v1", "ReplicaSet", "own", "a"}, {{"pod-template-hash", "77c8"}}),
+            JobOf({"apps/v1", "ReplicaSet", "own", "b"}, {{"pod-template-hash", "77c8"}}))
+      << "no Deployment made them";
+}
+
+TEST(Membership, PodsOfARayClusterHaveOneJobWhoeverMakesThem) {
+  const Labels labels = {{"ray.io/cluster", "train"}, {"ray.io/node-type", "worker"}};
+  EXPECT_EQ(JobOf({"ray.io/v1", "RayCluster", "train", "a"}, labels),
+            JobOf({"team.dev/v1", "Group", "g", "b"}, labels));
+}
+
+TEST(Membership, WhatIsMissingIsSaidOfAnOwnerThatIsNotKnown) {
+  Pod pod = PodWith({});
+  pod.owner = Owner{"apps/v1", "StatefulSet", "train", "a"};
+  EXPECT_EQ(
+      AboutGang(MembershipOf(pod)),
+      "StatefulSet train: expected crossover.dev/gang and crossover.dev/gang-size, or an owner of a known "
+      "kind, got neither: its pods are placed one by one, and no two of them share a GPU");
+  pod.annotations = {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}};
+  EXPECT_EQ(AboutGang(MembershipOf(pod)), "");
+  EXPECT_EQ(MembershipOf(pod).job, "") << "its user says which pods are one job";
+}
+
+TEST(Membership, AdmissionIsToldOfAPodThatHasNoNameYet) {
+  const auto about = [](const json& owner, const json& annotations) {
+    return AboutGangOf(
+        {{"metadata", {{"generateName", "p-"}, {"annotations", annotations}, {"ownerReferences", {owner}}}}},
+        "team");
+  };
+  const json set = {
+      {"apiVersion", "apps/v1"}, {"kind", "StatefulSet"}, {"name", "t"}, {"uid", "a"}, {"controller", true}};
+  json job = set;
+  job["kind"] = "Job";
+  EXPECT_THAT(about(set, json::object()), StartsWith("StatefulSet t: expected crossover.dev/gang"));
+  EXPECT_EQ(about(set, {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "2"}}), "");
+  EXPECT_EQ(about(job, json::object()), "");
+  EXPECT_EQ(about(nullptr, json::object()), "");
+  for (const json& pod : {json(), json::array(), json{{"metadata", 3}}})
+    EXPECT_EQ(AboutGangOf(pod, "team"), "");
+}
+
 TEST(Membership, IncarnationsDoNotMix) {
   const auto id = [](const char* attempt) {
     return MembershipOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
