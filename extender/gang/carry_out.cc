@@ -8,6 +8,7 @@
 #include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 #include "extender/gang/request.h"
 #include "extender/gang/vacancy.h"
 #include "extender/placement/memory.h"
@@ -154,6 +155,7 @@ void Finish(Desk& desk, GangRecord& gang) {
   gang.plan.reset();
   gang.failures = 0;
   gang.excluded.clear();
+  if (gang.placed) gang.removal = {};
   desk.Say(gang, "");
 }
 
@@ -293,16 +295,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   }
   if (!settled) return;
   if (IsWholeAfterAll(desk, gang)) return Finish(desk, gang);
-  for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    if (!view.bound() || !plan.whole || view.pod->deleting) continue;
-    member.doomed = true;
-    if (!member.deleted) {
-      desk.Begin(gang, uid, Kind::kDelete, "", "");
-      settled = false;
-    }
-  }
-  if (!settled) return;
+  if (plan.whole && !Remove(desk, gang)) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
@@ -314,7 +307,9 @@ void TakeBack(Desk& desk, GangRecord& gang) {
     gang.hold_until_s =
         desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
   }
-  desk.Say(gang, "it is placed anew: " + plan.why);
+  const std::string stays = WhyTheyStay(gang);
+  gang.removal.state = RemovalState::kNone;
+  desk.Say(gang, stays.empty() ? "it is placed anew: " + plan.why : plan.why + "; " + stays);
   // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (Slot& slot : plan.slots) {

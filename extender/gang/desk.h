@@ -81,7 +81,7 @@ struct Desk {
   std::map<OwnerRef, OwnerEntry> owners;
   // A MakerEntry holds the pods of one controller that are placed by themselves.
   struct MakerEntry {
-    std::set<std::string> pods;  // their UIDs
+    std::set<std::string> pods;  // UIDs of those that have not ended
     bool told = false;           // an event says that their gang is not known
   };
   std::map<std::string, MakerEntry> makers;  // by Maker::id
@@ -122,7 +122,7 @@ struct View {
   bool bound() const { return living() && !node().empty(); }
   // Returns whether the pod was bound and has succeeded. Its seat is not kept for another pod.
   bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
-  // Returns whether the pod is gone, terminates, or is to be deleted because its plan failed.
+  // Returns whether the pod is gone, terminates, or is being evicted because its plan failed.
   bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
   // Returns whether our scheduling gate is on the pod.
   bool gated() const;

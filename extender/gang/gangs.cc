@@ -9,6 +9,7 @@
 #include "extender/gang/life.h"
 #include "extender/gang/need.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 
 namespace crossover::extender {
 namespace {
@@ -37,6 +38,13 @@ Gangs::Gangs(const World& world, GangSettings settings, PodFits fits, std::strin
   desk_.replan = true;
 }
 
+void Gangs::ForgetMade(const std::string& id, const std::string& uid) {
+  const auto maker = desk_.makers.find(id);
+  if (maker == desk_.makers.end()) return;
+  maker->second.pods.erase(uid);
+  if (maker->second.pods.empty()) desk_.makers.erase(maker);
+}
+
 void Gangs::Join(const Pod& pod) {
   const std::optional<OwnerRef> owner = OwnerOf(pod);
   const auto entry = owner ? desk_.owners.find(*owner) : desk_.owners.end();
@@ -52,7 +60,11 @@ void Gangs::Join(const Pod& pod) {
     if (old.members.empty()) desk_.gangs.erase(before->second);
   }
   desk_.gang_of[pod.uid] = membership.id;
-  if (membership.known == Known::kNotKnown) desk_.makers[membership.maker.id].pods.insert(pod.uid);
+  if (membership.known == Known::kNotKnown && !pod.over) {
+    desk_.makers[membership.maker.id].pods.insert(pod.uid);
+  } else if (pod.over) {
+    ForgetMade(membership.maker.id, pod.uid);
+  }
   GangRecord& gang = desk_.gangs[membership.id];
   desk_.dirty.insert(membership.id);
   gang.membership = std::move(membership);
@@ -84,10 +96,7 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
   gang.settled = false;
   GiveBack(gang, uid, true);
   gang.members.erase(uid);
-  if (const auto maker = desk_.makers.find(gang.membership.maker.id); maker != desk_.makers.end()) {
-    maker->second.pods.erase(uid);
-    if (maker->second.pods.empty()) desk_.makers.erase(maker);
-  }
+  ForgetMade(gang.membership.maker.id, uid);
   moved_.insert(uid);
   desk_.gang_of.erase(uid);
   desk_.dirty.insert(id);
@@ -196,6 +205,7 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
   const Kind kind = write.kind;
   Member& member = gang.members.at(write.uid);
   if (kind == Kind::kBind) return SettleBinding(gang, write.uid, result);
+  if (kind == Kind::kEvict && result.forbidden) return Forbid(desk_, gang, result.error);
   if (result.outcome != Outcome::kDone) return;
   if (kind == Kind::kReserve) member.reserved = true;
   if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
@@ -205,7 +215,7 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
     // releases the pod again.
     member.released = gang.plan && write.plan == gang.plan->id;
   }
-  if (kind == Kind::kDelete) member.deleted = true;
+  if (kind == Kind::kEvict) member.evicted = true;
 }
 
 void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result& result) {

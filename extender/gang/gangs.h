@@ -72,6 +72,7 @@ class Gangs {
  private:
   void AdvanceAll();
   void Join(const Pod& pod);
+  void ForgetMade(const std::string& id, const std::string& uid);
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
   void GiveBack(GangRecord& gang, const std::string& uid, bool comes_again);

@@ -13,6 +13,7 @@
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 #include "extender/gang/request.h"
 #include "extender/gang/reservation.h"
 #include "extender/gang/vacancy.h"
@@ -96,6 +97,7 @@ void KeepVacant(Desk& desk, GangRecord& gang, int lacks) {
 void Refill(Desk& desk, GangRecord& gang, const Head& head) {
   const int need = NeedOf(desk, gang, head);
   gang.placed |= head.bound >= need;
+  if (gang.placed) gang.removal = {};
   const int lacks = need - head.bound - head.leaving;
   const int missing = std::min(head.waiting, lacks);
   if (head.waiting == 0) {
@@ -116,10 +118,10 @@ void Refill(Desk& desk, GangRecord& gang, const Head& head) {
   const Request request = RequestOf(gang.membership, pods, missing, *desk.world);
   gang.fault = request.fault;
   if (!request.fault.empty()) return desk.Say(gang, request.fault);
-  if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
+  if (!gang.placed &&
+      desk.now_s > std::max(*gang.lacking_s + desk.settings.deadline_s, gang.removal.retry_s)) {
     if (!KnowsSizeNow(desk, gang, &gang.asked)) return;
-    // The gang was never complete, and its deadline is over: an empty plan that fails deletes the bound
-    // pods.
+    // The gang was never complete, and its deadline is over: an empty plan that fails evicts the bound pods.
     StartPlan(desk, gang, {}, true);
     return Fail(desk, gang, "not all of its pods could be bound", false);
   }
@@ -131,7 +133,8 @@ void Refill(Desk& desk, GangRecord& gang, const Head& head) {
     return StartPlan(desk, gang, {std::move(*seat)}, false);
   }
   gang.seat_retry_s = desk.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
-  desk.Say(gang, "others of its gang run; " + why);
+  const std::string stays = WhyTheyStay(gang);
+  desk.Say(gang, "others of its gang run; " + why + (stays.empty() ? "" : "; " + stays));
 }
 
 std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need) {
@@ -148,6 +151,7 @@ std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need) {
 void Gather(Desk& desk, GangRecord& gang, const Head& head) {
   gang.placed = gang.settled = false;
   gang.ended_before = 0;
+  gang.removal = {};
   gang.granted.reset();
   gang.vacant.clear();
   const int need = NeedOf(desk, gang, head);
@@ -246,7 +250,7 @@ void Advance(Desk& desk, const std::string& id) {
   const auto found = desk.gangs.find(id);
   if (found == desk.gangs.end()) return;
   GangRecord& gang = found->second;
-  const Head head = CountOf(desk, gang);
+  Head head = CountOf(desk, gang);
   if (head.living == 0) {
     gang.vacant.clear();
     gang.plan.reset();
@@ -262,6 +266,7 @@ void Advance(Desk& desk, const std::string& id) {
     if (gang.plan && !gang.plan->failing) CarryOut(desk, gang);
     if (gang.plan && gang.plan->failing) TakeBack(desk, gang);
     if (!gang.plan) {
+      head = CountOf(desk, gang);  // a plan that has just ended changes what is bound or leaving
       WipeStale(desk, gang);
       head.bound > 0 ? Refill(desk, gang, head) : Gather(desk, gang, head);
     }

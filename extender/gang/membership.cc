@@ -72,7 +72,7 @@ std::string DeploymentOf(const Pod& pod) {
 }
 
 Maker MakerOf(const Pod& pod) {
-  // Of the pods of a RayCluster some may be made by its autoscaler, or by a controller per group.
+  // Several controllers may make the pods of a RayCluster, such as one for each group of workers.
   const auto ray = pod.labels.find("ray.io/cluster");
   if (ray != pod.labels.end()) return {"RayCluster", ray->second, pod.name_space + "/ray/" + ray->second};
   if (!pod.owner) return {};

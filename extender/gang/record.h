@@ -26,8 +26,8 @@ struct Member {
   bool go = false;               // its Binding may be posted
   bool posted = false;           // its Binding was posted, and is not known to be refused
   bool unsure = false;           // the answer to a posted Binding was lost, so it may have succeeded
-  bool doomed = false;           // the pod must be deleted
-  bool deleted = false;          // the deletion was accepted
+  bool doomed = false;           // the pod is being evicted
+  bool evicted = false;          // the eviction was accepted
   bool gone = false;             // the pod does not exist any more, whatever the watch says
   std::string bound;             // the node that it is bound to; empty: none
   double bound_s = 0;            // when that became known; 0: never
@@ -72,11 +72,23 @@ struct Exclusion {
   std::string why{};  // the scheduler's message; empty: none has come yet
 };
 
+// A RemovalState says how far the eviction of a gang's bound pods is (removal.h).
+enum class RemovalState : std::uint8_t { kNone, kEvicting, kForbidden };
+
+// A Removal holds what is known of the last try to evict a gang's bound pods.
+struct Removal {
+  RemovalState state = RemovalState::kNone;
+  int refusals = 0;    // by disruption budgets, in a row
+  double retry_s = 0;  // no other try before this time
+  std::string why{};   // why they stay; empty: nothing forbids their eviction
+};
+
 // A GangRecord is everything that is remembered of one gang.
 struct GangRecord {
   Membership membership;
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
+  Removal removal;
   std::vector<placement::Seat> vacant;        // seats of pods that are gone, kept for pods that come again
   double vacant_s = 0;                        // when the last one was added
   std::map<std::string, Exclusion> excluded;  // by node
@@ -84,8 +96,8 @@ struct GangRecord {
   bool placed = false;                        // all its members were bound once
   bool settled = false;                       // annotations of its pods tell the next leader that it was
   bool ready = false;                         // it waits for a plan for all members
-  // Number of members that had done their work, or failed for good, when its plan was made. Those that end
-  // later leave their GPUs to nobody: the gangs on the other GPUs still have the whole set.
+  // The number of members that had done their work, or failed for good, when its plan was made. A member that
+  // ends later still counts in the set of GPUs: the gangs that share with this one have the whole set.
   int ended_before = 0;
   bool crowded = false;             // some pods are bound, and more wait than its size allows
   int failures = 0;                 // of plans, in a row

@@ -49,7 +49,7 @@ TEST(CollisionTest, TwoRanksOfAGangOnOneGpu) {
   EXPECT_THAT(FindCollisions(pods, handed_out), IsEmpty()) << "the one took the place of the other";
 }
 
-// Of an owner that is not known nobody has said that its pods are one job.
+// The controller may be one whose pods are known as no job.
 TEST(CollisionTest, TwoPodsOfOneControllerOnOneGpu) {
   std::vector<Pod> pods = {MadePod("a-0", "", ""), MadePod("a-1", "", ""), MadePod("b-0", "", "")};
   for (Pod& pod : pods) {

@@ -24,6 +24,7 @@ struct Sabotage {
   std::function<void(Pod&)> view = [](Pod&) {};                         // what the extender sees of pods
   std::function<void(GpuNode&)> gpus = [](GpuNode&) {};                 // what it sees of GPU nodes
   std::function<void(nlohmann::json&)> owner = [](nlohmann::json&) {};  // what it reads of owners
+  std::function<void(Budget&)> budget = [](Budget&) {};                 // what it sees of budgets
 };
 
 class FakeCluster {
@@ -39,7 +40,8 @@ class FakeCluster {
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
   int restarts() const { return restarts_; }
-  int resumed() const { return resumed_; }  // jobs of which some pods had succeeded that were bound again
+  int forbidden() const { return forbidden_; }  // evictions that a budget forbade
+  int resumed() const { return resumed_; }      // jobs of which some pods had succeeded that were bound again
 
  private:
   struct Truth {
@@ -57,6 +59,7 @@ class FakeCluster {
     int gpus = 1;
     int attempt = 0;
     bool suspended = false;
+    int stubborn = -1;    // index of a pod whose Bindings are refused; -1: none
     std::set<int> done;   // indices of this attempt that have succeeded
     std::set<int> bound;  // indices of this attempt's pods that were ever bound
     bool whole = false;   // all pods that it had at some time were bound
@@ -68,6 +71,11 @@ class FakeCluster {
 
     // Returns how many pods have to run for the job to go on.
     int need() const;
+  };
+  // A Limit is the disruption budget for the pods of one job.
+  struct Limit {
+    Budget budget;
+    double changed_s = -1e9;  // when another program last changed it
   };
   struct Asked {
     std::string uid, node;
@@ -86,6 +94,7 @@ class FakeCluster {
   Result Write(const Action& action);
   Result Bind(Truth& truth, const Action& action);
   void ReadOwner(const Action& action);
+  Result Evict(Truth& truth);
   void PublishGpus(const std::string& node);
   void Restart();
 
@@ -100,6 +109,7 @@ class FakeCluster {
   void LosePod();
   void Crash();
   void Learn();
+  void ChangeBudget();
   bool IsThere(const std::string& gang, int index) const;
   void Remove(const std::string& uid);
   void Schedule();
@@ -135,6 +145,8 @@ class FakeCluster {
   std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;
   std::deque<GpuNode> gpu_events_;
   std::deque<Node> node_events_;
+  std::deque<Budget> budget_events_;
+  std::map<std::string, Limit> limits_;  // by job
   std::deque<Action> writes_;
   std::map<Ticket, Asked> held_;
   std::set<std::string> assumed_;  // pods that the scheduler is binding
@@ -143,7 +155,7 @@ class FakeCluster {
   Ticket tickets_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
-  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0;
+  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0, forbidden_ = 0;
 };
 
 // Returns settings with a deadline and hold-offs that are short enough for a short life.

@@ -40,6 +40,7 @@ void FakeCluster::AddPod(const std::string& job, int index) {
     pod.annotations[base::kGangSizeAnnotation] = std::to_string(spec.size);
     pod.owner = Owner{"team.dev/v1", "Train", job, "uid-of-" + truth.gang};
   }
+  pod.labels["app"] = job;
   Container container;
   container.name = "main";
   container.slots = spec.gpus;
@@ -65,7 +66,16 @@ void FakeCluster::Submit() {
   job.elastic = Chance(40);
   job.completions = job.size + (job.elastic && Chance(30) ? 1 + Random(4) : 0);
   job.names_memory = Chance(70);
+  job.stubborn = Chance(20) ? Random(job.size) : -1;
   jobs_[name] = job;
+  if (Chance(40)) {
+    Budget budget{.name_space = "team", .name = name, .selector = {}, .allowed = Random(job.size + 1)};
+    budget.selector.nothing = false;
+    budget.selector.labels = {{"app", name}};
+    limits_[name].budget = budget;
+    sabotage_.budget(budget);
+    world_->Put(budget);
+  }
   for (int i = 0; i < job.size; ++i) AddPod(name, i);
 }
 
@@ -208,6 +218,16 @@ void FakeCluster::Learn() {
     world_->Put(*profile_);
   }
   gangs_->ClusterChanged();
+}
+
+// Lets another program use up a budget, or its controller renew it.
+void FakeCluster::ChangeBudget() {
+  if (limits_.empty()) return;
+  auto limit = limits_.begin();
+  std::advance(limit, Random(static_cast<int>(limits_.size())));
+  limit->second.changed_s = now_s_;
+  limit->second.budget.allowed = Random(5);
+  budget_events_.push_back(limit->second.budget);
 }
 
 bool FakeCluster::IsThere(const std::string& gang, int index) const {
@@ -358,7 +378,9 @@ void FakeCluster::Step() {
     Learn();
   else if (what < 98)
     Succeed();
-  else if (what < 99 && !jobs_.empty())
+  else if (what < 99)
+    ChangeBudget();
+  else if (Chance(50) && !jobs_.empty())
     Suspend(std::next(jobs_.begin(), Random(static_cast<int>(jobs_.size())))->first);
   else
     Deliver(true);
@@ -369,6 +391,10 @@ void FakeCluster::Step() {
 void FakeCluster::Settle() {
   calm_ = true;
   for (auto& [name, job] : jobs_) job.suspended = false;
+  for (auto& [name, limit] : limits_) {
+    limit.budget.allowed = 1000;
+    budget_events_.push_back(limit.budget);
+  }
   // The node's daemon evicts strayed pods.
   for (auto& [uid, truth] : pods_) {
     if (!truth.strayed) continue;

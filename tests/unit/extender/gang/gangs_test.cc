@@ -197,6 +197,44 @@ class GangsTest : public ::testing::Test {
     return answer.value_or(FilterAnswer{});
   }
 
+  using Seat = std::pair<std::string, std::string>;  // node, UUID
+  // Returns the seat in the reservation of a pod of one GPU.
+  Seat SeatIn(const std::string& uid) {
+    const auto reservation =
+        ReadReservation(world_.FindPod(uid)->annotations.at(base::kReservationAnnotation)).value();
+    return {reservation.seat.node, reservation.seat.gpus().front()};
+  }
+  // Makes a disruption budget for all pods of the namespace.
+  void Allow(int evictions) {
+    Budget budget{.name_space = "team", .name = "train", .selector = {}, .allowed = evictions};
+    budget.selector.nothing = false;
+    world_.Put(budget);
+  }
+  // Binds u0 of a gang of two, and refuses the Binding of u1. u0 runs. The deadline passes.
+  void HalfAGangAtItsDeadline() {
+    Add("u0");
+    Add("u1");
+    Lead();
+    ReserveAndRelease();
+    Bind("u0", 1);
+    Bind("u1", 2);
+    for (const Action& action : Do(Kind::kBind)) {
+      const bool first = action.pod.uid == "u0";
+      if (first) BindTo("u0", "GPU-a");
+      gangs_->Written(action.id, {.outcome = first ? Outcome::kDone : Outcome::kRefused, .error = "409"},
+                      now_s_);
+    }
+    Change("u0", [](Pod& pod) { pod.running = true; });
+    now_s_ += 121;
+  }
+  // Takes the node away from pods that are not bound yet, or gives it back.
+  void Cordon(bool cordoned) {
+    Node node = *world_.FindNode("n0");
+    node.cordoned = cordoned;
+    world_.Put(node);
+    gangs_->ClusterChanged();
+  }
+
   World world_;
   std::unique_ptr<Gangs> gangs_;
   std::vector<Action> pending_;
@@ -409,7 +447,7 @@ TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
     Change("u1", [&](Pod& pod) { pod.created_s = made_s; });
     Lead();
     std::size_t deletions = 0;
-    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kDelete).size();
+    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kEvict).size();
     for (const char* uid : {"u0", "u1"}) Remove(uid);
     gangs_.reset();
     return deletions;
@@ -440,7 +478,7 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
       for (const Kind kind : {Kind::kReserve, Kind::kRelease, Kind::kClear}) {
         for (const Action& action : Do(kind)) Accept(action);
       }
-      deleted = Do(Kind::kDelete);
+      deleted = Do(Kind::kEvict);
       now_s_ += 31;
     }
     ASSERT_EQ(deleted.size(), 1u) << leaving;
@@ -468,12 +506,12 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   }
   now_s_ += 121;
   EXPECT_TRUE(Do(Kind::kClear).empty());
-  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "before it is known whether the other one is bound, too";
+  EXPECT_TRUE(Do(Kind::kEvict).empty()) << "before it is known whether the other one is bound, too";
   const std::vector<Action> bind = Do(Kind::kBind);
   ASSERT_EQ(bind.size(), 1u);
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
   now_s_ += 30;
-  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is whole after all";
+  EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is whole after all";
   EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
 }
 
@@ -491,7 +529,7 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
                     now_s_);
   }
   now_s_ += 121;
-  const std::vector<Action> deletes = Do(Kind::kDelete);
+  const std::vector<Action> deletes = Do(Kind::kEvict);
   ASSERT_EQ(deletes.size(), 1u);
   EXPECT_EQ(deletes[0].pod.uid, "u0");
   EXPECT_TRUE(Do(Kind::kClear).empty());
@@ -507,10 +545,10 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
     BindTheFirstOf(smaller ? "second" : "first");
     Remove("u1");
     now_s_ += 121;
-    EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is asked";
+    EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is asked";
     ReadJob(smaller ? 1 : 2);
     now_s_ += 1;
-    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    EXPECT_EQ(Do(Kind::kEvict).size(), smaller ? 0u : 1u);
     Remove("u0");
   }
 }
@@ -528,7 +566,7 @@ TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
     now_s_ += 120;
     AnswerReads(2);
     now_s_ += 1;
-    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    EXPECT_EQ(Do(Kind::kEvict).size(), smaller ? 0u : 1u);
     Remove("u0");
   }
 }
@@ -540,11 +578,125 @@ TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
   gangs_->Written(other.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
   now_s_ += 10;
   Do(Kind::kReadOwner);
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
   now_s_ += 25;
   ReadJob(2);
   now_s_ += 1;
-  EXPECT_EQ(Do(Kind::kDelete).size(), 1u);
+  EXPECT_EQ(Do(Kind::kEvict).size(), 1u);
+}
+
+TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
+  Allow(0);
+  HalfAGangAtItsDeadline();
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_THAT(gangs_->WhyWaits("u1"),
+              HasSubstr("its bound pods stay: the disruption budget team/train: expected that it allows the "
+                        "eviction of 1 pod, got 0 pods"));
+  now_s_ += 10;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u) << gangs_->WhyWaits("u1");
+  EXPECT_EQ(reserve[0].pod.uid, "u1");
+  Accept(reserve[0]);
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  BindTo("u1", "GPU-b");
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+}
+
+// This is the control. Without the budget, or where the pod has not begun to run, the same pod is evicted.
+TEST_F(GangsTest, HalfAGangIsEvictedWhereNoBudgetForbidsIt) {
+  for (const bool runs : {true, false}) {
+    if (!runs) Allow(0);
+    HalfAGangAtItsDeadline();
+    if (!runs) Change("u0", [](Pod& pod) { pod.running = false; });
+    EXPECT_EQ(Do(Kind::kEvict).size(), 1u);
+    for (const char* uid : {"u0", "u1"}) Remove(uid);
+    pending_.clear();
+    gangs_.reset();
+  }
+}
+
+TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
+  Allow(0);
+  HalfAGangAtItsDeadline();
+  Cordon(true);
+  for (int s = 0; s < 900; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kClear)) Accept(action);
+    EXPECT_TRUE(Do(Kind::kEvict).empty());
+  }
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("others of its gang run; "));
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("the disruption budget team/train"));
+  Allow(1);
+  std::size_t evicted = 0;
+  for (int s = 0; s < 601 && evicted == 0; ++s) {
+    now_s_ += 1;
+    evicted = Do(Kind::kEvict).size();
+  }
+  EXPECT_EQ(evicted, 1u);
+}
+
+// The watch shows a budget for two pods, and another program has used a part of it up since.
+TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
+  PutNode(&world_, "n1");
+  Allow(2);
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  }
+  for (const char* uid : {"u0", "u1"}) {
+    Reserved(uid, "first", std::string(uid) == "u0" ? "GPU-a" : "GPU-b");
+    Change(uid, [](Pod& pod) { pod.node = "n0", pod.running = true; });
+  }
+  Lead();
+  Cordon(true);
+  Node other = *world_.FindNode("n1");
+  other.cordoned = true;
+  world_.Put(other);
+  std::vector<Action> evict;
+  for (int s = 0; s < 400 && evict.empty(); ++s) {
+    now_s_ += 1;
+    evict = Do(Kind::kEvict);
+  }
+  ASSERT_EQ(evict.size(), 2u);
+  Accept(evict[0]);
+  gangs_->Written(evict[1].id,
+                  {.outcome = Outcome::kRefused, .error = "needs 2 healthy pods", .forbidden = true}, now_s_);
+  Remove(evict[0].pod.uid);
+  for (int s = 0; s < 25; ++s) {
+    now_s_ += 1;
+    EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it has just been forbidden";
+  }
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("needs 2 healthy pods"));
+  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.members.at(evict[1].pod.uid).doomed);
+  // The pod that was evicted comes again, and both are placed beside the one that stayed.
+  Add("u3");
+  Change("u3", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  Cordon(false);
+  other.cordoned = false;
+  world_.Put(other);
+  std::set<std::string> placed;
+  for (int s = 0; s < 20; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kReserve)) {
+      Accept(action);
+      placed.insert(action.pod.uid);
+    }
+    for (const Action& action : Do(Kind::kRelease)) {
+      Accept(action);
+      const Seat seat = SeatIn(action.pod.uid);
+      Change(action.pod.uid, [&seat](Pod& pod) {
+        pod.node = seat.first;
+        pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {seat.second}}});
+      });
+    }
+  }
+  EXPECT_THAT(placed, ::testing::UnorderedElementsAre("u2", "u3"));
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
 }
 
 // A member may have done its work before the last one is known to be bound.
@@ -556,10 +708,10 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   Change("u0", [](Pod& pod) { pod.over = true; });
   BindTo("u1", "GPU-b");
   now_s_ += 1;
-  Do(Kind::kDelete);
+  Do(Kind::kEvict);
   EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
   now_s_ += 200;
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
 
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
@@ -819,7 +971,7 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
     ReadJob(2);
     std::size_t deletions = 0;
     for (int i = 0; i < 300; ++i, ++now_s_) {
-      deletions += Do(Kind::kDelete).size();
+      deletions += Do(Kind::kEvict).size();
       AnswerReads(2);
     }
     gangs_.reset();
@@ -1068,8 +1220,8 @@ TEST_F(GangsTest, PodsOfAJobThatHasEndedGetNoPlaceAndAreToldWhy) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its job has ended"));
 }
 
-// Nobody has said that these pods are the ranks of one job, and they may be: NCCL fails where two ranks of a
-// job are on one GPU.
+// These pods may be the ranks of one job, although nothing says so. NCCL fails where two ranks of a job are
+// on one GPU.
 TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
   struct Row {
     const char* kind;
@@ -1114,7 +1266,24 @@ TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
   }
 }
 
-// A sweep: its user says which pods are one job.
+// A Job of one pod at a time is no gang, and needs no advice.
+TEST_F(GangsTest, OnePodAfterTheOtherIsNotCalledAGang) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) {
+      pod.annotations.clear();
+      pod.owner = Owner{"batch/v1", "Job", "train", "uid-of-train"};
+    });
+  }
+  Change("u0", [](Pod& pod) { pod.node = "n0", pod.over = true; });
+  Lead();
+  for (int s = 0; s < 5; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kTell)) EXPECT_NE(action.reason, "GangNotKnown");
+  }
+}
+
+// These pods are a sweep. Its user says which pods are one job.
 TEST_F(GangsTest, PodsOfOneControllerWithGangsOfTheirOwnMayMeet) {
   for (const char* uid : {"u0", "u1", "u2"}) {
     Add(uid);
@@ -1316,7 +1485,7 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
   const auto seat = [](const Action& action) { return ReadReservation(action.text)->seat; };
   EXPECT_NE(seat(reserve[0]).node, "n1");
   EXPECT_EQ(seat(reserve[0]), seat(reserve[1]));
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
 
 // The gate was lifted without a plan, and so the scheduler was not told where the pods have to go.
