@@ -87,7 +87,7 @@ class OwnersLive(unittest.TestCase):
         self.world.until(lambda: not self.bound(name), f"{name}: no pod is bound")
         self.change(name, suspend=False)
 
-    # What has succeeded.
+    # These tests let pods succeed.
 
     def test_what_is_left_comes_back_after_a_suspension(self):
         self.create("left", 2)
@@ -122,7 +122,7 @@ class OwnersLive(unittest.TestCase):
         self.suspend_and_resume("indices")
         self.until_bound("indices", "1")
 
-    # What is taken away.
+    # These tests take pods away.
 
     def keep_from_binding(self, pods):
         """Lets the API server refuse the Bindings of pods whose names begin so, and returns what ends that."""
@@ -192,7 +192,7 @@ class OwnersLive(unittest.TestCase):
                          not set(self.bound("drained").values()) >= set(before.values()), "it runs elsewhere")
         self.assertEqual(self.job("drained")["status"].get("failed", 0), 0)
 
-    # Pods whose gang is not known.
+    # These tests have pods whose gang is not known.
 
     def pods_of(self, app):
         return [pod for pod in self.world.api.get(PODS)["items"] if pod["metadata"]["labels"].get("app") == app]
@@ -243,7 +243,7 @@ class OwnersLive(unittest.TestCase):
 
 
 class Reboots(unittest.TestCase):
-    """Real nodes, with a kubelet and the node daemon."""
+    """Has real nodes, with a kubelet and the node daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -252,16 +252,17 @@ class Reboots(unittest.TestCase):
         cls.world.__enter__()
         cls.addClassCleanup(cls.world.__exit__)
 
-    def test_a_job_survives_that_its_node_reboots_and_the_daemon_comes_late(self):
-        """The kubelet has the slots of before in its checkpoint, and nobody who gives them out. It refuses the pods."""
+    def reboot_under(self, name, backoff_limit):
+        """Runs a Job of two pods and reboots a node of it. The kubelet comes before the daemon: it has the slots of
+        before in its checkpoint, and nothing that gives them out. Returns how many pods it refuses."""
         world = self.world
-        world.lives.expect("rebooted", 2)
-        job = indexed_job("rebooted", 2, nodeSelector={POOL: REAL})
-        job["spec"] |= policy(12)
+        world.lives.expect(name, 2)
+        job = indexed_job(name, 2, nodeSelector={POOL: REAL})
+        job["spec"] |= policy(backoff_limit)
         world.api.create(JOBS.format(SPACE), job)
-        self.addCleanup(world.remove, "rebooted")
-        world.until(lambda: self.running() == 2, "both pods run")
-        before = world.lives.pods("rebooted")
+        self.addCleanup(world.remove, name)
+        world.until(lambda: self.running(name) == 2, f"both pods of {name} run")
+        before = world.lives.pods(name)
         number = next(number for number, node in enumerate(world.cluster.nodes)
                       if node.name == before[0]["spec"]["nodeName"])
         node = world.cluster.nodes[number]
@@ -273,20 +274,29 @@ class Reboots(unittest.TestCase):
         refused = set()
 
         def all_refused():
-            refused.update(pod["metadata"]["uid"] for pod in world.lives.pods("rebooted")
+            refused.update(pod["metadata"]["uid"] for pod in world.lives.pods(name)
                            if pod["status"].get("reason") == "UnexpectedAdmissionError")
             return refused >= lost
         world.until(all_refused, f"the kubelet has refused {len(lost)} pods")
         world.daemons.start_on(number)
-        world.until(lambda: self.running() == 2, "both pods run again")
-        status = world.api.get(f"{JOBS.format(SPACE)}/rebooted")["status"]
-        self.assertEqual(status.get("failed"), len(refused), "each refusal counts once")
-        self.assertEqual(world.judge.overfull, {})
-        self.assertEqual(world.judge.two_ranks, {})
+        return len(refused)
 
-    def running(self):
+    def test_a_job_survives_that_its_node_reboots_and_the_daemon_comes_late(self):
+        refused = self.reboot_under("rebooted", 12)
+        self.world.until(lambda: self.running("rebooted") == 2, "both pods run again")
+        job = self.world.api.get(f"{JOBS.format(SPACE)}/rebooted")
+        self.assertEqual(job["status"].get("failed"), refused, "each refusal counts once")
+        self.assertEqual(self.world.judge.overfull, {})
+        self.assertEqual(self.world.judge.two_ranks, {})
+
+    def test_a_job_that_may_not_fail_ends_by_a_reboot(self):
+        """In the control backoffLimit is 0, as it was in the examples before."""
+        self.reboot_under("strict", 0)
+        self.world.until(lambda: "Failed" in conditions(self.world.api.get(f"{JOBS.format(SPACE)}/strict")), "it fails")
+
+    def running(self, name):
         return sum(pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
-                   for pod in self.world.lives.pods("rebooted"))
+                   for pod in self.world.lives.pods(name))
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (auto budget = ParseBudget(each)) {
       Require(budget->allowed >= 0);
-      if (budget->selector.nothing) Require(!kube::Matches(budget->selector, {}));
+      if (budget->selector.nothing) Require(!crossover::kube::Matches(budget->selector, {}));
       Require(world.Put(*std::move(budget)));
     }
     if (auto profile = ParseJobProfile(each)) {

@@ -160,6 +160,9 @@ void FakeCluster::Drive() {
       writes_.push_back(action);
     }
   }
+  for (const auto& [id, gang] : gangs_->desk().gangs) {
+    if (!gang.removal.why.empty()) kept_.insert(id);
+  }
   // Writes of different pods may overtake each other.
   int count = static_cast<int>(writes_.size());
   count = calm_ || count == 0 ? count : Random(count + 1);
@@ -252,7 +255,6 @@ Result FakeCluster::Evict(Truth& truth) {
   const auto limit = limits_.find(truth.gang.substr(0, truth.gang.find('/')));
   if (limit != limits_.end() && pod.running && !pod.over && !pod.deleting) {
     if (limit->second.budget.allowed == 0) {
-      ++forbidden_;
       if (now_s_ > limit->second.changed_s + kLateS) Note("pods are evicted against their budget");
       return {.outcome = Outcome::kRefused, .error = "a budget forbids it", .forbidden = true};
     }

@@ -40,8 +40,9 @@ class FakeCluster {
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
   int restarts() const { return restarts_; }
-  int forbidden() const { return forbidden_; }  // evictions that a budget forbade
-  int resumed() const { return resumed_; }      // jobs of which some pods had succeeded that were bound again
+  // Returns the number of gangs that kept their bound pods because of a budget.
+  int kept() const { return static_cast<int>(kept_.size()); }
+  int resumed() const { return resumed_; }  // jobs of which some pods had succeeded that were bound again
 
  private:
   struct Truth {
@@ -155,7 +156,8 @@ class FakeCluster {
   Ticket tickets_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
-  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0, forbidden_ = 0;
+  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0;
+  std::set<std::string> kept_;
 };
 
 // Returns settings with a deadline and hold-offs that are short enough for a short life.
