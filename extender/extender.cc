@@ -95,6 +95,19 @@ class Extender::Told : public Listener {
   void OnProfileGone(const std::string& name_space, const std::string& name) override {
     controller_->ChangeCluster([&](World& world) { return world.RemoveProfile(name_space, name); });
   }
+  // Nothing is planned anew because of a budget: it is read when pods are to be evicted.
+  void OnBudget(Budget budget) override {
+    controller_->ChangeCluster([&budget](World& world) {
+      world.Put(std::move(budget));
+      return false;
+    });
+  }
+  void OnBudgetGone(const std::string& name_space, const std::string& name) override {
+    controller_->ChangeCluster([&](World& world) {
+      world.RemoveBudget(name_space, name);
+      return false;
+    });
+  }
 
   // Returns whether jobs share through MPS on some node.
   bool AnyMps() const {
@@ -164,6 +177,7 @@ Extender::Extender(const ExtenderConfig& config)
   if (config.webhook.listen.port != 0) {
     admission::Admission::Settings settings = AdmissionOf(config);
     settings.webhook.rewrite.mps_somewhere = [this] { return told_->AnyMps(); };
+    settings.webhook.rewrite.about_gang = AboutGangOf;
     admission_ = std::make_unique<admission::Admission>(
         std::move(settings), [this] { return Leads(); }, &metrics_);
   }

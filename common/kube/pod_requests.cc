@@ -85,6 +85,9 @@ Requests RequestsOf(const json& pod) {
   const json& whole = At(At(spec, "resources"), "requests");
   if (!At(whole, "cpu").is_null()) together.milli_cpu = QuantityOf(At(whole, "cpu"), 1000);
   if (!At(whole, "memory").is_null()) together.memory_bytes = QuantityOf(At(whole, "memory"));
+  for (const auto& [name, count] : AmountsIn(whole).others) {
+    if (name.starts_with("hugepages-")) together.others[name] = count;
+  }
   together += AmountsIn(At(spec, "overhead"));
   return together;
 }

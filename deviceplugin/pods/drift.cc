@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "deviceplugin/pods/slot_uuid.h"
@@ -44,15 +45,19 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
 
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
                                       const std::vector<HandedOut>& handed_out) {
-  std::map<std::pair<std::string, std::string>, std::set<const Pod*>> ranks;  // by gang and GPU
+  using Key = std::tuple<std::string, std::string, std::string>;  // gang, UID of its controller, GPU
+  std::map<Key, std::set<const Pod*>> ranks;
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr) continue;
-    for (const std::string& uuid : GpusOf(entry)) ranks[{GangOf(*pod), uuid}].insert(pod);
+    const std::string gang = RanksOf(*pod);
+    // The pods of a gang may have several controllers. The others are known by their controller.
+    const std::string controller = gang == GangOf(*pod) ? "" : pod->controller_uid;
+    for (const std::string& uuid : GpusOf(entry)) ranks[{gang, controller, uuid}].insert(pod);
   }
   std::vector<Collision> collisions;
   for (const auto& [key, on_it] : ranks) {
-    if (on_it.size() > 1) collisions.push_back({key.first, key.second, InOrder(on_it)});
+    if (on_it.size() > 1) collisions.push_back({std::get<0>(key), std::get<2>(key), InOrder(on_it)});
   }
   return collisions;
 }

@@ -25,9 +25,9 @@ struct Drift {
 // without an entry in `handed_out` do not count, nor do pods that have ended.
 std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
-// Describes a GPU that several pods of one gang are on.
+// Describes a GPU that several pods of one gang are on, or several pods of one controller without a gang.
 struct Collision {
-  std::string gang;
+  std::string gang;  // RanksOf() the pods
   std::string gpu_uuid;
   std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
@@ -46,7 +46,8 @@ struct Double {
 // other. Pods that have ended do not count.
 std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
-// Returns the GPUs that have several pods of one gang. Pods that have ended do not count.
+// Returns the GPUs that have several pods of one gang, or of one controller. Pods that have ended do not
+// count.
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
 }  // namespace crossover::deviceplugin

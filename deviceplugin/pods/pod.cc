@@ -30,11 +30,27 @@ void AddContainers(const json& containers, Pod* pod) {
   }
 }
 
-bool IsControlled(const json& owners) {
-  return owners.is_array() && std::any_of(owners.begin(), owners.end(), [](const json& owner) {
-           const json& controls = At(owner, "controller");
-           return controls.is_boolean() && controls.get<bool>();
-         });
+void ReadController(const json& owners, Pod* pod) {
+  if (!owners.is_array()) return;
+  for (const json& owner : owners) {
+    const json& controls = At(owner, "controller");
+    if (!controls.is_boolean() || !controls.get<bool>()) continue;
+    pod->controlled = true;
+    pod->controller = Text(At(owner, "kind")) + "/" + Text(At(owner, "name"));
+    pod->controller_uid = Text(At(owner, "uid"));
+    return;
+  }
+}
+
+// Returns the text as it may be shown: at most base::kLongestGang printable characters.
+std::string Printable(std::string text) {
+  const std::string whole = text;
+  for (char& c : text) {
+    if (c <= ' ' || c > '~') c = '?';
+  }
+  if (text == whole && text.size() <= base::kLongestGang) return text;
+  const std::string hash = std::string("-") + base::HexOf(base::Hash(whole)).data();
+  return text.substr(0, base::kLongestGang - hash.size()) + hash;
 }
 
 }  // namespace
@@ -80,7 +96,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.profile_key = kube::ProfileKeyOf(object);
   pod.managed = Text(At(At(metadata, "labels"), base::kManagedLabel)) == "true";
   pod.requests = kube::RequestsOf(object);
-  pod.controlled = IsControlled(At(metadata, "ownerReferences"));
+  ReadController(At(metadata, "ownerReferences"), &pod);
   pod.owner = kube::JobNamedBy(At(metadata, "labels"));
   AddContainers(At(At(object, "spec"), "initContainers"), &pod);
   AddContainers(At(At(object, "spec"), "containers"), &pod);
@@ -90,14 +106,13 @@ std::optional<Pod> ParsePod(const json& object) {
 std::string GangOf(const Pod& pod) {
   std::string gang = pod.Annotation(base::kGangAnnotation);
   if (gang.empty()) gang = pod.owner.empty() ? pod.name : pod.owner;
-  gang = pod.name_space + "/" + gang;
-  const std::string whole = gang;
-  for (char& c : gang) {
-    if (c <= ' ' || c > '~') c = '?';
-  }
-  if (gang == whole && gang.size() <= base::kLongestGang) return gang;
-  const std::string hash = std::string("-") + base::HexOf(base::Hash(whole)).data();
-  return gang.substr(0, base::kLongestGang - hash.size()) + hash;
+  return Printable(pod.name_space + "/" + gang);
+}
+
+std::string RanksOf(const Pod& pod) {
+  const bool has_gang = !pod.Annotation(base::kGangAnnotation).empty() || !pod.owner.empty();
+  if (has_gang || pod.controller_uid.empty()) return GangOf(pod);
+  return Printable(pod.name_space + "/" + pod.controller);
 }
 
 std::map<std::string, std::vector<std::string>> AssignmentOf(const Pod& pod) {

@@ -40,6 +40,8 @@ struct Pod {
   bool managed = false;     // it has the label that the extender selects pods by
   kube::Requests requests;
   bool controlled = false;  // its controller replaces it when it is gone
+  std::string controller;   // "Kind/name" of its controller; empty: it has none
+  std::string controller_uid;
 
   // Returns the annotation of our domain with the full name `key`, or an empty string if it is not set.
   const std::string& Annotation(const char* key) const;
@@ -61,6 +63,11 @@ std::optional<Pod> ParsePod(const nlohmann::json& object);
 // pod. The result has at most 127 printable characters. Other characters become '?'. A name with such
 // characters, or a longer one, is cut where needed and ends in a hash of the full name.
 std::string GangOf(const Pod& pod);
+
+// Returns the name of the pods of which no two may be on one GPU: GangOf() where the pod has a gang or a job,
+// else "namespace/Kind/name" of its controller, else GangOf(). Controllers of one name are told apart by the
+// caller, by `controller_uid`.
+std::string RanksOf(const Pod& pod);
 
 // Returns the UUIDs of the GPUs that each container is assigned, from the assignment annotation:
 // {"containers": {"name": ["GPU-.."]}}. Returns an empty map if there is no annotation, or if it cannot be

@@ -83,7 +83,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
   std::vector<Pod> again;
   for (const std::string& uid : misplaced) {
     const Pod& pod = *FindPod(pods, uid);
-    if (!pod.controlled || !MayTry(GangOf(pod), now)) continue;
+    if (!pod.controlled || !MayTry(RanksOf(pod), now)) continue;
     again.push_back(pod);
   }
   return again;
@@ -101,7 +101,7 @@ bool KubeletCheck::MayTry(const std::string& gang, Time now) {
 
 void KubeletCheck::NoteMadeAnew(const Pod& pod) {
   const std::lock_guard lock(mutex_);
-  ++restarts_[GangOf(pod)].count;
+  ++restarts_[RanksOf(pod)].count;
 }
 
 KubeletCheck::Found KubeletCheck::found() const {

@@ -290,6 +290,8 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   if (settings.node_shm) decision.verdict.warnings = WarningsOfMoves(spec, asking);
   if (!settings.node_shm && settings.mps_somewhere && settings.mps_somewhere())
     decision.verdict.warnings = WarningsOfStays(spec, asking);
+  const std::string about = settings.about_gang ? settings.about_gang(pod, name_space) : "";
+  if (!about.empty()) decision.verdict.warnings.push_back(about);
   return decision;
 }
 

@@ -18,6 +18,7 @@ constexpr char kOurs[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/";
 const std::set<std::string> kOfNodes = {"addresses",       "capacity",    "config",   "daemonEndpoints",
                                         "features",        "images",      "nodeInfo", "runtimeHandlers",
                                         "volumesAttached", "volumesInUse"};
+const std::set<std::string> kOfBudgets = {"conditions", "disruptedPods"};
 const std::set<std::string> kOfPods = {"hostAliases", "imagePullSecrets", "volumes"};
 
 std::string PodsPath() {
@@ -25,7 +26,10 @@ std::string PodsPath() {
 }
 
 // Returns "namespace/name". The first slash splits it again: no namespace contains a slash.
-std::string KeyOf(const JobProfile& profile) { return profile.name_space + "/" + profile.name; }
+template <class Object>
+std::string KeyOf(const Object& object) {
+  return object.name_space + "/" + object.name;
+}
 
 }  // namespace
 
@@ -54,7 +58,7 @@ Feed::Feed(const kube::Access& access, Listener* listener, std::chrono::millisec
         true, {});
   watch(std::string(kOurs) + "jobprofiles",
         FeedSink<JobProfile>({.parse = ParseJobProfile,
-                              .key = KeyOf,
+                              .key = KeyOf<JobProfile>,
                               .put = [=](JobProfile profile) { listener->OnProfile(std::move(profile)); },
                               .gone =
                                   [=](const std::string& key) {
@@ -62,6 +66,16 @@ Feed::Feed(const kube::Access& access, Listener* listener, std::chrono::millisec
                                     listener->OnProfileGone(key.substr(0, slash), key.substr(slash + 1));
                                   }}),
         true, {});
+  watch("/apis/policy/v1/poddisruptionbudgets",
+        FeedSink<Budget>({.parse = ParseBudget,
+                          .key = KeyOf<Budget>,
+                          .put = [=](Budget budget) { listener->OnBudget(std::move(budget)); },
+                          .gone =
+                              [=](const std::string& key) {
+                                const std::size_t slash = key.find('/');
+                                listener->OnBudgetGone(key.substr(0, slash), key.substr(slash + 1));
+                              }}),
+        true, kOfBudgets);
   watch(PodsPath(),
         FeedSink<Pod>({.parse = ParsePod,
                        .key = [](const Pod& pod) { return pod.uid; },

@@ -1,6 +1,6 @@
 // Watches the objects of the API server that the extender decides by, and reports each change to a
-// listener. The objects are Nodes, GPUNodes, JobProfiles, and the pods with the label
-// crossover.dev/managed=true. Each kind has its own watch on its own thread.
+// listener. The objects are Nodes, GPUNodes, JobProfiles, PodDisruptionBudgets, and the pods with the
+// label crossover.dev/managed=true. Each kind has its own watch on its own thread.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,11 @@ class Listener {
   virtual void OnGpuNodeGone(const std::string& name) = 0;
   virtual void OnProfile(JobProfile profile) = 0;
   virtual void OnProfileGone(const std::string& name_space, const std::string& name) = 0;
+  virtual void OnBudget(Budget budget) = 0;
+  virtual void OnBudgetGone(const std::string& name_space, const std::string& name) = 0;
 };
 
-// A Feed runs the four watches from its constructor to its destructor.
+// A Feed runs the five watches from its constructor to its destructor.
 class Feed {
  public:
   // Starts the watches. REQUIRES: `listener` outlives the Feed. `least_pause` is the shortest pause between

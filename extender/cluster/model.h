@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/kube/label_selector.h"
 #include "common/kube/node_selection.h"
 #include "common/kube/pod_requests.h"
 
@@ -97,6 +98,15 @@ struct Pod {
   int slots() const;
 
   friend bool operator==(const Pod&, const Pod&) = default;
+};
+
+// A Budget is a PodDisruptionBudget: it limits how many of the pods that it selects may be evicted.
+struct Budget {
+  std::string name_space, name;
+  kube::LabelSelector selector;
+  int allowed = 0;  // pods that may be evicted now (status.disruptionsAllowed)
+
+  friend bool operator==(const Budget&, const Budget&) = default;
 };
 
 struct Node {

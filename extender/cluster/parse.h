@@ -19,6 +19,7 @@ inline constexpr std::size_t kLongestOthersAnnotation = 256;
 inline constexpr std::size_t kLongestMessage = 1024;  // bytes of a condition's message; longer ones are cut
 
 std::optional<Pod> ParsePod(const nlohmann::json& object);
+std::optional<Budget> ParseBudget(const nlohmann::json& object);
 std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
 // Prefers measured figures (status) to those of a user (spec).

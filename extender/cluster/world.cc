@@ -62,6 +62,11 @@ bool World::Put(JobProfile profile) {
   return true;
 }
 
+bool World::Put(Budget budget) {
+  const std::string name = NameOf(budget.name_space, budget.name);
+  return PutInto(&budgets_, name, std::move(budget));
+}
+
 bool World::RemovePod(const std::string& uid) {
   const auto known = pods_.find(uid);
   if (known == pods_.end()) return false;
@@ -82,6 +87,10 @@ bool World::RemoveProfile(const std::string& name_space, const std::string& name
   if (names->second.empty()) by_key_.erase(names);
   profiles_.erase(known);
   return true;
+}
+
+bool World::RemoveBudget(const std::string& name_space, const std::string& name) {
+  return budgets_.erase(NameOf(name_space, name)) > 0;
 }
 
 const Pod* World::FindPod(const std::string& uid) const { return Find(pods_, uid); }

@@ -20,11 +20,13 @@ class World {
   bool Put(Node node);
   bool Put(GpuNode node);
   bool Put(JobProfile profile);
+  bool Put(Budget budget);
   // Removes an object. Returns whether it was known.
   bool RemovePod(const std::string& uid);
   bool RemoveNode(const std::string& name);
   bool RemoveGpuNode(const std::string& name);
   bool RemoveProfile(const std::string& name_space, const std::string& name);
+  bool RemoveBudget(const std::string& name_space, const std::string& name);
 
   // Returns the object, or null where it is not known. The pointer is valid until the next Put() or
   // Remove..().
@@ -37,6 +39,7 @@ class World {
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   const std::map<std::string, GpuNode>& gpu_nodes() const { return gpu_nodes_; }
   const std::map<std::string, JobProfile>& profiles() const { return profiles_; }  // by namespace/name
+  const std::map<std::string, Budget>& budgets() const { return budgets_; }        // by namespace/name
 
   // Returns the sum of what our pods that are bound to `node` and not over ask for; its resource "pods" is
   // their number. The reference is valid until the next Put() or Remove..().
@@ -56,6 +59,7 @@ class World {
   std::map<std::string, Node> nodes_;
   std::map<std::string, GpuNode> gpu_nodes_;
   std::map<std::string, JobProfile> profiles_;
+  std::map<std::string, Budget> budgets_;
   std::unordered_map<std::string, OnNode> on_nodes_;
   // by_key_ holds the names of the profiles, by namespace and key.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> by_key_;

@@ -21,7 +21,7 @@ struct Action {
     // set crossover.dev/requeue = text.
     kRelease,
     kBind,       // create a Binding to `node`, with assignment = text unless that is empty
-    kDelete,     // delete the pod
+    kEvict,      // evict the pod: a disruption budget may forbid it
     kSettle,     // set the annotation crossover.dev/reservation = text of a bound pod
     kReadOwner,  // read the object `owner`
     // The kinds above have a result, the kinds below have none.
@@ -53,6 +53,7 @@ struct Result {
   std::string node{};     // for a refused Binding: the node that the pod is bound to; empty: none
   bool looked = false;    // the pod was read after the refusal, so `node` covers earlier attempts, too
   std::string error{};
+  bool forbidden = false;    // a disruption budget forbids the eviction
   double retry_after_s = 0;  // the API server asks for no requests for so long (Retry-After)
 };
 

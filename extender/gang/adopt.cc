@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/names.h"
+#include "extender/gang/need.h"
 
 namespace crossover::extender {
 namespace {
@@ -21,7 +22,7 @@ struct Found {
   bool lifted = false;        // the gate of a pod that is not bound is lifted
   std::optional<bool> again;  // Reservation::again, if some reservation has it
   double until_s = 0;
-  int size = 0;  // of the gang, by the reservations; 0: they do not say
+  int size = 0;  // of the plan, by the reservations; 0: they do not say
 };
 
 // Returns what each plan left on the pods, by the plan's id.
@@ -43,10 +44,11 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
   return plans;
 }
 
-GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found) {
+GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found, int need) {
   const GangSettings& settings = desk.settings;
   GangPlan plan{.id = id, .slots = {}};
-  plan.size = found.size > 0 ? found.size : gang.membership.size;
+  plan.size = found.size > 0 ? found.size : need;
+  plan.done = CountOf(desk, gang).done;
   plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
                             desk.now_s + settings.deadline_s);
   plan.open = true;
@@ -86,6 +88,44 @@ bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string&
   });
 }
 
+// Returns GangRecord::ended_before, as the reservations tell it.
+int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plans, int need) {
+  int size = 0;
+  for (const auto& [id, found] : plans) size = std::max(size, found.size);
+  const int ended = gang.membership.size - need;
+  return size == 0 ? 0 : std::clamp(gang.membership.size - size, 0, ended);
+}
+
+// Continues the plan of an earlier leader that is furthest, or says whether the gang was complete where there
+// is none. `bound` is the number of bound pods.
+void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>& plans, int bound) {
+  const int need = NeedOf(desk, gang, CountOf(desk, gang));
+  const Found* best = nullptr;
+  const std::string* id = nullptr;
+  for (const auto& [plan, found] : plans) {
+    if (found.reserved == 0 && (found.bound == 0 || found.left == 0)) continue;
+    const bool sound = found.lifted || found.bound > 0 || found.reserved == need;
+    if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
+  }
+  const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
+  if (best == nullptr) {
+    // A gang that has grown since was complete at the size of its plan.
+    const bool whole = std::ranges::any_of(plans, [](const auto& entry) {
+      return entry.second.size > 0 && entry.second.bound >= entry.second.size;
+    });
+    double until_s = 0;
+    for (const auto& [plan, found] : plans) until_s = std::max(until_s, found.bound > 0 ? found.until_s : 0);
+    gang.placed = again || whole || bound >= need || (bound > 0 && OutlivedTheirPlan(desk, gang, until_s));
+    return;
+  }
+  gang.plan = PlanOf(desk, gang, *id, *best, need);
+  // If a member is bound by another plan, this plan is for members that came again. Whether the gang was ever
+  // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
+  // and the gang counts as complete.
+  gang.plan->whole = !BoundByAnother(desk, gang, *id);
+  gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
+}
+
 }  // namespace
 
 void Adopt(Desk& desk, GangRecord& gang) {
@@ -100,32 +140,9 @@ void Adopt(Desk& desk, GangRecord& gang) {
     ++bound;
     member.bound_s = desk.now_s;
   }
-  const Found* best = nullptr;
-  const std::string* id = nullptr;
   const auto plans = PlansOn(desk, gang);
-  for (const auto& [plan, found] : plans) {
-    if (found.reserved == 0 && (found.bound == 0 || found.left == 0)) continue;
-    const bool sound = found.lifted || found.bound > 0 || found.reserved == gang.membership.size;
-    if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
-  }
-  const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
-  if (best == nullptr) {
-    // A gang that has grown since was complete at the size of its plan.
-    const bool whole = std::ranges::any_of(plans, [](const auto& entry) {
-      return entry.second.size > 0 && entry.second.bound >= entry.second.size;
-    });
-    double until_s = 0;
-    for (const auto& [plan, found] : plans) until_s = std::max(until_s, found.bound > 0 ? found.until_s : 0);
-    gang.placed = again || whole || bound >= gang.membership.size ||
-                  (bound > 0 && OutlivedTheirPlan(desk, gang, until_s));
-    return;
-  }
-  gang.plan = PlanOf(desk, gang, *id, *best);
-  // If a member is bound by another plan, this plan is for members that came again. Whether the gang was ever
-  // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
-  // and the gang counts as complete.
-  gang.plan->whole = !BoundByAnother(desk, gang, *id);
-  gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
+  gang.ended_before = EndedBefore(gang, plans, NeedOf(desk, gang, CountOf(desk, gang)));
+  AdoptPlan(desk, gang, plans, bound);
 }
 
 }  // namespace crossover::extender

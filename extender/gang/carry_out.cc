@@ -5,8 +5,10 @@
 
 #include "common/base/names.h"
 #include "common/text/cut.h"
+#include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 #include "extender/gang/request.h"
 #include "extender/gang/vacancy.h"
 #include "extender/placement/memory.h"
@@ -60,7 +62,7 @@ placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
   if (gang.granted) return *gang.granted;
   const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return 0;
-  const Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
+  const Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *desk.world);
   return request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
 }
 
@@ -109,23 +111,28 @@ void Pass(Desk& desk, GangRecord& gang) {
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
 }
 
-// Counts members that are bound, or that were bound and have succeeded. `leaving` says whether bound
-// members that terminate count.
-int Here(const Desk& desk, const GangRecord& gang, bool leaving) {
-  return static_cast<int>(std::ranges::count_if(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, gang, entry.first);
-    return (view.bound() && (leaving || !view.leaving())) || view.done();
-  }));
-}
+// A Score says how far the plan is. Members that have done their work since the plan was made count as bound,
+// because they were.
+struct Score {
+  int here = 0;     // members that are bound and stay
+  int leaving = 0;  // members that are bound and terminate
+  int wanted = 0;   // members that the plan must bind
+};
 
-// Returns how many members the plan must bind. The gang may have shrunk or grown since the plan was made:
-// the smaller size counts.
-int Wanted(const GangRecord& gang) { return std::min(gang.plan->size, gang.membership.size); }
+// The gang may have shrunk or grown since the plan was made: the smaller size counts.
+Score ScoreOf(const Desk& desk, const GangRecord& gang) {
+  const Head head = CountOf(desk, gang);
+  const int since = std::max(0, head.done - gang.plan->done);
+  return {.here = head.bound + since,
+          .leaving = head.leaving,
+          .wanted = std::min(gang.plan->size, NeedOf(desk, gang, head) + since)};
+}
 
 // Returns whether every slot's pod is bound. A slot without a pod counts as bound if the gang is complete
 // without it.
 bool Done(const Desk& desk, const GangRecord& gang) {
-  const bool all = Here(desk, gang, false) >= gang.membership.size;
+  const Score score = ScoreOf(desk, gang);
+  const bool all = score.here >= score.wanted;
   return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
     return slot.uid.empty() ? all : ViewOf(desk, gang, slot.uid).bound();
   });
@@ -148,6 +155,7 @@ void Finish(Desk& desk, GangRecord& gang) {
   gang.plan.reset();
   gang.failures = 0;
   gang.excluded.clear();
+  if (gang.placed) gang.removal = {};
   desk.Say(gang, "");
 }
 
@@ -160,7 +168,7 @@ void AddSlots(Desk& desk, GangRecord& gang) {
     bound += !in_plan && ViewOf(desk, gang, uid).bound() ? 1 : 0;
   }
   const int slots = static_cast<int>(gang.plan->slots.size());
-  if (bound + slots >= Wanted(gang) || desk.now_s < gang.seat_retry_s) return;
+  if (bound + slots >= ScoreOf(desk, gang).wanted || desk.now_s < gang.seat_retry_s) return;
   if (Seatless(desk, gang).empty() || !desk.MaySearch(gang)) return;
   std::string why;
   if (auto seat = FindSeat(desk, gang, &why)) {
@@ -172,7 +180,8 @@ void AddSlots(Desk& desk, GangRecord& gang) {
 
 // Returns whether a plan for the whole gang has bound too few members.
 bool Lacks(const Desk& desk, const GangRecord& gang) {
-  return gang.plan->whole && Here(desk, gang, true) < Wanted(gang);
+  const Score score = ScoreOf(desk, gang);
+  return gang.plan->whole && score.here + score.leaving < score.wanted;
 }
 
 // Excludes the nodes of members that the scheduler calls unschedulable and has not asked to bind. It may
@@ -286,16 +295,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   }
   if (!settled) return;
   if (IsWholeAfterAll(desk, gang)) return Finish(desk, gang);
-  for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    if (!view.bound() || !plan.whole || view.pod->deleting) continue;
-    member.doomed = true;
-    if (!member.deleted) {
-      desk.Begin(gang, uid, Kind::kDelete, "", "");
-      settled = false;
-    }
-  }
-  if (!settled) return;
+  if (plan.whole && !Remove(desk, gang)) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
@@ -307,7 +307,9 @@ void TakeBack(Desk& desk, GangRecord& gang) {
     gang.hold_until_s =
         desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
   }
-  desk.Say(gang, "it is placed anew: " + plan.why);
+  const std::string stays = WhyTheyStay(gang);
+  gang.removal.state = RemovalState::kNone;
+  desk.Say(gang, stays.empty() ? "it is placed anew: " + plan.why : plan.why + "; " + stays);
   // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (Slot& slot : plan.slots) {

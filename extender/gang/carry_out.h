@@ -19,8 +19,8 @@ void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 // it
 //   1. posts every Binding again that may still be made, until its outcome is known;
 //   2. completes the plan after all, if it failed by its deadline and all its pods turn out to be bound;
-//   3. deletes the bound members, if the plan was for the whole gang;
-//   4. removes the reservations of the other members, once the API server has accepted the deletions;
+//   3. evicts the bound members, if the plan was for the whole gang, unless a disruption budget forbids it;
+//   4. removes the reservations of the other members, once the API server has accepted the evictions;
 //   5. forgets the plan. The seats of members that came again, and were not bound, stay with the gang.
 void TakeBack(Desk& desk, GangRecord& gang);
 

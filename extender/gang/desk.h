@@ -43,6 +43,7 @@ using PodFits =
 //                           vacant     seats of pods that are gone, kept for the pods that replace them
 //                           excluded   nodes that a scheduler refused, for a while
 //     owners        OwnerRef -> what was read of the object that says a gang's size
+//     makers        Maker::id -> the pods that it made, where no gang of theirs is known
 //     dirty         ids of the gangs that life.h advances next
 //     writes        id of an action -> the gang, pod and plan that its result is for
 //     actions       what the caller does after this step
@@ -78,8 +79,14 @@ struct Desk {
     std::string error;            // of the last read; empty: it succeeded
   };
   std::map<OwnerRef, OwnerEntry> owners;
-  double quiet_until_s = 0;             // no writes before this time (Retry-After of the API server)
-  std::optional<placement::Kept> kept;  // from the last decision
+  // A MakerEntry holds the pods of one controller that are placed by themselves.
+  struct MakerEntry {
+    std::set<std::string> pods;  // UIDs of those that have not ended
+    bool told = false;           // an event says that their gang is not known
+  };
+  std::map<std::string, MakerEntry> makers;  // by Maker::id
+  double quiet_until_s = 0;                  // no writes before this time (Retry-After of the API server)
+  std::optional<placement::Kept> kept;       // from the last decision
 
   // Returns the gang that the pod belongs to, or null where it is not known.
   GangRecord* GangOf(const std::string& uid);
@@ -115,7 +122,7 @@ struct View {
   bool bound() const { return living() && !node().empty(); }
   // Returns whether the pod was bound and has succeeded. Its seat is not kept for another pod.
   bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
-  // Returns whether the pod is gone, terminates, or is to be deleted because its plan failed.
+  // Returns whether the pod is gone, terminates, or is being evicted because its plan failed.
   bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
   // Returns whether our scheduling gate is on the pod.
   bool gated() const;

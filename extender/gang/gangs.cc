@@ -7,7 +7,9 @@
 #include "common/base/names.h"
 #include "extender/gang/carry_out.h"
 #include "extender/gang/life.h"
+#include "extender/gang/need.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 
 namespace crossover::extender {
 namespace {
@@ -36,6 +38,13 @@ Gangs::Gangs(const World& world, GangSettings settings, PodFits fits, std::strin
   desk_.replan = true;
 }
 
+void Gangs::ForgetMade(const std::string& id, const std::string& uid) {
+  const auto maker = desk_.makers.find(id);
+  if (maker == desk_.makers.end()) return;
+  maker->second.pods.erase(uid);
+  if (maker->second.pods.empty()) desk_.makers.erase(maker);
+}
+
 void Gangs::Join(const Pod& pod) {
   const std::optional<OwnerRef> owner = OwnerOf(pod);
   const auto entry = owner ? desk_.owners.find(*owner) : desk_.owners.end();
@@ -51,6 +60,11 @@ void Gangs::Join(const Pod& pod) {
     if (old.members.empty()) desk_.gangs.erase(before->second);
   }
   desk_.gang_of[pod.uid] = membership.id;
+  if (membership.known == Known::kNotKnown && !pod.over) {
+    desk_.makers[membership.maker.id].pods.insert(pod.uid);
+  } else if (pod.over) {
+    ForgetMade(membership.maker.id, pod.uid);
+  }
   GangRecord& gang = desk_.gangs[membership.id];
   desk_.dirty.insert(membership.id);
   gang.membership = std::move(membership);
@@ -69,12 +83,20 @@ void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again)
   member.seat = {};
 }
 
+// Returns whether the owner of the gang makes another pod after one that has done its work.
+bool Gangs::IsFollowed(const GangRecord& gang) const {
+  if (!gang.membership.owner) return false;
+  const Head head = CountOf(desk_, gang);
+  return head.bound + head.leaving + static_cast<int>(gang.vacant.size()) < NeedOf(desk_, gang, head);
+}
+
 void Gangs::Leave(const std::string& uid, const std::string& id) {
   GangRecord& gang = desk_.gangs.at(id);
   desk_.Answer(gang.members.at(uid), "the pod is gone");
   gang.settled = false;
   GiveBack(gang, uid, true);
   gang.members.erase(uid);
+  ForgetMade(gang.membership.maker.id, uid);
   moved_.insert(uid);
   desk_.gang_of.erase(uid);
   desk_.dirty.insert(id);
@@ -104,7 +126,7 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
     member.bound = pod.node;
     if (pod.over) {
       desk_.Answer(member, "");
-      return GiveBack(gang, pod.uid, pod.failed);
+      return GiveBack(gang, pod.uid, pod.failed || IsFollowed(gang));
     }
     const auto assigned = pod.annotations.find(base::kAssignmentAnnotation);
     if (assigned != pod.annotations.end()) member.seat = {pod.node, ReadAssignment(assigned->second)};
@@ -183,6 +205,7 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
   const Kind kind = write.kind;
   Member& member = gang.members.at(write.uid);
   if (kind == Kind::kBind) return SettleBinding(gang, write.uid, result);
+  if (kind == Kind::kEvict && result.forbidden) return Forbid(desk_, gang, result.error);
   if (result.outcome != Outcome::kDone) return;
   if (kind == Kind::kReserve) member.reserved = true;
   if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
@@ -192,7 +215,7 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
     // releases the pod again.
     member.released = gang.plan && write.plan == gang.plan->id;
   }
-  if (kind == Kind::kDelete) member.deleted = true;
+  if (kind == Kind::kEvict) member.evicted = true;
 }
 
 void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result& result) {

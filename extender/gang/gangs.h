@@ -72,9 +72,11 @@ class Gangs {
  private:
   void AdvanceAll();
   void Join(const Pod& pod);
+  void ForgetMade(const std::string& id, const std::string& uid);
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
   void GiveBack(GangRecord& gang, const std::string& uid, bool comes_again);
+  bool IsFollowed(const GangRecord& gang) const;
   void Settle(GangRecord& gang, const Desk::Write& write, const Result& result);
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 

@@ -20,6 +20,7 @@ constexpr long kNotFound = 404;
 constexpr long kConflict = 409;
 constexpr long kUnprocessable = 422;
 constexpr long kTooMany = 429;
+constexpr long kInternalError = 500;
 
 // The pause after a nomination that failed. The cause usually holds for all pods, and for long.
 constexpr std::int64_t kWithoutNominationsNs = 60'000'000'000;
@@ -27,6 +28,25 @@ constexpr std::int64_t kWithoutNominationsNs = 60'000'000'000;
 bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
 // Returns whether the request was not carried out. That includes kTooMany.
 bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
+// Returns whether a disruption budget is why an eviction was refused, or was not tried because the pod has
+// several budgets. The first is status 429, as where the API server is busy.
+bool IsForbidden(const kube::Response& response) {
+  if (response.status != kTooMany && response.status != kInternalError) return false;
+  const json status = json::parse(response.body, nullptr, false);
+  for (const json& cause : kube::ListAt(At(status, "details"), "causes")) {
+    if (Text(At(cause, "reason")) == "DisruptionBudget") return true;
+  }
+  return Text(At(status, "message")).find("more than one PodDisruptionBudget") != std::string::npos;
+}
+// Returns the words of the API server about a disruption budget: the budget's own where it has some.
+std::string WhyForbidden(const kube::Response& response) {
+  const json status = json::parse(response.body, nullptr, false);
+  for (const json& cause : kube::ListAt(At(status, "details"), "causes")) {
+    const std::string words = Text(At(cause, "message"));
+    if (!words.empty()) return words;
+  }
+  return Text(At(status, "message"));
+}
 // Returns the result of a failed request, where it would not help to read the pod.
 Result NotDone(const kube::Response& response) {
   return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
@@ -69,12 +89,14 @@ kube::Client::Request Binding(const Action& action) {
   return {.method = "POST", .path = PathOf(action.pod) + "/binding", .body = kube::Dump(binding)};
 }
 
-kube::Client::Request Deletion(const Action& action) {
-  return {
-      .method = "DELETE",
-      .path = PathOf(action.pod),
-      .body = kube::Dump(
-          {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", action.pod.uid}}}})};
+// An eviction heeds disruption budgets, and sets the condition DisruptionTarget, which the policy of a Job
+// for failed pods may ignore. A plain deletion counts as a failure of the Job.
+kube::Client::Request Eviction(const Action& action) {
+  const json eviction = {{"apiVersion", "policy/v1"},
+                         {"kind", "Eviction"},
+                         {"metadata", {{"name", action.pod.name}, {"namespace", action.pod.name_space}}},
+                         {"deleteOptions", {{"preconditions", {{"uid", action.pod.uid}}}}}};
+  return {.method = "POST", .path = PathOf(action.pod) + "/eviction", .body = kube::Dump(eviction)};
 }
 
 bool IsWord(const std::string& text, const char* more) {
@@ -100,8 +122,8 @@ kube::Client::Request RequestOf(const Action& action) {
     }
     case Action::Kind::kBind:
       return Binding(action);
-    case Action::Kind::kDelete:
-      return Deletion(action);
+    case Action::Kind::kEvict:
+      return Eviction(action);
     case Action::Kind::kReadOwner:
     case Action::Kind::kAnswer:
     case Action::Kind::kTell:
@@ -160,11 +182,14 @@ Result KubeApi::Write(const Action& action) {
   if (IsDone(response)) {
     const json object = json::parse(response.body, nullptr, false);
     const json& metadata = At(object, "metadata");
-    // The answer to a Binding or a deletion may be a Status, which has no version of the pod.
+    // The answer to a Binding or an eviction may be a Status, which has no version of the pod.
     const bool is_pod = Text(At(metadata, "uid")) == action.pod.uid;
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
   if (response.status == kNotFound) return {.outcome = Outcome::kGone};
+  // No pause follows: the budget says nothing of other writes.
+  if (action.kind == Action::Kind::kEvict && IsForbidden(response))
+    return {.outcome = Outcome::kRefused, .error = WhyForbidden(response), .forbidden = true};
   // An earlier Binding may have succeeded without its answer having arrived.
   const bool asks = action.kind == Action::Kind::kBind && IsRefused(response) && response.status != kTooMany;
   if (asks || IsConflict(response)) return AfterConflict(action, response);

@@ -9,9 +9,11 @@
 #include "common/base/names.h"
 #include "extender/gang/adopt.h"
 #include "extender/gang/carry_out.h"
+#include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/planner.h"
+#include "extender/gang/removal.h"
 #include "extender/gang/request.h"
 #include "extender/gang/reservation.h"
 #include "extender/gang/vacancy.h"
@@ -25,32 +27,7 @@ constexpr int kMostDoublings = 5;      // of the pause between two events of a p
 constexpr double kToldForS = 1800;     // an event is repeated after this; API servers keep events for an hour
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
 constexpr char kUndecided[] = "it is not decided about yet";
-
-struct Counts {
-  int bound = 0;    // bound and not terminating
-  int leaving = 0;  // bound and terminating
-  int done = 0;     // bound once, and succeeded
-  int waiting = 0;  // View::waiting()
-  int there = 0;    // View::living()
-};
-
-Counts Count(const Desk& desk, const GangRecord& gang) {
-  Counts counts;
-  for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    if (!view.living()) {
-      counts.done += view.done() ? 1 : 0;
-      continue;
-    }
-    ++counts.there;
-    if (view.bound()) {
-      ++(view.leaving() ? counts.leaving : counts.bound);
-    } else if (view.waiting()) {
-      ++counts.waiting;
-    }
-  }
-  return counts;
-}
+constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
 
 void AskOwner(Desk& desk, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
@@ -106,11 +83,10 @@ void SayThatItRan(Desk& desk, GangRecord& gang) {
 }
 
 // Limits the places that are kept for pods that are gone, while no pod has come again. The gang keeps them
-// for `seats_kept_s`, and keeps no more of them than it lacks: a job that shrank lacks none.
-void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
+// for `seats_kept_s`, and keeps no more of them than it `lacks`: a job that shrank lacks none.
+void KeepVacant(Desk& desk, GangRecord& gang, int lacks) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
-  const int lacks = gang.membership.size - counts.bound - counts.leaving - counts.done;
   const auto kept = static_cast<std::size_t>(KeptLongEnough(desk, gang) ? 0 : std::max(lacks, 0));
   if (gang.vacant.size() <= kept) return;
   gang.vacant.resize(kept);
@@ -118,13 +94,14 @@ void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
 }
 
 // Finds seats for pods that came again. REQUIRES: some pods of the gang are bound, and it has no plan.
-void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
-  gang.placed |= counts.bound + counts.done >= gang.membership.size;
-  // Members that succeeded are not subtracted: they hold no GPUs, and a Job with more completions than pods
-  // at a time makes the next pod in their place.
-  const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
-  if (counts.waiting == 0) {
-    KeepVacant(desk, gang, counts);
+void Refill(Desk& desk, GangRecord& gang, const Head& head) {
+  const int need = NeedOf(desk, gang, head);
+  gang.placed |= head.bound >= need;
+  if (gang.placed) gang.removal = {};
+  const int lacks = need - head.bound - head.leaving;
+  const int missing = std::min(head.waiting, lacks);
+  if (head.waiting == 0) {
+    KeepVacant(desk, gang, lacks);
     gang.crowded = false;
     gang.seat_failures = gang.asked = 0;
     return gang.lacking_s.reset();
@@ -132,6 +109,7 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.crowded = missing <= 0;
   if (gang.crowded) {
     DoubtSize(desk, gang);
+    if (HasEnded(desk, gang)) return desk.Say(gang, kEnded);
     return desk.Say(gang, "the pods in whose place it is to be are still there");
   }
   if (!gang.lacking_s) gang.lacking_s = desk.now_s;
@@ -140,10 +118,10 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   const Request request = RequestOf(gang.membership, pods, missing, *desk.world);
   gang.fault = request.fault;
   if (!request.fault.empty()) return desk.Say(gang, request.fault);
-  if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
+  if (!gang.placed &&
+      desk.now_s > std::max(*gang.lacking_s + desk.settings.deadline_s, gang.removal.retry_s)) {
     if (!KnowsSizeNow(desk, gang, &gang.asked)) return;
-    // The gang was never complete, and its deadline is over: an empty plan that fails deletes the bound
-    // pods.
+    // The gang was never complete, and its deadline is over: an empty plan that fails evicts the bound pods.
     StartPlan(desk, gang, {}, true);
     return Fail(desk, gang, "not all of its pods could be bound", false);
   }
@@ -155,25 +133,37 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
     return StartPlan(desk, gang, {std::move(*seat)}, false);
   }
   gang.seat_retry_s = desk.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
-  desk.Say(gang, "others of its gang run; " + why);
+  const std::string stays = WhyTheyStay(gang);
+  desk.Say(gang, "others of its gang run; " + why + (stays.empty() ? "" : "; " + stays));
+}
+
+std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need) {
+  const int fewer = gang.membership.size - need;
+  return "its gang " + gang.membership.name + " is not complete: " + std::to_string(head.waiting) + " of " +
+         std::to_string(need) + " pods are there and free of other gates" +
+         (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
+                          "; done or failed for good: " + std::to_string(fewer) + ")"
+                    : "");
 }
 
 // Marks the gang as ready once all its pods wait, or says what is missing. REQUIRES: no pod is bound, and
 // the gang has no plan.
-void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
+void Gather(Desk& desk, GangRecord& gang, const Head& head) {
   gang.placed = gang.settled = false;
+  gang.ended_before = 0;
+  gang.removal = {};
   gang.granted.reset();
   gang.vacant.clear();
-  const int size = gang.membership.size;
+  const int need = NeedOf(desk, gang, head);
   const bool was_ready = std::exchange(gang.ready, false);
-  const bool asked = counts.waiting != size && DoubtSize(desk, gang);
+  const bool asked = head.waiting != need && DoubtSize(desk, gang);
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
-  } else if (counts.waiting < size) {
-    desk.Say(gang, "its gang " + gang.membership.name +
-                       " is not complete: " + std::to_string(counts.waiting) + " of " + std::to_string(size) +
-                       " pods are there and free of other gates");
-  } else if (asked) {
+  } else if (head.waiting < need) {
+    desk.Say(gang, WhyIncomplete(gang, head, need));
+  } else if (HasEnded(desk, gang)) {
+    desk.Say(gang, kEnded);
+  } else if (asked || need == 0) {
     desk.Say(gang, "more pods are there than its gang has: its size is being read again");
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
@@ -207,14 +197,30 @@ void Tell(Desk& desk, GangRecord& gang) {
   }
 }
 
+// Records an event on one pod of a controller that makes several pods, and whose gang is not known. Operators
+// do not pass the warning on that admission gives them.
+void TellOfMaker(Desk& desk, const GangRecord& gang) {
+  const auto maker = desk.makers.find(gang.membership.maker.id);
+  if (maker == desk.makers.end() || maker->second.told || maker->second.pods.size() < 2) return;
+  const Pod* pod = desk.world->FindPod(gang.members.begin()->first);
+  if (pod == nullptr || desk.tell_room == 0) return;
+  --desk.tell_room;
+  maker->second.told = true;
+  desk.actions.push_back({.kind = Kind::kTell,
+                          .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
+                          .text = AboutGang(gang.membership),
+                          .reason = "GangNotKnown",
+                          .warning = true});
+}
+
 // Answers the binds that have been held for `hold_s`, so that the scheduler's own deadline does not end them.
-void AnswerLate(Desk& desk, GangRecord& gang) {
+void AnswerLate(Desk& desk, GangRecord& gang, int need) {
   int here = 0;
   for (const auto& [uid, member] : gang.members)
     here += member.ticket || ViewOf(desk, gang, uid).bound() ? 1 : 0;
   for (auto& [uid, member] : gang.members) {
     if (!member.ticket || desk.now_s < member.held_s + desk.settings.hold_s) continue;
-    desk.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(gang.membership.size) +
+    desk.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(need) +
                             " pods of its gang have come to be bound");
   }
 }
@@ -244,8 +250,8 @@ void Advance(Desk& desk, const std::string& id) {
   const auto found = desk.gangs.find(id);
   if (found == desk.gangs.end()) return;
   GangRecord& gang = found->second;
-  const Counts counts = Count(desk, gang);
-  if (counts.there == 0) {
+  Head head = CountOf(desk, gang);
+  if (head.living == 0) {
     gang.vacant.clear();
     gang.plan.reset();
     gang.ready = gang.placed = false;
@@ -260,14 +266,16 @@ void Advance(Desk& desk, const std::string& id) {
     if (gang.plan && !gang.plan->failing) CarryOut(desk, gang);
     if (gang.plan && gang.plan->failing) TakeBack(desk, gang);
     if (!gang.plan) {
+      head = CountOf(desk, gang);  // a plan that has just ended changes what is bound or leaving
       WipeStale(desk, gang);
-      counts.bound > 0 ? Refill(desk, gang, counts) : Gather(desk, gang, counts);
+      head.bound > 0 ? Refill(desk, gang, head) : Gather(desk, gang, head);
     }
     if (!gang.plan && gang.text != kUndecided) Ungate(desk, gang);
     if (!gang.plan && gang.placed && !gang.settled) SayThatItRan(desk, gang);
   }
-  AnswerLate(desk, gang);
+  AnswerLate(desk, gang, NeedOf(desk, gang, head));
   Tell(desk, gang);
+  TellOfMaker(desk, gang);
 }
 
 }  // namespace crossover::extender

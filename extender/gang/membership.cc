@@ -1,5 +1,6 @@
 #include "extender/gang/membership.h"
 
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "common/annotations/ours.h"
@@ -7,6 +8,8 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/json.h"
+#include "extender/cluster/parse.h"
 #include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
@@ -57,25 +60,44 @@ std::string SizeFault(const std::string& key, const std::string& value) {
   return base::Refusal(key, ExpectedSizes(), annotations::Shown(value));
 }
 
+// Returns the name of the Deployment that made this ReplicaSet, or "" where none did. The pods of a
+// Deployment have the hash of their template in a label, and at the end of their ReplicaSet's name.
+std::string DeploymentOf(const Pod& pod) {
+  if (pod.owner->kind != "ReplicaSet") return "";
+  const auto hash = pod.labels.find("pod-template-hash");
+  const std::string end = hash == pod.labels.end() ? "" : "-" + hash->second;
+  const std::string& name = pod.owner->name;
+  if (end.empty() || !name.ends_with(end)) return "";
+  return name.substr(0, name.size() - end.size());
+}
+
+Maker MakerOf(const Pod& pod) {
+  // Several controllers may make the pods of a RayCluster, such as one for each group of workers.
+  const auto ray = pod.labels.find("ray.io/cluster");
+  if (ray != pod.labels.end()) return {"RayCluster", ray->second, pod.name_space + "/ray/" + ray->second};
+  if (!pod.owner) return {};
+  const std::string deployment = DeploymentOf(pod);
+  if (!deployment.empty()) return {"Deployment", deployment, pod.name_space + "/deployment/" + deployment};
+  return {pod.owner->kind, pod.owner->name, pod.name_space + "/owner/" + pod.owner->uid};
+}
+
 Membership Alone(const Pod& pod) {
-  return {.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid,
-          .name = pod.name,
-          .size = 1,
-          .job = {},
-          .owner = {},
-          .aside = {},
-          .fault = {}};
+  Membership gang;
+  gang.maker = MakerOf(pod);
+  gang.job = gang.maker.id;
+  gang.known = gang.maker.id.empty() ? Known::kBare : Known::kNotKnown;
+  gang.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid;
+  gang.name = pod.name;
+  gang.size = 1;
+  return gang;
 }
 
 Membership ByAnnotation(const Pod& pod) {
   const std::string& name = pod.annotations.at(base::kGangAnnotation);
-  Membership gang{.id = pod.name_space + "/gang/" + name,
-                  .name = name,
-                  .size = 0,
-                  .job = {},
-                  .owner = {},
-                  .aside = {},
-                  .fault = {}};
+  Membership gang;
+  gang.known = Known::kByAnnotation;
+  gang.id = pod.name_space + "/gang/" + name;
+  gang.name = name;
   // Pods that the same owner made again are another attempt of the same gang.
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
@@ -120,13 +142,10 @@ std::string PartOf(const Pod& pod, const OwnerKind& kind) {
 
 Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
   const std::string& name = Mark(pod, kind.name);
-  Membership gang{.id = pod.name_space + "/" + kind.name + "/" + name,
-                  .name = name,
-                  .size = 0,
-                  .job = {},
-                  .owner = {},
-                  .aside = {},
-                  .fault = {}};
+  Membership gang;
+  gang.known = Known::kByOwner;
+  gang.id = pod.name_space + "/" + kind.name + "/" + name;
+  gang.name = name;
   if (*kind.index != '\0') gang.id += "/" + Mark(pod, kind.index), gang.name += "/" + Mark(pod, kind.index);
   gang.id += Incarnation(pod, kind, facts);
   if (*kind.size != '\0') {
@@ -138,9 +157,9 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
   if (facts == nullptr) return gang;
   const std::string part = PartOf(pod, kind);
   const auto found = facts->parts.find(part);
-  const int in_part = found == facts->parts.end() ? 0 : found->second;
+  const int in_part = found == facts->parts.end() ? 0 : found->second.all();
   gang.size = facts->ordered ? in_part : facts->total();
-  if (facts->ordered) gang.job = gang.id, gang.id += "/" + part;
+  if (facts->ordered) gang.part = part, gang.job = gang.id, gang.id += "/" + part;
   if (gang.size == 0) {
     gang.fault = std::string(kind.kind) + " " + name + " says of no pods that they ask for " +
                  base::kSlotResource + " or nvidia.com/gpu";
@@ -157,12 +176,40 @@ Membership MembershipOf(const Pod& pod, const OwnerFacts* facts) {
   }
   if (!other.empty()) {
     Membership alone = Alone(pod);
+    alone.known = Known::kAside;
     alone.aside = other + " answers for its gang: its pods are placed one by one, and share no GPU";
     return alone;
   }
   if (pod.annotations.contains(base::kGangAnnotation)) return ByAnnotation(pod);
   const OwnerKind* kind = KindOf(pod);
   return kind == nullptr ? Alone(pod) : ByOwner(pod, *kind, facts);
+}
+
+std::string AboutGang(const Membership& membership) {
+  if (membership.known != Known::kNotKnown) return "";
+  return base::Refusal(
+             annotations::Shown(membership.maker.kind) + " " + annotations::Shown(membership.maker.name),
+             base::kGangAnnotation + std::string(" and ") + base::kGangSizeAnnotation +
+                 ", or an owner of a known kind",
+             "neither") +
+         ": its pods are placed one by one, and no two of them share a GPU";
+}
+
+std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space) {
+  if (!kube::At(pod, "metadata").is_object()) return "";
+  nlohmann::json named = pod;  // it has no UID yet, and may have no name
+  for (const char* key : {"uid", "name"}) named["metadata"][key] = "new";
+  named["metadata"]["namespace"] = name_space;
+  const std::optional<Pod> parsed = ParsePod(named);
+  if (!parsed) return "";
+  const Membership membership = MembershipOf(*parsed);
+  return membership.maker.kind == "Job" ? "" : AboutGang(membership);
+}
+
+Unit UnitOf(const Pod& pod) {
+  const OwnerKind* kind = KindOf(pod);
+  if (kind == nullptr) return {};
+  return {.part = PartOf(pod, *kind), .group = *kind->group == '\0' ? "" : Mark(pod, kind->group)};
 }
 
 std::optional<OwnerRef> OwnerOf(const Pod& pod) { return MembershipOf(pod).owner; }

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -13,12 +15,33 @@
 
 namespace crossover::extender {
 
+// A Known says how the gang of a pod is known.
+enum class Known : std::uint8_t {
+  kByAnnotation,  // crossover.dev/gang
+  kByOwner,       // the labels of a controller in the table of owner kinds
+  kNotKnown,      // its controller is not in the table: the pod is placed by itself
+  kBare,          // it has no controller: it is placed by itself
+  kAside          // another gang scheduler is responsible: it is placed by itself
+};
+
+// A Maker is the controller that made pods which are placed by themselves. A Deployment stands for its
+// ReplicaSets, and a RayCluster for whatever makes its pods.
+struct Maker {
+  std::string kind, name;
+  std::string id;  // unique in the cluster
+};
+
 // A Membership describes the gang of a pod.
 struct Membership {
+  Known known = Known::kBare;
   std::string id;    // of one incarnation, unique in the cluster; begins with the namespace
   std::string name;  // as its user knows it
   int size = 0;      // number of pods that ask for GPUs; 0: not known yet
-  std::string job;   // the job that it is one stage of; empty: it is the whole job
+  // The job that it is one stage of, or the id of `maker`. No two gangs with the same job are on one GPU.
+  // Empty: it is the whole job.
+  std::string job;
+  std::optional<std::string> part;  // the part of the job that it is; none: it is all parts
+  Maker maker;  // of a pod that is placed by itself: its id is `job`; empty: the pod has no controller
   // `owner` is the object that says the size, if the pod itself does not. The caller has to read it while the
   // size is not known.
   std::optional<OwnerRef> owner;
@@ -32,6 +55,21 @@ struct Membership {
 // Returns the gang of a pod. `facts` is what was read from the object that OwnerOf() names; null: it was
 // not read.
 Membership MembershipOf(const Pod& pod, const OwnerFacts* facts = nullptr);
+
+// A Unit says where in its job a pod is, as its labels say it: in which part, and in which group of that part
+// (Part::groups). Both are empty where the kind of its owner has no such thing.
+struct Unit {
+  std::string part, group;
+};
+Unit UnitOf(const Pod& pod);
+
+// Returns what a user should know where the pod's gang is not known although a controller makes such pods, in
+// words for a warning. Returns "" where the gang is known, and for a pod without a controller.
+std::string AboutGang(const Membership& membership);
+
+// Returns the same for a pod that is about to be created, as admission gets it. Says nothing of a Job's pods:
+// most such Jobs have one pod, and of the others an event tells.
+std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space);
 
 // Returns the object that says the size of the pod's gang, or nothing where the pod itself says it.
 std::optional<OwnerRef> OwnerOf(const Pod& pod);

@@ -17,14 +17,35 @@ struct OwnerRef {
   friend auto operator<=>(const OwnerRef&, const OwnerRef&) = default;
 };
 
+// A Part says how many pods with GPUs one part of a job has. They come in groups of the same size. Only the
+// parts of a JobSet have several groups: each is a Job.
+struct Part {
+  // The value of `most` for a work queue (a Job without completions): no pod is made again once one has
+  // succeeded.
+  static constexpr int kUntilOneEnds = -1;
+
+  int groups = 1;
+  int pods = 0;         // of each group at a time
+  int most = 0;         // of each group, from its first pod to its last, or kUntilOneEnds
+  int done = 0;         // pods of a single group that have done their work, or have failed for good
+  int done_groups = 0;  // of several groups: those that have done their work
+
+  // Returns the number of pods at a time, while none has done its work.
+  int all() const;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
 // OwnerFacts are what such an object says.
 struct OwnerFacts {
-  std::map<std::string, int> parts;  // number of pods that ask for GPUs, by part of the job; "": no parts
-  bool ordered = false;              // a part's pods are made once those of the part before it are ready
-  std::string uid;                   // of the object
+  std::map<std::string, Part> parts;  // by name; "": the job has no parts
+  bool ordered = false;               // a part's pods are made once those of the part before it are ready
+  bool ended = false;  // the job has succeeded or failed: its owner ends the pods that are left
+  std::string uid;     // of the object
 
-  // Returns the number of pods of all parts.
+  // Returns the number of pods of all parts at a time, while none has done its work.
   int total() const;
+  // Returns whether the object says that some pods have done their work.
+  bool has_done() const;
   friend bool operator==(const OwnerFacts&, const OwnerFacts&) = default;
 };
 

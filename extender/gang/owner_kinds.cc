@@ -14,6 +14,8 @@ constexpr OwnerKind Kubeflow(const char* kind, const char* parts) {
           .parts = parts,
           .replicas = "replicas",
           .pod_template = "template",
+          .statuses = "status.replicaStatuses",
+          .done = "succeeded",
           .made_it = true};
 }
 
@@ -26,6 +28,8 @@ constexpr OwnerKind MpiJob() {
           .parts = "spec.mpiReplicaSpecs",
           .replicas = "replicas",
           .pod_template = "template",
+          .statuses = "status.replicaStatuses",
+          .done = "succeeded",
           .order = "spec.launcherCreationPolicy",
           .ordered = "WaitForWorkersReady",
           .made_it = true,
@@ -41,7 +45,10 @@ constexpr OwnerKind Job(const char* name, const char* incarnations) {
           .incarnations = incarnations,
           .pods = "spec.parallelism",
           .at_most = "spec.completions",
-          .pod_template = "spec.template"};
+          .pod_template = "spec.template",
+          .statuses = "status",
+          .done = "succeeded",
+          .failed_indices = "failedIndexes"};
 }
 
 constexpr std::array<OwnerKind, 12> kKinds = {{
@@ -53,12 +60,15 @@ constexpr std::array<OwnerKind, 12> kKinds = {{
      .name = "jobset.sigs.k8s.io/jobset-name",
      .incarnations = "jobset.sigs.k8s.io/jobset-uid jobset.sigs.k8s.io/restart-attempt",
      .part = "jobset.sigs.k8s.io/replicatedjob-name",
+     .group = "jobset.sigs.k8s.io/job-index",
      .parts = "spec.replicatedJobs",
      .part_name = "name",
      .replicas = "replicas",
      .pods = "template.spec.parallelism",
      .at_most = "template.spec.completions",
      .pod_template = "template.spec.template",
+     .statuses = "status.replicatedJobsStatus",
+     .done = "succeeded",
      .order = "spec.startupPolicy.startupPolicyOrder",
      .ordered = "InOrder",
      .after = "dependsOn"},

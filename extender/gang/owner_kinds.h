@@ -10,21 +10,27 @@ namespace crossover::extender {
 struct OwnerKind {
   const char* kind = "";         // of the object that says the size
   const char* api_version = "";  // of that kind
-  // The next six are keys of pod labels. Annotations with the same key count as well.
+  // The next seven are keys of pod labels. Annotations with the same key count as well.
   const char* name = "";          // the job's name; a pod without it is of another kind
   const char* also = "";          // a second key that the pod must have
   const char* index = "";         // which of several jobs with one name
   const char* incarnations = "";  // keys whose values differ between attempts, separated by blanks
   const char* part = "";          // which part of the job the pod is in
+  const char* group = "";         // which replica of the part, where each one is a Job of its own
   const char* size = "";          // the number of pods; empty: the object says it
   // The next six are paths. `parts` is the list of parts in the object, or a map by part; empty: the object
   // itself is the only part. The others are relative to a part.
   const char* parts = "";
-  const char* part_name = "";     // the part's name, in a list
-  const char* replicas = "";      // number of replicas
-  const char* pods = "";          // number of pods of each replica
-  const char* at_most = "";       // upper limit of that number
+  const char* part_name = "";  // the part's name, in a list
+  const char* replicas = "";   // number of replicas
+  const char* pods = "";       // number of pods of each replica
+  const char* at_most = "";    // number of pods of each replica from the first to the last; missing: no limit
   const char* pod_template = "";  // the template of these pods
+  // The next three say what has done its work. `statuses` is the list or map by part, as `parts` is; for a
+  // kind without parts it is the status itself. The others are relative to that.
+  const char* statuses = "";
+  const char* done = "";            // number of pods; where `group` is set, of replicas
+  const char* failed_indices = "";  // a list of indices that are not tried again, such as 1,3-5
   // The parts start one after the other if the object has the value `ordered` at the path `order`, or if a
   // part lists others that it waits for, at the path `after`.
   const char* order = "";

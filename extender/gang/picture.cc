@@ -113,7 +113,7 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
   for (const bool leaving : {false, true}) {
     std::vector<placement::Seat> seats = SeatsOf(desk, gang, leaving);
     if (seats.empty()) continue;
-    Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *desk.world);
+    Request request = RequestOf(gang.membership, pods, std::max(1, gang.set_size()), *desk.world);
     if (gang.granted && !request.names_memory) Grant(*gang.granted, &request.gang);
     std::size_t gpus = 0;
     for (const placement::Seat& seat : seats) gpus += seat.gpus.size();

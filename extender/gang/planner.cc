@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "extender/gang/need.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
 #include "extender/placement/engine.h"
@@ -34,7 +35,10 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   GangPlan plan{.id = desk.epoch + "-" + std::to_string(desk.next++), .slots = {}};
   plan.until_s = desk.now_s + desk.settings.deadline_s;
   plan.whole = whole;
-  plan.size = gang.membership.size;
+  const Head head = CountOf(desk, gang);
+  if (whole) gang.ended_before = gang.membership.size - NeedOf(desk, gang, head);
+  plan.size = gang.set_size();
+  plan.done = head.done;
   std::size_t next = 0;
   for (placement::Seat& seat : seats) {
     plan.slots.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
@@ -58,9 +62,10 @@ void PlanWaiting(Desk& desk) {
     if (!gang.ready) continue;
     std::vector<const Pod*> pods;
     for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
-    if (static_cast<int>(pods.size()) < gang.membership.size) continue;
-    pods.resize(static_cast<std::size_t>(gang.membership.size));
-    Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
+    const int need = NeedOf(desk, gang, CountOf(desk, gang));
+    if (need == 0 || static_cast<int>(pods.size()) < need) continue;
+    pods.resize(static_cast<std::size_t>(need));
+    Request request = RequestOf(gang.membership, pods, need, *desk.world);
     gang.fault = request.fault;
     if (request.fault.empty()) {
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.

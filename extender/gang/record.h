@@ -26,8 +26,8 @@ struct Member {
   bool go = false;               // its Binding may be posted
   bool posted = false;           // its Binding was posted, and is not known to be refused
   bool unsure = false;           // the answer to a posted Binding was lost, so it may have succeeded
-  bool doomed = false;           // the pod must be deleted
-  bool deleted = false;          // the deletion was accepted
+  bool doomed = false;           // the pod is being evicted
+  bool evicted = false;          // the eviction was accepted
   bool gone = false;             // the pod does not exist any more, whatever the watch says
   std::string bound;             // the node that it is bound to; empty: none
   double bound_s = 0;            // when that became known; 0: never
@@ -56,7 +56,8 @@ struct GangPlan {
   double until_s = 0;    // its deadline
   bool whole = true;     // it is for all members; else for members that came again
   bool open = false;     // every member had its reservation
-  int size = 0;          // of the gang when the plan was made
+  int size = 0;          // GangRecord::set_size() when the plan was made
+  int done = 0;          // members that had done their work by then
   int asked = 0;         // number of reads of the gang's size since the deadline
   bool late = false;     // it fails because of its deadline
   bool failing = false;  // it is being taken back
@@ -71,11 +72,23 @@ struct Exclusion {
   std::string why{};  // the scheduler's message; empty: none has come yet
 };
 
+// A RemovalState says how far the eviction of a gang's bound pods is (removal.h).
+enum class RemovalState : std::uint8_t { kNone, kEvicting, kForbidden };
+
+// A Removal holds what is known of the last try to evict a gang's bound pods.
+struct Removal {
+  RemovalState state = RemovalState::kNone;
+  int refusals = 0;    // by disruption budgets, in a row
+  double retry_s = 0;  // no other try before this time
+  std::string why{};   // why they stay; empty: nothing forbids their eviction
+};
+
 // A GangRecord is everything that is remembered of one gang.
 struct GangRecord {
   Membership membership;
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
+  Removal removal;
   std::vector<placement::Seat> vacant;        // seats of pods that are gone, kept for pods that come again
   double vacant_s = 0;                        // when the last one was added
   std::map<std::string, Exclusion> excluded;  // by node
@@ -83,10 +96,13 @@ struct GangRecord {
   bool placed = false;                        // all its members were bound once
   bool settled = false;                       // annotations of its pods tell the next leader that it was
   bool ready = false;                         // it waits for a plan for all members
-  bool crowded = false;                       // some pods are bound, and more wait than its size allows
-  int failures = 0;                           // of plans, in a row
-  double hold_until_s = 0;                    // no plan before this time
-  std::string fault{};                        // what is invalid or contradictory in its pods; empty: nothing
+  // The number of members that had done their work, or failed for good, when its plan was made. A member that
+  // ends later still counts in the set of GPUs: the gangs that share with this one have the whole set.
+  int ended_before = 0;
+  bool crowded = false;             // some pods are bound, and more wait than its size allows
+  int failures = 0;                 // of plans, in a row
+  double hold_until_s = 0;          // no plan before this time
+  std::string fault{};              // what is invalid or contradictory in its pods; empty: nothing
   double complete_s = 0;            // when it was first complete since it was last placed; 0: not yet
   int asked = 0;                    // number of reads of its size since it was to be ended for lack of pods
   std::optional<double> lacking_s;  // since when some pods are bound and others wait without a seat
@@ -99,6 +115,8 @@ struct GangRecord {
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 
+  // Returns the number of pods that the gang's set of GPUs is for.
+  int set_size() const { return membership.size - ended_before; }
   // Keeps a seat for a pod that comes again.
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));

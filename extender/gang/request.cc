@@ -129,6 +129,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   placement::Gang& gang = request.gang;
   gang.id = membership.id;
   gang.job = membership.job;
+  gang.maker = membership.maker.kind;
   gang.name = membership.name;
   gang.space = first.name_space;
   gang.pods = pods;

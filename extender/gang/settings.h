@@ -20,6 +20,9 @@ struct GangSettings {
   // The gang leaves out a node for exclude_s where a scheduler refused to put a pod. It doubles in the same
   // way.
   double exclude_s = 30, most_exclude_s = 1800;
+  // A half gang whose eviction a disruption budget forbids is tried again after this. It doubles in the same
+  // way.
+  double retry_evict_s = 30, most_retry_evict_s = 600;
   double plan_every_s = 0.2;  // the shortest time between two decisions about all waiting gangs
   double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows
   // This is the time between two reads of an owner whose size is not known or does not match the pods.

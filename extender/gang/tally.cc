@@ -2,27 +2,10 @@
 
 #include <algorithm>
 
+#include "extender/gang/need.h"
+
 namespace crossover::extender {
 namespace {
-
-struct Pods {
-  int waiting = 0, bound = 0, there = 0;
-  double last_s = 0;  // when the newest waiting pod was created
-};
-
-Pods Count(const Desk& desk, const GangRecord& gang) {
-  Pods pods;
-  for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    if (!view.living()) continue;
-    ++pods.there;
-    pods.bound += view.bound() ? 1 : 0;
-    if (!view.waiting()) continue;
-    ++pods.waiting;
-    pods.last_s = std::max(pods.last_s, view.pod->created_s);
-  }
-  return pods;
-}
 
 int Reserved(const Desk& desk, const GangRecord& gang) {
   if (!gang.plan || gang.plan->failing) return 0;
@@ -31,10 +14,11 @@ int Reserved(const Desk& desk, const GangRecord& gang) {
   }));
 }
 
-Wait WaitOf(const Desk& desk, const GangRecord& gang, const Pods& pods) {
+Wait WaitOf(const Desk& desk, const GangRecord& gang, const Head& head) {
   if (!gang.membership.fault.empty() || !gang.fault.empty()) return Wait::kCorrection;
   if (gang.membership.size == 0) return Wait::kSize;
-  if (pods.waiting < gang.membership.size) return Wait::kPods;
+  const int need = NeedOf(desk, gang, head);
+  if (need == 0 || head.waiting < need) return Wait::kPods;
   return desk.now_s < gang.hold_until_s ? Wait::kHoldOff : Wait::kPlace;
 }
 
@@ -59,19 +43,19 @@ const char* NameOf(Wait wait) {
 Tally TallyOf(const Desk& desk) {
   Tally tally;
   for (const auto& [id, gang] : desk.gangs) {
-    const Pods pods = Count(desk, gang);
-    if (pods.there == 0) continue;
+    const Head head = CountOf(desk, gang);
+    if (head.living == 0) continue;
     tally.reservations += Reserved(desk, gang);
-    if (pods.bound > 0) {
+    if (head.bound + head.leaving > 0) {
       ++tally.running;
-      tally.lacking += pods.waiting > 0 && !gang.plan ? 1 : 0;
+      tally.lacking += head.waiting > 0 && !gang.plan ? 1 : 0;
     } else if (gang.plan) {
       ++tally.placing;
     } else {
-      const Wait wait = WaitOf(desk, gang, pods);
+      const Wait wait = WaitOf(desk, gang, head);
       ++tally.waiting[static_cast<std::size_t>(wait)];
       const bool complete = wait == Wait::kHoldOff || wait == Wait::kPlace;
-      const double since_s = gang.complete_s > 0 ? gang.complete_s : pods.last_s;
+      const double since_s = gang.complete_s > 0 ? gang.complete_s : head.newest_s;
       if (complete && (tally.oldest_s == 0 || since_s < tally.oldest_s)) tally.oldest_s = since_s;
     }
   }

@@ -224,6 +224,10 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
   all.push_back(&newcomer);
   switch (broken.rule) {
     case Rule::kTwoRanks:
+      if (!newcomer.maker.empty() && broken.peer != &newcomer)
+        return "it is of the same " + newcomer.maker +
+               ", and no two of its pods are on one GPU: set crossover.dev/gang and gang-size to place them "
+               "as one job";
       return "it is this very job, and a job is on a GPU once";
     case Rule::kSameCount:
       return "it has another number of GPUs";

@@ -46,7 +46,8 @@ enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 // A Gang is all pods of one training run. The engine places all of them or none.
 struct Gang {
   std::string id;     // of one incarnation of one job, unique in the cluster
-  std::string job;    // the job that it is one stage of; empty: it is the whole job
+  std::string job;    // the job that it is one stage of, or its maker's id; empty: it is the whole job
+  std::string maker;  // kind of the controller that `job` stands for; empty: `job` is a job of stages
   std::string name;   // as its user knows it
   std::string space;  // its namespace
   std::string key;    // of its profile, equal for all runs of one job; empty: none

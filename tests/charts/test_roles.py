@@ -61,6 +61,18 @@ class Roles(unittest.TestCase):
         for value in ("gpu_operator=labels", "scale_down=disabled"):
             self.assertEqual(writes(f"deviceplugin.config.node.{value}"), (True, True), value)
 
+    def test_the_extender_evicts_pods_and_deletes_none(self):
+        """A deletion would count as a failure of the pod's Job, and would pass by disruption budgets."""
+        verbs = {}
+        for role in roles(objects()):
+            if role["metadata"]["name"] == "crossover-extender" and role["kind"] == "ClusterRole":
+                for rule in role["rules"]:
+                    for resource in rule["resources"]:
+                        verbs.setdefault(resource, set()).update(rule["verbs"])
+        self.assertEqual(verbs["pods"], {"get", "list", "watch", "patch"})
+        self.assertEqual(verbs["pods/eviction"], {"create"})
+        self.assertEqual(verbs["poddisruptionbudgets"], {"list", "watch"})
+
     def test_users_are_let_to_profiles_by_kubernetes_own_roles(self):
         found = {}
         for role in roles(objects()):

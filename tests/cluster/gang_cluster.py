@@ -45,10 +45,10 @@ class GangCluster:
             real = self._machine.nodes if self._machine else 1
             self.cluster = stack.enter_context(Cluster(nodes=real, api_server=kwok.API_SERVER, **self._versions))
             self.api = self._api_of(stack)
-            if self._machine:
-                self._start_real_nodes()
             self.control = Control(self.cluster, self._build, **self._control_arguments)
             self.control.prepare()
+            if self._machine:
+                self._start_real_nodes()
             kwok.start(self.cluster)
             self.add_nodes(stack, self.nodes, self.gpus_of_node, FAKE)
             self.control.start()

@@ -6,6 +6,7 @@ from pathlib import Path
 import yaml
 
 from tests.cluster.gang_cluster import FAKE, POOL
+from tests.cluster.rig.kwok import ENDS
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "manifests/examples"
 _SHARE, _MEMORY = "crossover.dev/share", "crossover.dev/gpu-memory"
@@ -23,6 +24,8 @@ def example(file, name, kind=None):
                 template["spec"]["nodeSelector"] = {POOL: FAKE}
                 if asks_for_gpus(template):
                     template["metadata"]["annotations"][_MEMORY] = "30Gi"
+                    if thing["kind"] in ("Job", "JobSet"):  # they have a podFailurePolicy
+                        template["metadata"]["annotations"][ENDS] = "true"
             return thing
     raise ValueError(f"{file}: no {kind}")
 

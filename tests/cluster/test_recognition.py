@@ -70,9 +70,12 @@ class JobSets(OneGang, OperatorCase):
     def test_an_attempt_after_a_failure_is_a_gang_again(self):
         job = self.make("again")
         job["spec"]["failurePolicy"] = {"maxRestarts": 3}
+        for part in job["spec"]["replicatedJobs"]:
+            part["template"]["spec"]["backoffLimit"] = 0
+            del part["template"]["spec"]["podFailurePolicy"]
         self.create(job)
         first = self.one_gang("again", self.SIZE)
-        self.delete_pod(sorted(first)[0])  # backoffLimit 0: its Job fails, and the whole JobSet restarts
+        self.delete_pod(sorted(first)[0])  # with backoffLimit 0 its Job fails, and the whole JobSet restarts
         self.until(lambda: not {place.uid for place in first.values()} &
                    {place.uid for place in self.eyes.places("again").values()}, "all pods are others")
         second = self.one_gang("again", self.SIZE)
@@ -80,8 +83,6 @@ class JobSets(OneGang, OperatorCase):
 
     def test_a_pod_that_comes_again_gets_its_gangs_gpu(self):
         job = self.make("replaced")
-        for part in job["spec"]["replicatedJobs"]:
-            part["template"]["spec"]["backoffLimit"] = 10
         self.create(job)
         self.replaced("replaced")
 

@@ -59,6 +59,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Require(NoneIsNegative(node->requested));
       world.Put(*std::move(node));
     }
+    if (auto budget = ParseBudget(each)) {
+      Require(budget->allowed >= 0);
+      if (budget->selector.nothing) Require(!crossover::kube::Matches(budget->selector, {}));
+      Require(world.Put(*std::move(budget)));
+    }
     if (auto profile = ParseJobProfile(each)) {
       world.Put(*profile);
       Require(world.FindProfile(profile->name_space, profile->key) != nullptr);

@@ -2,14 +2,16 @@
 objects.
 
 Pods on them are Running at once. A pod with the annotation crossover.test/runs-for, a duration such as "5s", Succeeds
-after it. The nodes have no device plugin and no daemon: a test that needs GPUs on them publishes GPUNodes
-(fake_gpus.py).
+after it. A pod that is deleted goes at once, whatever its phase. With the annotation crossover.test/ends it Fails
+first, with exit code 143, as a kubelet lets it: a Job with a podFailurePolicy waits for that. The nodes have no device
+plugin and no daemon: a test that needs GPUs on them publishes GPUNodes (fake_gpus.py).
 """
 
 import json
 
 _FAKE = {"kwok.x-k8s.io/node": "fake"}
 RUNS_FOR = "crossover.test/runs-for"
+ENDS = "crossover.test/ends"
 
 
 # These are flags for the API server of a cluster with KWOK. KWOK's client asks for a list within a watch. API servers
@@ -90,6 +92,16 @@ containerStatuses:
    state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
 {{ end }}
 """
+_POD_WAS_ENDED = """
+{{ $now := Now }}
+phase: Failed
+containerStatuses:
+{{ range .spec.containers }}
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, restartCount: 0,
+   state: {terminated: {exitCode: 143, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
+{{ end }}
+"""
+_LEAVING = (".metadata.deletionTimestamp", "Exists", None)
 _STAGES = (
     # Without this heartbeat a node is NotReady after 40 s.
     _stage("node-lives", "Node", [(_IS_READY, "In", ["True"])], _NODE_IS_READY,
@@ -100,5 +112,9 @@ _STAGES = (
                                (f'.metadata.annotations["{RUNS_FOR}"]', "Exists", None)], _POD_HAS_ENDED,
            delay={"durationMilliseconds": 0,
                   "durationFrom": {"expressionFrom": f'.metadata.annotations["{RUNS_FOR}"]'}}),
-    _stage("pod-goes", "Pod", [(".metadata.deletionTimestamp", "Exists", None)], delete=True),
+    _stage("pod-goes", "Pod", [_LEAVING, (f'.metadata.annotations["{ENDS}"]', "DoesNotExist", None)], delete=True),
+    _stage("pod-is-ended", "Pod", [_LEAVING, (f'.metadata.annotations["{ENDS}"]', "Exists", None),
+                                   (".status.phase", "In", ["Pending", "Running"])], _POD_WAS_ENDED),
+    _stage("pod-goes-ended", "Pod", [_LEAVING, (f'.metadata.annotations["{ENDS}"]', "Exists", None),
+                                     (".status.phase", "In", ["Succeeded", "Failed"])], delete=True),
 )

@@ -123,6 +123,12 @@ class Node:
             self._setup.processes.signal(name, signal.SIGKILL)
         self._setup.processes.stop([name], 10.0)
 
+    def kill_containers(self):
+        """Kills all processes of pods, as a reboot does."""
+        ctr = [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io", "tasks"]
+        for task in self._setup.run([*ctr, "list", "--quiet"]).split():
+            self._setup.run([*ctr, "kill", "--signal", "SIGKILL", "--all", task])
+
     def start_proxy(self):
         self._setup.start_proxy(self.name, self.address, self.enter)
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -64,7 +65,14 @@ const std::vector<Example> kExamples = {
      "PyTorchJob",
      {"/spec/pytorchReplicaSpecs/Master/template", "/spec/pytorchReplicaSpecs/Worker/template"},
      {{"training.kubeflow.org/job-name", "train"}, {"training.kubeflow.org/replica-type", "worker"}}},
+    {"raycluster.yaml",
+     "RayCluster",
+     {"/spec/workerGroupSpecs/0/template"},
+     {{"ray.io/cluster", "train"}, {"ray.io/node-type", "worker"}}},
 };
+
+// Returns whether the annotations of the pods say which of them are one job. Else their owner does.
+bool SaysItself(const Example& example) { return std::string(example.kind) == "RayCluster"; }
 
 json Read(const Example& example) {
   for (const YAML::Node& node : YAML::LoadAllFromFile(std::string(EXAMPLES "/") + example.file)) {
@@ -79,6 +87,8 @@ Pod PodOf(const Example& example, const json& job) {
   pod.name_space = "team";
   pod.labels = example.labels;
   pod.owner = Owner{job.value("apiVersion", ""), example.kind, "train", "uid"};
+  const json& metadata = job.at(json::json_pointer(example.templates.front())).at("metadata");
+  for (const auto& [key, value] : metadata.at("annotations").items()) pod.annotations[key] = value;
   return pod;
 }
 
@@ -101,6 +111,11 @@ TEST(Examples, EachIsAGangOfFour) {
     const json job = Read(example);
     const Pod pod = PodOf(example, job);
     const auto owner = OwnerOf(pod);
+    EXPECT_EQ(AboutGang(MembershipOf(pod)), "") << example.file;
+    if (SaysItself(example)) {
+      EXPECT_EQ(MembershipOf(pod).size, 4) << example.file;
+      continue;
+    }
     ASSERT_TRUE(owner) << example.file;
     EXPECT_EQ(owner->kind, example.kind);
     EXPECT_EQ(owner->api_version, job["apiVersion"]);
@@ -117,6 +132,34 @@ TEST(Examples, WithoutGpusThereIsNoGang) {  // the control
       job[json::json_pointer(path)]["spec"]["containers"][0].erase("resources");
     }
     EXPECT_EQ(ReadOwner(job).total(), 0) << example.file;
+  }
+}
+
+// A Job's failed pods count against backoffLimit, except those that were evicted. 12 is more than the pods of
+// a node that a reboot ends. The control on a cluster: tests/cluster/test_owners_live.py.
+TEST(Examples, NoneOfThemEndsByAnEvictionOrAReboot) {
+  const json ignore = {{"action", "Ignore"},
+                       {"onPodConditions", json::array({{{"type", "DisruptionTarget"}}})}};
+  for (const char* path : {"indexed-job.yaml", "jobset.yaml"}) {
+    const auto example = std::ranges::find(kExamples, std::string(path), &Example::file);
+    const json::json_pointer at(std::string(path) == "jobset.yaml" ? "/spec/replicatedJobs/0/template/spec"
+                                                                   : "/spec");
+    const json spec = Read(*example).at(at);
+    EXPECT_GE(spec.at("backoffLimit").get<int>(), 12) << path;
+    EXPECT_EQ(spec.at("podFailurePolicy").at("rules"), json::array({ignore})) << path;
+  }
+  for (const Example& example : kExamples) {
+    const json spec = Read(example).at("spec");
+    if (std::string(example.kind) == "JobSet") {
+      EXPECT_GE(spec.at("failurePolicy").at("maxRestarts").get<int>(), 1);
+    }
+    if (std::string(example.kind) == "MPIJob") {
+      EXPECT_GE(spec.at("runPolicy").at("backoffLimit").get<int>(), 12);
+    }
+    if (std::string(example.kind) != "PyTorchJob") continue;
+    for (const json& replicas : spec.at("pytorchReplicaSpecs")) {
+      EXPECT_EQ(replicas.at("restartPolicy"), "ExitCode");
+    }
   }
 }
 

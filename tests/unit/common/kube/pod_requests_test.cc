@@ -57,6 +57,15 @@ TEST(PodRequestsTest, OverheadAndWhatThePodAsksAsAWhole) {
   EXPECT_EQ(RequestsOf(pod).memory_bytes, 2LL << 30);
 }
 
+TEST(PodRequestsTest, HugePagesThatThePodAsksForAsAWholeReplaceThoseOfItsContainers) {
+  json pod = Pod(json::array(), {Container("a", "1", "1Gi")});
+  pod["spec"]["containers"][0]["resources"]["requests"]["hugepages-2Mi"] = "64Mi";
+  pod["spec"]["resources"]["requests"] = {{"hugepages-2Mi", "256Mi"}, {"crossover.dev/slot", "7"}};
+  const Requests requests = RequestsOf(pod);
+  EXPECT_EQ(requests.others.at("hugepages-2Mi"), 256LL << 20);
+  EXPECT_FALSE(requests.others.contains("crossover.dev/slot")) << "a pod has no such request as a whole";
+}
+
 TEST(PodRequestsTest, WhileItIsResizedTheGreaterCounts) {
   json pod = Pod(json::array(), {Container("a", "1", "1Gi")});
   pod["status"]["containerStatuses"] = {

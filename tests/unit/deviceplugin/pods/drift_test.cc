@@ -49,6 +49,24 @@ TEST(CollisionTest, TwoRanksOfAGangOnOneGpu) {
   EXPECT_THAT(FindCollisions(pods, handed_out), IsEmpty()) << "the one took the place of the other";
 }
 
+// The controller may be one whose pods are known as no job.
+TEST(CollisionTest, TwoPodsOfOneControllerOnOneGpu) {
+  std::vector<Pod> pods = {MadePod("a-0", "", ""), MadePod("a-1", "", ""), MadePod("b-0", "", "")};
+  for (Pod& pod : pods) {
+    pod.owner.clear();
+    pod.annotations.clear();
+    pod.controller = "StatefulSet/a";
+    pod.controller_uid = pod.name.starts_with("a") ? "uid-of-a" : "uid-of-another-a";
+  }
+  const std::vector<HandedOut> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                             {"uid-a-1", "main", {"GPU-1::1"}, ""},
+                                             {"uid-b-0", "main", {"GPU-1::2"}, ""}};
+  EXPECT_THAT(FindCollisions(pods, handed_out),
+              ElementsAre(Collision{"team/StatefulSet/a", "GPU-1", {"uid-a-0", "uid-a-1"}}));
+  pods[1].annotations["crossover.dev/gang"] = "sweep-1";
+  EXPECT_THAT(FindCollisions(pods, handed_out), IsEmpty()) << "its user says that it is another job";
+}
+
 TEST(CollisionTest, WhicheverCameLastStandsLast) {
   std::vector<Pod> pods = {MadePod("a-0"), MadePod("a-1"), MadePod("a-2")};
   pods[0].created = "2026-01-01T00:00:02Z";

@@ -53,6 +53,22 @@ TEST_F(RewriteTest, WholeGpusBecomeSlots) {
   EXPECT_FALSE(made["spec"].contains("runtimeClassName"));
 }
 
+TEST_F(RewriteTest, APodWhoseGangIsNotKnownIsAdmittedWithAWarning) {
+  const auto warnings = [this](const json& pod) { return Asked(pod).verdict.warnings; };
+  const json pod = MadePod({{kShare, "true"}});
+  EXPECT_THAT(warnings(pod), testing::IsEmpty());
+  std::string space;
+  settings_.about_gang = [&space](const json&, const std::string& name_space) {
+    space = name_space;
+    return std::string("StatefulSet train: expected a gang");
+  };
+  EXPECT_THAT(warnings(pod), testing::ElementsAre("StatefulSet train: expected a gang"));
+  EXPECT_EQ(space, "team");
+  Admitted(pod);
+  settings_.about_gang = [](const json&, const std::string&) { return std::string(); };
+  EXPECT_THAT(warnings(pod), testing::IsEmpty());
+}
+
 // The memory that a pod is granted is known when the pod has its place, and its containers start after
 // that. The variable therefore refers to an annotation.
 TEST_F(RewriteTest, APodThatNamesNoBudgetIsToldWhatItIsGranted) {

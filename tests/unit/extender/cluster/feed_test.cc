@@ -27,6 +27,12 @@ class Recorder : public Listener {
   void OnProfileGone(const std::string& name_space, const std::string& name) override {
     Put("no profile " + name_space + " " + name);
   }
+  void OnBudget(Budget budget) override {
+    Put("budget " + budget.name_space + " " + budget.name + " " + std::to_string(budget.allowed));
+  }
+  void OnBudgetGone(const std::string& name_space, const std::string& name) override {
+    Put("no budget " + name_space + " " + name);
+  }
 
   // Blocks until `text` has come `times` times.
   void Await(const std::string& text, std::ptrdiff_t times = 1) {
@@ -58,6 +64,8 @@ constexpr char kNodes[] = "/api/v1/nodes?";
 constexpr char kPods[] = "/api/v1/pods?labelSelector=crossover.dev%2Fmanaged%3Dtrue&";
 constexpr char kGpuNodes[] = "/apis/crossover.dev/v1alpha1/gpunodes?";
 constexpr char kProfiles[] = "/apis/crossover.dev/v1alpha1/jobprofiles?";
+
+constexpr char kBudgets[] = "/apis/policy/v1/poddisruptionbudgets?";
 
 std::string Event(const std::string& type, const std::string& metadata, const std::string& rest = "") {
   return R"({"type":")" + type + R"(","object":{"metadata":{"resourceVersion":"5",)" + metadata + "}" + rest +
@@ -93,8 +101,11 @@ TEST_F(FeedTest, TellsOfAllKinds) {
   Open(kPods, Event("ADDED", PodNames("u"), R"(,"spec":{"nodeName":"n1"})") + End());
   Open(kGpuNodes, Event("ADDED", Named("n1"), R"(,"status":{"gpus":[{"uuid":"GPU-a"}]})") + End());
   Open(kProfiles, Event("ADDED", R"("namespace":"ns",)" + Named("bert")) + End());
+  Open(kBudgets,
+       Event("ADDED", R"("namespace":"ns",)" + Named("b"), R"(,"status":{"disruptionsAllowed":2})") + End());
   Start();
-  for (const char* text : {"node n1", "pod u n1", "gpus n1 1", "profile ns bert"}) recorder_.Await(text);
+  for (const char* text : {"node n1", "pod u n1", "gpus n1 1", "profile ns bert", "budget ns b 2"})
+    recorder_.Await(text);
   EXPECT_FALSE(feed_->synced()) << "of nodes there may be more";
   server_.Say(End(), kNodes);
   AwaitSynced();
@@ -104,9 +115,11 @@ TEST_F(FeedTest, TellsOfAllKinds) {
   server_.Say(Event("DELETED", PodNames("u")), kPods);
   server_.Say(Event("DELETED", Named("n1")), kGpuNodes);
   server_.Say(Event("DELETED", R"("namespace":"ns",)" + Named("bert")), kProfiles);
-  for (const char* text : {"node n1 cordoned", "no node n1", "no pod u", "no gpus n1", "no profile ns bert"})
+  server_.Say(Event("DELETED", R"("namespace":"ns",)" + Named("b")), kBudgets);
+  for (const char* text :
+       {"node n1 cordoned", "no node n1", "no pod u", "no gpus n1", "no profile ns bert", "no budget ns b"})
     recorder_.Await(text);
-  EXPECT_EQ(recorder_.count(), 9u);
+  EXPECT_EQ(recorder_.count(), 11u);
 }
 
 TEST_F(FeedTest, WhatIsNotInALaterListHasGone) {
@@ -141,6 +154,7 @@ TEST_F(FeedTest, DoesWithoutResourcesThatNobodyDefined) {
   Open(kPods, End());
   server_.Answer({.status = 404, .body = "404 page not found", .to = kGpuNodes});
   server_.Answer({.status = 404, .body = "404 page not found", .to = kProfiles});
+  server_.Answer({.status = 404, .body = "404 page not found", .to = kBudgets});
   Start();
   AwaitSynced();
   Open(kGpuNodes, Event("ADDED", Named("n1")) + End());  // it is defined now
@@ -154,7 +168,7 @@ TEST_F(FeedTest, WithoutNodesItKnowsNothing) {
   Open(kProfiles, Event("ADDED", R"("namespace":"ns",)" + Named("p")) + End());
   Start();
   for (const char* text : {"pod u ", "gpus n1 0", "profile ns p"}) recorder_.Await(text);
-  while (server_.requests() < 5) std::this_thread::yield();  // the feed has asked for nodes again
+  while (server_.requests() < 6) std::this_thread::yield();  // the feed has asked for nodes again
   EXPECT_FALSE(feed_->synced());
 }
 

@@ -53,6 +53,19 @@ TEST(WorldTest, SaysWhetherAnythingChanged) {
   EXPECT_EQ(world.FindPod("u"), nullptr);
 }
 
+TEST(WorldTest, BudgetsComeAndGo) {
+  World world;
+  Budget budget{.name_space = "ns", .name = "b", .selector = {}, .allowed = 1};
+  EXPECT_TRUE(world.Put(budget));
+  EXPECT_FALSE(world.Put(budget));
+  budget.allowed = 2;
+  EXPECT_TRUE(world.Put(budget));
+  EXPECT_EQ(world.budgets().at("ns/b").allowed, 2);
+  EXPECT_FALSE(world.RemoveBudget("ns", "other"));
+  EXPECT_TRUE(world.RemoveBudget("ns", "b"));
+  EXPECT_TRUE(world.budgets().empty());
+}
+
 TEST(WorldTest, WhatOurPodsUseFollowsThem) {
   World world;
   const auto cpu = [&](const char* node) { return world.UsedOn(node).milli_cpu; };

@@ -26,7 +26,7 @@ class FakeApi : public Api {
     if (action.kind == Action::Kind::kReserve)
       pod->second.annotations[base::kReservationAnnotation] = action.text;
     if (action.kind == Action::Kind::kRelease) pod->second.gates.clear();
-    if (action.kind == Action::Kind::kDelete) pod->second.deleting = true;
+    if (action.kind == Action::Kind::kEvict) pod->second.deleting = true;
     if (action.kind == Action::Kind::kBind) {
       if (refuse_bindings_) return {.outcome = Outcome::kRefused, .error = "409"};
       pod->second.node = action.node;

@@ -20,6 +20,8 @@ GangSettings QuickSettings() {
   settings.settle_s = 10;
   settings.owner_every_s = 1;
   settings.seats_kept_s = 20;
+  settings.retry_evict_s = 2;
+  settings.most_retry_evict_s = 8;
   return settings;
 }
 
@@ -94,7 +96,13 @@ void FakeCluster::Deliver(bool all) {
       node_events_.pop_front();
       gangs_->ClusterChanged();
     }
-  } while (all && !(pod_events_.empty() && gpu_events_.empty() && node_events_.empty()));
+    if (!budget_events_.empty() && (all || Chance(60))) {
+      sabotage_.budget(budget_events_.front());
+      world_->Put(std::move(budget_events_.front()));
+      budget_events_.pop_front();
+    }
+  } while (all &&
+           !(pod_events_.empty() && gpu_events_.empty() && node_events_.empty() && budget_events_.empty()));
 }
 
 // Starts a new extender. Writes that were on their way are carried out or lost, and the watches begin with
@@ -112,11 +120,16 @@ void FakeCluster::Restart() {
   pod_events_.clear();
   gpu_events_.clear();
   node_events_.clear();
+  budget_events_.clear();
   world_ = std::make_unique<World>();
   for (const auto& [name, node] : nodes_) world_->Put(node);
   for (auto [name, node] : gpu_nodes_) {
     sabotage_.gpus(node);
     world_->Put(node);
+  }
+  for (auto [name, limit] : limits_) {
+    sabotage_.budget(limit.budget);
+    world_->Put(limit.budget);
   }
   if (profile_) world_->Put(*profile_);
   for (const auto& [uid, truth] : pods_) {
@@ -146,6 +159,9 @@ void FakeCluster::Drive() {
     } else if (action.id != 0 && !sabotage_.drop(action)) {
       writes_.push_back(action);
     }
+  }
+  for (const auto& [id, gang] : gangs_->desk().gangs) {
+    if (!gang.removal.why.empty()) kept_.insert(id);
   }
   // Writes of different pods may overtake each other.
   int count = static_cast<int>(writes_.size());
@@ -184,8 +200,14 @@ void FakeCluster::ReadOwner(const Action& action) {
   const json container = {{"resources", {{"limits", {{base::kSlotResource, job->second.gpus}}}}}};
   const json pod = {{"metadata", {{"annotations", {{base::kShareAnnotation, "true"}}}}},
                     {"spec", {{"containers", json::array({container})}}}};
-  const json spec = {{"parallelism", job->second.size}, {"completions", job->second.size}, {"template", pod}};
-  gangs_->OwnerRead(action.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+  const json spec = {
+      {"parallelism", job->second.size}, {"completions", job->second.completions}, {"template", pod}};
+  json object = {{"apiVersion", "batch/v1"},
+                 {"kind", "Job"},
+                 {"spec", spec},
+                 {"status", {{"succeeded", job->second.done.size()}}}};
+  sabotage_.owner(object);
+  gangs_->OwnerRead(action.id, object, "", now_s_);
 }
 
 Result FakeCluster::Write(const Action& action) {
@@ -216,13 +238,30 @@ Result FakeCluster::Write(const Action& action) {
       break;
     case Kind::kBind:
       return Bind(truth, action);
-    case Kind::kDelete:
-      if (truth.settled && !pod.deleting) Note("a pod of a gang that ran is deleted");
-      pod.deleting = true;
-      break;
+    case Kind::kEvict:
+      return Evict(truth);
     default:
       Note("an action that is no write");
   }
+  Changed(truth);
+  return {.outcome = Outcome::kDone, .version = pod.version};
+}
+
+// Evicts a pod as the API server does: by its budget, which the extender may see late.
+Result FakeCluster::Evict(Truth& truth) {
+  constexpr double kLateS = 40;  // a decision of the extender is carried out within this
+  Pod& pod = truth.pod;
+  if (truth.settled && !pod.deleting) Note("a pod of a gang that ran is deleted");
+  const auto limit = limits_.find(truth.gang.substr(0, truth.gang.find('/')));
+  if (limit != limits_.end() && pod.running && !pod.over && !pod.deleting) {
+    if (limit->second.budget.allowed == 0) {
+      if (now_s_ > limit->second.changed_s + kLateS) Note("pods are evicted against their budget");
+      return {.outcome = Outcome::kRefused, .error = "a budget forbids it", .forbidden = true};
+    }
+    --limit->second.budget.allowed;
+    budget_events_.push_back(limit->second.budget);
+  }
+  pod.deleting = true;
   Changed(truth);
   return {.outcome = Outcome::kDone, .version = pod.version};
 }
@@ -232,15 +271,20 @@ Result FakeCluster::Bind(Truth& truth, const Action& action) {
   if (!pod.node.empty() || pod.deleting || !pod.gates.empty())
     return {
         .outcome = Outcome::kRefused, .node = pod.node, .looked = true, .error = "bound, deleting or gated"};
+  const auto owner = jobs_.find(truth.gang.substr(0, truth.gang.find('/')));
+  if (!calm_ && owner != jobs_.end() && owner->second.stubborn == truth.index)
+    return {.outcome = Outcome::kRefused, .looked = true, .error = "a policy refuses it"};
   pod.node = action.node;
+  pod.running = Chance(80);  // else it has not begun yet
   pod.annotations[base::kAssignmentAnnotation] = action.text;
   truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();
   for (auto& [name, job] : jobs_) {
     if (truth.gang != name + "/" + std::to_string(job.attempt)) continue;
     job.bound.insert(truth.index);
-    if (static_cast<int>(job.bound.size()) < job.size || job.whole) continue;
+    if (static_cast<int>(job.bound.size()) < job.need() || job.whole) continue;
     job.whole = true;
     ++placed_;
+    resumed_ += job.done.empty() ? 0 : 1;
   }
   JudgeBinding(truth);
   Changed(truth);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <random>
 #include <set>
 #include <string>
@@ -20,8 +21,10 @@ namespace crossover::extender {
 struct Sabotage {
   std::function<void(Action&)> action = [](Action&) {};
   std::function<bool(const Action&)> drop = [](const Action&) { return false; };
-  std::function<void(Pod&)> view = [](Pod&) {};          // what the extender sees of pods
-  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};  // what it sees of GPU nodes
+  std::function<void(Pod&)> view = [](Pod&) {};                         // what the extender sees of pods
+  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};                 // what it sees of GPU nodes
+  std::function<void(nlohmann::json&)> owner = [](nlohmann::json&) {};  // what it reads of owners
+  std::function<void(Budget&)> budget = [](Budget&) {};                 // what it sees of budgets
 };
 
 class FakeCluster {
@@ -37,6 +40,9 @@ class FakeCluster {
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
   int restarts() const { return restarts_; }
+  // Returns the number of gangs that kept their bound pods because of a budget.
+  int kept() const { return static_cast<int>(kept_.size()); }
+  int resumed() const { return resumed_; }  // jobs of which some pods had succeeded that were bound again
 
  private:
   struct Truth {
@@ -49,9 +55,13 @@ class FakeCluster {
     std::vector<std::string> actual;
   };
   struct Job {
-    int size = 0;
+    int size = 0;         // pods at a time
+    int completions = 0;  // pods in all
     int gpus = 1;
     int attempt = 0;
+    bool suspended = false;
+    int stubborn = -1;    // index of a pod whose Bindings are refused; -1: none
+    std::set<int> done;   // indices of this attempt that have succeeded
     std::set<int> bound;  // indices of this attempt's pods that were ever bound
     bool whole = false;   // all pods that it had at some time were bound
     bool names_memory = true;
@@ -59,6 +69,14 @@ class FakeCluster {
     bool resized = false;  // the owner changed it
     double half_since_s = -1;
     int whole_for = 0;  // steps with all pods bound, since the extender started
+
+    // Returns how many pods have to run for the job to go on.
+    int need() const;
+  };
+  // A Limit is the disruption budget for the pods of one job.
+  struct Limit {
+    Budget budget;
+    double changed_s = -1e9;  // when another program last changed it
   };
   struct Asked {
     std::string uid, node;
@@ -77,6 +95,7 @@ class FakeCluster {
   Result Write(const Action& action);
   Result Bind(Truth& truth, const Action& action);
   void ReadOwner(const Action& action);
+  Result Evict(Truth& truth);
   void PublishGpus(const std::string& node);
   void Restart();
 
@@ -86,13 +105,17 @@ class FakeCluster {
   int MostPods(int gpus_per_pod) const;
   void EndJob();
   void Resize();
+  void Succeed();
+  void Suspend(const std::string& name);
   void LosePod();
   void Crash();
   void Learn();
+  void ChangeBudget();
   bool IsThere(const std::string& gang, int index) const;
   void Remove(const std::string& uid);
   void Schedule();
   void Finish();
+  bool MayBeRemoved(const Truth& truth) const;
   void LoseNode();
   void Repair();
   void Stray();
@@ -123,6 +146,8 @@ class FakeCluster {
   std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;
   std::deque<GpuNode> gpu_events_;
   std::deque<Node> node_events_;
+  std::deque<Budget> budget_events_;
+  std::map<std::string, Limit> limits_;  // by job
   std::deque<Action> writes_;
   std::map<Ticket, Asked> held_;
   std::set<std::string> assumed_;  // pods that the scheduler is binding
@@ -131,7 +156,8 @@ class FakeCluster {
   Ticket tickets_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
-  int placed_ = 0, shared_ = 0, restarts_ = 0;
+  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0;
+  std::set<std::string> kept_;
 };
 
 // Returns settings with a deadline and hold-offs that are short enough for a short life.

@@ -8,6 +8,10 @@
 
 namespace crossover::extender {
 
+int FakeCluster::Job::need() const {
+  return std::clamp(completions - static_cast<int>(done.size()), 0, size);
+}
+
 void FakeCluster::AddPod(const std::string& job, int index) {
   const Job& spec = jobs_.at(job);
   Truth truth;
@@ -34,7 +38,9 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   } else if (spec.size > 1) {
     pod.annotations[base::kGangAnnotation] = truth.gang;
     pod.annotations[base::kGangSizeAnnotation] = std::to_string(spec.size);
+    pod.owner = Owner{"team.dev/v1", "Train", job, "uid-of-" + truth.gang};
   }
+  pod.labels["app"] = job;
   Container container;
   container.name = "main";
   container.slots = spec.gpus;
@@ -57,9 +63,19 @@ void FakeCluster::Submit() {
   Job job;
   job.gpus = gpu_nodes_.begin()->second.gpus.size() > 1 && Chance(20) ? 2 : 1;
   job.size = 1 + Random(MostPods(job.gpus));
-  job.elastic = Chance(30);
+  job.elastic = Chance(40);
+  job.completions = job.size + (job.elastic && Chance(30) ? 1 + Random(4) : 0);
   job.names_memory = Chance(70);
+  job.stubborn = Chance(20) ? Random(job.size) : -1;
   jobs_[name] = job;
+  if (Chance(40)) {
+    Budget budget{.name_space = "team", .name = name, .selector = {}, .allowed = Random(job.size + 1)};
+    budget.selector.nothing = false;
+    budget.selector.labels = {{"app", name}};
+    limits_[name].budget = budget;
+    sabotage_.budget(budget);
+    world_->Put(budget);
+  }
   for (int i = 0; i < job.size; ++i) AddPod(name, i);
 }
 
@@ -88,8 +104,9 @@ void FakeCluster::EndJob() {
   ++job->second.attempt;
   job->second.resized = false;
   job->second.half_since_s = -1;
-  job->second.whole = false;
+  job->second.whole = job->second.suspended = false;
   job->second.bound.clear();
+  job->second.done.clear();
   for (int i = 0; i < job->second.size; ++i) AddPod(job->first, i);
 }
 
@@ -100,10 +117,11 @@ void FakeCluster::Resize() {
   auto chosen = jobs_.begin();
   std::advance(chosen, Random(static_cast<int>(jobs_.size())));
   auto& [name, job] = *chosen;
-  if (!job.elastic) return;
+  if (!job.elastic || job.completions != job.size || !job.done.empty() || job.suspended) return;
   const auto bound = static_cast<int>(job.bound.size());
   const int before = std::exchange(job.size, 1 + Random(MostPods(job.gpus)));
   const std::string gang = name + "/" + std::to_string(job.attempt);
+  job.completions = job.size;
   for (int i = job.size; i < before; ++i) job.bound.erase(i);
   for (auto& [uid, truth] : pods_) {
     if (truth.gang != gang || truth.index < job.size || truth.pod.deleting) continue;
@@ -115,6 +133,47 @@ void FakeCluster::Resize() {
   // A job that has grown, or that once had as many bound pods as it has now, may have been whole as far as
   // the extender could know.
   job.whole |= job.size > before || bound >= job.size;
+}
+
+// Lets a pod of a job that runs succeed. The job ends with its last pod.
+void FakeCluster::Succeed() {
+  std::vector<std::pair<Truth*, std::string>> running;  // with the names of their jobs
+  for (auto& [uid, truth] : pods_) {
+    if (truth.pod.node.empty() || truth.pod.deleting || truth.pod.over) continue;
+    for (const auto& [name, job] : jobs_) {
+      const bool its = truth.gang == name + "/" + std::to_string(job.attempt);
+      if (its && job.whole && !job.resized) running.emplace_back(&truth, name);
+    }
+  }
+  if (running.empty()) return;
+  auto& [truth, name] = running[static_cast<std::size_t>(Random(static_cast<int>(running.size())))];
+  truth->pod.over = true;
+  Changed(*truth);
+  PublishGpus(truth->pod.node);
+  Job& job = jobs_.at(name);
+  job.done.insert(truth->index);
+  if (job.need() == 0) {
+    jobs_.erase(name);
+  } else if (Chance(50)) {
+    Suspend(name);
+  }
+}
+
+// Suspends a job, or resumes it. A job that is suspended loses its pods. It comes back as a gang of those
+// that have not succeeded.
+void FakeCluster::Suspend(const std::string& name) {
+  Job& job = jobs_.at(name);
+  const std::string gang = name + "/" + std::to_string(job.attempt);
+  Remember(gang + (job.suspended ? " is resumed" : " is suspended"));
+  if (std::exchange(job.suspended, !job.suspended)) return;
+  job.whole = false;
+  job.half_since_s = -1;
+  job.bound.clear();
+  for (auto& [uid, truth] : pods_) {
+    if (truth.gang != gang || truth.pod.deleting || truth.pod.over) continue;
+    truth.pod.deleting = true;
+    Changed(truth);
+  }
 }
 
 // Evicts a pod, or lets it fail. The object of a failed pod stays for a while.
@@ -161,10 +220,29 @@ void FakeCluster::Learn() {
   gangs_->ClusterChanged();
 }
 
+// Lets another program use up a budget, or its controller renew it.
+void FakeCluster::ChangeBudget() {
+  if (limits_.empty()) return;
+  auto limit = limits_.begin();
+  std::advance(limit, Random(static_cast<int>(limits_.size())));
+  limit->second.changed_s = now_s_;
+  limit->second.budget.allowed = Random(5);
+  budget_events_.push_back(limit->second.budget);
+}
+
 bool FakeCluster::IsThere(const std::string& gang, int index) const {
   return std::ranges::any_of(pods_, [&](const auto& entry) {
     const Truth& truth = entry.second;
     return truth.gang == gang && truth.index == index && !truth.pod.over;
+  });
+}
+
+// The pods that succeeded tell how much is left of a gang whose owner does not say it, so they stay.
+bool FakeCluster::MayBeRemoved(const Truth& truth) const {
+  return std::ranges::none_of(jobs_, [&](const auto& entry) {
+    const auto& [name, job] = entry;
+    return truth.gang == name + "/" + std::to_string(job.attempt) && !job.elastic &&
+           job.done.contains(truth.index);
   });
 }
 
@@ -173,12 +251,16 @@ bool FakeCluster::IsThere(const std::string& gang, int index) const {
 void FakeCluster::Finish() {
   std::vector<std::string> going;
   for (const auto& [uid, truth] : pods_) {
-    if ((truth.pod.deleting && (calm_ || Chance(50))) || (truth.pod.over && Chance(10))) going.push_back(uid);
+    const bool goes = (truth.pod.deleting && (calm_ || Chance(50))) || (truth.pod.over && Chance(10));
+    if (goes && MayBeRemoved(truth)) going.push_back(uid);
   }
   for (const std::string& uid : going) Remove(uid);
   for (const auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
-    for (int i = 0; i < job.size; ++i) {
+    int active = job.suspended ? job.size : 0;
+    for (int i = 0; i < job.completions && active < job.size; ++i) {
+      if (job.done.contains(i)) continue;
+      ++active;
       if (!IsThere(gang, i) && (calm_ || Chance(50))) AddPod(name, i);
     }
   }
@@ -294,6 +376,12 @@ void FakeCluster::Step() {
     Crash();
   else if (what < 95)
     Learn();
+  else if (what < 98)
+    Succeed();
+  else if (what < 99)
+    ChangeBudget();
+  else if (Chance(50) && !jobs_.empty())
+    Suspend(std::next(jobs_.begin(), Random(static_cast<int>(jobs_.size())))->first);
   else
     Deliver(true);
   Drive();
@@ -302,6 +390,11 @@ void FakeCluster::Step() {
 
 void FakeCluster::Settle() {
   calm_ = true;
+  for (auto& [name, job] : jobs_) job.suspended = false;
+  for (auto& [name, limit] : limits_) {
+    limit.budget.allowed = 1000;
+    budget_events_.push_back(limit.budget);
+  }
   // The node's daemon evicts strayed pods.
   for (auto& [uid, truth] : pods_) {
     if (!truth.strayed) continue;

@@ -112,13 +112,17 @@ class GangsTest : public ::testing::Test {
   // Answers the one pending read of a Job: it has `size` pods.
   void ReadJob(int size) { ASSERT_EQ(AnswerReads(size), 1); }
   // Answers all pending reads of Jobs. Returns how many there were.
-  int AnswerReads(int size) {
+  int AnswerReads(int size) { return AnswerReads(size, size); }
+  // Answers all pending reads of Jobs with `pods` pods at a time and `completions` in all.
+  int AnswerReads(int pods, int completions, const nlohmann::json& status = {}) {
     const auto reads = Do(Kind::kReadOwner);
     const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
     const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
-    const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
-    for (const Action& read : reads)
-      gangs_->OwnerRead(read.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+    const nlohmann::json spec = {
+        {"parallelism", pods}, {"completions", completions}, {"template", {{"spec", pod}}}};
+    const nlohmann::json job = {
+        {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}, {"status", status}};
+    for (const Action& read : reads) gangs_->OwnerRead(read.id, job, "", now_s_);
     return static_cast<int>(reads.size());
   }
   // Returns the pending actions of one kind, and removes them from `pending_`.
@@ -191,6 +195,44 @@ class GangsTest : public ::testing::Test {
     const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
     for (const Action& action : Do(Kind::kClear)) Accept(action);
     return answer.value_or(FilterAnswer{});
+  }
+
+  using Seat = std::pair<std::string, std::string>;  // node, UUID
+  // Returns the seat in the reservation of a pod of one GPU.
+  Seat SeatIn(const std::string& uid) {
+    const auto reservation =
+        ReadReservation(world_.FindPod(uid)->annotations.at(base::kReservationAnnotation)).value();
+    return {reservation.seat.node, reservation.seat.gpus().front()};
+  }
+  // Makes a disruption budget for all pods of the namespace.
+  void Allow(int evictions) {
+    Budget budget{.name_space = "team", .name = "train", .selector = {}, .allowed = evictions};
+    budget.selector.nothing = false;
+    world_.Put(budget);
+  }
+  // Binds u0 of a gang of two, and refuses the Binding of u1. u0 runs. The deadline passes.
+  void HalfAGangAtItsDeadline() {
+    Add("u0");
+    Add("u1");
+    Lead();
+    ReserveAndRelease();
+    Bind("u0", 1);
+    Bind("u1", 2);
+    for (const Action& action : Do(Kind::kBind)) {
+      const bool first = action.pod.uid == "u0";
+      if (first) BindTo("u0", "GPU-a");
+      gangs_->Written(action.id, {.outcome = first ? Outcome::kDone : Outcome::kRefused, .error = "409"},
+                      now_s_);
+    }
+    Change("u0", [](Pod& pod) { pod.running = true; });
+    now_s_ += 121;
+  }
+  // Takes the node away from pods that are not bound yet, or gives it back.
+  void Cordon(bool cordoned) {
+    Node node = *world_.FindNode("n0");
+    node.cordoned = cordoned;
+    world_.Put(node);
+    gangs_->ClusterChanged();
   }
 
   World world_;
@@ -405,7 +447,7 @@ TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
     Change("u1", [&](Pod& pod) { pod.created_s = made_s; });
     Lead();
     std::size_t deletions = 0;
-    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kDelete).size();
+    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kEvict).size();
     for (const char* uid : {"u0", "u1"}) Remove(uid);
     gangs_.reset();
     return deletions;
@@ -436,7 +478,7 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
       for (const Kind kind : {Kind::kReserve, Kind::kRelease, Kind::kClear}) {
         for (const Action& action : Do(kind)) Accept(action);
       }
-      deleted = Do(Kind::kDelete);
+      deleted = Do(Kind::kEvict);
       now_s_ += 31;
     }
     ASSERT_EQ(deleted.size(), 1u) << leaving;
@@ -464,12 +506,12 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   }
   now_s_ += 121;
   EXPECT_TRUE(Do(Kind::kClear).empty());
-  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "before it is known whether the other one is bound, too";
+  EXPECT_TRUE(Do(Kind::kEvict).empty()) << "before it is known whether the other one is bound, too";
   const std::vector<Action> bind = Do(Kind::kBind);
   ASSERT_EQ(bind.size(), 1u);
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
   now_s_ += 30;
-  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is whole after all";
+  EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is whole after all";
   EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
 }
 
@@ -487,7 +529,7 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
                     now_s_);
   }
   now_s_ += 121;
-  const std::vector<Action> deletes = Do(Kind::kDelete);
+  const std::vector<Action> deletes = Do(Kind::kEvict);
   ASSERT_EQ(deletes.size(), 1u);
   EXPECT_EQ(deletes[0].pod.uid, "u0");
   EXPECT_TRUE(Do(Kind::kClear).empty());
@@ -503,10 +545,10 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
     BindTheFirstOf(smaller ? "second" : "first");
     Remove("u1");
     now_s_ += 121;
-    EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is asked";
+    EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is asked";
     ReadJob(smaller ? 1 : 2);
     now_s_ += 1;
-    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    EXPECT_EQ(Do(Kind::kEvict).size(), smaller ? 0u : 1u);
     Remove("u0");
   }
 }
@@ -524,7 +566,7 @@ TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
     now_s_ += 120;
     AnswerReads(2);
     now_s_ += 1;
-    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    EXPECT_EQ(Do(Kind::kEvict).size(), smaller ? 0u : 1u);
     Remove("u0");
   }
 }
@@ -536,11 +578,125 @@ TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
   gangs_->Written(other.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
   now_s_ += 10;
   Do(Kind::kReadOwner);
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
   now_s_ += 25;
   ReadJob(2);
   now_s_ += 1;
-  EXPECT_EQ(Do(Kind::kDelete).size(), 1u);
+  EXPECT_EQ(Do(Kind::kEvict).size(), 1u);
+}
+
+TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
+  Allow(0);
+  HalfAGangAtItsDeadline();
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_THAT(gangs_->WhyWaits("u1"),
+              HasSubstr("its bound pods stay: the disruption budget team/train: expected that it allows the "
+                        "eviction of 1 pod, got 0 pods"));
+  now_s_ += 10;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u) << gangs_->WhyWaits("u1");
+  EXPECT_EQ(reserve[0].pod.uid, "u1");
+  Accept(reserve[0]);
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  BindTo("u1", "GPU-b");
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+}
+
+// This is the control. Without the budget, or where the pod has not begun to run, the same pod is evicted.
+TEST_F(GangsTest, HalfAGangIsEvictedWhereNoBudgetForbidsIt) {
+  for (const bool runs : {true, false}) {
+    if (!runs) Allow(0);
+    HalfAGangAtItsDeadline();
+    if (!runs) Change("u0", [](Pod& pod) { pod.running = false; });
+    EXPECT_EQ(Do(Kind::kEvict).size(), 1u);
+    for (const char* uid : {"u0", "u1"}) Remove(uid);
+    pending_.clear();
+    gangs_.reset();
+  }
+}
+
+TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
+  Allow(0);
+  HalfAGangAtItsDeadline();
+  Cordon(true);
+  for (int s = 0; s < 900; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kClear)) Accept(action);
+    EXPECT_TRUE(Do(Kind::kEvict).empty());
+  }
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("others of its gang run; "));
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("the disruption budget team/train"));
+  Allow(1);
+  std::size_t evicted = 0;
+  for (int s = 0; s < 601 && evicted == 0; ++s) {
+    now_s_ += 1;
+    evicted = Do(Kind::kEvict).size();
+  }
+  EXPECT_EQ(evicted, 1u);
+}
+
+// The watch shows a budget for two pods, and another program has used a part of it up since.
+TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
+  PutNode(&world_, "n1");
+  Allow(2);
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  }
+  for (const char* uid : {"u0", "u1"}) {
+    Reserved(uid, "first", std::string(uid) == "u0" ? "GPU-a" : "GPU-b");
+    Change(uid, [](Pod& pod) { pod.node = "n0", pod.running = true; });
+  }
+  Lead();
+  Cordon(true);
+  Node other = *world_.FindNode("n1");
+  other.cordoned = true;
+  world_.Put(other);
+  std::vector<Action> evict;
+  for (int s = 0; s < 400 && evict.empty(); ++s) {
+    now_s_ += 1;
+    evict = Do(Kind::kEvict);
+  }
+  ASSERT_EQ(evict.size(), 2u);
+  Accept(evict[0]);
+  gangs_->Written(evict[1].id,
+                  {.outcome = Outcome::kRefused, .error = "needs 2 healthy pods", .forbidden = true}, now_s_);
+  Remove(evict[0].pod.uid);
+  for (int s = 0; s < 25; ++s) {
+    now_s_ += 1;
+    EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it has just been forbidden";
+  }
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("needs 2 healthy pods"));
+  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.members.at(evict[1].pod.uid).doomed);
+  // The pod that was evicted comes again, and both are placed beside the one that stayed.
+  Add("u3");
+  Change("u3", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  Cordon(false);
+  other.cordoned = false;
+  world_.Put(other);
+  std::set<std::string> placed;
+  for (int s = 0; s < 20; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kReserve)) {
+      Accept(action);
+      placed.insert(action.pod.uid);
+    }
+    for (const Action& action : Do(Kind::kRelease)) {
+      Accept(action);
+      const Seat seat = SeatIn(action.pod.uid);
+      Change(action.pod.uid, [&seat](Pod& pod) {
+        pod.node = seat.first;
+        pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {seat.second}}});
+      });
+    }
+  }
+  EXPECT_THAT(placed, ::testing::UnorderedElementsAre("u2", "u3"));
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
 }
 
 // A member may have done its work before the last one is known to be bound.
@@ -552,10 +708,10 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   Change("u0", [](Pod& pod) { pod.over = true; });
   BindTo("u1", "GPU-b");
   now_s_ += 1;
-  Do(Kind::kDelete);
+  Do(Kind::kEvict);
   EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
   now_s_ += 200;
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
 
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
@@ -815,7 +971,7 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
     ReadJob(2);
     std::size_t deletions = 0;
     for (int i = 0; i < 300; ++i, ++now_s_) {
-      deletions += Do(Kind::kDelete).size();
+      deletions += Do(Kind::kEvict).size();
       AnswerReads(2);
     }
     gangs_.reset();
@@ -938,6 +1094,234 @@ TEST_F(GangsTest, TheNextPodGetsThePlaceOfOneThatSucceeded) {
   ASSERT_EQ(reserve.size(), 1u);
   EXPECT_EQ(reserve[0].pod.uid, "u2");
   EXPECT_THAT(reserve[0].text, HasSubstr("GPU-b"));
+}
+
+// Index 0 of two has succeeded, then the Job is suspended and resumed, or the node of the other pod is lost.
+// The pod that succeeded may be gone by then, and the leader may be another one.
+TEST_F(GangsTest, WhatIsLeftOfAJobIsPlacedWhenItIsResumed) {
+  for (const bool seen : {true, false}) {
+    for (const bool new_leader : {true, false}) {
+      const std::string job = std::string(seen ? "seen" : "unseen") + (new_leader ? "-new" : "");
+      for (const char* uid : {"u0", "u1"}) AddOfJob(uid, job);
+      Lead();
+      ReadJob(2);
+      now_s_ += 1;
+      ReserveAndRelease();
+      BindTo("u0", "GPU-a");
+      BindTo("u1", "GPU-b");
+      now_s_ += 1;
+      Do(Kind::kSettle);
+      Change("u0", [](Pod& pod) { pod.over = true; });
+      Remove("u1");
+      if (!seen) Remove("u0");
+      now_s_ += 100;
+      gangs_->Step(now_s_);
+      AddOfJob("u2", job);
+      if (new_leader) Lead();
+      int reserves = 0;
+      for (int s = 0; s < 60; ++s) {
+        now_s_ += 1;
+        for (const Action& action : Do(Kind::kReserve)) ++reserves, Accept(action);
+        AnswerReads(2, 2, {{"succeeded", 1}});
+      }
+      EXPECT_EQ(reserves, 1) << job << ": " << gangs_->WhyWaits("u2");
+      for (const char* uid : {"u0", "u2"}) world_.RemovePod(uid);
+      pending_.clear();
+      gangs_.reset();
+    }
+  }
+}
+
+// The first pod has succeeded, and four are left: two of them run at a time. One alone is half a gang.
+TEST_F(GangsTest, AJobWithMoreCompletionsThanPodsNeedsAsManyAsRunAtATime) {
+  AddOfJob("u0", "j");
+  Change("u0", [](Pod& pod) { pod.node = "n0", pod.over = true; });
+  AddOfJob("u1", "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 5, {{"succeeded", 1}}), 1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("1 of 2 pods are there"));
+  AddOfJob("u2", "j");
+  gangs_->PodChanged("u2", now_s_);
+  now_s_ += 1;
+  ReserveAndRelease();
+  BindTo("u1", "GPU-a");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.placed) << "half of it is bound";
+  BindTo("u2", "GPU-b");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+}
+
+TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
+  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 5), 1);
+  now_s_ += 1;
+  ReserveAndRelease();
+  BindTo("u0", "GPU-a");
+  BindTo("u1", "GPU-b");
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kSettle).size(), 2u) << "it is complete";
+  const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
+  for (int next = 2; next < 5; ++next) {
+    const std::string before = "u" + std::to_string(next - 2);
+    Change(before, [](Pod& pod) { pod.over = true; });
+    now_s_ += 1;
+    gangs_->Step(now_s_);
+    EXPECT_EQ(vacant(), 1u) << "the place waits for the next pod";
+    const std::string uid = "u" + std::to_string(next);
+    AddOfJob(uid, "j");
+    gangs_->PodChanged(uid, now_s_);
+    now_s_ += 1;
+    const std::vector<Action> reserve = Do(Kind::kReserve);
+    ASSERT_EQ(reserve.size(), 1u) << uid << ": " << gangs_->WhyWaits(uid);
+    const char* gpu = next % 2 == 0 ? "GPU-a" : "GPU-b";
+    EXPECT_THAT(reserve[0].text, HasSubstr(gpu));
+    Accept(reserve[0]);
+    for (const Action& action : Do(Kind::kRelease)) Accept(action);
+    BindTo(uid, gpu);
+    now_s_ += 1;
+    gangs_->Step(now_s_);
+  }
+  Change("u3", [](Pod& pod) { pod.over = true; });
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_EQ(vacant(), 0u) << "one pod is left, and it runs";
+  Remove("u4");
+  AddOfJob("u5", "j");
+  gangs_->PodChanged("u5", now_s_);
+  now_s_ += 20;
+  AnswerReads(2, 5, {{"succeeded", 4}});
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << gangs_->WhyWaits("u5");
+}
+
+TEST_F(GangsTest, AnIndexThatFailedForGoodIsNotWaitedFor) {
+  AddOfJob("u1", "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(2, 2), 1);
+  now_s_ += 20;
+  ASSERT_EQ(AnswerReads(2, 2, {{"failedIndexes", "0"}}), 1);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << gangs_->WhyWaits("u1");
+}
+
+TEST_F(GangsTest, PodsOfAJobThatHasEndedGetNoPlaceAndAreToldWhy) {
+  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "j");
+  Lead();
+  const nlohmann::json met = {{"conditions", {{{"type", "SuccessCriteriaMet"}, {"status", "True"}}}}};
+  ASSERT_EQ(AnswerReads(2, 2, met), 1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its job has ended"));
+}
+
+// These pods may be the ranks of one job, although nothing says so. NCCL fails where two ranks of a job are
+// on one GPU.
+TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
+  struct Row {
+    const char* kind;
+    const char* label;
+    const char* value;  // of the first two pods; the others have it with an "x" at the end
+  };
+  for (const Row& row : {Row{"RayCluster", "ray.io/cluster", "train"}, Row{"StatefulSet", "app", "train"},
+                         Row{"ReplicaSet", "pod-template-hash", "7f"}, Row{"Job", "job-name", "train"},
+                         Row{"Train", "team.dev/train", "train"}}) {
+    SCOPED_TRACE(row.kind);
+    world_.Put(MadeProfile("k"));
+    for (const char* uid : {"u0", "u1", "u2", "u3"}) {
+      const bool rollout = std::string(row.kind) == "ReplicaSet" && uid[1] > '1';
+      const std::string value = row.value + std::string(rollout ? "x" : "");
+      Add(uid);
+      Change(uid, [&](Pod& pod) {
+        pod.annotations = {{base::kShareAnnotation, "true"}, {base::kGpuMemoryAnnotation, "20Gi"}};
+        pod.labels = {{row.label, value}};
+        const std::string name = std::string(row.kind) == "ReplicaSet" ? "train-" + value : "train";
+        pod.owner = Owner{"team.dev/v1", row.kind, name, "uid-of-" + name};
+        pod.profile_key = "k";
+      });
+    }
+    Lead();
+    std::map<std::string, int> clients;  // by GPU
+    for (int round = 0; round < 20; ++round) {
+      now_s_ += 1;
+      for (const Action& action : Do(Kind::kReserve)) {
+        for (const std::string& gpu : ReadReservation(action.text)->seat.gpus()) ++clients[gpu];
+        Accept(action);
+      }
+    }
+    EXPECT_THAT(clients, ElementsAre(::testing::Pair("GPU-a", 1), ::testing::Pair("GPU-b", 1)));
+    EXPECT_THAT(gangs_->WhyWaits("u3"),
+                HasSubstr("no two of its pods are on one GPU: set crossover.dev/gang"));
+    int told = 0;
+    for (const Action& action : Do(Kind::kTell)) told += action.reason == "GangNotKnown" ? 1 : 0;
+    EXPECT_EQ(told, 1) << "one event for all";
+    for (const char* uid : {"u0", "u1", "u2", "u3"}) world_.RemovePod(uid);
+    pending_.clear();
+    gangs_.reset();
+  }
+}
+
+// A Job of one pod at a time is no gang, and needs no advice.
+TEST_F(GangsTest, OnePodAfterTheOtherIsNotCalledAGang) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) {
+      pod.annotations.clear();
+      pod.owner = Owner{"batch/v1", "Job", "train", "uid-of-train"};
+    });
+  }
+  Change("u0", [](Pod& pod) { pod.node = "n0", pod.over = true; });
+  Lead();
+  for (int s = 0; s < 5; ++s) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kTell)) EXPECT_NE(action.reason, "GangNotKnown");
+  }
+}
+
+// These pods are a sweep. Its user says which pods are one job.
+TEST_F(GangsTest, PodsOfOneControllerWithGangsOfTheirOwnMayMeet) {
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [&uid](Pod& pod) {
+      pod.annotations = {{base::kShareAnnotation, "true"},
+                         {base::kGpuMemoryAnnotation, "20Gi"},
+                         {base::kGangAnnotation, uid},
+                         {base::kGangSizeAnnotation, "1"}};
+      pod.owner = Owner{"apps/v1", "StatefulSet", "sweep", "uid-of-sweep"};
+    });
+  }
+  Lead();
+  int reserves = 0;
+  for (int round = 0; round < 20; ++round) {
+    now_s_ += 1;
+    for (const Action& action : Do(Kind::kReserve)) ++reserves, Accept(action);
+  }
+  EXPECT_EQ(reserves, 3);
+  for (const Action& action : Do(Kind::kTell)) EXPECT_NE(action.reason, "GangNotKnown");
+}
+
+// Pods of an earlier attempt that succeeded are still there, with the name of the gang.
+TEST_F(GangsTest, WhatSucceededBeforeIsNoPartOfTheNextAttempt) {
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [&uid](Pod& pod) {
+      const bool before = std::string(uid) == "u0";
+      pod.owner = Owner{"team.dev/v1", "Train", "t", before ? "first" : "second"};
+      if (before) pod.node = "n0", pod.over = true;
+    });
+  }
+  world_.RemovePod("u2");
+  Lead();
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
+  Change("u0", [](Pod& pod) { pod.owner->uid = "second"; });
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << "its controller makes the one again that is left";
 }
 
 TEST_F(GangsTest, APlaceIsGivenBackOnce) {
@@ -1101,7 +1485,7 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
   const auto seat = [](const Action& action) { return ReadReservation(action.text)->seat; };
   EXPECT_NE(seat(reserve[0]).node, "n1");
   EXPECT_EQ(seat(reserve[0]), seat(reserve[1]));
-  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
 
 // The gate was lifted without a plan, and so the scheduler was not told where the pods have to go.

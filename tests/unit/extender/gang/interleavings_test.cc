@@ -1,7 +1,7 @@
 // Runs random interleavings of filter, bind, watch events (late, doubled, reordered across kinds),
-// restarts, failed and lost writes, jobs that change their size or crash, lost nodes, straying kubelets,
-// and profiles of jobs that come and go. None of them may end in what the referee forbids. Then faults are
-// planted, and the referee must see them.
+// restarts, failed and lost writes, jobs that change their size, succeed pod by pod, are suspended or crash,
+// lost nodes, straying kubelets, disruption budgets, and profiles of jobs that come and go. None of them may
+// end in what the referee forbids. Then faults are planted, and the referee must see them.
 //
 // CROSSOVER_SEEDS=N runs N of them, from CROSSOVER_FIRST_SEED on. CROSSOVER_DESCRIBE=1 prints the history
 // of each run with a fault.
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/unit/extender/gang/fake_cluster.h"
@@ -27,7 +28,7 @@ int Told(const char* name, int otherwise) {
 
 struct Outcome {
   std::string fault;
-  int placed = 0, shared = 0, restarts = 0;
+  int placed = 0, shared = 0, restarts = 0, resumed = 0, kept = 0;
 };
 
 Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
@@ -36,7 +37,8 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
   if (cluster.fault().empty()) cluster.Settle();
   const bool told = !cluster.fault().empty() && std::getenv("CROSSOVER_DESCRIBE") != nullptr;
   if (told) std::cout << "seed " << seed << ": " << cluster.fault() << "\n" << cluster.Describe();
-  return {cluster.fault(), cluster.placed(), cluster.shared(), cluster.restarts()};
+  return {cluster.fault(),    cluster.placed(),  cluster.shared(),
+          cluster.restarts(), cluster.resumed(), cluster.kept()};
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -61,10 +63,17 @@ TEST_P(GangInterleavingsTest, KeepAllRules) {
     sum.placed += outcome.placed;
     sum.shared += outcome.shared;
     sum.restarts += outcome.restarts;
+    sum.resumed += outcome.resumed;
+    sum.kept += outcome.kept;
   }
   EXPECT_GT(sum.placed, each) << "hardly any gang was placed: this shows nothing";
   EXPECT_GT(sum.shared, each / 10) << "gangs hardly ever met: this shows nothing";
   EXPECT_GT(sum.restarts, each);
+  std::cout << sum.resumed << " jobs resumed, " << sum.kept << " gangs kept by budgets\n";
+  if (each >= 300) {
+    EXPECT_GT(sum.kept, 0) << "no budget mattered: this shows nothing";
+  }
+  EXPECT_GT(sum.resumed, each / 40) << "what was left of a job was hardly ever placed: this shows nothing";
 }
 INSTANTIATE_TEST_SUITE_P(All, GangInterleavingsTest, ::testing::Range(0, kShards));
 
@@ -150,6 +159,20 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"NeverReleased", "there is room, and it is not placed",
                 InDrop([](const Action& action) { return action.kind == Action::Kind::kRelease; })},
         Planted{"SizeReadOnce", "there is room, and it is not placed", InDrop(ReadOnce())},
+        // The extender does not see that pods have succeeded.
+        Planted{"SuccessUnseen", "there is room, and it is not placed",
+                [] {
+                  Sabotage sabotage;
+                  sabotage.view = [](Pod& pod) { pod.failed = pod.over; };
+                  sabotage.owner = [](nlohmann::json& owner) { owner["status"] = nullptr; };
+                  return sabotage;
+                }()},
+        Planted{"BudgetsUnseen", "pods are evicted against their budget",
+                [] {
+                  Sabotage sabotage;
+                  sabotage.budget = [](Budget& budget) { budget.allowed = 1000; };
+                  return sabotage;
+                }()},
         Planted{"GrowthUnseen", "there is room, and it is not made whole", InDrop(ReadOnce())},
         // The extender does not see what is taken.
         Planted{"BlindToBound", "more clients than slots",

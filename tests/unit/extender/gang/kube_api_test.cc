@@ -27,8 +27,14 @@ TEST(KubeApi, EveryWriteIsOfThePodWithThatUid) {
     EXPECT_EQ(BodyOf(OnPod(kind))["metadata"]["uid"], "u1");
   }
   EXPECT_EQ(BodyOf(OnPod(Action::Kind::kBind))["metadata"]["uid"], "u1");
-  EXPECT_EQ(BodyOf(OnPod(Action::Kind::kDelete))["preconditions"]["uid"], "u1");
-  EXPECT_EQ(RequestOf(OnPod(Action::Kind::kDelete)).method, "DELETE");
+}
+
+TEST(KubeApi, APodIsEvictedAndNotDeleted) {
+  const Action action = OnPod(Action::Kind::kEvict);
+  EXPECT_EQ(RequestOf(action).method, "POST");
+  EXPECT_EQ(RequestOf(action).path, "/api/v1/namespaces/team/pods/job-0/eviction");
+  EXPECT_EQ(BodyOf(action), json::parse(R"({"apiVersion": "policy/v1", "kind": "Eviction",
+    "metadata": {"name": "job-0", "namespace": "team"}, "deleteOptions": {"preconditions": {"uid": "u1"}}})"));
 }
 
 TEST(KubeApi, ReservationsComeAndGo) {
@@ -180,6 +186,34 @@ TEST_F(KubeApiTest, ThatTheServerIsBusySaysNothingOfEarlierBindings) {
   EXPECT_EQ(result.outcome, Outcome::kRefused);
   EXPECT_FALSE(result.looked);
   EXPECT_EQ(server_.requests(), 1u) << "nobody looked";
+}
+
+// Both are status 429. Only a server that is busy asks for a pause of everything.
+TEST_F(KubeApiTest, ABudgetThatForbidsAnEvictionIsNotABusyServer) {
+  server_.Answer({.status = 429,
+                  .body = R"({"message": "Cannot evict pod as it would violate the pod's disruption budget.",
+      "details": {"retryAfterSeconds": 10, "causes": [{"reason": "DisruptionBudget",
+        "message": "The disruption budget train needs 2 healthy pods and has 2 currently"}]}})",
+                  .headers = "Retry-After: 10\r\n"});
+  const Result forbidden = api_.Write(OnPod(Action::Kind::kEvict));
+  EXPECT_EQ(forbidden.outcome, Outcome::kRefused);
+  EXPECT_TRUE(forbidden.forbidden);
+  EXPECT_EQ(forbidden.error, "The disruption budget train needs 2 healthy pods and has 2 currently");
+  EXPECT_EQ(forbidden.retry_after_s, 0);
+  server_.Answer(
+      {.status = 429, .body = R"({"message": "too many requests"})", .headers = "Retry-After: 7\r\n"});
+  const Result busy = api_.Write(OnPod(Action::Kind::kEvict));
+  EXPECT_EQ(busy.outcome, Outcome::kRefused);
+  EXPECT_FALSE(busy.forbidden);
+  EXPECT_EQ(busy.retry_after_s, 7);
+  server_.Answer(
+      500,
+      R"({"message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."})");
+  EXPECT_TRUE(api_.Write(OnPod(Action::Kind::kEvict)).forbidden);
+  server_.Answer(500, R"({"message": "etcdserver: request timed out"})");
+  const Result unknown = api_.Write(OnPod(Action::Kind::kEvict));
+  EXPECT_EQ(unknown.outcome, Outcome::kUnknown);
+  EXPECT_FALSE(unknown.forbidden);
 }
 
 TEST(KubeApi, ABindingCarriesTheAssignment) {

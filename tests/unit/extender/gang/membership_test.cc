@@ -80,6 +80,81 @@ TEST(Membership, IndexedJobsSizeIsRead) {
   EXPECT_EQ(MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}})).size, 1);
 }
 
+// Returns the job of a pod that this controller made.
+std::string JobOf(const Owner& owner, Labels labels = {}) {
+  Pod pod = PodWith(std::move(labels));
+  pod.owner = owner;
+  const Membership gang = MembershipOf(pod);
+  EXPECT_EQ(gang.size, 1) << owner.kind;
+  EXPECT_EQ(gang.known, Known::kNotKnown) << owner.kind;
+  EXPECT_THAT(AboutGang(gang), HasSubstr("no two of them share a GPU")) << owner.kind;
+  return gang.job;
+}
+
+TEST(Membership, PodsOfAnOwnerThatIsNotKnownHaveOneJob) {
+  for (const Owner& owner :
+       {Owner{"apps/v1", "StatefulSet", "t", "a"}, Owner{"apps/v1", "ReplicaSet", "t", "a"},
+        Owner{"batch/v1", "Job", "t", "a"}, Owner{"team.dev/v1", "Train", "t", "a"},
+        Owner{"ray.io/v1", "RayCluster", "t", "a"}, Owner{"v1", "ReplicationController", "t", "a"}}) {
+    Owner other = owner;
+    other.uid = "b";
+    EXPECT_NE(JobOf(owner), "");
+    EXPECT_EQ(JobOf(owner), JobOf(owner));
+    EXPECT_NE(JobOf(owner), JobOf(other)) << owner.kind << " of the same name that was made anew";
+  }
+  const Membership bare = MembershipOf(PodWith({}));
+  EXPECT_EQ(bare.known, Known::kBare);
+  EXPECT_EQ(bare.job + AboutGang(bare), "");
+}
+
+TEST(Membership, OldAndNewPodsOfADeploymentHaveOneJob) {
+  const auto job = [](const char* name, const char* hash) {
+    return JobOf({"apps/v1", "ReplicaSet", std::string(name) + "-" + hash, hash},
+                 {{"pod-template-hash", hash}});
+  };
+  EXPECT_EQ(job("web", "5d4f"), job("web", "77c8"));
+  EXPECT_NE(job("web", "5d4f"), job("other", "5d4f"));
+  EXPECT_NE(JobOf({"apps/v1", "ReplicaSet", "own", "a"}, {{"pod-template-hash", "77c8"}}),
+            JobOf({"apps/v1", "ReplicaSet", "own", "b"}, {{"pod-template-hash", "77c8"}}))
+      << "no Deployment made them";
+}
+
+TEST(Membership, PodsOfARayClusterHaveOneJobWhoeverMakesThem) {
+  const Labels labels = {{"ray.io/cluster", "train"}, {"ray.io/node-type", "worker"}};
+  EXPECT_EQ(JobOf({"ray.io/v1", "RayCluster", "train", "a"}, labels),
+            JobOf({"team.dev/v1", "Group", "g", "b"}, labels));
+}
+
+TEST(Membership, WhatIsMissingIsSaidOfAnOwnerThatIsNotKnown) {
+  Pod pod = PodWith({});
+  pod.owner = Owner{"apps/v1", "StatefulSet", "train", "a"};
+  EXPECT_EQ(
+      AboutGang(MembershipOf(pod)),
+      "StatefulSet train: expected crossover.dev/gang and crossover.dev/gang-size, or an owner of a known "
+      "kind, got neither: its pods are placed one by one, and no two of them share a GPU");
+  pod.annotations = {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}};
+  EXPECT_EQ(AboutGang(MembershipOf(pod)), "");
+  EXPECT_EQ(MembershipOf(pod).job, "") << "its user says which pods are one job";
+}
+
+TEST(Membership, AdmissionIsToldOfAPodThatHasNoNameYet) {
+  const auto about = [](const json& owner, const json& annotations) {
+    return AboutGangOf(
+        {{"metadata", {{"generateName", "p-"}, {"annotations", annotations}, {"ownerReferences", {owner}}}}},
+        "team");
+  };
+  const json set = {
+      {"apiVersion", "apps/v1"}, {"kind", "StatefulSet"}, {"name", "t"}, {"uid", "a"}, {"controller", true}};
+  json job = set;
+  job["kind"] = "Job";
+  EXPECT_THAT(about(set, json::object()), StartsWith("StatefulSet t: expected crossover.dev/gang"));
+  EXPECT_EQ(about(set, {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "2"}}), "");
+  EXPECT_EQ(about(job, json::object()), "");
+  EXPECT_EQ(about(nullptr, json::object()), "");
+  for (const json& pod : {json(), json::array(), json{{"metadata", 3}}})
+    EXPECT_EQ(AboutGangOf(pod, "team"), "");
+}
+
 TEST(Membership, IncarnationsDoNotMix) {
   const auto id = [](const char* attempt) {
     return MembershipOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
@@ -96,6 +171,74 @@ TEST(Membership, IncarnationsDoNotMix) {
         .id;
   };
   EXPECT_NE(of_job("a"), of_job("b"));
+}
+
+// Each kind says in its own way which pods have done their work.
+TEST(Owner, SaysWhatHasDoneItsWork) {
+  const auto part = [](const char* kind, const char* api, const json& spec, const json& status,
+                       const std::string& name) {
+    return ReadOwner({{"kind", kind}, {"apiVersion", api}, {"spec", spec}, {"status", status}})
+        .parts.at(name);
+  };
+  const json job = {{"parallelism", 2}, {"completions", 9}, {"template", Template()}};
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"succeeded", 3}}, ""), (Part{.pods = 2, .most = 9, .done = 3}));
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"succeeded", 1}, {"failedIndexes", "0,3-5"}}, "").done, 5);
+  for (const char* wrong : {"x", "5-3", "-", ",", "3-x", "1-99999999999999999999"})
+    EXPECT_EQ(part("Job", "batch/v1", job, {{"failedIndexes", wrong}}, "").done, 0) << wrong;
+  EXPECT_EQ(part("Job", "batch/v1", job, {{"failedIndexes", "0-2147483647"}}, "").done, 100'000);
+
+  const json replicas = {{"Worker", {{"replicas", 4}, {"template", Template()}}}};
+  const json done = {{"replicaStatuses", {{"Worker", {{"succeeded", 1}}}}}};
+  const Part workers{.pods = 4, .most = 4, .done = 1};
+  EXPECT_EQ(part("PyTorchJob", "kubeflow.org/v1", {{"pytorchReplicaSpecs", replicas}}, done, "worker"),
+            workers);
+  EXPECT_EQ(part("TFJob", "kubeflow.org/v1", {{"tfReplicaSpecs", replicas}}, done, "worker"), workers);
+  EXPECT_EQ(part("XGBoostJob", "kubeflow.org/v1", {{"xgbReplicaSpecs", replicas}}, done, "worker"), workers);
+  EXPECT_EQ(part("PaddleJob", "kubeflow.org/v1", {{"paddleReplicaSpecs", replicas}}, done, "worker"),
+            workers);
+  EXPECT_EQ(part("JAXJob", "kubeflow.org/v1", {{"jaxReplicaSpecs", replicas}}, done, "worker"), workers);
+  for (const char* api : {"kubeflow.org/v1", "kubeflow.org/v2beta1"})
+    EXPECT_EQ(part("MPIJob", api, {{"mpiReplicaSpecs", replicas}}, done, "worker"), workers) << api;
+
+  const json jobs = {
+      {"replicatedJobs",
+       {{{"name", "w"},
+         {"replicas", 3},
+         {"template", {{"spec", {{"parallelism", 2}, {"completions", 4}, {"template", Template()}}}}}}}}};
+  const json sets = {{"replicatedJobsStatus", {{{"name", "w"}, {"succeeded", 2}}}}};
+  EXPECT_EQ(part("JobSet", "jobset.x-k8s.io/v1alpha2", jobs, sets, "w"),
+            (Part{.groups = 3, .pods = 2, .most = 4, .done_groups = 2}));
+
+  const json group = {{"leaderWorkerTemplate", {{"size", 4}, {"workerTemplate", Template()}}}};
+  EXPECT_EQ(part("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", group, {{"replicas", 2}}, ""),
+            (Part{.pods = 3, .most = 3}));
+}
+
+TEST(Owner, SaysThatTheJobHasEnded) {
+  const auto ended = [](const char* kind, const char* api, const char* type, const char* status) {
+    return ReadOwner({{"kind", kind},
+                      {"apiVersion", api},
+                      {"status", {{"conditions", {{{"type", type}, {"status", status}}}}}}})
+        .ended;
+  };
+  EXPECT_TRUE(ended("Job", "batch/v1", "SuccessCriteriaMet", "True"));
+  EXPECT_TRUE(ended("Job", "batch/v1", "Complete", "True"));
+  EXPECT_TRUE(ended("Job", "batch/v1", "FailureTarget", "True"));
+  EXPECT_TRUE(ended("JobSet", "jobset.x-k8s.io/v1alpha2", "Completed", "True"));
+  EXPECT_TRUE(ended("PyTorchJob", "kubeflow.org/v1", "Succeeded", "True"));
+  EXPECT_TRUE(ended("MPIJob", "kubeflow.org/v2beta1", "Failed", "True"));
+  EXPECT_FALSE(ended("Job", "batch/v1", "Suspended", "True"));
+  EXPECT_FALSE(ended("PyTorchJob", "kubeflow.org/v1", "Succeeded", "False"));
+  EXPECT_FALSE(ended("PyTorchJob", "kubeflow.org/v1", "Running", "True"));
+}
+
+TEST(Membership, UnitsTellTheReplicasOfAJobSetApart) {
+  const Unit unit = UnitOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
+                                    {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                                    {"jobset.sigs.k8s.io/job-index", "1"}}));
+  EXPECT_EQ(unit.part, "workers");
+  EXPECT_EQ(unit.group, "1");
+  EXPECT_EQ(UnitOf(PodWith({})).part, "");
 }
 
 json JobSetOf(const std::string& order) {  // of 1 + 6 pods with GPUs, and one without

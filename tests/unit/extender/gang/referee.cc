@@ -60,7 +60,7 @@ void FakeCluster::NoteWhoRuns() {
       const Pod& pod = truth.pod;
       if (truth.gang == gang && !pod.node.empty() && !pod.deleting && !pod.over) bound.push_back(&truth);
     }
-    const bool whole = static_cast<int>(bound.size()) >= job.size;
+    const bool whole = !job.suspended && static_cast<int>(bound.size()) >= job.need();
     job.whole_for = whole ? job.whole_for + 1 : 0;
     if (job.whole_for < kLong) continue;
     for (Truth* truth : bound) truth->settled = true;
@@ -75,7 +75,7 @@ void FakeCluster::JudgeTime() {
   std::set<std::string> disturbed;
   for (auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
-    if (job.resized) disturbed.insert(gang);
+    if (job.resized || !job.done.empty()) disturbed.insert(gang);
     int bound = 0;
     for (const auto& [uid, truth] : pods_) {
       if (truth.gang != gang || truth.pod.over) continue;
@@ -127,7 +127,7 @@ bool FakeCluster::WaitForEachOther(const std::string& gang) const {
     const auto& [name, job] = entry;
     const std::string other = name + "/" + std::to_string(job.attempt);
     const auto shared = [&](const std::string& gpu) { return gpus[other].contains(gpu); };
-    return std::ranges::none_of(gpus[gang], shared) || (bound[other] < job.size && !job.resized);
+    return std::ranges::none_of(gpus[gang], shared) || (bound[other] < job.need() && !job.resized);
   });
 }
 
@@ -155,12 +155,12 @@ void FakeCluster::JudgeEnd() {
       const bool waits = truth.pod.node.empty() && gangs_->WhyWaits(uid).empty();
       if (waits) Note("it waits, and nobody says why");
     }
-    if (bound == job.size) continue;
+    if (bound == job.need()) continue;
     if (bound > 0 && !job.whole) Note("half a gang in the end");
     if (reserved) Note("a reservation is left over");
     // A gang with one GPU per pod fits on any free GPUs.
-    if (bound == 0 && job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
-    const bool room = bound > 0 && job.gpus == 1 && free >= job.size - bound;
+    if (bound == 0 && job.gpus == 1 && free >= job.need()) Note("there is room, and it is not placed");
+    const bool room = bound > 0 && job.gpus == 1 && free >= job.need() - bound;
     if (room && meets && WaitForEachOther(gang)) Note("those that share wait for each other");
     if (bound > 0 && job.gpus == 1 && free > 0 && !meets) Note("there is room, and it is not made whole");
   }

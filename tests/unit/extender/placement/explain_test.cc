@@ -253,6 +253,16 @@ TEST_F(ExplainTest, UnknownMemory) {
          "node.gpu_memory");
 }
 
+TEST_F(ExplainTest, PodsOfOneControllerAreToldHowToBeOneJob) {
+  b_.job = a_.job = "team/owner/1";
+  b_.maker = a_.maker = "StatefulSet";
+  const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
+  EXPECT_EQ(
+      Words({.rule = Rule::kTwoRanks, .peer = &a_}, group, b_, {}),
+      "it is of the same StatefulSet, and no two of its pods are on one GPU: set crossover.dev/gang and "
+      "gang-size to place them as one job");
+}
+
 // The tests above reach neither of these two rules.
 TEST_F(ExplainTest, WordsForTheRest) {
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};

@@ -1,0 +1,33 @@
+// Counts the pods of a gang, and says how many of them must be bound for the gang to be complete. Pure.
+//
+// A gang is complete when what is left of it is bound. Pods that have done their work are not made again: a
+// Job of eight completions, of which three have succeeded, needs five pods. No other code compares the number
+// of a gang's pods with its size.
+#pragma once
+
+#include "extender/gang/desk.h"
+
+namespace crossover::extender {
+
+// A Head holds the numbers of a gang's pods.
+struct Head {
+  int waiting = 0;      // View::waiting()
+  int bound = 0;        // bound and not terminating
+  int leaving = 0;      // bound and terminating
+  int done = 0;         // View::done()
+  int living = 0;       // View::living()
+  double newest_s = 0;  // when the newest waiting pod was created; 0: none waits
+};
+
+// Returns the numbers of the gang's pods now.
+Head CountOf(const Desk& desk, const GangRecord& gang);
+
+// Returns how many pods of the gang must be bound for it to be complete: its size without the pods that have
+// done their work and are not made again, as its owner and the pods say. Returns 0 where the size is not
+// known, and where the owner has ended. `head` is what CountOf() says of the gang now.
+int NeedOf(const Desk& desk, const GangRecord& gang, const Head& head);
+
+// Returns whether the owner of the gang says that the job has ended, so that none of its pods needs a place.
+bool HasEnded(const Desk& desk, const GangRecord& gang);
+
+}  // namespace crossover::extender
