@@ -269,8 +269,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "autoscaler_status"},
        V::kWarn,
        "Cluster Autoscaler counts nodes with slots as ready, or there is none",
-       "it expects nvidia.com/gpu on nodes with that label, and takes them for broken: docs/operations.md, "
-       "Autoscalers",
+       "it expects nvidia.com/gpu on nodes with that label, and takes them for broken: give them another "
+       "label, as "
+       "docs/operations.md says",
        NodesThatCountAsUnready},
       {"gang_waits",
        {"pods"},

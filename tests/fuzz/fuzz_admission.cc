@@ -20,10 +20,12 @@ void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-std::optional<std::set<std::string>> NoQuota(const std::string&) { return std::set<std::string>(); }
+std::optional<admission::NamespaceLimits> NoLimits(const std::string&) {
+  return admission::NamespaceLimits();
+}
 
 json Answer(const std::string& body) {
-  const admission::Webhook webhook({}, NoQuota, nullptr);
+  const admission::Webhook webhook({}, NoLimits, nullptr);
   const auto answer = webhook.Answer(body);
   Require(answer.status == 200 || answer.status == 400);
   if (answer.status != 200) return {};

@@ -68,7 +68,7 @@ void FakeCluster::Submit() {
   job.names_memory = Chance(70);
   job.stubborn = Chance(20) ? Random(job.size) : -1;
   jobs_[name] = job;
-  if (Chance(40)) {
+  if (Chance(80)) {
     Budget budget{.name_space = "team", .name = name, .selector = {}, .allowed = Random(job.size + 1)};
     budget.selector.nothing = false;
     budget.selector.labels = {{"app", name}};
