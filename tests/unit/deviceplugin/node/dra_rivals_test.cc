@@ -162,8 +162,8 @@ class DraWatchTest : public ::testing::Test {
     return std::make_unique<DraWatch>(kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""},
                                       "n1");
   }
-  // Waits until `watch` finds as many GPUs. The first look is at the time `now`, and each next one `step` later.
-  // Otherwise the test times out.
+  // Waits until `watch` finds as many GPUs. The first look is at the time `now`, and each next one `step`
+  // later. Otherwise the test times out.
   static std::map<std::string, WithheldReason> Await(DraWatch* watch, std::size_t gpus, std::int64_t now,
                                                      std::int64_t step = 0) {
     for (;; now += step) {
