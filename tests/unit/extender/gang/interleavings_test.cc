@@ -72,8 +72,8 @@ TEST_P(GangInterleavingsTest, KeepAllRules) {
   std::cout << sum.resumed << " jobs resumed, " << sum.kept << " gangs kept by budgets\n";
   if (each >= 300) {
     EXPECT_GT(sum.kept, 0) << "no budget mattered: this shows nothing";
+    EXPECT_GT(sum.resumed, each / 40) << "what was left of a job was hardly ever placed: this shows nothing";
   }
-  EXPECT_GT(sum.resumed, each / 40) << "what was left of a job was hardly ever placed: this shows nothing";
 }
 INSTANTIATE_TEST_SUITE_P(All, GangInterleavingsTest, ::testing::Range(0, kShards));
 
