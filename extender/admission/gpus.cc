@@ -55,7 +55,7 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
   asking.sidecar = asking.init && Text(At(container, "restartPolicy")) == "Always";
   const std::string which = "container " + Shown(asking.name) + ": ";
   std::string fault;
-  const auto slots = Wanted(container, base::kSlotResource, &fault);
+  auto slots = Wanted(container, base::kSlotResource, &fault);
   asking.gpus = slots.value_or(0);
   for (const std::string& resource : whole) {
     const auto gpus = Wanted(container, resource, &fault);
@@ -64,6 +64,7 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
       asking.whole = resource;
       continue;
     }
+    if (given.contains(base::kSlotResource)) slots.reset();
     if (slots || !asking.whole.empty()) {
       const std::string other = slots ? base::kSlotResource : asking.whole;
       return base::Refusal(which + "resources", resource + " or " + other, "both");

@@ -26,8 +26,8 @@ struct Asking {
 // Returns what each container asks for, in the order in which the kubelet starts them. `whole` names the
 // resources whose unit is a whole GPU. `given` names the resources that a LimitRange gives to each container
 // that does not name them. Returns a text with the fault if a quantity is not a count, a request differs from
-// its limit, or a container asks for both kinds. Whole GPUs of `given` beside slots are no fault: the
-// container did not ask for them.
+// its limit, or a container asks for both kinds. Whole GPUs of `given` beside slots are no fault, and neither
+// are slots of `given` beside whole GPUs: the container did not ask for them, and they do not count.
 std::variant<std::vector<Asking>, std::string> GpusOf(const nlohmann::json& spec,
                                                       const std::vector<std::string>& whole,
                                                       const std::set<std::string>& given = {});

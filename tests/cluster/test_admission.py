@@ -125,7 +125,7 @@ class Admission(WebhookCase):
                  "its place, got 8: an administrator has to bound crossover.dev/slot there, or nothing")
         self.assertTrue(until(lambda: words in self.refusal(api), PATIENCE_S))
         self.limit_range({"max": {SLOT: "8"}})
-        self.assertTrue(until(lambda: not self.refusal(api), PATIENCE_S), "slots may be bounded")
+        self.assertTrue(until(lambda: not self.refusal(api), PATIENCE_S), self.refusal(api))
 
     def test_whole_gpus_that_a_limit_range_gives_become_no_second_kind(self):
         api = self.cluster.api()

@@ -371,6 +371,20 @@ TEST_F(RewriteTest, ALimitRangeThatBoundsWholeGpusIsRefusedInWords) {
   Admitted(MadePod({{kShare, "true"}}));
 }
 
+// A maximum of slots is a default as well, by which the API server gives them to each container.
+TEST_F(RewriteTest, SlotsThatALimitRangeGivesBesideWholeGpusDoNotCount) {
+  json pod = MadePod({{kShare, "true"}});
+  const json made = Admitted(pod);
+  for (const char* part : {"limits", "requests"})
+    pod["spec"]["containers"][0]["resources"][part]["crossover.dev/slot"] = "8";
+  EXPECT_EQ(Refusal(pod),
+            "container main: resources: expected nvidia.com/gpu or crossover.dev/slot, got both")
+      << "the control: no LimitRange gives them";
+  limits_->ranges = {{RangeRule::Kind::kDefault, "slots", "crossover.dev/slot", "8"},
+                     {RangeRule::Kind::kMax, "slots", "crossover.dev/slot", "8"}};
+  EXPECT_EQ(Admitted(pod), made);
+}
+
 // The API server applies defaults again after a webhook took the whole GPUs out, and then asks again.
 TEST_F(RewriteTest, WholeGpusThatALimitRangeGivesBackAreTakenOutAgain) {
   json pod = MadePod({{kShare, "true"}});
