@@ -1,6 +1,7 @@
 #include "extender/cluster/feed.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "common/base/names.h"
@@ -29,6 +30,16 @@ std::string PodsPath() {
 template <class Object>
 std::string KeyOf(const Object& object) {
   return object.name_space + "/" + object.name;
+}
+
+// Returns a function that splits such a key and tells the listener by `gone` that the object is gone.
+std::function<void(const std::string&)> TellGone(Listener* listener,
+                                                 void (Listener::*gone)(const std::string&,
+                                                                        const std::string&)) {
+  return [=](const std::string& key) {
+    const std::size_t slash = key.find('/');
+    (listener->*gone)(key.substr(0, slash), key.substr(slash + 1));
+  };
 }
 
 }  // namespace
@@ -60,21 +71,13 @@ Feed::Feed(const kube::Access& access, Listener* listener, std::chrono::millisec
         FeedSink<JobProfile>({.parse = ParseJobProfile,
                               .key = KeyOf<JobProfile>,
                               .put = [=](JobProfile profile) { listener->OnProfile(std::move(profile)); },
-                              .gone =
-                                  [=](const std::string& key) {
-                                    const std::size_t slash = key.find('/');
-                                    listener->OnProfileGone(key.substr(0, slash), key.substr(slash + 1));
-                                  }}),
+                              .gone = TellGone(listener, &Listener::OnProfileGone)}),
         true, {});
   watch("/apis/policy/v1/poddisruptionbudgets",
         FeedSink<Budget>({.parse = ParseBudget,
                           .key = KeyOf<Budget>,
                           .put = [=](Budget budget) { listener->OnBudget(std::move(budget)); },
-                          .gone =
-                              [=](const std::string& key) {
-                                const std::size_t slash = key.find('/');
-                                listener->OnBudgetGone(key.substr(0, slash), key.substr(slash + 1));
-                              }}),
+                          .gone = TellGone(listener, &Listener::OnBudgetGone)}),
         true, kOfBudgets);
   watch(PodsPath(),
         FeedSink<Pod>({.parse = ParsePod,

@@ -65,10 +65,11 @@ std::string WhyForbidden(const World& world, std::span<const Pod* const> pods) {
     }
     for (const Budget* budget : budgets) ++wanted[budget];
   }
-  for (const auto& [budget, count] : wanted) {
-    if (count <= budget->allowed) continue;
-    return base::Refusal("the disruption budget " + NameOf(*budget),
-                         "that it allows the eviction of " + Pods(count), Pods(budget->allowed));
+  for (const auto& [name, budget] : world.budgets()) {
+    const auto count = wanted.find(&budget);
+    if (count == wanted.end() || count->second <= budget.allowed) continue;
+    return base::Refusal("the disruption budget " + NameOf(budget),
+                         "that it allows the eviction of " + Pods(count->second), Pods(budget.allowed));
   }
   return "";
 }

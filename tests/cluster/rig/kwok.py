@@ -83,24 +83,24 @@ containerStatuses:
    state: {running: {startedAt: {{ $now | Quote }}}}}
 {{ end }}
 """
-_POD_HAS_ENDED = """
-{{ $now := Now }}
-phase: Succeeded
+
+
+def _ended(phase, code, reason):
+    """Returns the status of a pod whose containers have ended so, as a template of KWOK's."""
+    now = "{{ $now | Quote }}"
+    return f"""
+{{{{ $now := Now }}}}
+phase: {phase}
 containerStatuses:
-{{ range .spec.containers }}
-- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, restartCount: 0,
-   state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
-{{ end }}
+{{{{ range .spec.containers }}}}
+- {{name: {{{{ .name | Quote }}}}, image: {{{{ .image | Quote }}}}, imageID: "", ready: false, restartCount: 0,
+   state: {{terminated: {{exitCode: {code}, reason: {reason}, startedAt: {now}, finishedAt: {now}}}}}}}
+{{{{ end }}}}
 """
-_POD_WAS_ENDED = """
-{{ $now := Now }}
-phase: Failed
-containerStatuses:
-{{ range .spec.containers }}
-- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, restartCount: 0,
-   state: {terminated: {exitCode: 143, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
-{{ end }}
-"""
+
+
+_POD_HAS_ENDED = _ended("Succeeded", 0, "Completed")
+_POD_WAS_ENDED = _ended("Failed", 143, "Error")
 _LEAVING = (".metadata.deletionTimestamp", "Exists", None)
 _STAGES = (
     # Without this heartbeat a node is NotReady after 40 s.

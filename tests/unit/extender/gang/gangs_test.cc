@@ -156,6 +156,15 @@ class GangsTest : public ::testing::Test {
     for (const Action& action : Do(Kind::kReserve)) Accept(action);
     for (const Action& action : Do(Kind::kRelease)) Accept(action);
   }
+  // Lets the scheduler bind both pods of a gang of two that has just come.
+  void BindBoth() {
+    Add("u0");
+    Add("u1");
+    Lead();
+    ReserveAndRelease();
+    Bind("u0", 1);
+    Bind("u1", 2);
+  }
   // Lets the scheduler bind both pods of a plan. Only the Binding of u0 is carried out. Returns the other
   // Binding, which may still be on its way.
   Action BindTheFirst() {
@@ -212,12 +221,7 @@ class GangsTest : public ::testing::Test {
   }
   // Binds u0 of a gang of two, and refuses the Binding of u1. u0 runs. The deadline passes.
   void HalfAGangAtItsDeadline() {
-    Add("u0");
-    Add("u1");
-    Lead();
-    ReserveAndRelease();
-    Bind("u0", 1);
-    Bind("u1", 2);
+    BindBoth();
     for (const Action& action : Do(Kind::kBind)) {
       const bool first = action.pod.uid == "u0";
       if (first) BindTo("u0", "GPU-a");
@@ -489,12 +493,7 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
 
 // The API server answers that it is busy. That answer is about the second attempt, not about the first.
 TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
-  Add("u0");
-  Add("u1");
-  Lead();
-  ReserveAndRelease();
-  Bind("u0", 1);
-  Bind("u1", 2);
+  BindBoth();
   for (const Action& action : Do(Kind::kBind)) {
     const bool done = action.pod.uid == "u0";
     if (done) Change("u0", [](Pod& pod) { pod.node = "n0"; });
@@ -516,12 +515,7 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
 }
 
 TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
-  Add("u0");
-  Add("u1");
-  Lead();
-  ReserveAndRelease();
-  Bind("u0", 1);
-  Bind("u1", 2);
+  BindBoth();
   for (const Action& action : Do(Kind::kBind)) {
     const bool first = action.pod.uid == "u0";
     if (first) Change("u0", [](Pod& pod) { pod.node = "n0"; });
