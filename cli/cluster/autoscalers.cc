@@ -2,6 +2,7 @@
 // "Autoscalers", has their rules and where they stand.
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
+#include "common/base/foreign_keys.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
 
@@ -27,9 +28,8 @@ Places PodsThatAutoscalersMove(const ClusterFacts& facts) {
   Places places;
   for (const json& pod : facts.Items("pods")) {
     if (NodeOf(pod).empty() || IsOver(pod)) continue;
-    if (HasClusterAutoscaler(facts))
-      Expect(pod, "cluster-autoscaler.kubernetes.io/safe-to-evict", "false", &places);
-    if (!facts.Items("node_pools").empty()) Expect(pod, "karpenter.sh/do-not-disrupt", "true", &places);
+    if (HasClusterAutoscaler(facts)) Expect(pod, base::kSafeToEvictAnnotation, "false", &places);
+    if (!facts.Items("node_pools").empty()) Expect(pod, base::kDoNotDisruptAnnotation, "true", &places);
   }
   return places;
 }

@@ -1,5 +1,6 @@
-// Names labels and annotations of nodes that belong to other programs. The node daemon writes them where it
-// is asked to (deviceplugin/publish/node_marks.h), and the doctor looks at them.
+// Names labels and annotations that belong to other programs. The node daemon writes those of nodes where it
+// is asked to (deviceplugin/publish/node_marks.h), the webhook writes those of pods, and the doctor looks at
+// them.
 #pragma once
 
 namespace crossover::base {
@@ -11,5 +12,10 @@ inline constexpr char kOperatorPluginLabel[] = "nvidia.com/gpu.deploy.device-plu
 inline constexpr char kOperatorValidatorLabel[] = "nvidia.com/gpu.deploy.operator-validator";
 // Cluster Autoscaler does not remove a node where this annotation is "true".
 inline constexpr char kScaleDownAnnotation[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+
+// Cluster Autoscaler does not remove the node of a pod where this annotation is "false".
+inline constexpr char kSafeToEvictAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+// Karpenter does not consolidate the node of a pod where this annotation is "true".
+inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
 
 }  // namespace crossover::base

@@ -1,6 +1,6 @@
 #include "deviceplugin/inventory/node_image.h"
 
-#include "common/base/node_keys.h"
+#include "common/base/foreign_keys.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "common/base/node_keys.h"
+#include "common/base/foreign_keys.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
 

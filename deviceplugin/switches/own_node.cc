@@ -1,7 +1,7 @@
 #include "deviceplugin/switches/own_node.h"
 
+#include "common/base/foreign_keys.h"
 #include "common/base/names.h"
-#include "common/base/node_keys.h"
 #include "common/kube/json.h"
 
 namespace crossover::deviceplugin {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/annotations/ours.h"
+#include "common/base/foreign_keys.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
@@ -215,8 +216,8 @@ void AddIfMissing(const json& value, json* list) {
 // annotations Cluster Autoscaler and Karpenter do not remove the node while the pod runs there. What a user
 // set stays.
 void ProtectFromAutoscalers(json* annotations) {
-  annotations->emplace("cluster-autoscaler.kubernetes.io/safe-to-evict", "false");
-  annotations->emplace("karpenter.sh/do-not-disrupt", "true");
+  annotations->emplace(base::kSafeToEvictAnnotation, "false");
+  annotations->emplace(base::kDoNotDisruptAnnotation, "true");
 }
 
 void SetPod(const RewriteSettings& settings, const std::string& mark, json* pod) {

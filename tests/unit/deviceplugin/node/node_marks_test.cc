@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "common/base/node_keys.h"
+#include "common/base/foreign_keys.h"
 #include "tests/unit/common/kube/server.h"
 
 namespace crossover::deviceplugin {
