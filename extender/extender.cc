@@ -95,18 +95,10 @@ class Extender::Told : public Listener {
   void OnProfileGone(const std::string& name_space, const std::string& name) override {
     controller_->ChangeCluster([&](World& world) { return world.RemoveProfile(name_space, name); });
   }
-  // Nothing is planned anew because of a budget: it is read when pods are to be evicted.
-  void OnBudget(Budget budget) override {
-    controller_->ChangeCluster([&budget](World& world) {
-      world.Put(std::move(budget));
-      return false;
-    });
-  }
+  // A budget says whether gangs may leave for one that waits.
+  void OnBudget(Budget budget) override { Put(std::move(budget)); }
   void OnBudgetGone(const std::string& name_space, const std::string& name) override {
-    controller_->ChangeCluster([&](World& world) {
-      world.RemoveBudget(name_space, name);
-      return false;
-    });
+    controller_->ChangeCluster([&](World& world) { return world.RemoveBudget(name_space, name); });
   }
 
   // Returns whether jobs share through MPS on some node.

@@ -30,8 +30,10 @@ std::string StateOf(const json& pod) {
   if (AnnotationOf(pod, base::kAdmittedAnnotation).empty() && LabelOf(pod, base::kManagedLabel).empty())
     return "is not managed by Crossover: it has no annotation crossover.dev/share, or names another "
            "scheduler";
-  if (!AnnotationOf(pod, base::kReservationAnnotation).empty())
-    return "has a place, and waits for the rest of its gang to be bound";
+  const std::string reservation = AnnotationOf(pod, base::kReservationAnnotation);
+  if (!At(json::parse(reservation, nullptr, false), "claim").is_null())
+    return "has the promise of GPUs that jobs of lower priority are leaving";
+  if (!reservation.empty()) return "has a place, and waits for the rest of its gang to be bound";
   return IsGated(pod) ? "waits for a place for its whole gang" : "waits for the scheduler";
 }
 

@@ -138,6 +138,8 @@ yaml::Handlers GangKeys(GangSettings* gangs) {
           {"most_hold_off_s", Real(&gangs->most_hold_off_s, 0.1, kDay)},
           {"exclude_s", Real(&gangs->exclude_s, 0.1, kDay)},
           {"most_exclude_s", Real(&gangs->most_exclude_s, 0.1, kDay)},
+          {"preemption", yaml::Word<bool>(&gangs->preemption, {{"on", true}, {"off", false}})},
+          {"spare_s", Real(&gangs->spare_s, 0.0, kDay)},
           {"topology", [gangs](const auto& node, const auto& key) { ReadList(node, key, &gangs->domains); }}};
 }
 

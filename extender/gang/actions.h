@@ -23,6 +23,7 @@ struct Action {
     kBind,       // create a Binding to `node`, with assignment = text unless that is empty
     kEvict,      // evict the pod: a disruption budget may forbid it
     kSettle,     // set the annotation crossover.dev/reservation = text of a bound pod
+    kAge,        // set the annotation crossover.dev/status-made-room = text of a pod that is not bound
     kReadOwner,  // read the object `owner`
     // The kinds above have a result, the kinds below have none.
     kAnswer,  // answer the bind call `ticket`; text is the error, or empty

@@ -4,6 +4,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/need.h"
+#include "extender/gang/room.h"
 
 namespace crossover::extender {
 namespace {
@@ -22,7 +23,9 @@ struct Found {
   bool lifted = false;        // the gate of a pod that is not bound is lifted
   std::optional<bool> again;  // Reservation::again, if some reservation has it
   double until_s = 0;
-  int size = 0;  // of the plan, by the reservations; 0: they do not say
+  int size = 0;                   // of the plan, by the reservations; 0: they do not say
+  bool claims = false;            // other gangs still had the GPUs
+  std::optional<Left> made_room;  // those that left, if some reservation says it
 };
 
 // Returns what each plan left on the pods, by the plan's id.
@@ -40,6 +43,8 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
       found.again = found.again.value_or(false) || *reservation->again;
     found.until_s = std::max(found.until_s, reservation->until_s);
     found.size = std::max(found.size, reservation->size);
+    found.claims |= reservation->claims;
+    if (reservation->left) found.made_room = reservation->left;
   }
   return plans;
 }
@@ -51,7 +56,9 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
   plan.done = CountOf(desk, gang).done;
   plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
                             desk.now_s + settings.deadline_s);
-  plan.open = true;
+  plan.open = !found.claims;
+  plan.left = found.made_room;
+  if (found.claims) plan.claim = RecoveredClaim(desk, gang.membership.id);
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || (view.leaving() && !view.bound())) continue;
@@ -104,7 +111,10 @@ void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>&
   const std::string* id = nullptr;
   for (const auto& [plan, found] : plans) {
     if (found.reserved == 0 && (found.bound == 0 || found.left == 0)) continue;
-    const bool sound = found.lifted || found.bound > 0 || found.reserved == need;
+    // A claim makes no gang leave before all reservations are there. Its pods have no gates where these were
+    // lifted for autoscalers.
+    const bool begun = !found.claims && (found.lifted || found.bound > 0);
+    const bool sound = begun || found.reserved == need;
     if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
   }
   const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
@@ -143,6 +153,7 @@ void Adopt(Desk& desk, GangRecord& gang) {
   const auto plans = PlansOn(desk, gang);
   gang.ended_before = EndedBefore(gang, plans, NeedOf(desk, gang, CountOf(desk, gang)));
   AdoptPlan(desk, gang, plans, bound);
+  if (!gang.plan || !gang.plan->claim) LetGo(desk, gang.membership.id);
 }
 
 }  // namespace crossover::extender

@@ -10,6 +10,7 @@
 #include "extender/gang/planner.h"
 #include "extender/gang/removal.h"
 #include "extender/gang/request.h"
+#include "extender/gang/room.h"
 #include "extender/gang/vacancy.h"
 #include "extender/placement/memory.h"
 
@@ -72,12 +73,16 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
   const auto containers = Distribute(pod, slot.seat.gpus);
   if (!containers) return;  // RequestOf() has excluded this; if it happened, the plan's deadline would end it
   member.seat = {slot.seat.node, *containers};
+  // Two pods say which gangs made room: one of them may be lost. The list may be long.
+  const bool tells = &slot == &gang.plan->slots.front() || &slot == &gang.plan->slots.back();
   desk.Begin(gang, slot.uid, Kind::kReserve, "",
              WriteReservation({.plan = gang.plan->id,
                                .seat = member.seat,
                                .until_s = gang.plan->until_s,
                                .again = !gang.plan->whole && gang.placed,
-                               .size = gang.plan->size}),
+                               .size = gang.plan->size,
+                               .claims = gang.plan->claim.has_value(),
+                               .left = tells ? gang.plan->left : std::nullopt}),
              granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
@@ -236,6 +241,7 @@ void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::s
 }
 
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {
+  if (gang.plan->claim) EndClaim(desk, gang, ClaimEnd::kIncomplete);
   gang.plan->failing = true;
   gang.plan->at_once = at_once;
   for (const Slot& slot : gang.plan->slots) {
@@ -262,6 +268,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     if (!granted) granted = ToGrant(desk, gang);
     Reserve(desk, gang, slot, *granted);
   }
+  if (plan.claim) return MakeRoom(desk, gang);
   Open(desk, gang);
   // After its deadline the plan does not lift gates and does not post Bindings.
   if (plan.open && in_time) {

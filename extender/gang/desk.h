@@ -2,6 +2,7 @@
 // the actions to be done.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -31,6 +32,12 @@ inline std::string NotThere(const std::string& node) {
 using PodFits =
     std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;
 
+// A MadeRoom is remembered of a gang that made room for another one (made_room.h).
+struct MadeRoom {
+  double at_s = 0;     // when it made room the last time
+  double since_s = 0;  // since when it has waited, for its place in the queue
+};
+
 // A Desk is not thread-safe. The parts of the gang logic read it and change it, one after the other:
 //
 //   Desk
@@ -44,6 +51,8 @@ using PodFits =
 //                           excluded   nodes that a scheduler refused, for a while
 //     owners        OwnerRef -> what was read of the object that says a gang's size
 //     makers        Maker::id -> the pods that it made, where no gang of theirs is known
+//     made_room     mark of a gang -> when it made room, and its age (made_room.h)
+//     held          id of a gang -> the gang for which it has to leave, as an earlier leader decided
 //     dirty         ids of the gangs that life.h advances next
 //     writes        id of an action -> the gang, pod and plan that its result is for
 //     actions       what the caller does after this step
@@ -87,6 +96,14 @@ struct Desk {
   std::map<std::string, MakerEntry> makers;  // by Maker::id
   double quiet_until_s = 0;                  // no writes before this time (Retry-After of the API server)
   std::optional<placement::Kept> kept;       // from the last decision
+
+  std::map<std::string, MadeRoom> made_room;  // by mark
+  // A gang in `held` finds no seats and gathers no pods until the claim of the other gang is taken over, or
+  // is found to be given up (room.h).
+  std::map<std::string, std::string> held;
+  double spared_until_s = 0;  // when the next gang is spared no more; 0: none is spared
+  std::array<std::uint64_t, kClaimEnds> claims_ended{};  // by ClaimEnd
+  std::uint64_t gangs_left = 0;                          // departures that went to their end
 
   // Returns the gang that the pod belongs to, or null where it is not known.
   GangRecord* GangOf(const std::string& uid);

@@ -7,9 +7,11 @@
 #include "common/base/names.h"
 #include "extender/gang/carry_out.h"
 #include "extender/gang/life.h"
+#include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/removal.h"
+#include "extender/gang/room.h"
 
 namespace crossover::extender {
 namespace {
@@ -35,6 +37,8 @@ Gangs::Gangs(const World& world, GangSettings settings, PodFits fits, std::strin
   for (const auto& [uid, pod] : world.pods()) {
     if (pod.slots() > 0) Join(pod);
   }
+  RecallMadeRoom(desk_);
+  FindClaims(desk_);
   desk_.replan = true;
 }
 
@@ -248,9 +252,14 @@ std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
       if (!gang.placed || !gang.settled || gang.plan || gang.lacking_s || gang.crowded ||
-          !gang.vacant.empty())
+          !gang.vacant.empty() || gang.departure)
         desk_.dirty.insert(id);
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
+    }
+    ForgetOldRoom(desk_);
+    if (desk_.spared_until_s > 0 && now_s >= desk_.spared_until_s) {
+      desk_.spared_until_s = 0;
+      desk_.replan = true;
     }
   }
   desk_.searches = now_s >= rest_until_s_ ? kMostSearches : 0;

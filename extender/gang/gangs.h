@@ -4,7 +4,7 @@
 // schedulers, results of writes, and the time (seconds since 1970, which does not go back). The answers are
 // actions. A new leader begins with an empty object and a World. Everything else that is remembered
 // (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a leader.
-// Such a loss does no harm, and adopt.h restores what matters.
+// Such a loss does no harm, and adopt.h, room.h and made_room.h restore what matters.
 #pragma once
 
 #include <cstddef>

@@ -113,6 +113,8 @@ kube::Client::Request RequestOf(const Action& action) {
       return Patch(action, PatchOf(action, Reserved(action.text, action.memory)));
     case Action::Kind::kSettle:
       return Patch(action, PatchOf(action, {{base::kReservationAnnotation, action.text}}));
+    case Action::Kind::kAge:
+      return Patch(action, PatchOf(action, {{base::kMadeRoomAnnotation, action.text}}));
     case Action::Kind::kClear:
       return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
     case Action::Kind::kRelease: {

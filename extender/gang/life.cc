@@ -9,6 +9,8 @@
 #include "common/base/names.h"
 #include "extender/gang/adopt.h"
 #include "extender/gang/carry_out.h"
+#include "extender/gang/departure.h"
+#include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/picture.h"
@@ -16,6 +18,7 @@
 #include "extender/gang/removal.h"
 #include "extender/gang/request.h"
 #include "extender/gang/reservation.h"
+#include "extender/gang/room.h"
 #include "extender/gang/vacancy.h"
 
 namespace crossover::extender {
@@ -28,6 +31,8 @@ constexpr double kToldForS = 1800;     // an event is repeated after this; API s
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
 constexpr char kUndecided[] = "it is not decided about yet";
 constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
+
+constexpr char kHeld[] = "it is to make room for a job of a higher PriorityClass";
 
 void AskOwner(Desk& desk, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
@@ -175,7 +180,7 @@ void Gather(Desk& desk, GangRecord& gang, const Head& head) {
 
 // Records events on waiting pods that say why they wait, with growing pauses.
 void Tell(Desk& desk, GangRecord& gang) {
-  if (gang.text.empty() || gang.text == kUndecided || gang.plan) return;
+  if (gang.text.empty() || gang.text == kUndecided || (gang.plan && !gang.plan->claim)) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound()) continue;
@@ -253,6 +258,9 @@ void Advance(Desk& desk, const std::string& id) {
   Head head = CountOf(desk, gang);
   if (head.living == 0) {
     gang.vacant.clear();
+    if (gang.departure) Depart(desk, gang);
+    if (gang.plan && gang.plan->claim) EndClaim(desk, gang, ClaimEnd::kIncomplete);
+    LetGo(desk, id);
     gang.plan.reset();
     gang.ready = gang.placed = false;
     for (auto& [uid, member] : gang.members) desk.Answer(member, "the pod is gone");
@@ -265,11 +273,16 @@ void Advance(Desk& desk, const std::string& id) {
     if (!gang.adopted) Adopt(desk, gang);
     if (gang.plan && !gang.plan->failing) CarryOut(desk, gang);
     if (gang.plan && gang.plan->failing) TakeBack(desk, gang);
-    if (!gang.plan) {
+    if (gang.departure) {
+      Depart(desk, gang);
+    } else if (desk.held.contains(id)) {
+      desk.Say(gang, kHeld);
+    } else if (!gang.plan) {
       head = CountOf(desk, gang);  // a plan that has just ended changes what is bound or leaving
       WipeStale(desk, gang);
       head.bound > 0 ? Refill(desk, gang, head) : Gather(desk, gang, head);
     }
+    SayThatItMadeRoom(desk, gang);
     if (!gang.plan && gang.text != kUndecided) Ungate(desk, gang);
     if (!gang.plan && gang.placed && !gang.settled) SayThatItRan(desk, gang);
   }

@@ -10,6 +10,8 @@
 //   binding     as before, and Member::go is set     all members are bound
 //   running     no plan, some pod bound              a pod comes again: it gets a plan of its own
 //   failing     a plan that fails                    nothing of the plan is left
+//   claiming    a plan with a claim (claim.h)        the gangs that have its GPUs have left
+//   leaving     departure                            no pod of it has GPUs any more
 #pragma once
 
 #include <string>

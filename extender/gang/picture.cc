@@ -120,7 +120,8 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     // No gang may join one that lacks a seat, because its set of GPUs will change. The same holds while a new
     // leader does not know the gang's size yet.
     const bool lacks = gang.membership.size == 0 || static_cast<int>(gpus) != request.gang.gpus();
-    request.gang.exclusive |= leaving || lacks || !request.fault.empty();
+    const bool claims = gang.plan && gang.plan->claim;
+    request.gang.exclusive |= leaving || lacks || claims || !request.fault.empty();
     if (leaving) request.gang.id += " (leaving)";
     state->placed.push_back(
         {.gang = std::move(request.gang), .seats = std::move(seats), .started_s = StartOf(pods)});
@@ -153,6 +154,16 @@ PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid)
     both.insert(both.end(), gpus.begin(), gpus.end());
   }
   return assigned;
+}
+
+bool IsSound(const Desk& desk, const placement::Seat& seat) {
+  const GpuNode* gpus = desk.world->FindGpuNode(seat.node);
+  if (gpus == nullptr) return false;
+  const placement::Node node = NodeOf(desk, *gpus);
+  return node.open && std::ranges::all_of(seat.gpus, [&node](const std::string& uuid) {
+           const auto gpu = std::ranges::find(node.gpus, uuid, &placement::Gpu::uuid);
+           return gpu != node.gpus.end() && gpu->healthy;
+         });
 }
 
 std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, bool leaving) {

@@ -16,11 +16,14 @@ PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid)
 //   GPUNodes, with the Nodes of their names  ->  nodes: closed where they take no pods; a GPU that the
 //                                                daemon withholds is not healthy
 //   a gang's bound members, its plan's       ->  placed: the gang. It is exclusive while it lacks a seat, so
-//   slots, and its vacant seats                  that no gang joins it
+//   that slots, and its vacant seats                  no gang joins it. The same holds while it has a claim
 //   its bound members that terminate         ->  placed: a gang "ID (leaving)", exclusive
 //   pods that hold slots and are in no gang  ->  placed: a gang of one pod "holder ..", exclusive
 //   meetings in JobProfiles                  ->  observed: the gain of each pair
 placement::State PictureOf(const Desk& desk);
+
+// Returns whether the seat's node takes pods and all of its GPUs are healthy, whatever gangs have them.
+bool IsSound(const Desk& desk, const placement::Seat& seat);
 
 // Returns all GPUs that a gang has or is promised, as one seat per node. With `leaving`, returns instead
 // those of its bound members that terminate.

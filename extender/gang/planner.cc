@@ -5,9 +5,13 @@
 #include <tuple>
 #include <utility>
 
+#include "extender/gang/departure.h"
+#include "extender/gang/leave.h"
+#include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
+#include "extender/gang/room.h"
 #include "extender/placement/engine.h"
 #include "extender/placement/memory.h"
 
@@ -54,6 +58,30 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   desk.dirty.insert(gang.membership.id);
 }
 
+namespace {
+
+constexpr int kMostTries = 4;  // decisions, where a budget has pods of several gangs that would leave
+
+// Lets the engine decide. A budget may allow that each of two gangs leaves, and not both: then the first of
+// them counts as one that it forbids, and the engine decides again.
+placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& waiting,
+                              placement::State* state) {
+  MarkWhoMayLeave(desk, waiting, state);
+  for (int tries = 1;; ++tries) {
+    placement::Decision decision =
+        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, *state));
+    if (!decision.preemption) return decision;
+    const std::vector<std::string>& victims = decision.preemption->victims;
+    if (WhyTheyMayNotLeave(desk, victims).empty()) return decision;
+    for (placement::Placed& placed : state->placed) {
+      const bool stays = tries >= kMostTries || placed.gang.id == victims.front();
+      if (stays && placed.leave == placement::Leave::kMay) placed.leave = placement::Leave::kForbidden;
+    }
+  }
+}
+
+}  // namespace
+
 void PlanWaiting(Desk& desk) {
   desk.replan = false;
   std::vector<placement::Gang> waiting;
@@ -71,6 +99,8 @@ void PlanWaiting(Desk& desk) {
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
       if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
       request.gang.arrived_s = gang.complete_s;
+      // One that made room keeps its age.
+      if (MadeRoomOf(desk, gang) != nullptr) request.gang.arrived_s = AgeOf(desk, gang);
       granted[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
       waiting.push_back(std::move(request.gang));
     } else {
@@ -80,8 +110,7 @@ void PlanWaiting(Desk& desk) {
   if (waiting.empty()) return desk.kept.reset();
   placement::State state = PictureOf(desk);
   state.kept = std::move(desk.kept);
-  const placement::Decision decision =
-      placement::Decide(state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, state));
+  const placement::Decision decision = DecideFor(desk, waiting, &state);
   desk.kept = decision.kept;
   for (const placement::Refusal& refusal : decision.refusals) {
     const auto gang = desk.gangs.find(refusal.gang);
@@ -95,6 +124,11 @@ void PlanWaiting(Desk& desk) {
     gang->second.granted = granted.at(plan.gang);
     StartPlan(desk, gang->second, plan.seats, true);
   }
+  if (!decision.preemption) return;
+  const auto gang = desk.gangs.find(decision.preemption->gang);
+  if (gang == desk.gangs.end()) return;
+  gang->second.granted = granted.at(decision.preemption->gang);
+  StartClaim(desk, gang->second, decision.preemption->seats, decision.preemption->victims);
 }
 
 }  // namespace crossover::extender

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "extender/gang/actions.h"
+#include "extender/gang/claim.h"
 #include "extender/gang/membership.h"
 #include "extender/gang/reservation.h"
 #include "extender/placement/model.h"
@@ -53,16 +54,18 @@ struct Slot {
 struct GangPlan {
   std::string id;
   std::vector<Slot> slots;
-  double until_s = 0;    // its deadline
-  bool whole = true;     // it is for all members; else for members that came again
-  bool open = false;     // every member had its reservation
-  int size = 0;          // GangRecord::set_size() when the plan was made
-  int done = 0;          // members that had done their work by then
-  int asked = 0;         // number of reads of the gang's size since the deadline
-  bool late = false;     // it fails because of its deadline
-  bool failing = false;  // it is being taken back
-  bool at_once = false;  // the next plan may follow without a hold-off
-  std::string why{};     // the reason why it fails
+  double until_s = 0;            // its deadline
+  bool whole = true;             // it is for all members; else for members that came again
+  bool open = false;             // every member had its reservation
+  int size = 0;                  // GangRecord::set_size() when the plan was made
+  int done = 0;                  // members that had done their work by then
+  int asked = 0;                 // number of reads of the gang's size since the deadline
+  bool late = false;             // it fails because of its deadline
+  bool failing = false;          // it is being taken back
+  bool at_once = false;          // the next plan may follow without a hold-off
+  std::string why{};             // the reason why it fails
+  std::optional<Claim> claim{};  // set while other gangs still have its GPUs
+  std::optional<Left> left{};    // which gangs made room for it; unset: none
 };
 
 // An Exclusion keeps a gang off a node.
@@ -89,6 +92,7 @@ struct GangRecord {
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
   Removal removal;
+  std::optional<Departure> departure;         // set while it makes room for another gang
   std::vector<placement::Seat> vacant;        // seats of pods that are gone, kept for pods that come again
   double vacant_s = 0;                        // when the last one was added
   std::map<std::string, Exclusion> excluded;  // by node

@@ -30,7 +30,7 @@ std::string NameOf(const Budget& budget) { return budget.name_space + "/" + budg
 std::string Pods(int count) { return std::to_string(count) + (count == 1 ? " pod" : " pods"); }
 
 // Returns the bound members that are not evicted yet.
-std::vector<std::string> Left(const Desk& desk, const GangRecord& gang) {
+std::vector<std::string> NotEvicted(const Desk& desk, const GangRecord& gang) {
   std::vector<std::string> left;
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
@@ -75,7 +75,7 @@ std::string WhyForbidden(const World& world, std::span<const Pod* const> pods) {
 }
 
 bool Remove(Desk& desk, GangRecord& gang) {
-  const std::vector<std::string> left = Left(desk, gang);
+  const std::vector<std::string> left = NotEvicted(desk, gang);
   if (gang.removal.state == RemovalState::kNone && !left.empty()) {
     std::vector<const Pod*> pods;
     for (const std::string& uid : left) pods.push_back(desk.world->FindPod(uid));

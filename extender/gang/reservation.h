@@ -2,6 +2,7 @@
 // it is bound. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,21 @@ struct PodSeat {
   friend bool operator==(const PodSeat&, const PodSeat&) = default;
 };
 
+// A Left names the gangs that make room for a plan. It names them by hashes (made_room.h), since the users of
+// the plan's pods may not be allowed to read the names.
+struct Left {
+  struct Gang {
+    std::string mark;    // MarkOf()
+    double since_s = 0;  // since when it has waited, for its place in the queue
+
+    friend bool operator==(const Gang&, const Gang&) = default;
+  };
+  double at_s = 0;                    // when the plan claimed the room
+  std::map<std::string, Gang> gangs;  // by VictimKeyOf()
+
+  friend bool operator==(const Left&, const Left&) = default;
+};
+
 // A Reservation is the content of the annotation.
 struct Reservation {
   std::string plan;    // id of the plan
@@ -29,6 +45,10 @@ struct Reservation {
   // this pod among them. It is unset where an earlier leader did not write it.
   std::optional<bool> again = false;
   int size = 0;  // of the gang when this was decided; 0: not known
+  // Says that other gangs still have the GPUs and leave. Extenders that know of no claims must not carry such
+  // a plan out, so the text has `claim` where that of others has `plan`.
+  bool claims = false;
+  std::optional<Left> left{};  // unset: no gang made room; two pods of a gang have it
 };
 
 // Returns the text of the annotation.

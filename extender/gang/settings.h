@@ -23,6 +23,10 @@ struct GangSettings {
   // A half gang whose eviction a disruption budget forbids is tried again after this. It doubles in the same
   // way.
   double retry_evict_s = 30, most_retry_evict_s = 600;
+  // A gang of higher priority that finds no place makes gangs of lower priority leave. A gang that left is
+  // spared for spare_s from then on, and for spare_s after it has GPUs again.
+  bool preemption = true;
+  double spare_s = 600;
   double plan_every_s = 0.2;  // the shortest time between two decisions about all waiting gangs
   double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows
   // This is the time between two reads of an owner whose size is not known or does not match the pods.

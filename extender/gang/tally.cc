@@ -42,10 +42,13 @@ const char* NameOf(Wait wait) {
 
 Tally TallyOf(const Desk& desk) {
   Tally tally;
+  tally.claims_ended = desk.claims_ended;
+  tally.gangs_left = desk.gangs_left;
   for (const auto& [id, gang] : desk.gangs) {
     const Head head = CountOf(desk, gang);
     if (head.living == 0) continue;
     tally.reservations += Reserved(desk, gang);
+    tally.claims += gang.plan && gang.plan->claim ? 1 : 0;
     if (head.bound + head.leaving > 0) {
       ++tally.running;
       tally.lacking += head.waiting > 0 && !gang.plan ? 1 : 0;

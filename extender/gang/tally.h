@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "extender/gang/desk.h"
 
@@ -22,11 +23,14 @@ const char* NameOf(Wait wait);
 
 // A Tally has the number of gangs in each state, and of pods that are between reservation and binding.
 struct Tally {
-  std::array<int, kWaitKinds> waiting{};  // gangs without a place, by Wait
-  int placing = 0;                        // gangs with a plan and no bound pod
-  int running = 0;                        // gangs with bound pods
-  int lacking = 0;                        // running gangs with pods that wait for a place
-  int reservations = 0;                   // pods that have a place and are not bound yet
+  std::array<int, kWaitKinds> waiting{};                 // gangs without a place, by Wait
+  int placing = 0;                                       // gangs with a plan and no bound pod
+  int running = 0;                                       // gangs with bound pods
+  int lacking = 0;                                       // running gangs with pods that wait for a place
+  int claims = 0;                                        // gangs for which others make room, among `placing`
+  std::array<std::uint64_t, kClaimEnds> claims_ended{};  // by ClaimEnd, since this leader began
+  std::uint64_t gangs_left = 0;                          // gangs that made room, since this leader began
+  int reservations = 0;                                  // pods that have a place and are not bound yet
   // The earliest instant, in seconds since 1970, since which a gang in kHoldOff or kPlace is complete; 0:
   // there is none.
   double oldest_s = 0;

@@ -7,6 +7,7 @@
 
 namespace crossover::extender {
 
+using metrics::AddCounter;
 using metrics::AddGauge;
 using metrics::Family;
 using metrics::Single;
@@ -25,8 +26,22 @@ std::vector<MetricFamily> GangFamilies(const std::optional<Tally>& tally, double
                                 "Gangs without a place, by what they wait for.", MetricType::Gauge);
   for (std::size_t wait = 0; wait < kWaitKinds; ++wait)
     AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, tally->waiting[wait]);
+  MetricFamily claims = Family("crossover_extender_claims_ended_total",
+                               "Claims of gangs for which others were to make room, by how they ended, since "
+                               "this replica leads.",
+                               MetricType::Counter);
+  for (std::size_t end = 0; end < kClaimEnds; ++end)
+    AddCounter(&claims, {{"end", NameOf(static_cast<ClaimEnd>(end))}},
+               static_cast<double>(tally->claims_ended[end]));
   const double oldest_s = tally->oldest_s > 0 ? std::max(now_s - tally->oldest_s, 0.0) : 0;
-  return {std::move(gangs), std::move(waiting),
+  return {std::move(gangs),
+          std::move(waiting),
+          std::move(claims),
+          Single("crossover_extender_claims", "Gangs for which gangs of lower priority make room now.",
+                 MetricType::Gauge, tally->claims),
+          Single("crossover_extender_gangs_left_total",
+                 "Gangs that made room for one of higher priority, since this replica leads.",
+                 MetricType::Counter, static_cast<double>(tally->gangs_left)),
           Single("crossover_extender_lacking_gangs",
                  "Gangs that run without some of their pods, which wait for a place.", MetricType::Gauge,
                  tally->lacking),

@@ -66,6 +66,9 @@ TEST(ExplainTest, APodThatWaitsSaysForWhatInTheWordsThatWereLast) {
   pod["metadata"]["annotations"]["crossover.dev/reservation"] = "{}";
   EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
             "has a place, and waits for the rest of its gang to be bound");
+  pod["metadata"]["annotations"]["crossover.dev/reservation"] = R"({"claim": "e-1"})";
+  EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
+            "has the promise of GPUs that jobs of lower priority are leaving");
 }
 
 TEST(ExplainTest, WithoutEventsTheSchedulersConditionHasToDo) {

@@ -56,11 +56,11 @@ TEST(ExtenderConfig, DefaultsAreThoseOfTheDocumentation) {
   const std::string text = Documented();
   const auto documented = ParseConfig(text, USAGE, &error);
   ASSERT_TRUE(documented) << error;
-  EXPECT_EQ(std::ranges::count(text, ':'), 2 + 14) << text;
+  EXPECT_EQ(std::ranges::count(text, ':'), 2 + 15) << text;
   const GangSettings gangs, &said = documented->gangs;
   for (const auto of : {&GangSettings::deadline_s, &GangSettings::hold_s, &GangSettings::ungate_after_s,
                         &GangSettings::hold_off_s, &GangSettings::most_hold_off_s, &GangSettings::exclude_s,
-                        &GangSettings::most_exclude_s}) {
+                        &GangSettings::most_exclude_s, &GangSettings::spare_s}) {
     EXPECT_EQ(gangs.*of, said.*of) << text;
   }
   using placement::Settings;
@@ -79,7 +79,7 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   const auto config = ParseConfig(
       "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node, autoscalers: leave}\nhealth: {listen: "
       "'10.0.0.1:99'}\n"
-      "gangs: {deadline_s: 7.5, topology: [zone, rack]}\n"
+      "gangs: {deadline_s: 7.5, topology: [zone, rack], preemption: off, spare_s: 0}\n"
       "placement: {sharing: always, namespace_groups: [[a, b], [c]], context_reserve_mib: 256}\n",
       "x.yaml", &error);
   ASSERT_TRUE(config) << error;
@@ -91,6 +91,9 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   EXPECT_EQ(config->health.address, "10.0.0.1");
   EXPECT_EQ(config->health.port, 99);
   EXPECT_EQ(config->gangs.deadline_s, 7.5);
+  EXPECT_TRUE(GangSettings().preemption);
+  EXPECT_FALSE(config->gangs.preemption);
+  EXPECT_EQ(config->gangs.spare_s, 0);
   EXPECT_THAT(config->gangs.domains, ElementsAre("zone", "rack"));
   EXPECT_EQ(config->gangs.placement.sharing, placement::Sharing::kAlways);
   EXPECT_THAT(config->gangs.placement.namespace_groups, ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
@@ -100,6 +103,10 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
 TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("lease: x\ngangs:\n  deadline_s: soon\n"),
             "x.yaml:3: gangs.deadline_s: expected a number from 1 to 86400, got soon");
+  EXPECT_EQ(FaultIn("gangs: {preemption: never}"),
+            "x.yaml:1: gangs.preemption: expected off or on, got never");
+  EXPECT_EQ(FaultIn("gangs: {spare_s: -1}"),
+            "x.yaml:1: gangs.spare_s: expected a number from 0 to 86400, got -1");
   EXPECT_EQ(
       FaultIn("scheduler: {listen: '0.0.0.0:80'}"),
       "x.yaml:1: scheduler.listen: expected 127.0.0.1:port, with a port from 1 to 65535, got 0.0.0.0:80");

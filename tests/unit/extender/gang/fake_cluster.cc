@@ -20,6 +20,7 @@ GangSettings QuickSettings() {
   settings.settle_s = 10;
   settings.owner_every_s = 1;
   settings.seats_kept_s = 20;
+  settings.spare_s = 15;
   settings.retry_evict_s = 2;
   settings.most_retry_evict_s = 8;
   return settings;
@@ -100,6 +101,7 @@ void FakeCluster::Deliver(bool all) {
       sabotage_.budget(budget_events_.front());
       world_->Put(std::move(budget_events_.front()));
       budget_events_.pop_front();
+      gangs_->ClusterChanged();
     }
   } while (all &&
            !(pod_events_.empty() && gpu_events_.empty() && node_events_.empty() && budget_events_.empty()));
@@ -109,7 +111,9 @@ void FakeCluster::Deliver(bool all) {
 // the truth.
 void FakeCluster::Restart() {
   ++restarts_;
+  restarted_s_ = now_s_;
   Remember("restart");
+  for (const auto& [id, promise] : promises_) taken_over_ += promise.whole && promise.over_s < 0 ? 1 : 0;
   for (auto& [name, job] : jobs_) job.whole_for = 0;
   for (const Action& action : writes_) {
     if (Chance(50)) Write(action);
@@ -221,6 +225,10 @@ Result FakeCluster::Write(const Action& action) {
       pod.annotations.erase(base::kGrantedMemoryAnnotation);
       if (action.memory > 0) pod.annotations[base::kGrantedMemoryAnnotation] = std::to_string(action.memory);
       pod.annotations[base::kReservationAnnotation] = action.text;
+      NotePromise(truth);
+      break;
+    case Kind::kAge:
+      pod.annotations[base::kMadeRoomAnnotation] = action.text;
       break;
     case Kind::kSettle:
       pod.annotations[base::kReservationAnnotation] = action.text;
@@ -251,19 +259,29 @@ Result FakeCluster::Write(const Action& action) {
 Result FakeCluster::Evict(Truth& truth) {
   constexpr double kLateS = 40;  // a decision of the extender is carried out within this
   Pod& pod = truth.pod;
-  if (truth.settled && !pod.deleting) Note("a pod of a gang that ran is deleted");
+  const bool leaves = truth.settled && !pod.deleting;
   const auto limit = limits_.find(truth.gang.substr(0, truth.gang.find('/')));
   if (limit != limits_.end() && pod.running && !pod.over && !pod.deleting) {
     if (limit->second.budget.allowed == 0) {
+      kept_back_.insert(truth.gang);
       if (now_s_ > limit->second.changed_s + kLateS) Note("pods are evicted against their budget");
       return {.outcome = Outcome::kRefused, .error = "a budget forbids it", .forbidden = true};
     }
     --limit->second.budget.allowed;
     budget_events_.push_back(limit->second.budget);
   }
+  if (leaves) JudgeLeaving(truth);
   pod.deleting = true;
   Changed(truth);
+  if (leaves) NoteWhoLeft(truth.gang);
   return {.outcome = Outcome::kDone, .version = pod.version};
+}
+
+FakeCluster::Job* FakeCluster::JobOf(const std::string& gang) {
+  for (auto& [name, job] : jobs_) {
+    if (gang == name + "/" + std::to_string(job.attempt)) return &job;
+  }
+  return nullptr;
 }
 
 Result FakeCluster::Bind(Truth& truth, const Action& action) {

@@ -42,6 +42,8 @@ class FakeCluster {
   int restarts() const { return restarts_; }
   // Returns the number of gangs that kept their bound pods because of a budget.
   int kept() const { return static_cast<int>(kept_.size()); }
+  int left() const { return left_; }              // gangs that left so that others got their GPUs
+  int taken_over() const { return taken_over_; }  // claims that a new extender found
   int resumed() const { return resumed_; }  // jobs of which some pods had succeeded that were bound again
 
  private:
@@ -60,10 +62,13 @@ class FakeCluster {
     int gpus = 1;
     int attempt = 0;
     bool suspended = false;
-    int stubborn = -1;    // index of a pod whose Bindings are refused; -1: none
-    std::set<int> done;   // indices of this attempt that have succeeded
-    std::set<int> bound;  // indices of this attempt's pods that were ever bound
-    bool whole = false;   // all pods that it had at some time were bound
+    int rank = 0;           // priority of its pods, but for the first one where `launches`
+    bool launches = false;  // its first pod has a higher priority
+    bool preempts = true;   // its last pod does not say Never
+    int stubborn = -1;      // index of a pod whose Bindings are refused; -1: none
+    std::set<int> done;     // indices of this attempt that have succeeded
+    std::set<int> bound;    // indices of this attempt's pods that were ever bound
+    bool whole = false;     // all pods that it had at some time were bound
     bool names_memory = true;
     bool elastic = false;  // its owner says its size, and may change it
     bool resized = false;  // the owner changed it
@@ -77,6 +82,18 @@ class FakeCluster {
   struct Limit {
     Budget budget;
     double changed_s = -1e9;  // when another program last changed it
+  };
+  // A Promise is a claim, as the reservations on the pods of a gang tell it.
+  struct Promise {
+    std::string gang;
+    int rank = 0;
+    bool preempts = true;
+    Left left;
+    std::set<std::string> gpus;
+    std::set<std::string> beside;           // gangs that were on these GPUs when it was whole
+    bool whole = false;                     // all its pods had the reservation at some time
+    double over_s = -1;                     // since when it is over; -1: it is not
+    std::map<std::string, double> began_s;  // by gang: when its first pod was evicted
   };
   struct Asked {
     std::string uid, node;
@@ -98,6 +115,8 @@ class FakeCluster {
   Result Evict(Truth& truth);
   void PublishGpus(const std::string& node);
   void Restart();
+  // Returns the job that the gang is an attempt of, or null where it is over.
+  Job* JobOf(const std::string& gang);
 
   // The functions in fake_events.cc make things happen.
   void Submit();
@@ -124,6 +143,17 @@ class FakeCluster {
   void JudgeBinding(const Truth& truth);
   void JudgeBeside(const Truth& truth, const Truth& other);
   void JudgeTime();
+
+  // The functions in promises.cc find what must never happen while gangs make room.
+  void NotePromise(const Truth& truth);
+  void FollowPromises();
+  void NoteWhoLeft(const std::string& gang);
+  void JudgeLeaving(const Truth& truth);
+  void JudgeHalves();
+  void JudgeSeats(const Truth& truth, const std::string& gpu);
+  void JudgeRanks();
+  int RankOf(const std::string& gang) const;
+
   void NoteWhoRuns();
   void JudgeEnd();
   bool WaitForEachOther(const std::string& gang) const;
@@ -149,6 +179,10 @@ class FakeCluster {
   std::deque<Budget> budget_events_;
   std::map<std::string, Limit> limits_;  // by job
   std::deque<Action> writes_;
+  std::map<std::string, Promise> promises_;  // by the id of the claim
+  std::set<std::string> kept_back_;          // gangs of which a budget forbade an eviction
+  double calm_s_ = 0;                        // since when nothing fails any more
+  double restarted_s_ = 0;
   std::map<Ticket, Asked> held_;
   std::set<std::string> assumed_;  // pods that the scheduler is binding
   std::unique_ptr<World> world_;
@@ -156,7 +190,7 @@ class FakeCluster {
   Ticket tickets_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
-  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0;
+  int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0, left_ = 0, taken_over_ = 0;
   std::set<std::string> kept_;
 };
 

@@ -41,6 +41,8 @@ void FakeCluster::AddPod(const std::string& job, int index) {
     pod.owner = Owner{"team.dev/v1", "Train", job, "uid-of-" + truth.gang};
   }
   pod.labels["app"] = job;
+  pod.priority = spec.rank + (spec.launches && index == 0 ? 1000 : 0);
+  pod.preempts = spec.preempts || index < spec.size - 1;
   Container container;
   container.name = "main";
   container.slots = spec.gpus;
@@ -66,6 +68,9 @@ void FakeCluster::Submit() {
   job.elastic = Chance(40);
   job.completions = job.size + (job.elastic && Chance(30) ? 1 + Random(4) : 0);
   job.names_memory = Chance(70);
+  job.rank = 100 * Random(3);
+  job.launches = job.size > 1 && Chance(20);
+  job.preempts = Chance(80);
   job.stubborn = Chance(20) ? Random(job.size) : -1;
   jobs_[name] = job;
   if (Chance(80)) {
@@ -390,6 +395,7 @@ void FakeCluster::Step() {
 
 void FakeCluster::Settle() {
   calm_ = true;
+  calm_s_ = now_s_;
   for (auto& [name, job] : jobs_) job.suspended = false;
   for (auto& [name, limit] : limits_) {
     limit.budget.allowed = 1000;

@@ -28,7 +28,7 @@ int Told(const char* name, int otherwise) {
 
 struct Outcome {
   std::string fault;
-  int placed = 0, shared = 0, restarts = 0, resumed = 0, kept = 0;
+  int placed = 0, shared = 0, restarts = 0, resumed = 0, kept = 0, left = 0, taken_over = 0;
 };
 
 Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
@@ -37,8 +37,8 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
   if (cluster.fault().empty()) cluster.Settle();
   const bool told = !cluster.fault().empty() && std::getenv("CROSSOVER_DESCRIBE") != nullptr;
   if (told) std::cout << "seed " << seed << ": " << cluster.fault() << "\n" << cluster.Describe();
-  return {cluster.fault(),    cluster.placed(),  cluster.shared(),
-          cluster.restarts(), cluster.resumed(), cluster.kept()};
+  return {cluster.fault(),   cluster.placed(), cluster.shared(), cluster.restarts(),
+          cluster.resumed(), cluster.kept(),   cluster.left(),   cluster.taken_over()};
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -65,13 +65,17 @@ TEST_P(GangInterleavingsTest, KeepAllRules) {
     sum.restarts += outcome.restarts;
     sum.resumed += outcome.resumed;
     sum.kept += outcome.kept;
+    sum.left += outcome.left;
+    sum.taken_over += outcome.taken_over;
   }
   EXPECT_GT(sum.placed, each) << "hardly any gang was placed: this shows nothing";
   EXPECT_GT(sum.shared, each / 10) << "gangs hardly ever met: this shows nothing";
   EXPECT_GT(sum.restarts, each);
-  std::cout << sum.resumed << " jobs resumed, " << sum.kept << " gangs kept by budgets\n";
+  std::cout << sum.resumed << " jobs resumed, " << sum.kept << " gangs kept by budgets, " << sum.left
+            << " gangs left for others, " << sum.taken_over << " claims taken over\n";
   if (each >= 300) {
     EXPECT_GT(sum.kept, 0) << "no budget mattered: this shows nothing";
+    EXPECT_GT(sum.left, 0) << "no gang made room for another: this shows nothing";
     EXPECT_GT(sum.resumed, each / 40) << "what was left of a job was hardly ever placed: this shows nothing";
   }
 }

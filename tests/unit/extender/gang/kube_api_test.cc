@@ -21,7 +21,8 @@ Action OnPod(Action::Kind kind, std::string text = "") {
 json BodyOf(const Action& action) { return json::parse(RequestOf(action).body); }
 
 TEST(KubeApi, EveryWriteIsOfThePodWithThatUid) {
-  for (const auto kind : {Action::Kind::kReserve, Action::Kind::kClear, Action::Kind::kRelease}) {
+  for (const auto kind :
+       {Action::Kind::kReserve, Action::Kind::kClear, Action::Kind::kRelease, Action::Kind::kAge}) {
     EXPECT_EQ(RequestOf(OnPod(kind)).method, "PATCH");
     EXPECT_EQ(RequestOf(OnPod(kind)).path, "/api/v1/namespaces/team/pods/job-0");
     EXPECT_EQ(BodyOf(OnPod(kind))["metadata"]["uid"], "u1");
@@ -47,6 +48,8 @@ TEST(KubeApi, ReservationsComeAndGo) {
   action.memory = 1u << 30;
   EXPECT_EQ(annotations(action), both("here", "1073741824"));
   EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), both(nullptr, nullptr));
+  EXPECT_EQ(annotations(OnPod(Action::Kind::kAge, "then")),
+            json({{"crossover.dev/status-made-room", "then"}}));
 }
 
 // Other gates are in the same list and must stay.

@@ -27,6 +27,7 @@ void FakeCluster::JudgeBinding(const Truth& truth) {
     const auto& gpus = gpu_nodes_[truth.pod.node].gpus;
     if (std::ranges::find(gpus, gpu, &GpuNode::Gpu::uuid) == gpus.end()) Note("a GPU of another node");
     if (strayed.contains(gpu)) continue;
+    JudgeSeats(truth, gpu);
     int clients = 0;
     for (const auto& [uid, other] : pods_) {
       if (other.pod.node != truth.pod.node || other.pod.over) continue;
@@ -69,6 +70,8 @@ void FakeCluster::NoteWhoRuns() {
 
 void FakeCluster::JudgeTime() {
   NoteWhoRuns();
+  FollowPromises();
+  JudgeHalves();
   // A half gang has some pods that are bound and others that never were. It may last for a deadline and the
   // time that it takes to end it. It is judged only in the calm part, in which nothing fails.
   std::map<std::string, std::set<std::string>> sets;
@@ -164,6 +167,7 @@ void FakeCluster::JudgeEnd() {
     if (room && meets && WaitForEachOther(gang)) Note("those that share wait for each other");
     if (bound > 0 && job.gpus == 1 && free > 0 && !meets) Note("there is room, and it is not made whole");
   }
+  JudgeRanks();
 }
 
 }  // namespace crossover::extender

@@ -22,6 +22,25 @@ TEST(Reservation, ReadsWhatItWrote) {
   }
 }
 
+TEST(Reservation, OfAClaimSaysWhoMakesRoom) {
+  const Left left{.at_s = 7.5, .gangs = {{"k", {.mark = "m", .since_s = 3}}}};
+  const std::string text = WriteReservation({.plan = "e-1", .seat = kSeat, .claims = true, .left = left});
+  EXPECT_NE(text.find(R"("claim":"e-1")"), std::string::npos);
+  EXPECT_EQ(text.find(R"("plan")"), std::string::npos)
+      << "an extender that knows of no claims would carry it out";
+  const auto read = ReadReservation(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->plan, "e-1");
+  EXPECT_TRUE(read->claims);
+  EXPECT_EQ(read->left, left);
+  EXPECT_FALSE(ReadReservation(WriteReservation({.plan = "e-1", .seat = kSeat}))->claims);
+  for (const char* said : {"7", "{}", R"({"at":"1","gangs":{}})", R"({"at":1,"gangs":[]})"})
+    EXPECT_FALSE(ReadReservation(std::string(R"({"plan":"p","node":"n","containers":{"c":["g"]},"left":)") +
+                                 said + "}")
+                     ->left)
+        << said;
+}
+
 TEST(Reservation, IsWhatTheRecordSays) {
   EXPECT_EQ(WriteReservation({"e-1", {"n", {{"c", {"g"}}}}, 5}),
             R"({"again":false,"containers":{"c":["g"]},"node":"n","plan":"e-1","until":5.0})");

@@ -20,6 +20,9 @@ TEST(GangFamiliesTest, AllIsShownZerosToo) {
   Tally tally{.placing = 1, .running = 5, .lacking = 2, .reservations = 4, .oldest_s = 1000};
   tally.waiting[static_cast<std::size_t>(Wait::kPlace)] = 2;
   tally.waiting[static_cast<std::size_t>(Wait::kPods)] = 1;
+  tally.claims = 1;
+  tally.gangs_left = 6;
+  tally.claims_ended[static_cast<std::size_t>(ClaimEnd::kForbidden)] = 3;
   const std::string text = TextOf(tally, 1060);
   for (const char* line :
        {"crossover_extender_gangs{state=\"waiting\"} 3\n", "crossover_extender_gangs{state=\"placing\"} 1\n",
@@ -28,7 +31,10 @@ TEST(GangFamiliesTest, AllIsShownZerosToo) {
         "crossover_extender_waiting_gangs{reason=\"incomplete\"} 1\n",
         "crossover_extender_waiting_gangs{reason=\"size_unknown\"} 0\n",
         "crossover_extender_waiting_gangs{reason=\"faulty\"} 0\n",
-        "crossover_extender_waiting_gangs{reason=\"held_off\"} 0\n",
+        "crossover_extender_waiting_gangs{reason=\"held_off\"} 0\n", "crossover_extender_claims 1\n",
+        "crossover_extender_gangs_left_total 6\n",
+        "crossover_extender_claims_ended_total{end=\"forbidden\"} 3\n",
+        "crossover_extender_claims_ended_total{end=\"room_made\"} 0\n",
         "crossover_extender_oldest_wait_seconds 60\n"})
     EXPECT_THAT(text, HasSubstr(line));
 }

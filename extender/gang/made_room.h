@@ -1,0 +1,55 @@
+// Remembers which gangs made room for others: they keep their age in the queue, and are spared for a while.
+// Pure.
+//
+// A gang that left may have no pod for some time, and its record is forgotten. What is remembered of it is
+// kept by a mark that its next pods have, too. The API server has it in two places, for the next leader: in
+// the reservations of the gang that got the room (Left), and on the pods that come again
+// (kMadeRoomAnnotation).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "extender/gang/desk.h"
+
+namespace crossover::extender {
+
+// Returns the mark of a gang: a hash of its namespace and its name, or of its controller where no gang is
+// known. It is the same when the gang comes again. Other users cannot read a name from it.
+std::string MarkOf(const Membership& membership);
+
+// Returns by what a plan names a gang that makes room for it. It is the mark. Where the gang is one pod of a
+// controller that makes several, it is a hash that is of this pod alone.
+std::string VictimKeyOf(const Membership& membership);
+
+// Returns what is remembered of the gang, or null where it made no room.
+const MadeRoom* MadeRoomOf(const Desk& desk, const GangRecord& gang);
+
+// Remembers that the gang makes room now.
+void NoteMadeRoom(Desk& desk, const GangRecord& gang);
+
+// Returns since when the gang has waited, for its place in the queue: when its first pod was created, or
+// earlier where it has made room before.
+double AgeOf(const Desk& desk, const GangRecord& gang);
+
+// Returns until when the gang is spared, or 0 where it is not. `started_s` is when it got its GPUs.
+double SparedUntil(const Desk& desk, const GangRecord& gang, std::optional<double> started_s);
+
+// Writes what is remembered to those pods of the gang that wait and do not say it.
+void SayThatItMadeRoom(Desk& desk, GangRecord& gang);
+
+// Remembers what an earlier leader knew of the gang with this mark, unless something later is known.
+void Recall(Desk& desk, const std::string& mark, const MadeRoom& made);
+
+// Remembers what the annotations of all pods that came again say.
+void RecallMadeRoom(Desk& desk);
+
+// Forgets what is older than a day.
+void ForgetOldRoom(Desk& desk);
+
+// Returns the text of the annotation.
+std::string WriteMadeRoom(const MadeRoom& made);
+// Returns nothing where `text` is not such a text.
+std::optional<MadeRoom> ReadMadeRoom(const std::string& text);
+
+}  // namespace crossover::extender

@@ -1,0 +1,261 @@
+#include "extender/gang/room.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text/list.h"
+#include "extender/gang/carry_out.h"
+#include "extender/gang/departure.h"
+#include "extender/gang/leave.h"
+#include "extender/gang/made_room.h"
+#include "extender/gang/need.h"
+#include "extender/gang/picture.h"
+#include "extender/gang/planner.h"
+#include "extender/gang/request.h"
+
+namespace crossover::extender {
+namespace {
+
+// A Next says what may be done next about a victim.
+enum class Next : std::uint8_t {
+  kLeft,     // it has no GPUs any more
+  kBegin,    // its departure may begin
+  kWait,     // it is not known yet whether it may
+  kStay,     // a disruption budget forbids it
+  kChanged,  // it is not what it was when it was chosen
+};
+
+std::string SpaceOf(const GangRecord& gang) {
+  return gang.membership.id.substr(0, gang.membership.id.find('/'));
+}
+
+// Returns whether the gang is of lower rank than the pods for which the claimant's plan is. Pods of the
+// claimant that have done their work do not count, as when the engine decided.
+bool IsLower(const Desk& desk, const GangRecord& gang, const GangRecord& claimant) {
+  std::vector<const Pod*> planned;
+  for (const Slot& slot : claimant.plan->slots) {
+    if (const Pod* pod = desk.world->FindPod(slot.uid)) planned.push_back(pod);
+  }
+  if (planned.empty()) return false;
+  const auto rank = [&desk](const GangRecord& of, const std::vector<const Pod*>& pods) {
+    return RequestOf(of.membership, pods, 1, *desk.world).gang.rank;
+  };
+  return rank(gang, PodsOf(desk, gang)) < rank(claimant, planned);
+}
+
+// Returns whether a pod of the gang that was there at `at_s` is bound.
+bool HasOldPods(const Desk& desk, const GangRecord& gang, double at_s) {
+  return std::ranges::any_of(gang.members, [&](const auto& entry) {
+    const View view = ViewOf(desk, gang, entry.first);
+    return view.bound() && view.pod->created_s <= at_s;
+  });
+}
+
+bool HasGpus(const Desk& desk, const std::string& id) {
+  const auto gang = desk.gangs.find(id);
+  if (gang == desk.gangs.end()) return false;
+  const Head head = CountOf(desk, gang->second);
+  return head.bound + head.leaving > 0;
+}
+
+Next NextOf(const Desk& desk, const GangRecord& claimant, const std::string& id) {
+  if (!HasGpus(desk, id)) return Next::kLeft;
+  const GangRecord& gang = desk.gangs.at(id);
+  if (gang.departure) return Next::kWait;  // for another gang, as an earlier claim wanted it
+  const bool recovered = claimant.plan->claim->recovered;
+  if (recovered && !gang.adopted) return Next::kWait;
+  // An earlier leader may have begun to evict the gang. Then it is not whole, and the rest of it leaves.
+  if (recovered ? gang.plan.has_value() : !IsSteady(desk, gang)) return Next::kChanged;
+  if (!IsLower(desk, gang, claimant)) return Next::kChanged;
+  return WhyTheyMayNotLeave(desk, {&id, 1}).empty() ? Next::kBegin : Next::kStay;
+}
+
+// Returns the departure of this victim for the claimant, or null where it has left, or has not begun.
+const Departure* DepartureOf(const Desk& desk, const GangRecord& claimant, const std::string& id) {
+  const auto gang = desk.gangs.find(id);
+  if (gang == desk.gangs.end() || !gang->second.departure) return nullptr;
+  const Departure& departure = *gang->second.departure;
+  return departure.claimant == claimant.membership.id ? &departure : nullptr;
+}
+
+// Returns whether the evictions of this victim, whose departure has begun, are accepted.
+bool IsAccepted(const Desk& desk, const GangRecord& claimant, const std::string& id) {
+  const Departure* departure = DepartureOf(desk, claimant, id);
+  return departure == nullptr || departure->state != Departure::State::kEvicting;
+}
+
+// Returns whether each GPU of the plan has a slot for the gang now, and none is with a pod of no gang or with
+// a pod that terminates.
+bool AreFree(const Desk& desk, const GangRecord& gang) {
+  const placement::State state = PictureOf(desk);
+  return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
+    const auto node = std::ranges::find(state.nodes, slot.seat.node, &placement::Node::name);
+    if (node == state.nodes.end()) return false;
+    return std::ranges::all_of(slot.seat.gpus, [&](const std::string& uuid) {
+      int others = 0;
+      for (const placement::Placed& placed : state.placed) {
+        if (placed.gang.id == gang.membership.id) continue;
+        const bool has = std::ranges::any_of(placed.seats, [&](const placement::Seat& seat) {
+          return seat.node == slot.seat.node && std::ranges::find(seat.gpus, uuid) != seat.gpus.end();
+        });
+        if (has && !desk.gangs.contains(placed.gang.id)) return false;
+        others += has ? 1 : 0;
+      }
+      const auto gpu = std::ranges::find(node->gpus, uuid, &placement::Gpu::uuid);
+      return gpu != node->gpus.end() && others < gpu->slots;
+    });
+  });
+}
+
+void GiveUp(Desk& desk, GangRecord& gang, ClaimEnd end, std::string why, bool at_once) {
+  EndClaim(desk, gang, end);
+  Fail(desk, gang, std::move(why), at_once);
+}
+
+// Begins the departure of the next victim where the one before it is accepted. Returns whether all victims
+// have begun and are accepted. May give the claim up.
+bool BeginNext(Desk& desk, GangRecord& gang) {
+  Claim& claim = *gang.plan->claim;
+  while (claim.begun == 0 || IsAccepted(desk, gang, claim.victims[claim.begun - 1])) {
+    if (claim.begun == claim.victims.size()) return true;
+    const std::string& victim = claim.victims[claim.begun];
+    switch (NextOf(desk, gang, victim)) {
+      case Next::kLeft:
+        desk.held.erase(victim);
+        break;
+      case Next::kBegin:
+        desk.held.erase(victim);
+        BeginDeparture(desk, desk.gangs.at(victim), gang);
+        break;
+      case Next::kWait:
+        return false;
+      case Next::kStay:
+        GiveUp(desk, gang, ClaimEnd::kForbidden,
+               "a disruption budget does not allow that a job of lower priority makes room for it", false);
+        return false;
+      case Next::kChanged:
+        GiveUp(desk, gang, ClaimEnd::kChanged, "a job that was to make room for it has changed", false);
+        return false;
+    }
+    ++claim.begun;
+  }
+  return false;
+}
+
+// Tells which gangs the claimant waits for.
+void SayWhoLeaves(Desk& desk, GangRecord& gang) {
+  std::string names;
+  int others = 0;
+  for (const std::string& id : gang.plan->claim->victims) {
+    const auto victim = desk.gangs.find(id);
+    const bool known = victim != desk.gangs.end() && SpaceOf(victim->second) == SpaceOf(gang);
+    if (known) text::AddTo(&names, victim->second.membership.name);
+    others += known ? 0 : 1;
+  }
+  if (others > 0) text::AddTo(&names, others == 1 ? "another job" : std::to_string(others) + " other jobs");
+  desk.Say(gang, "GPUs are reserved for it; it waits until jobs of lower priority have left them: " + names);
+}
+
+// Ends the claim: the plan goes on like any other, and its time begins now. Its reservations are written
+// anew, without the claim.
+void Open(Desk& desk, GangRecord& gang) {
+  EndClaim(desk, gang, ClaimEnd::kRoomMade);
+  gang.plan->until_s = desk.now_s + desk.settings.deadline_s;
+  for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).reserved = false;
+  desk.dirty.insert(gang.membership.id);
+}
+
+}  // namespace
+
+std::string NameFor(const GangRecord& gang, const GangRecord& other) {
+  return SpaceOf(gang) == SpaceOf(other) ? gang.membership.name : "another job";
+}
+
+void StartClaim(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
+                std::vector<std::string> victims) {
+  StartPlan(desk, gang, std::move(seats), true);
+  Left left{.at_s = desk.now_s, .gangs = {}};
+  for (const std::string& id : victims) {
+    const GangRecord& victim = desk.gangs.at(id);
+    left.gangs[VictimKeyOf(victim.membership)] = {.mark = MarkOf(victim.membership),
+                                                  .since_s = AgeOf(desk, victim)};
+  }
+  gang.plan->left = std::move(left);
+  gang.plan->claim = Claim{.victims = std::move(victims)};
+}
+
+void MakeRoom(Desk& desk, GangRecord& gang) {
+  Claim& claim = *gang.plan->claim;
+  const auto sound = [&desk](const Slot& slot) { return IsSound(desk, slot.seat); };
+  if (!std::ranges::all_of(gang.plan->slots, sound))
+    return GiveUp(desk, gang, ClaimEnd::kSeatsLost, "a node or GPU that was reserved for it is lost", true);
+  SayWhoLeaves(desk, gang);
+  if (claim.state == ClaimState::kReserving) {
+    const auto reserved = [&gang](const Slot& slot) {
+      return !slot.uid.empty() && gang.members.at(slot.uid).reserved;
+    };
+    if (!std::ranges::all_of(gang.plan->slots, reserved)) return;
+    claim.state = ClaimState::kLeaving;
+  }
+  if (claim.forbidden)
+    return GiveUp(desk, gang, ClaimEnd::kForbidden,
+                  "a disruption budget has kept a job of lower priority that was to make room for it", false);
+  if (!BeginNext(desk, gang)) return;
+  const auto leaves = [&](const std::string& id) { return DepartureOf(desk, gang, id) != nullptr; };
+  if (std::ranges::any_of(claim.victims, leaves)) return;
+  if (claim.left_s == 0) claim.left_s = desk.now_s;
+  if (AreFree(desk, gang)) return Open(desk, gang);
+  if (desk.now_s > claim.left_s + desk.settings.settle_s)
+    GiveUp(desk, gang, ClaimEnd::kSeatsLost, "a GPU that was reserved for it is taken", false);
+}
+
+void EndClaim(Desk& desk, GangRecord& gang, ClaimEnd end) {
+  ++desk.claims_ended[static_cast<std::size_t>(end)];
+  gang.plan->claim.reset();
+  LetGo(desk, gang.membership.id);
+  desk.replan = true;
+}
+
+void RefuseClaim(Desk& desk, const std::string& claimant) {
+  const auto gang = desk.gangs.find(claimant);
+  if (gang == desk.gangs.end() || !gang->second.plan || !gang->second.plan->claim) return;
+  gang->second.plan->claim->forbidden = true;
+}
+
+void FindClaims(Desk& desk) {
+  std::map<std::string, std::vector<std::string>> by_key;  // ids of gangs
+  for (const auto& [id, gang] : desk.gangs) by_key[VictimKeyOf(gang.membership)].push_back(id);
+  for (const auto& [claimant, gang] : desk.gangs) {
+    for (const Pod* pod : PodsOf(desk, gang)) {
+      const auto reservation = ReservationOn(*pod);
+      if (!reservation || !reservation->left) continue;
+      for (const auto& [key, left] : reservation->left->gangs) {
+        bool stays = false;
+        for (const std::string& id : by_key[key]) {
+          if (!reservation->claims || !HasOldPods(desk, desk.gangs.at(id), reservation->left->at_s)) continue;
+          desk.held[id] = claimant;
+          stays = true;
+        }
+        if (!stays) Recall(desk, left.mark, {.at_s = reservation->left->at_s, .since_s = left.since_s});
+      }
+    }
+  }
+}
+
+Claim RecoveredClaim(const Desk& desk, const std::string& claimant) {
+  Claim claim;
+  claim.recovered = true;
+  for (const auto& [victim, by] : desk.held) {
+    if (by == claimant) claim.victims.push_back(victim);
+  }
+  return claim;
+}
+
+void LetGo(Desk& desk, const std::string& claimant) {
+  std::erase_if(desk.held, [&](const auto& entry) {
+    if (entry.second == claimant) desk.dirty.insert(entry.first);
+    return entry.second == claimant;
+  });
+}
+
+}  // namespace crossover::extender
