@@ -178,6 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
                   return sabotage;
                 }()},
         Planted{"GrowthUnseen", "there is room, and it is not made whole", InDrop(ReadOnce())},
+        Planted{"NeverUnseen", "a gang leaves for one that says Never",
+                [] {
+                  Sabotage sabotage;
+                  sabotage.view = [](Pod& pod) { pod.preempts = true; };
+                  return sabotage;
+                }()},
         // The extender does not see what is taken.
         Planted{"BlindToBound", "more clients than slots",
                 [] {
