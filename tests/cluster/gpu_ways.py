@@ -7,8 +7,8 @@ import os
 import subprocess
 
 LIBRARIES = "/usr/lib/software-gpu"
-# This is a node's /var/run/cdi, which a node daemon in a pod has mounted. It does not find /etc/cdi here: it looks there
-# under process 1, and that is the cluster's.
+# This is a node's /var/run/cdi, which a node daemon in a pod has mounted. It looks for /etc/cdi under process 1, and
+# that is the cluster's here.
 SPECIFICATION = "/run/cdi/software-gpus.json"
 _ROOT = "/usr/local/nvidia"  # where the node daemon mounts a driver_root; NVIDIA's images look for libraries there
 _SHARED_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
