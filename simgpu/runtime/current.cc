@@ -10,8 +10,8 @@ namespace {
 
 thread_local int thread_device = 0;
 
-// Primaries holds the primary contexts that this process retained. They are never freed: threads may call while
-// the process exits.
+// Primaries holds the primary contexts that this process retained. They are never freed: threads may call
+// while the process exits.
 struct Primaries {
   std::mutex mutex;
   std::map<int, CUcontext> contexts;

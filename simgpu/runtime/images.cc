@@ -1,6 +1,7 @@
 #include "simgpu/runtime/images.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -53,8 +54,10 @@ cudaError_t Load(const Driver& driver, Image* image, CUlibrary* library) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (const CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode); result != CUDA_SUCCESS)
       return ErrorOf(result);
+    CUlibraryOption option = CU_LIBRARY_BINARY_IS_PRESERVED;  // a program's image lives until ForgetImage()
+    void* value = reinterpret_cast<void*>(std::uintptr_t{1});
     const CUresult loaded =
-        driver.cuLibraryLoadData(&image->library, image->data, nullptr, nullptr, 0, nullptr, nullptr, 0);
+        driver.cuLibraryLoadData(&image->library, image->data, nullptr, nullptr, 0, &option, &value, 1);
     if (const CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode); result != CUDA_SUCCESS)
       return ErrorOf(result);
     if (loaded != CUDA_SUCCESS) return ErrorOf(loaded);
