@@ -93,7 +93,12 @@ void RegisterVariable(Image* image, const void* host_variable, const char* name)
 void ForgetImage(Image* image) {
   {
     const std::lock_guard lock(All().mutex);
-    for (const void* key : image->kernels) All().kernels.erase(key);
+    for (const void* key : image->kernels) {
+      const auto found = All().kernels.find(key);
+      if (found == All().kernels.end() || found->second->image != image) continue;
+      All().handles.erase(found->second->handle.load(std::memory_order_relaxed));
+      All().kernels.erase(found);
+    }
     for (const void* key : image->variables) All().variables.erase(key);
   }
   if (image->library != nullptr) image->driver->cuLibraryUnload(image->library);
