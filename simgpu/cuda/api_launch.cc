@@ -13,6 +13,7 @@
 #include "simgpu/cuda/memory.h"
 #include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
+#include "simgpu/kernels/cost.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 
@@ -61,13 +62,10 @@ CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extr
     if (*item == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<unsigned char*>(item[1]);
     if (*item == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<std::size_t*>(item[1]);
   }
-  std::size_t offset = 0;
-  for (const std::size_t size : spec.argument_bytes) {
-    const std::size_t alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
-    offset = (offset + alignment - 1) / alignment * alignment;
-    if (buffer == nullptr || offset + size > bytes) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < spec.argument_bytes.size(); ++i) {
+    const std::size_t offset = spec.argument_offsets[i];
+    if (buffer == nullptr || offset + spec.argument_bytes[i] > bytes) return CUDA_ERROR_INVALID_VALUE;
     gathered->push_back(buffer + offset);
-    offset += size;
   }
   return CUDA_SUCCESS;
 }
@@ -77,6 +75,21 @@ int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&bloc
   const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
   const std::uint64_t sms = SmsOfGrid(blocks, std::uint64_t{block[0]} * block[1] * block[2]);
   return static_cast<int>(std::min<std::uint64_t>(sms, static_cast<std::uint64_t>(device.config.sms)));
+}
+
+// Returns what a launch costs, by the image or by the machine's rules.
+KernelCost CostOf(Kernel& kernel, const Device& device, const unsigned (&grid)[3],
+                  const unsigned (&block)[3]) {
+  const KernelSpec& spec = kernel.spec;
+  KernelCost cost{static_cast<double>(spec.ns), spec.sms};
+  if (spec.by_rule) {
+    const LaunchShape shape{std::uint64_t{grid[0]} * grid[1] * grid[2],
+                            std::uint64_t{block[0]} * block[1] * block[2], 0, device.config.sms};
+    const LaunchCost ruled = CostOf(KernelRule{}, 1, shape);
+    cost = {ruled.ns, ruled.sms.value_or(kSmsOfGrid)};
+  }
+  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(device, grid, block);
+  return cost;
 }
 
 CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], CUstream handle,
@@ -97,11 +110,10 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
       error != CUDA_SUCCESS) {
     return error;
   }
-  KernelSpec spec = kernel->spec;
-  if (spec.sms == kSmsOfGrid) spec.sms = SmsOf(*stream->device, grid, block);
   LoadForLaunch(*stream, *kernel);
   const CUresult result =
-      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&spec, kernel->function, gathered.data()));
+      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL,
+             MakeKernel(kernel, CostOf(*kernel, *stream->device, grid, block), gathered.data()));
   SpendLaunchTime(begin);
   return result;
 }

@@ -33,8 +33,10 @@ struct KernelSpec {
   bool ns_is_argument = false;
   int sms = kSmsOfGrid;
   std::vector<std::size_t> argument_bytes;
-  std::string function;  // empty if the kernel has none
+  std::vector<std::size_t> argument_offsets;  // in a buffer of all parameters; as many
+  std::string function;                       // empty if the kernel has none
   bool spin = false;
+  bool by_rule = false;  // the machine's rules say what it costs; ns and sms say nothing
 };
 
 struct ModuleImage {

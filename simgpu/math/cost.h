@@ -1,7 +1,7 @@
 // Computes what the kernels of the stand-in libraries cost, from the shapes of their operands. Pure.
 //
-// A kernel takes a fixed time to begin, and then its arithmetic at the rate of the SMs that its tiles fill. The rates
-// are about what NVIDIA's libraries reach on an H100.
+// A kernel takes a fixed time to begin, and then its arithmetic at the rate of the SMs that its tiles fill.
+// The rates are about what NVIDIA's libraries reach on an H100.
 #pragma once
 
 #include <cstdint>

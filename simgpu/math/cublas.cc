@@ -1,4 +1,5 @@
-// Implements the state of cuBLAS: handles, their streams and modes; and the calls whose sizes the stand-in does not read.
+// Implements the state of cuBLAS: handles, their streams and modes; and the calls whose sizes the stand-in
+// does not read.
 #include "simgpu/math/cublas.h"
 
 #include <cstddef>
@@ -23,9 +24,7 @@ CublasStatus QueueOther(const CublasHandle* handle) {
 
 }  // namespace
 
-int simgpu_cublas_timed(void* handle, const char*) {
-  return QueueOther(static_cast<CublasHandle*>(handle));
-}
+int simgpu_cublas_timed(void* handle, const char*) { return QueueOther(static_cast<CublasHandle*>(handle)); }
 
 int simgpu_cublas_scalar(void* handle, const char* name) {
   const auto* own = static_cast<CublasHandle*>(handle);

@@ -121,10 +121,12 @@ SIMGPU_MATH_CALL int cublasLtMatmulDescCreate(ProductDescription** description, 
   return Create(description, ProductDescription{compute_type, 0});
 }
 
-SIMGPU_MATH_CALL int cublasLtMatmulDescDestroy(ProductDescription* description) { return Destroy(description); }
+SIMGPU_MATH_CALL int cublasLtMatmulDescDestroy(ProductDescription* description) {
+  return Destroy(description);
+}
 
-// Attributes that say how the product is computed, or what is added to it (a bias, an activation, scales), change
-// neither its kernel nor its cost here.
+// Attributes that say how the product is computed, or what is added to it (a bias, an activation, scales),
+// change neither its kernel nor its cost here.
 SIMGPU_MATH_CALL int cublasLtMatmulDescSetAttribute(ProductDescription* description, int attribute,
                                                     const void* buffer, std::size_t bytes) {
   if (description == nullptr || buffer == nullptr) return kCublasInvalidValue;
@@ -138,7 +140,9 @@ SIMGPU_MATH_CALL int cublasLtMatmulDescSetAttribute(ProductDescription* descript
   }
 }
 
-SIMGPU_MATH_CALL int cublasLtMatmulPreferenceCreate(Preference** preference) { return Create(preference, Preference{}); }
+SIMGPU_MATH_CALL int cublasLtMatmulPreferenceCreate(Preference** preference) {
+  return Create(preference, Preference{});
+}
 
 SIMGPU_MATH_CALL int cublasLtMatmulPreferenceDestroy(Preference* preference) { return Destroy(preference); }
 
@@ -161,9 +165,9 @@ SIMGPU_MATH_CALL int cublasLtMatmulAlgoGetHeuristic(const void*, const ProductDe
   return kCublasSuccess;
 }
 
-SIMGPU_MATH_CALL int cublasLtMatmulAlgoCheck(const void*, const ProductDescription*, const Layout*, const Layout*,
-                                             const Layout*, const Layout*, const Algorithm* algorithm,
-                                             HeuristicResult* result) {
+SIMGPU_MATH_CALL int cublasLtMatmulAlgoCheck(const void*, const ProductDescription*, const Layout*,
+                                             const Layout*, const Layout*, const Layout*,
+                                             const Algorithm* algorithm, HeuristicResult* result) {
   if (algorithm == nullptr || result == nullptr) return kCublasInvalidValue;
   *result = HeuristicResult{*algorithm, 0, kCublasSuccess, 1.0F, {}};
   return kCublasSuccess;
@@ -177,14 +181,15 @@ SIMGPU_MATH_CALL int cublasLtMatmulAlgoConfigSetAttribute(Algorithm*, int, const
   return Refused("cublasLtMatmulAlgoConfigSetAttribute");
 }
 
-SIMGPU_MATH_CALL int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm*, int, void*, std::size_t, std::size_t*) {
+SIMGPU_MATH_CALL int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm*, int, void*, std::size_t,
+                                                          std::size_t*) {
   return Refused("cublasLtMatmulAlgoConfigGetAttribute");
 }
 
 SIMGPU_MATH_CALL int cublasLtMatmul(const void* handle, const ProductDescription* description, const void*,
                                     const void*, const Layout* a, const void*, const Layout* b, const void*,
-                                    const void*, const Layout* c, void*, const Layout* d, const Algorithm*, void*,
-                                    std::size_t, CUstream stream) {
+                                    const void*, const Layout* c, void*, const Layout* d, const Algorithm*,
+                                    void*, std::size_t, CUstream stream) {
   if (handle == nullptr) return kCublasNotInitialized;
   if (description == nullptr || a == nullptr || b == nullptr || c == nullptr || d == nullptr) {
     return kCublasInvalidValue;

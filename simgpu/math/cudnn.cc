@@ -14,7 +14,7 @@ using namespace simgpu::math;
 
 namespace {
 
-constexpr std::size_t kVersion = 92600;        // of the library that it stands in for
+constexpr std::size_t kVersion = 92600;         // of the library that it stands in for
 constexpr std::size_t kRuntimeVersion = 13020;  // of the runtime that library was built with
 constexpr int kMostDimensions = 8;
 
@@ -34,7 +34,8 @@ int Create(Object** object) {
 }
 
 int Set(Shape* shape, int data_type, int format, int dimensions, const int* sizes, const int* strides) {
-  if (shape == nullptr || sizes == nullptr || dimensions < 1 || dimensions > kMostDimensions) return kCudnnBadParam;
+  if (shape == nullptr || sizes == nullptr || dimensions < 1 || dimensions > kMostDimensions)
+    return kCudnnBadParam;
   if (std::any_of(sizes, sizes + dimensions, [](int size) { return size < 1; })) return kCudnnBadParam;
   shape->data_type = data_type;
   shape->format = format;
@@ -56,7 +57,7 @@ int LaunchPasses(const CudnnHandle* handle, const Shape* shape, std::uint64_t pa
   std::uint64_t bytes = BytesOfData(shape->data_type) * passes;
   for (const int size : shape->sizes) bytes *= static_cast<std::uint64_t>(size);
   return Launch(KernelName::kNorm, CostOfTraffic(bytes, SmsHere()), handle->stream) ? kCudnnSuccess
-                                                                                   : kCudnnExecutionFailed;
+                                                                                    : kCudnnExecutionFailed;
 }
 
 int NoBytes(std::size_t* bytes) {
@@ -100,7 +101,9 @@ SIMGPU_MATH_CALL int cudnnGetProperty(int property, int* value) {
   return kCudnnSuccess;
 }
 
-SIMGPU_MATH_CALL int cudnnCreate(CudnnHandle** handle) { return UseContext() ? Create(handle) : kCudnnNotInitialized; }
+SIMGPU_MATH_CALL int cudnnCreate(CudnnHandle** handle) {
+  return UseContext() ? Create(handle) : kCudnnNotInitialized;
+}
 
 SIMGPU_MATH_CALL int cudnnDestroy(CudnnHandle* handle) {
   delete handle;
@@ -142,8 +145,8 @@ SIMGPU_MATH_CALL int cudnnSetFilterNdDescriptor(Shape* shape, int data_type, int
   return Set(shape, data_type, format, dimensions, sizes, nullptr);
 }
 
-SIMGPU_MATH_CALL int cudnnGetTensorNdDescriptor(const Shape* shape, int wanted, int* data_type, int* dimensions,
-                                                int* sizes, int* strides) {
+SIMGPU_MATH_CALL int cudnnGetTensorNdDescriptor(const Shape* shape, int wanted, int* data_type,
+                                                int* dimensions, int* sizes, int* strides) {
   if (shape == nullptr || data_type == nullptr || dimensions == nullptr) return kCudnnBadParam;
   *data_type = shape->data_type;
   *dimensions = static_cast<int>(shape->sizes.size());
@@ -154,7 +157,8 @@ SIMGPU_MATH_CALL int cudnnGetTensorNdDescriptor(const Shape* shape, int wanted, 
 
 SIMGPU_MATH_CALL int cudnnGetFilterNdDescriptor(const Shape* shape, int wanted, int* data_type, int* format,
                                                 int* dimensions, int* sizes) {
-  if (shape == nullptr || data_type == nullptr || format == nullptr || dimensions == nullptr) return kCudnnBadParam;
+  if (shape == nullptr || data_type == nullptr || format == nullptr || dimensions == nullptr)
+    return kCudnnBadParam;
   *data_type = shape->data_type;
   *format = shape->format;
   *dimensions = static_cast<int>(shape->sizes.size());
@@ -162,9 +166,10 @@ SIMGPU_MATH_CALL int cudnnGetFilterNdDescriptor(const Shape* shape, int wanted, 
   return kCudnnSuccess;
 }
 
-SIMGPU_MATH_CALL int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(const void*, int, int, const void*,
+SIMGPU_MATH_CALL int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(const void*, int, int,
                                                                               const void*, const void*,
                                                                               const void*, const void*,
+                                                                              const void*,
                                                                               std::size_t* bytes) {
   return NoBytes(bytes);
 }
@@ -182,8 +187,8 @@ SIMGPU_MATH_CALL int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(const 
 }
 
 // The remaining parameters of these calls say where operands lie; the cost needs the shape alone.
-SIMGPU_MATH_CALL int cudnnBatchNormalizationForwardTrainingEx(const CudnnHandle* handle, int, int, const void*,
-                                                              const void*, const Shape* x) {
+SIMGPU_MATH_CALL int cudnnBatchNormalizationForwardTrainingEx(const CudnnHandle* handle, int, int,
+                                                              const void*, const void*, const Shape* x) {
   return LaunchPasses(handle, x, 3);
 }
 
@@ -192,7 +197,8 @@ SIMGPU_MATH_CALL int cudnnBatchNormalizationForwardInference(const CudnnHandle* 
   return LaunchPasses(handle, x, 2);
 }
 
-SIMGPU_MATH_CALL int cudnnBatchNormalizationBackwardEx(const CudnnHandle* handle, int, int, const void*, const void*,
-                                                       const void*, const void*, const Shape* x) {
+SIMGPU_MATH_CALL int cudnnBatchNormalizationBackwardEx(const CudnnHandle* handle, int, int, const void*,
+                                                       const void*, const void*, const void*,
+                                                       const Shape* x) {
   return LaunchPasses(handle, x, 5);
 }

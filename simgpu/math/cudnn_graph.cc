@@ -58,7 +58,8 @@ CudnnStatus Give(const Attribute& attribute, std::int64_t wanted, void* elements
   const std::int64_t count = wanted < attribute.count ? wanted : attribute.count;
   if (count == 0 || elements == nullptr) return kCudnnSuccess;
   if (attribute.nodes.empty()) {
-    std::memcpy(elements, attribute.bytes.data(), static_cast<std::size_t>(count) * BytesOfElement(attribute.type));
+    std::memcpy(elements, attribute.bytes.data(),
+                static_cast<std::size_t>(count) * BytesOfElement(attribute.type));
     return kCudnnSuccess;
   }
   auto** descriptors = static_cast<Descriptor**>(elements);
@@ -71,7 +72,8 @@ CudnnStatus Give(const Attribute& attribute, std::int64_t wanted, void* elements
 
 CudnnStatus RefuseAttribute(const Node& node, int name) {
   char reason[96];
-  std::snprintf(reason, sizeof reason, "attribute %d of a descriptor of kind %d was not set", name, node.kind);
+  std::snprintf(reason, sizeof reason, "attribute %d of a descriptor of kind %d was not set", name,
+                node.kind);
   simgpu_refuse(kCudnnLibrary, "cudnnBackendGetAttribute", reason);
   return kCudnnNotSupported;
 }
@@ -116,8 +118,8 @@ SIMGPU_MATH_CALL int cudnnBackendFinalize(Descriptor* descriptor) {
   return status;
 }
 
-SIMGPU_MATH_CALL int cudnnBackendGetAttribute(const Descriptor* descriptor, int name, int type, std::int64_t wanted,
-                                              std::int64_t* count, void* elements) {
+SIMGPU_MATH_CALL int cudnnBackendGetAttribute(const Descriptor* descriptor, int name, int type,
+                                              std::int64_t wanted, std::int64_t* count, void* elements) {
   if (descriptor == nullptr || wanted < 0 || !descriptor->node->final) return kCudnnBadParam;
   const Attribute* attribute = descriptor->node->Find(static_cast<AttributeName>(name));
   if (attribute == nullptr && !IsEmptyByNature(name)) return RefuseAttribute(*descriptor->node, name);
@@ -126,7 +128,8 @@ SIMGPU_MATH_CALL int cudnnBackendGetAttribute(const Descriptor* descriptor, int 
   return attribute->type == type ? Give(*attribute, wanted, elements) : kCudnnBadParam;
 }
 
-SIMGPU_MATH_CALL int cudnnBackendExecute(const CudnnHandle* handle, const Descriptor* plan, const Descriptor* pack) {
+SIMGPU_MATH_CALL int cudnnBackendExecute(const CudnnHandle* handle, const Descriptor* plan,
+                                         const Descriptor* pack) {
   if (handle == nullptr) return kCudnnNotInitialized;
   if (plan == nullptr || pack == nullptr || !plan->node->final || !pack->node->final) return kCudnnBadParam;
   if (static_cast<NodeKind>(pack->node->kind) != NodeKind::kVariantPack) return kCudnnBadParam;

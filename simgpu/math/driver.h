@@ -1,6 +1,6 @@
-// Finds the CUDA driver as NVIDIA's libraries do: dlopen("libcuda.so.1"), one dlsym for cuGetProcAddress_v2, and that
-// function for all others. The driver is never linked, so a library that interposes it meets these libraries on the way
-// on which it meets NVIDIA's.
+// Finds the CUDA driver as NVIDIA's libraries do: dlopen("libcuda.so.1"), one dlsym for cuGetProcAddress_v2,
+// and that function for all others. The driver is never linked, so a library that interposes it meets these
+// libraries on the way on which it meets NVIDIA's.
 #pragma once
 
 #include <cuda.h>
@@ -27,8 +27,8 @@ struct Driver {
 #undef SIMGPU_MATH_POINTER
 };
 
-// Loads and initialises the driver on the first call. Returns nullptr, after a line on stderr, where that fails.
-// Thread-safe; the table lives as long as the process.
+// Loads and initialises the driver on the first call. Returns nullptr, after a line on stderr, where that
+// fails. Thread-safe; the table lives as long as the process.
 const Driver* LoadDriver();
 
 }  // namespace simgpu::math

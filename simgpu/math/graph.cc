@@ -12,15 +12,17 @@ namespace {
 
 std::uint64_t Elements(const Node& tensor) {
   const std::vector<std::int64_t> sizes = tensor.Integers(AttributeName::kTensorDimensions);
-  return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{1}, [](std::uint64_t product, std::int64_t size) {
-    return product * static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0));
-  });
+  return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{1},
+                         [](std::uint64_t product, std::int64_t size) {
+                           return product * static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0));
+                         });
 }
 
 int DataType(const Node& tensor) {
   const Attribute* type = tensor.Find(AttributeName::kTensorType);
   int value = 0;
-  if (type != nullptr && type->bytes.size() == sizeof(value)) std::memcpy(&value, type->bytes.data(), sizeof(value));
+  if (type != nullptr && type->bytes.size() == sizeof(value))
+    std::memcpy(&value, type->bytes.data(), sizeof(value));
   return value;
 }
 
@@ -51,7 +53,8 @@ std::optional<Cost> CostOfConvolution(const Node& operation, int sms) {
   const NodePtr result = operation.Child(names->result);
   if (filter == nullptr || result == nullptr) return std::nullopt;
   const std::vector<std::int64_t> sizes = filter->Integers(AttributeName::kTensorDimensions);
-  const std::uint64_t channels = sizes.empty() ? 1 : static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[0], 1));
+  const std::uint64_t channels =
+      sizes.empty() ? 1 : static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[0], 1));
   return CostOfProduct({Elements(*result) / channels, channels, Elements(*filter) / channels, 1},
                        PrecisionOfData(DataType(*filter)), sms);
 }
@@ -65,7 +68,9 @@ std::optional<Cost> CostOfProductNode(const Node& operation, int sms) {
   const std::vector<std::int64_t> left = a->Integers(AttributeName::kTensorDimensions);
   const std::vector<std::int64_t> result = c->Integers(AttributeName::kTensorDimensions);
   if (left.size() < 2 || result.size() < 2) return std::nullopt;
-  const auto size = [](std::int64_t value) { return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)); };
+  const auto size = [](std::int64_t value) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
+  };
   const std::uint64_t m = size(result[result.size() - 2]);
   const std::uint64_t n = size(result.back());
   const std::uint64_t batch = m * n == 0 ? 0 : Elements(*c) / (m * n);
@@ -76,7 +81,8 @@ Cost CostOfOther(const Node& operation, int sms) {
   std::uint64_t bytes = 0;
   for (const auto& [name, attribute] : operation.attributes) {
     for (const NodePtr& node : attribute.nodes) {
-      if (static_cast<NodeKind>(node->kind) == NodeKind::kTensor) bytes += Elements(*node) * BytesOfData(DataType(*node));
+      if (static_cast<NodeKind>(node->kind) == NodeKind::kTensor)
+        bytes += Elements(*node) * BytesOfData(DataType(*node));
     }
   }
   return CostOfTraffic(bytes, sms);
@@ -153,7 +159,8 @@ std::vector<std::int64_t> Node::Integers(AttributeName name) const {
 }
 
 void Node::Set(AttributeName name, NodePtr child) {
-  attributes[static_cast<int>(name)] = {static_cast<int>(AttributeType::kDescriptor), 1, {}, {std::move(child)}};
+  attributes[static_cast<int>(name)] = {
+      static_cast<int>(AttributeType::kDescriptor), 1, {}, {std::move(child)}};
 }
 
 void Node::Set(AttributeName name, std::int64_t value) {
@@ -175,7 +182,8 @@ NodePtr ConfigurationOf(const NodePtr& graph) {
 
 NodePtr GraphOfPlan(const Node& plan) {
   const NodePtr configuration = plan.Child(AttributeName::kPlanConfig);
-  const NodePtr engine = configuration != nullptr ? configuration->Child(AttributeName::kConfigEngine) : nullptr;
+  const NodePtr engine =
+      configuration != nullptr ? configuration->Child(AttributeName::kConfigEngine) : nullptr;
   return engine != nullptr ? engine->Child(AttributeName::kEngineGraph) : nullptr;
 }
 

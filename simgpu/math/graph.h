@@ -1,4 +1,5 @@
-// Holds what programs tell cuDNN's graph API: descriptors, each a bag of attributes, and what a plan over them costs. Pure.
+// Holds what programs tell cuDNN's graph API: descriptors, each a bag of attributes, and what a plan over
+// them costs. Pure.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +77,8 @@ struct Attribute {
   std::vector<NodePtr> nodes;
 };
 
-// A Node is the content of a descriptor. Those that name it keep it alive, so that a plan outlives the descriptors that
-// it was made from. Not thread-safe before it is final; constant after.
+// A Node is the content of a descriptor. Those that name it keep it alive, so that a plan outlives the
+// descriptors that it was made from. Not thread-safe before it is final; constant after.
 struct Node {
   explicit Node(int its_kind) : kind(its_kind) {}
 
@@ -89,7 +90,8 @@ struct Node {
   const Attribute* Find(AttributeName name) const;
   // Returns the first descriptor of an attribute, or null.
   NodePtr Child(AttributeName name) const;
-  // Returns the elements of an attribute of 64-bit integers; empty where it was not set or is of another type.
+  // Returns the elements of an attribute of 64-bit integers; empty where it was not set or is of another
+  // type.
   std::vector<std::int64_t> Integers(AttributeName name) const;
   // Sets attributes that this library makes.
   void Set(AttributeName name, NodePtr child);
@@ -102,8 +104,8 @@ NodePtr ConfigurationOf(const NodePtr& graph);
 // Returns the graph that a plan runs, or null where the plan lacks a configuration, an engine or a graph.
 NodePtr GraphOfPlan(const Node& plan);
 
-// Returns the cost of all operations of a graph as one kernel on a GPU of `sms` SMs: convolutions and products by
-// arithmetic, others by the bytes of their tensors.
+// Returns the cost of all operations of a graph as one kernel on a GPU of `sms` SMs: convolutions and
+// products by arithmetic, others by the bytes of their tensors.
 Cost CostOfGraph(const Node& graph, int sms);
 
 // Returns true if a convolution is among the operations of a graph.

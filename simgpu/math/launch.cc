@@ -67,8 +67,8 @@ bool Launch(KernelName name, const Cost& cost, CUstream stream) {
   std::uint64_t ns = cost.ns;
   void* arguments[] = {&ns};
   const auto kernel = reinterpret_cast<CUfunction>(loaded.kernels.at(static_cast<std::size_t>(name)));
-  return driver.cuLaunchKernel(kernel, static_cast<unsigned>(cost.sms) * kBlocksOfAnSm, 1, 1, kThreads, 1, 1, 0,
-                               stream, static_cast<void**>(arguments), nullptr) == CUDA_SUCCESS;
+  return driver.cuLaunchKernel(kernel, static_cast<unsigned>(cost.sms) * kBlocksOfAnSm, 1, 1, kThreads, 1, 1,
+                               0, stream, static_cast<void**>(arguments), nullptr) == CUDA_SUCCESS;
 }
 
 }  // namespace simgpu::math

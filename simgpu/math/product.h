@@ -1,4 +1,5 @@
-// Queues the matrix products of cuBLAS and cuBLASLt, and names the numbers of their interfaces that both need.
+// Queues the matrix products of cuBLAS and cuBLASLt, and names the numbers of their interfaces that both
+// need.
 #pragma once
 
 #include <cuda.h>
@@ -20,10 +21,12 @@ enum CublasStatus : int {
 // Returns the precision of operands of `data_type` (cudaDataType_t) where nothing else is said.
 Precision PrecisionOf(int data_type);
 
-// Returns the precision in which a product of such operands is computed by `compute_type` (cublasComputeType_t).
+// Returns the precision in which a product of such operands is computed by `compute_type`
+// (cublasComputeType_t).
 Precision PrecisionOf(int data_type, int compute_type);
 
-// Queues the kernel of a product on `stream`, for at most `sms` SMs (0: all). A product without a result queues none.
+// Queues the kernel of a product on `stream`, for at most `sms` SMs (0: all). A product without a result
+// queues none.
 CublasStatus LaunchProduct(CUstream stream, int sms, const MatrixShape& shape, Precision precision);
 
 }  // namespace simgpu::math
