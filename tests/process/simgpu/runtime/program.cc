@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-// The kernel `add` of the image.
+// Runs as the kernel `add` of the image.
 extern "C" __attribute__((visibility("default"))) void RuntimeTestAdd(void* const* arguments) {
   **static_cast<int**>(arguments[0]) += *static_cast<int*>(arguments[1]);
 }

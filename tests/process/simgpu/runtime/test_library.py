@@ -17,7 +17,7 @@ _SOURCES = _ROOT / "simgpu/runtime"
 _WANTED = _ROOT / "simgpu/stand_ins/torch-2.15.0.txt"
 _RUNTIME, _DRIVER, _NARROW = (Path(os.environ[name]) for name in ("RUNTIME", "DRIVER", "NARROW_DRIVER"))
 _NODE = "libcudart.so.13"
-# What jaxlib binds beside the names that PyTorch binds.
+# jaxlib binds these beside the names that PyTorch binds.
 _OF_JAX = {"cudaGetFuncBySymbol", "cudaFuncGetName", "cudaMemset2DAsync", "cudaGraphCreate", "cudaStreamGetFlags",
            "cudaDeviceDisablePeerAccess", "cudaDeviceReset", "cudaSetDeviceFlags", "cudaGetDriverEntryPoint"}
 
@@ -95,7 +95,7 @@ class Calls(unittest.TestCase):
         names = re.findall(r"^REFUSED\((\w+)\)", (_SOURCES / "refused.def").read_text(encoding="utf-8"), re.M)
         self.assertGreater(len(names), 100)
         results, _, errors = self.make(*([name] for name in names), ["cudaGetLastError"], ["cudaGetLastError"])
-        self.assertEqual(results, [*((name, 801) for name in names), ("cudaGetLastError", 801), ("cudaGetLastError", 0)])
+        self.assertEqual(results, [(name, 801) for name in [*names, "cudaGetLastError"]] + [("cudaGetLastError", 0)])
         for name in names:
             self.assertRegex(errors, rf"(?m)^simgpu runtime \[\d+\] refused {name}: this library does not have it$")
 
@@ -114,7 +114,8 @@ class Calls(unittest.TestCase):
         self.assertEqual(
             self.results(["cudaMallocHost", {"out": 8}, 64], ["cuStreamWriteValue32_v2", 0, {"written": 0}, 1, 0],
                          ["cudaDeviceSynchronize"], ["cudaGetLastError"], ["cudaGetLastError"],
-                         ["cudaMalloc", {"out": 8}, 64], ["cudaSetDevice", 9], ["cudaPeekAtLastError"], SIMGPU_FAULT="memops_break:0"),
+                         ["cudaMalloc", {"out": 8}, 64], ["cudaSetDevice", 9], ["cudaPeekAtLastError"],
+                         SIMGPU_FAULT="memops_break:0"),
             [0, 0] + [lost] * 6)
 
     def test_another_error_does_not_stick(self):
