@@ -118,10 +118,8 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* function) {
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
                                                           size_t shared_bytes) {
-  return WithKernel(function, [&](const Driver& driver, CUkernel kernel, int) {
-    return driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<CUfunction>(kernel),
-                                                              threads, shared_bytes);
-  });
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared_bytes,
+                                                                cudaOccupancyDefault);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,

@@ -74,11 +74,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  return WithContext([&](const Driver& driver) {
-    if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *pointer = nullptr;
-    return bytes == 0 ? CUDA_SUCCESS : driver.cuMemAllocHost(pointer, bytes);
-  });
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {

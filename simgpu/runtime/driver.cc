@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <type_traits>
+
 namespace simgpu::runtime {
 
 namespace {
@@ -21,7 +23,9 @@ const Driver* Load() {
   if (library == nullptr) return nullptr;
   const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
   if (get == nullptr) return nullptr;
-  auto* driver = new Driver;  // never freed: threads may use it while the process exits
+  static Driver table;  // it has no destructor: threads may use it while the process exits
+  static_assert(std::is_trivially_destructible_v<Driver>);
+  Driver* const driver = &table;
   driver->cuGetProcAddress = get;
   constexpr auto kLegacy = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
   constexpr auto kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
