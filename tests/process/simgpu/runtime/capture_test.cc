@@ -1,0 +1,117 @@
+// Tests captures and the graphs that they make.
+#include <vector>
+
+#include "tests/process/simgpu/runtime/program.h"
+
+namespace simgpu::runtime_test {
+namespace {
+
+class Capture : public Program {
+ protected:
+  Capture() { EXPECT_EQ(cudaStreamCreate(&stream_), cudaSuccess); }
+  ~Capture() override { EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess); }
+
+  void LaunchAdd(int value) {
+    Add([this](void** arguments) { OK(cudaLaunchKernel(&kAdd, 1, 32, arguments, 0, stream_)); }, value);
+  }
+
+  cudaStream_t stream_ = nullptr;
+};
+
+TEST_F(Capture, BecomesAGraphThatRunsWithTheValuesOfTheCapture) {
+  OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+  LaunchAdd(1);  // the first launch of the program: its image is loaded while the stream captures
+  LaunchAdd(10);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  OK(cudaStreamIsCapturing(stream_, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  unsigned long long id = 0;
+  const cudaGraphNode_t* ends = nullptr;
+  size_t count = 0;
+  OK(cudaStreamGetCaptureInfo(stream_, &status, &id, nullptr, &ends, nullptr, &count));
+  EXPECT_EQ(count, 1u);
+  EXPECT_NE(id, 0u);
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream_, &graph));
+  OK(cudaStreamIsCapturing(stream_, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  EXPECT_EQ(Sum(), 0);
+
+  OK(cudaGraphGetNodes(graph, nullptr, &count));
+  ASSERT_EQ(count, 2u);
+  std::vector<cudaGraphNode_t> nodes(count);
+  OK(cudaGraphGetNodes(graph, nodes.data(), &count));
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  OK(cudaGraphNodeGetType(nodes[0], &type));
+  EXPECT_EQ(type, cudaGraphNodeTypeKernel);
+
+  cudaGraphExec_t exec = nullptr;
+  OK(cudaGraphInstantiate(&exec, graph, 0));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaGraphUpload(exec, stream_));
+  for (int i = 1; i <= 3; ++i) {
+    OK(cudaGraphLaunch(exec, stream_));
+    EXPECT_EQ(Sum(), 11 * i);
+  }
+  OK(cudaGraphLaunch_ptsz(exec, nullptr));
+  EXPECT_EQ(Sum(), 44);
+  OK(cudaGraphExecDestroy(exec));
+}
+
+TEST_F(Capture, IsInstantiatedWithParameters) {
+  OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  LaunchAdd(4);
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream_, &graph));
+  cudaGraphInstantiateParams parameters{};
+  cudaGraphExec_t exec = nullptr;
+  OK(cudaGraphInstantiateWithParams(&exec, graph, &parameters));
+  EXPECT_EQ(parameters.result_out, cudaGraphInstantiateSuccess);
+  OK(cudaGraphLaunch(exec, nullptr));
+  EXPECT_EQ(Sum(), 4);
+  OK(cudaGraphExecDestroy(exec));
+  OK(cudaGraphDestroy(graph));
+}
+
+TEST_F(Capture, IsInvalidAfterAWaitAndTheErrorDoesNotStick) {
+  OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+  LaunchAdd(1);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureUnsupported);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  OK(cudaStreamIsCapturing(stream_, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusInvalidated);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureInvalidated);
+  LaunchAdd(2);
+  EXPECT_EQ(Sum(), 2);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(Capture, HasAModeOfTheThread) {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  EXPECT_EQ(mode, cudaStreamCaptureModeGlobal);
+  OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
+  void* memory = nullptr;
+  OK(cudaMalloc(&memory, 256));  // a relaxed capture does not forbid it
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream_, &graph));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaFree(memory));
+  OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
+}
+
+TEST_F(Capture, IsNotOfTheLegacyStream) {
+  EXPECT_EQ(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamBeginCapture_ptsz(nullptr, cudaStreamCaptureModeGlobal), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture_ptsz(nullptr, &graph));
+  OK(cudaGraphDestroy(graph));
+}
+
+}  // namespace
+}  // namespace simgpu::runtime_test
