@@ -4,7 +4,7 @@
 #include "simgpu/image/cubin.h"
 #include "simgpu/image/lz4.h"
 #include "simgpu/image/ptx.h"
-#include "simgpu/image/zstd/zstd.h"
+#include "simgpu/image/zstd.h"
 
 namespace simgpu::image {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "simgpu/image/lz4.h"
-#include "simgpu/image/zstd/zstd.h"
+#include "simgpu/image/zstd.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -11,7 +11,7 @@
 #include "simgpu/image/lazy.h"
 #include "simgpu/image/lz4.h"
 #include "simgpu/image/ptx.h"
-#include "simgpu/image/zstd/zstd.h"
+#include "simgpu/image/zstd.h"
 #include "tests/fuzz/image_maker.h"
 #include "tests/fuzz/story.h"
 

@@ -1,6 +1,5 @@
-// Unpacks frames of Zstandard (RFC 8878), in which compilers pack images. Without dictionaries, which no
-// compiler uses. The checksum of a frame is not compared: what is unpacked here is an image, whose own
-// headers are checked. Pure.
+// Unpacks frames of Zstandard, in which compilers pack images, by its own library. Without dictionaries,
+// which no compiler uses. Pure.
 #pragma once
 
 #include <cstddef>
