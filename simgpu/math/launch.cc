@@ -9,7 +9,7 @@ namespace simgpu::math {
 namespace {
 
 constexpr const char* kImage =
-    "// simgpu 1\nkernel gemm ns=arg\nkernel conv ns=arg\nkernel norm ns=arg\nkernel blas ns=arg\n";
+    "// simgpu 1\nkernel gemm ns=arg scaled\nkernel conv ns=arg scaled\nkernel norm ns=arg scaled\nkernel blas ns=arg scaled\n";
 constexpr std::array kNames{"gemm", "conv", "norm", "blas"};
 constexpr unsigned kThreads = 1024;    // of a block
 constexpr unsigned kBlocksOfAnSm = 2;  // of so many threads

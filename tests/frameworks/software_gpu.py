@@ -23,7 +23,7 @@ CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "cros
 PYTHON = CACHE / "bin" / "python"
 SITE = CACHE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 JOBS = TOP / "tests" / "frameworks" / "jobs"
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 def require(test):
