@@ -13,7 +13,6 @@
 #include "simgpu/cuda/memory.h"
 #include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
-#include "simgpu/kernels/cost.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 
@@ -78,22 +77,25 @@ int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&bloc
 }
 
 // Returns what a launch costs, by the image or by the machine's rules.
-KernelCost CostOf(Kernel& kernel, const Device& device, const unsigned (&grid)[3],
+KernelCost CostOf(Kernel& kernel, const Device& device, const ParameterView& launch,
                   const unsigned (&block)[3]) {
   const KernelSpec& spec = kernel.spec;
   KernelCost cost{static_cast<double>(spec.ns), spec.sms};
+  if (spec.scaled) cost.scale = Machine::Get()->config().kernel_costs.scale;
   if (spec.by_rule) {
-    const LaunchShape shape{std::uint64_t{grid[0]} * grid[1] * grid[2],
-                            std::uint64_t{block[0]} * block[1] * block[2], 0, device.config.sms};
-    const LaunchCost ruled = CostOf(KernelRule{}, 1, shape);
+    kernel.known.Learn(spec);
+    const LaunchCost ruled =
+        kernel.known.CostOf({std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2],
+                             std::uint64_t{block[0]} * block[1] * block[2], 0, device.config.sms},
+                            launch);
     cost = {ruled.ns, ruled.sms.value_or(kSmsOfGrid)};
   }
-  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(device, grid, block);
+  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(device, launch.grid, block);
   return cost;
 }
 
-CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], CUstream handle,
-                void** parameters, void** extra) {
+CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], unsigned shared,
+                CUstream handle, void** parameters, void** extra) {
   const Nanos begin = MonotonicNow();
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
@@ -102,7 +104,12 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
   for (const unsigned size : {grid[0], grid[1], grid[2], block[0], block[1], block[2]}) {
     if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (std::uint64_t{block[0]} * block[1] * block[2] > 1024) return CUDA_ERROR_INVALID_VALUE;
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  if (threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = kernel->attributes.CheckLaunch(static_cast<unsigned>(threads), shared);
+      error != CUDA_SUCCESS) {
+    return error;
+  }
   ExitAtLaunch();
   if (LaunchFails()) return CUDA_ERROR_LAUNCH_FAILED;
   std::vector<void*> gathered;
@@ -111,9 +118,9 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
     return error;
   }
   LoadForLaunch(*stream, *kernel);
-  const CUresult result =
-      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL,
-             MakeKernel(kernel, CostOf(*kernel, *stream->device, grid, block), gathered.data()));
+  const ParameterView launch{gathered.data(), {grid[0], grid[1], grid[2]}};
+  const CUresult result = Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL,
+                                 MakeKernel(kernel, CostOf(*kernel, *stream->device, launch, block), launch));
   SpendLaunchTime(begin);
   return result;
 }
@@ -199,21 +206,22 @@ CUresult OneOperation(CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr 
 extern "C" {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned, CUstream stream, void** parameters, void** extra) {
-  return Launch(function, {gx, gy, gz}, {bx, by, bz}, stream, parameters, extra);
+                        unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  return Launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Launch(function, {config->gridDimX, config->gridDimY, config->gridDimZ},
-                {config->blockDimX, config->blockDimY, config->blockDimZ}, config->hStream, parameters,
-                extra);
+                {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+                config->hStream, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                   unsigned by, unsigned bz, unsigned, CUstream stream, void** parameters) {
-  return Launch(function, {gx, gy, gz}, {bx, by, bz}, stream, parameters, nullptr);
+                                   unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                   void** parameters) {
+  return Launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr);
 }
 
 CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {

@@ -74,23 +74,13 @@ CUresult ParameterInfo(const void* handle, size_t index, size_t* offset, size_t*
 }
 
 CUresult AttributeOf(const void* handle, CUfunction_attribute attribute, int* value) {
-  if (Handles<Kernel>().Find(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (value == nullptr || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = 1024;
-      break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-      *value = 32;
-      break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 90;
-      break;
-    default:
-      *value = 0;
-  }
-  return CUDA_SUCCESS;
+  const auto kernel = Handles<Kernel>().Find(handle);
+  return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : kernel->attributes.Get(attribute, value);
+}
+
+CUresult SetAttributeOf(const void* handle, CUfunction_attribute attribute, int value) {
+  const auto kernel = Handles<Kernel>().Find(handle);
+  return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : kernel->attributes.Set(attribute, value);
 }
 
 }  // namespace
@@ -114,9 +104,6 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 CUresult cuModuleUnload(CUmodule module) { return Unload(module); }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return Get(module, name, function);
-}
-CUresult cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule module, const char*) {
-  return Handles<Module>().Find(module) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -187,11 +174,11 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice) {
   return AttributeOf(kernel, attribute, value);
 }
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int) {
-  return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  return SetAttributeOf(function, attribute, value);
 }
-CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel kernel, CUdevice) {
-  return Handles<Kernel>().Find(kernel) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice) {
+  return SetAttributeOf(kernel, attribute, value);
 }
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
   return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

@@ -12,8 +12,6 @@
 namespace simgpu {
 namespace {
 
-constexpr int kArchitecture = 90;  // as the attributes of the devices say
-
 CUresult Complain(CUresult error, const std::string& text) {
   std::fprintf(stderr, "simgpu: module image: %s\n", text.c_str());
   return error;
@@ -108,6 +106,7 @@ CUresult MakeKernels(const std::shared_ptr<Module>& module) {
   for (const image::KernelImage& kernel : image->kernels) {
     auto made = std::make_shared<Kernel>();
     made->spec = SpecOf(kernel);
+    made->attributes.Take(kernel);
     Add(module, std::move(made));
   }
   module->made = true;

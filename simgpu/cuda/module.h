@@ -12,16 +12,20 @@
 #include "simgpu/cuda/api.h"
 #include "simgpu/cuda/module_image.h"
 #include "simgpu/image/lazy.h"
+#include "simgpu/modules/attributes.h"
+#include "simgpu/modules/globals.h"
+#include "simgpu/modules/known.h"
 
 namespace simgpu {
 
-struct Device;
 struct Module;
 
 struct Kernel {
   KernelSpec spec;
   void (*function)(void* const*) = nullptr;  // function of the process that runs for its effect, or null
   std::weak_ptr<Module> module;
+  KernelAttributes attributes;
+  KnownKernel known;  // of a kernel whose cost the rules say
   // These two are of machines that load lazily (loading.h).
   std::atomic<std::int64_t> launches{0};
   std::atomic<bool> loaded{false};
@@ -31,7 +35,8 @@ struct Kernel {
 // for.
 struct Module {
   std::unique_ptr<image::LazyImage> image;  // null for a text
-  std::mutex mutex;                         // guards what follows
+  Globals globals;
+  std::mutex mutex;  // guards what follows
   bool made = false;
   std::vector<std::shared_ptr<Kernel>> kernels;
   std::unordered_map<std::string_view, std::shared_ptr<Kernel>> by_name;

@@ -61,10 +61,12 @@ std::string ReadWord(std::string_view word, KernelSpec* kernel, bool* has_ns, bo
   } else if (key == "fn") {
     if (!IsName(value)) return "fn is the name of a function";
     kernel->function = value;
+  } else if (word == "scaled") {
+    kernel->scaled = true;
   } else if (word == "spin") {
     kernel->spin = true;
   } else {
-    return "known words are ns=, sms=, args=, fn= and spin";
+    return "known words are ns=, sms=, args=, fn=, scaled and spin";
   }
   return {};
 }
@@ -81,7 +83,7 @@ void PlaceArguments(KernelSpec* kernel) {
 
 std::string ReadKernel(std::string_view line, KernelSpec* kernel) {
   if (Next(&line, ' ') != "kernel")
-    return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [spin]'";
+    return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [scaled] [spin]'";
   const std::string_view name = Next(&line, ' ');
   if (!IsName(name)) return "the kernel has no name";
   kernel->name = name;

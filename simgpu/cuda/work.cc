@@ -14,15 +14,15 @@ namespace {
 
 class KernelWork final : public Work {
  public:
-  KernelWork(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, void* const* parameters)
-      : kernel_(std::move(kernel)), cost_(cost) {
+  KernelWork(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, const ParameterView& launch)
+      : kernel_(std::move(kernel)), cost_(cost), grid_{launch.grid[0], launch.grid[1], launch.grid[2]} {
     const std::vector<std::size_t>& sizes = kernel_->spec.argument_bytes;
     std::size_t bytes = 0;
     for (const std::size_t size : sizes) bytes += (size + 15) / 16 * 16;
     storage_.resize(bytes / 16 + 1);
     auto* next = reinterpret_cast<unsigned char*>(storage_.data());
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      std::memcpy(next, parameters[i], sizes[i]);
+      std::memcpy(next, launch.parameters[i], sizes[i]);
       arguments_.push_back(next);
       next += (sizes[i] + 15) / 16 * 16;
     }
@@ -30,10 +30,12 @@ class KernelWork final : public Work {
 
   void Run(Lane& lane) const override {
     const KernelSpec& spec = kernel_->spec;
-    const double ns = spec.ns_is_argument ? static_cast<double>(Argument<std::uint64_t>(0)) : cost_.ns;
+    const double ns =
+        cost_.scale * (spec.ns_is_argument ? static_cast<double>(Argument<std::uint64_t>(0)) : cost_.ns);
     if (!spec.spin) {
       lane.RunKernel(ns, cost_.sms);
       if (kernel_->function != nullptr) kernel_->function(arguments_.data());
+      kernel_->known.Run(spec, {arguments_.data(), {grid_[0], grid_[1], grid_[2]}});
       return;
     }
     const auto word = Argument<CUdeviceptr>(0);
@@ -57,6 +59,7 @@ class KernelWork final : public Work {
   };
   const std::shared_ptr<const Kernel> kernel_;
   const KernelCost cost_;
+  const unsigned grid_[3];
   std::vector<Block> storage_;
   std::vector<void*> arguments_;
 };
@@ -87,8 +90,9 @@ class BreakWork final : public Work {
 
 void WakeWord(const void* address) { FutexWake(static_cast<const std::uint32_t*>(address)); }
 
-WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, void* const* parameters) {
-  return std::make_shared<KernelWork>(std::move(kernel), cost, parameters);
+WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost,
+                   const ParameterView& launch) {
+  return std::make_shared<KernelWork>(std::move(kernel), cost, launch);
 }
 
 WorkPtr MakeHostWork(std::function<void()> function) {

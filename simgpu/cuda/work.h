@@ -15,6 +15,7 @@ namespace simgpu {
 
 class Lane;
 struct Kernel;
+struct ParameterView;
 
 // A Work is a piece of work that can be queued on a stream.
 class Work {
@@ -34,10 +35,11 @@ using WorkPtr = std::shared_ptr<const Work>;
 struct KernelCost {
   double ns = 0;
   int sms = 0;
+  double scale = 1;  // of the time
 };
 
 // Makes a launch of a kernel. Shares the kernel, and copies the parameters.
-WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, void* const* parameters);
+WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, const ParameterView& launch);
 
 // Makes work that runs `function` once all earlier work of the stream is done. It starts at real time.
 WorkPtr MakeHostWork(std::function<void()> function);

@@ -52,7 +52,8 @@ struct Wrapper {
 // the image.
 Choice Choose(View bytes, int architecture);
 
-// Unpacks and reads an image. Returns no value, and puts one line in *error, if it is malformed.
+// Parse() unpacks an image and reads it. It returns no value, and puts one line in *error, if the image is
+// malformed.
 std::optional<Image> Parse(const Payload& payload, std::string* error);
 
 }  // namespace simgpu::image

@@ -176,6 +176,8 @@ NodePtr ConfigurationOf(const NodePtr& graph) {
   engine->final = true;
   auto configuration = std::make_shared<Node>(static_cast<int>(NodeKind::kEngineConfig));
   configuration->Set(AttributeName::kConfigEngine, std::move(engine));
+  configuration->Set(AttributeName::kConfigWorkspace, 0);
+  configuration->Set(AttributeName::kConfigSharedMemory, 0);
   configuration->final = true;
   return configuration;
 }

@@ -33,6 +33,8 @@ enum class AttributeName : int {
   kHeuristicsResults = 202,
   kConfigEngine = 300,
   kConfigKnobChoices = 302,
+  kConfigWorkspace = 303,
+  kConfigSharedMemory = 304,
   kPlanConfig = 401,
   kPlanWorkspace = 402,
   kForwardW = 703,

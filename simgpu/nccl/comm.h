@@ -57,6 +57,12 @@ struct ncclComm {
   ncclResult_t Finalize();
   // Ends all work under way. Any thread.
   void Abort();
+  // Ends all work under way and blocks until none is left. Later calls that move data are refused, on every
+  // rank; the hosts can still exchange data, for a split. Any thread; one at a time.
+  ncclResult_t Revoke();
+  // Makes a unique ID for ranks that join later (ncclCommGrow), or refuses if the last one was not used.
+  ncclResult_t Invite(ncclUniqueId* id);
+  void InvitationUsed() { invited_ = false; }
 
   bool valid() const { return magic_ == kMagic; }
   int rank() const { return rank_; }
@@ -67,6 +73,7 @@ struct ncclComm {
   const simgpu::nccl::Config& config() const { return config_; }
   bool blocking() const { return config_.blocking; }
   bool finalized() const { return finalized_; }
+  bool revoked() const { return revoked_; }
 
   // Returns ncclInProgress while a background job runs, else the first failure, else ncclSuccess.
   ncclResult_t AsyncError();
@@ -116,6 +123,8 @@ struct ncclComm {
   std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // null unless the user has a plugin
   std::unique_ptr<simgpu::nccl::Engine> engine_;      // null before Join(), and for a single rank
   std::atomic<bool> finalized_{false};
+  std::atomic<bool> revoked_{false};
+  std::atomic<bool> invited_{false};  // true while a unique ID of Invite() waits to be used
 
   // The kernels of a communicator run one after the other, whatever their streams.
   CUstream last_stream_ = nullptr;
@@ -127,3 +136,12 @@ struct ncclComm {
   ncclResult_t result_ = ncclSuccess;  // result of the first job that failed
   std::string failure_text_;
 };
+
+namespace simgpu::nccl {
+
+// These return an error whose text begins with `function` if `comm` is not a communicator, or if it cannot
+// take a call that moves data now.
+ncclResult_t CheckComm(const char* function, const ncclComm* comm);
+ncclResult_t CheckUsable(const char* function, ncclComm* comm);
+
+}  // namespace simgpu::nccl

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _DYNSYM, _VERDEF, _VERNEED, _VERSYM = 11, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
-_DYNAMIC, _NEEDED = 6, 1
 _HIDDEN = 0x8000
 _WEAK = 2
+_MOST_VERSIONS = 4096
 
 
 class NotALibrary(Exception):
@@ -40,26 +40,34 @@ def _sections(data):
     return [_SECTION.unpack_from(data, offset + size * i) for i in range(count)]
 
 
+def _chain(data, at, layout):
+    """Yields the places of the entries of a list: `layout` reads from an entry how far behind it the next one lies, 0 at
+    the end."""
+    seen = 0
+    step = 1
+    while step:
+        if seen > _MOST_VERSIONS:
+            raise NotALibrary(f"expected at most {_MOST_VERSIONS} versions, got more")
+        step, = struct.unpack_from(layout, data, at)
+        yield at
+        at += step
+        seen += 1
+
+
 def _needed_versions(data, section, strings):
     """Yields (index, library, version) of a table of needed versions."""
-    at = section[4]
-    for _ in range(section[7]):
-        _, count, file, first, following = struct.unpack_from("<HHIII", data, at)
-        entry = at + first
-        for _ in range(count):
-            _, _, index, name, after = struct.unpack_from("<IHHII", data, entry)
+    for at in _chain(data, section[4], "<12xI"):
+        _, _, file, first = struct.unpack_from("<HHII", data, at)
+        for entry in _chain(data, at + first, "<12xI"):
+            _, _, index, name = struct.unpack_from("<IHHI", data, entry)
             yield index & ~_HIDDEN, _text(data, strings + file), _text(data, strings + name)
-            entry += after
-        at += following
 
 
 def _own_versions(data, section, strings):
     """Yields (index, library, version) of a table of defined versions. The library is empty: it is the file itself."""
-    at = section[4]
-    for _ in range(section[7]):
-        _, _, index, _, _, first, following = struct.unpack_from("<HHHHIII", data, at)
+    for at in _chain(data, section[4], "<16xI"):
+        _, _, index, _, _, first = struct.unpack_from("<HHHHII", data, at)
         yield index, "", _text(data, strings + struct.unpack_from("<I", data, at + first)[0])
-        at += following
 
 
 def symbols(path):
@@ -91,18 +99,3 @@ def _symbols(data):
         library, version = versions.get(mark, ("", "")) if mark > 1 else ("", "")
         found.append(Symbol(_text(data, strings + name), library, version, place != 0, info >> 4 == _WEAK))
     return found
-
-
-def needed(path):
-    """Returns the names of the libraries that the library at `path` needs."""
-    data = path.read_bytes()
-    sections = _sections(data)
-    names = []
-    for section in sections:
-        if section[1] == _DYNAMIC:
-            strings = sections[section[6]][4]
-            for at in range(section[4], section[4] + section[5], 16):
-                tag, value = struct.unpack_from("<QQ", data, at)
-                if tag == _NEEDED:
-                    names.append(_text(data, strings + value))
-    return names

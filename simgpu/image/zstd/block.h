@@ -19,11 +19,12 @@ class BlockReader {
   // Appends what the frame holds to *out. A match goes back to the present end of *out at most.
   explicit BlockReader(std::vector<std::uint8_t>* out) : out_(out), begin_(out->size()) {}
 
-  // Unpacks one block. Returns what is wrong with it, or null. Never appends more than kMostOfABlock bytes.
+  // Append() unpacks one block. It returns what is wrong with the block, or null. It never appends more than
+  // kMostOfABlock bytes.
   const char* Append(View block);
 
  private:
-  // The three kinds of codes of a sequence.
+  // These are the three kinds of codes of a sequence.
   enum Kind { kLiterals, kOffset, kMatch };
 
   const char* ReadLiterals(View* block);

@@ -1,4 +1,4 @@
-// Huffman codes of the literals of Zstandard (RFC 8878, section 4.2).
+// Reads the Huffman codes of the literals of Zstandard (RFC 8878, section 4.2).
 #pragma once
 
 #include <cstdint>

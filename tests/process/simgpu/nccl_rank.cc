@@ -160,6 +160,146 @@ void RunGroup(Job& job) {
   MUST(cuStreamDestroy(other));
 }
 
+std::vector<std::int64_t> Blocks(int rank, int ranks, std::size_t count) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(ranks) * count);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1'000'000 * rank + static_cast<std::int64_t>(i);
+  return values;
+}
+
+// Runs AlltoAll, Gather and Scatter, in one group with an AllReduce and alone, and checks every element.
+void RunExchanges(Job& job) {
+  constexpr std::size_t kCount = 40'000;
+  const auto ranks = static_cast<std::size_t>(job.ranks);
+  const auto mine = Blocks(job.rank, job.ranks, kCount);
+  const std::vector<std::int64_t> unset(mine.size(), -1);
+  const Buffer<std::int64_t> in(mine), all(unset), gathered(unset), scattered(unset), part(mine);
+  const Buffer<int> sum({1 << job.rank});
+  const int root = job.ranks - 1;
+  MUST(ncclGroupStart());
+  MUST(ncclAlltoAll(in.get(), all.get(), kCount, ncclInt64, job.comm, job.stream));
+  MUST(ncclAllReduce(sum.get(), sum.get(), 1, ncclInt32, ncclSum, job.comm, job.stream));
+  MUST(ncclGroupEnd());
+  MUST(ncclGather(in.get(), job.rank == root ? gathered.get() : nullptr, kCount, ncclInt64, root, job.comm,
+                  job.stream));
+  MUST(ncclScatter(job.rank == root ? in.get() : nullptr, scattered.get(), kCount, ncclInt64, root, job.comm,
+                   job.stream));
+  // The root keeps its own block in place.
+  MUST(ncclGather(part.get() + (job.rank == root ? static_cast<std::size_t>(root) * kCount : 0), part.get(),
+                  kCount, ncclInt64, root, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  std::vector<std::int64_t> turned, collected, in_place;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto theirs = Blocks(static_cast<int>(r), job.ranks, kCount);
+    const auto at = [&](std::size_t block) {
+      return theirs.begin() + static_cast<std::ptrdiff_t>(block * kCount);
+    };
+    const auto own = static_cast<std::size_t>(job.rank);
+    turned.insert(turned.end(), at(own), at(own + 1));
+    collected.insert(collected.end(), at(0), at(1));
+    in_place.insert(in_place.end(), at(r == static_cast<std::size_t>(root) ? r : 0),
+                    at(r == static_cast<std::size_t>(root) ? r + 1 : 1));
+  }
+  const auto from_root = Blocks(root, job.ranks, kCount);
+  auto one = unset;
+  std::copy_n(from_root.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(job.rank) * kCount),
+              kCount, one.begin());
+  Say("transposed", all.Read() == turned ? 1 : 0);
+  Say("gathered", gathered.Read() == (job.rank == root ? collected : unset) ? 1 : 0);
+  Say("scattered", scattered.Read() == one ? 1 : 0);
+  Say("in_place", part.Read() == (job.rank == root ? in_place : mine) ? 1 : 0);
+  Say("sum", sum.Read()[0]);
+}
+
+// Makes calls that are refused. None of them ends the communicator.
+void RunRefused(Job& job) {
+  const Buffer<int> a(std::vector<int>(8, 1)), b(std::vector<int>(8, 2));
+  const auto refused = [](const char* name, ncclResult_t result) {
+    Say(name, std::to_string(static_cast<int>(result)) + " " + ncclGetLastError(nullptr));
+  };
+  refused("in_place", ncclAlltoAll(a.get(), a.get(), 1, ncclInt32, job.comm, job.stream));
+  refused("root", ncclGather(a.get(), b.get(), 1, ncclInt32, job.ranks, job.comm, job.stream));
+  refused("null", ncclScatter(nullptr, b.get(), 1, ncclInt32, job.rank, job.comm, job.stream));
+  std::uint64_t bytes = 99;
+  MUST(ncclCommMemStats(job.comm, ncclStatGpuMemTotal, &bytes));
+  Say("bytes", static_cast<int>(bytes));
+  ncclCommMemStat_t beyond = ncclStatGpuMemTotal;
+  const int four = 4;
+  std::memcpy(&beyond, &four, sizeof beyond);
+  refused("stat", ncclCommMemStats(job.comm, beyond, &bytes));
+  MUST(ncclAlltoAll(a.get(), b.get(), 1, ncclInt32, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  Say("after", b.Read()[0]);
+}
+
+// The last rank never makes the collective. All ranks revoke; the others split without the last one and go
+// on. The call itself fails if another rank has revoked before it.
+void RunRevoke(Job& job) {
+  const Buffer<int> value({1 << job.rank});
+  ncclResult_t called = ncclSuccess;
+  if (job.rank != job.ranks - 1)
+    called = ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, job.comm, job.stream);
+  Must(called == ncclRemoteError ? ncclSuccess : called, "a collective that is revoked");
+  MUST(ncclCommRevoke(job.comm, NCCL_REVOKE_DEFAULT));
+  MUST(cuStreamSynchronize(job.stream));
+  ncclResult_t state = ncclInternalError;
+  MUST(ncclCommGetAsyncError(job.comm, &state));
+  Say("state", static_cast<int>(state));
+  Say("call",
+      static_cast<int>(ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, job.comm, job.stream)));
+  Say("twice", static_cast<int>(ncclCommRevoke(job.comm, NCCL_REVOKE_DEFAULT)));
+  Say("finalize", static_cast<int>(ncclCommFinalize(job.comm)));
+  ncclComm_t part = nullptr;
+  MUST(ncclCommSplit(job.comm, job.rank == job.ranks - 1 ? NCCL_SPLIT_NOCOLOR : 0, job.rank, &part, nullptr));
+  if (part == nullptr) return;
+  const Buffer<int> next({1 << job.rank});
+  MUST(ncclAllReduce(next.get(), next.get(), 1, ncclInt32, ncclSum, part, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  Say("sum", next.Read()[0]);
+  MUST(ncclCommDestroy(part));
+}
+
+// The ranks but the last form a communicator, by the ID that the test gave. It grows by the last one: rank 0
+// makes an ID, which reaches the last rank in the file GROW_ID.
+void RunGrow(Job& job) {
+  const char* const path = std::getenv("GROW_ID");
+  const bool is_new = job.rank == job.ranks - 1;
+  ncclUniqueId id{};
+  ncclComm_t old = nullptr;
+  ncclComm_t grown = nullptr;
+  if (is_new) {
+    for (FILE* file = nullptr; file == nullptr; usleep(1000)) {
+      file = std::fopen(path, "rb");
+      if (file == nullptr) continue;
+      Must(std::fread(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError, "read the id");
+      std::fclose(file);
+    }
+    MUST(ncclCommGrow(nullptr, job.ranks, &id, job.rank, &grown, nullptr));
+  } else {
+    MUST(ncclCommInitRank(&old, job.ranks - 1, job.id, job.rank));
+    Say("fewer", static_cast<int>(ncclCommGrow(old, job.ranks - 1, nullptr, -1, &grown, nullptr)));
+    if (job.rank == 0) {
+      MUST(ncclCommGetUniqueId(old, &id));
+      ncclUniqueId second{};
+      Say("second", static_cast<int>(ncclCommGetUniqueId(old, &second)));
+      const std::string draft = std::string(path) + ".new";
+      FILE* file = std::fopen(draft.c_str(), "wb");
+      std::fwrite(&id, sizeof id, 1, file);
+      std::fclose(file);
+      std::rename(draft.c_str(), path);
+    }
+    MUST(ncclCommGrow(old, job.ranks, job.rank == 0 ? &id : nullptr, -1, &grown, nullptr));
+  }
+  const Buffer<int> value({1 << job.rank});
+  MUST(ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, grown, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  int rank = -1;
+  MUST(ncclCommUserRank(grown, &rank));
+  Say("rank", rank);
+  Say("sum", value.Read()[0]);
+  MUST(ncclCommDestroy(grown));
+  MUST(ncclCommDestroy(old));
+}
+
 void SayFailure(Job& job, ncclResult_t state) {
   Say("state", static_cast<int>(state));
   Say("text", ncclGetLastError(job.comm));
@@ -306,10 +446,14 @@ int main(int argc, char** argv) {
   MUST(UseDevice(0));
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
   const std::map<std::string, void (*)(Job&)> scenarios{
-      {"sums", RunSums},      {"group", RunGroup}, {"mismatch", RunMismatch}, {"death", RunDeath},
-      {"abort", RunAbort},    {"split", RunSplit}, {"timed", RunTimed},       {"nonblocking", RunNonBlocking},
-      {"initall", RunInitAll}};
-  const bool joins_alone = scenario == "nonblocking" || scenario == "initall";
+      {"sums", RunSums},         {"group", RunGroup},
+      {"mismatch", RunMismatch}, {"death", RunDeath},
+      {"abort", RunAbort},       {"split", RunSplit},
+      {"timed", RunTimed},       {"nonblocking", RunNonBlocking},
+      {"initall", RunInitAll},   {"exchanges", RunExchanges},
+      {"refused", RunRefused},   {"revoke", RunRevoke},
+      {"grow", RunGrow}};
+  const bool joins_alone = scenario == "nonblocking" || scenario == "initall" || scenario == "grow";
   if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
   scenarios.at(scenario)(job);
   MUST(ncclCommDestroy(job.comm));

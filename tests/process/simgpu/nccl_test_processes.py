@@ -20,7 +20,7 @@ NODE_LINK = 8e6
 # A run whose threads were later than this at p99 is void. One test may have so many void runs.
 MOST_LATE_US = 1000
 MOST_VOID_RUNS = 3
-SUCCESS, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 5, 6, 7
+SUCCESS, INVALID_ARGUMENT, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 4, 5, 6, 7
 SIGKILLED = -9
 
 
@@ -99,6 +99,46 @@ class NcclTest(unittest.TestCase):
     def test_groups_and_point_to_point(self):
         for result in self.run_job("group"):
             self.assertEqual((result["first"], result["second"], result["received"]), ("6", "60", "6"))
+
+    def test_exchanges(self):
+        for nodes, gpus in (1, 1), (1, 2), (2, 2):
+            with self.subTest(nodes=nodes, gpus=gpus):
+                for result in self.run_job("exchanges", nodes=nodes, gpus=gpus):
+                    for fact in "transposed", "gathered", "scattered", "in_place":
+                        self.assertEqual(result[fact], "1", fact)
+                    self.assertEqual(result["sum"], str((1 << nodes * gpus) - 1))
+
+    def test_refused_calls_name_what_is_wrong(self):
+        for result in self.run_job("refused"):
+            self.assertEqual(result["in_place"], "4 AlltoAll: expected a recvbuff other than sendbuff, because there "
+                                                 "is no in-place form, got the same")
+            self.assertEqual(result["root"], "4 Gather: root: expected a rank from 0 to 3, got 4")
+            self.assertEqual(result["null"], "4 Scatter: sendbuff is null")
+            self.assertEqual(result["stat"], "4 CommMemStats: stat: expected a value from 0 to 3, got 4")
+            self.assertEqual((result["bytes"], result["after"]), ("0", "1"))
+
+    def test_revoked_communicators_split(self):
+        results = self.run_job("revoke")
+        for result in results:
+            self.assertEqual([int(result[fact]) for fact in ("state", "call", "twice", "finalize")],
+                             [SUCCESS, INVALID_USAGE, INVALID_ARGUMENT, INVALID_USAGE])
+        self.assertEqual([result["sum"] for result in results[:3]], ["7", "7", "7"])
+
+    def test_grow(self):
+        environment = dict(self.environment(2, 2), GROW_ID=os.path.join(self.directory, "grow-id"))
+        results = self.run_job("grow", environment=environment)
+        self.assertEqual([(r["rank"], r["sum"]) for r in results], [(str(rank), "15") for rank in range(4)])
+        self.assertEqual((int(results[0]["fewer"]), int(results[0]["second"])), (INVALID_ARGUMENT, INVALID_USAGE))
+
+    def test_calls_that_are_not_implemented_refuse_by_their_name(self):
+        last_error = LIBRARY.ncclGetLastError
+        last_error.restype = ctypes.c_char_p
+        for name in ("CommResume", "CommShrink", "CommSuspend", "CommWindowRegister", "CommWindowDeregister",
+                     "DevCommCreate", "GetLsaMultimemDevicePointer", "GetPeerDevicePointer", "GroupSimulateEnd",
+                     "PutSignal", "RedOpCreatePreMulSum", "RedOpDestroy", "Signal", "WaitSignal", "WinGetUserPtr"):
+            self.assertEqual(getattr(LIBRARY, "nccl" + name)(), INVALID_USAGE, name)
+            self.assertEqual(last_error(None).decode(), f"{name}: this library does not have it")
+        self.assertEqual(LIBRARY.ncclDevCommDestroy(None, None), SUCCESS)
 
     def test_mismatch_is_told_to_everybody(self):
         for result in self.run_job("mismatch"):
