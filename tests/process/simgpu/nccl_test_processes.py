@@ -140,11 +140,12 @@ class NcclTest(unittest.TestCase):
                     self.assertIn("a graph was launched after its communicator had gone", result.err)
 
     def test_corrupted_byte_of_a_launched_graph_changes_the_result(self):
-        # The ring is run in the order of the host: an eager sum of `b`; `a`, `b` and `c` by the first launches; an eager
-        # sum of `b`; then number 5, the second sum of `a`.
-        for result in self.run_job("graphs", ranks={1: {"SIMGPU_NCCL_FAULT": "corrupt_byte:5"}}):
-            self.assertNotEqual(result["wrong_a"], "0")
-            self.assertEqual((result["wrong_b"], result["wrong_c"]), ("0", "0"))
+        # The ring is run in the order of the host: an eager sum of `b`; then `a`, `b` and `c` by each of eight launches,
+        # and an eager sum of `b` after every other. So numbers 26 and 28 are the last sums of `a` and `c`; 29 does not
+        # exist. (A bit of an earlier sum could be shifted out by the later ones.)
+        for number, wrong in (26, "100"), (28, "001"), (29, "000"):
+            for result in self.run_job("graphs", ranks={1: {"SIMGPU_NCCL_FAULT": f"corrupt_byte:{number}"}}):
+                self.assertEqual("".join(result["wrong_" + name] for name in "abc"), wrong, number)
 
     def test_ranks_of_one_graph_run_at_the_same_time(self):
         process = self.start("graphofall", nodes=1, gpus=1, environment=self.environment(1, 3),
