@@ -165,6 +165,60 @@ TEST_F(Memory, OfVariablesIsUnknownWithoutARegistration) {
             cudaErrorInvalidMemcpyDirection);
 }
 
+// A rectangle of 3 rows of 10 bytes goes to a device with rows of 64 bytes, on, and back.
+TEST_F(Memory, IsCopiedInRectangles) {
+  constexpr size_t kWidth = 10, kRows = 3, kHostPitch = 16, kPitch = 64;
+  for (const bool per_thread : {false, true}) {
+    const auto copy = per_thread ? cudaMemcpy2D_ptds : cudaMemcpy2D;
+    const auto copy_async = per_thread ? cudaMemcpy2DAsync_ptsz : cudaMemcpy2DAsync;
+    back_.assign(kBytes, 0xff);
+    OK(cudaMemset(first_, 0, kBytes));
+    OK(cudaMemset2D(second_, kPitch, 0, kWidth, kRows));
+    OK(copy(first_, kPitch, data_.data(), kHostPitch, kWidth, kRows, cudaMemcpyHostToDevice));
+    OK(copy_async(second_, kPitch, first_, kPitch, kWidth, kRows, cudaMemcpyDeviceToDevice, nullptr));
+    OK(copy_async(back_.data(), kHostPitch, second_, kPitch, kWidth, kRows, cudaMemcpyDefault, nullptr));
+    OK(cudaDeviceSynchronize());
+    for (size_t row = 0; row < kRows; ++row) {
+      for (size_t x = 0; x < kHostPitch; ++x) {
+        const size_t at = row * kHostPitch + x;
+        EXPECT_EQ(back_[at], x < kWidth ? data_[at] : 0xff) << row << " " << x;
+      }
+    }
+  }
+}
+
+TEST_F(Memory, IsCopiedInBoxes) {
+  cudaMemcpy3DParms box{};
+  box.srcPtr = cudaPitchedPtr{data_.data(), 32, 32, 4};
+  box.srcPos = cudaPos{2, 1, 1};
+  box.dstPtr = cudaPitchedPtr{first_, 64, 64, 8};
+  box.dstPos = cudaPos{4, 2, 0};
+  box.extent = cudaExtent{6, 2, 2};
+  box.kind = cudaMemcpyHostToDevice;
+  OK(cudaMemset(first_, 0, kBytes));
+  OK(cudaMemcpy3D(&box));
+  OK(cudaMemcpy(back_.data(), first_, kBytes, cudaMemcpyDeviceToHost));
+  for (size_t z = 0; z < 2; ++z) {
+    for (size_t y = 0; y < 2; ++y) {
+      for (size_t x = 0; x < 6; ++x) {
+        EXPECT_EQ(back_[z * 64 * 8 + (y + 2) * 64 + x + 4], data_[(z + 1) * 32 * 4 + (y + 1) * 32 + x + 2]);
+      }
+    }
+  }
+  OK(cudaMemset3DAsync(cudaPitchedPtr{first_, 64, 64, 8}, 9, cudaExtent{5, 2, 2}, nullptr));
+  OK(cudaMemcpy(back_.data(), first_, kBytes, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(back_[64 * 8 + 64 + 4], 9);
+  EXPECT_NE(back_[64 * 8 + 64 + 5], 9);
+}
+
+TEST_F(Memory, IsNotCopiedInShapesBeyondItsEnd) {
+  EXPECT_EQ(cudaMemcpy2D(first_, 1024, data_.data(), 1024, 1024, kBytes / 1024 + 1, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  OK(cudaMemcpy2D(first_, 1024, data_.data(), 1024, 1024, kBytes / 1024, cudaMemcpyHostToDevice));
+  OK(cudaMemcpy(back_.data(), first_, kBytes, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(back_, data_);
+}
+
 TEST_F(Memory, IsNotCopiedInShapesThatDoNotFit) {
   EXPECT_EQ(cudaMemcpy2D(first_, 8, data_.data(), 16, 9, 1, cudaMemcpyHostToDevice),
             cudaErrorInvalidPitchValue);
