@@ -1,11 +1,11 @@
-"""Compares the calls of the driver that two libraries libcudart.so.13 make for the same calls of a program: NVIDIA's, and
-its stand-in of the software GPU. NVIDIA's needs a machine with a GPU.
+"""Compares the calls of the driver that two libraries libcudart.so.13 make for the same calls of a program: NVIDIA's,
+and its stand-in of the software GPU. NVIDIA's needs a machine with a GPU.
 
   python3 -m benchmarks.gpu.runtime_calls DRIVER RECORDER RUNTIME OTHER
 
-DRIVER is the libcuda.so.1 of the machine. RECORDER is the folder of the libcuda.so.1 that writes calls down, which the tests
-build (tests/process/sidecar/recorder). Prints each call of the runtime with what either made of it. Exit status: 0 where all
-are the same, 1 where some differ, 2 on bad input.
+DRIVER is the libcuda.so.1 of the machine. RECORDER is the folder of the libcuda.so.1 that writes calls down, which the
+tests build (tests/process/sidecar/recorder). Prints each call of the runtime with what either made of it. Exit status:
+0 where all are the same, 1 where some differ, 2 on bad input.
 """
 
 import argparse
@@ -54,7 +54,8 @@ class _Player:
 
 
 def _play(runtime, record):
-    """Makes the calls of a training step: memory, a stream, a kernel, copies, events, a graph. Returns what came of each."""
+    """Makes the calls of a training step: memory, a stream, a kernel, copies, events, a graph. Returns what came of
+    each."""
     player = _Player(runtime, record)
     host = ctypes.create_string_buffer(_BYTES)
     one = _Dim3(1, 1, 1)

@@ -1,5 +1,5 @@
-"""Tests the real CUDA runtime, shared and static, and its stand-in over the software GPU's driver: what each keeps of what
-it looks up."""
+"""Tests the real CUDA runtime, shared and static, and its stand-in over the software GPU's driver: what each keeps of
+what it looks up."""
 
 import os
 import re
