@@ -45,6 +45,15 @@ bool LegacyWouldJoin(const Stream& stream) {
   return false;
 }
 
+// Adds a node to the stream's graph. The stream goes on behind it. REQUIRES: CaptureMutex() is held.
+GraphNode* AddNode(Stream& stream, CUgraphNodeType type, const WorkPtr& work) {
+  GraphNode* node = stream.capture->graph->Add(type, work, stream.frontier);
+  node->branch = stream.id;
+  node->gpu = stream.device->gpu;
+  stream.frontier = {node};
+  return node;
+}
+
 }  // namespace
 
 bool AnyCapture() { return active.load(std::memory_order_relaxed) != 0; }
@@ -106,7 +115,15 @@ CUresult CaptureWork(Stream& stream, CUgraphNodeType type, const WorkPtr& work, 
   }
   *captured = true;
   if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  stream.frontier = {stream.capture->graph->Add(type, work, stream.frontier)};
+  AddNode(stream, type, work);
+  return CUDA_SUCCESS;
+}
+
+CUresult CaptureExternalEvent(Stream& stream, CUgraphNodeType type, std::shared_ptr<Event> event) {
+  const std::lock_guard lock(CaptureMutex());
+  if (stream.capture == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  AddNode(stream, type, nullptr)->event = std::move(event);
   return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// Declares the graph of work that stream capture makes, and its executable form.
+// Declares the graph of work that stream capture makes. simgpu/graphs runs it.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,16 @@
 
 namespace simgpu {
 
+struct Event;
+
+// A GraphNode has work, or it records `event` or waits for it when the graph is launched.
 struct GraphNode {
   CUgraphNodeType type;
   WorkPtr work;
   std::vector<GraphNode*> dependencies;
+  std::uint64_t branch = 0;  // ID of the stream in which it was captured
+  int gpu = 0;               // place of that stream's GPU on the node
+  std::shared_ptr<Event> event = nullptr;
 };
 
 // A Graph keeps its nodes in an order in which each node follows those on which it depends.
@@ -22,23 +28,6 @@ struct Graph {
     nodes.push_back(std::make_unique<GraphNode>(GraphNode{type, std::move(work), std::move(dependencies)}));
     return nodes.back().get();
   }
-};
-
-// A GraphExec replays a graph's work on one stream, in the order of capture. That is a valid order of the
-// graph, but it has none of its concurrency.
-class GraphExec final : public Work {
- public:
-  explicit GraphExec(const Graph& graph) {
-    for (const auto& node : graph.nodes) {
-      if (node->work != nullptr) works_.push_back(node->work);
-    }
-  }
-  void Run(Lane& lane) const override {
-    for (const WorkPtr& work : works_) work->Run(lane);
-  }
-
- private:
-  std::vector<WorkPtr> works_;
 };
 
 }  // namespace simgpu

@@ -13,7 +13,7 @@ namespace {
 // Gives whole pages back. Returns false, and has changed no byte to anything but zero, if the system does not
 // take them.
 bool GiveBack(void* begin, std::size_t bytes) {
-  // The first call punches a hole into the file behind a shared mapping. It fails with EINVAL for memory that
+  // The first call makes a hole in the file behind a shared mapping. It fails with EINVAL for memory that
   // belongs to no file: there the second call is enough. For a private mapping of a file the first one fails
   // in another way.
   if (madvise(begin, bytes, MADV_REMOVE) == 0) return true;

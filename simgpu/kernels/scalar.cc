@@ -73,6 +73,7 @@ double FromHalf(std::uint16_t half) {
 std::uint16_t ToHalf(double real) {
   const std::uint16_t sign = std::signbit(real) ? 0x8000 : 0;
   const double size = std::fabs(real);
+  if (size == 0) return sign;
   if (std::isnan(size)) return sign | 0x7e00;
   if (size >= 65520) return sign | 0x7c00;
   int exponent = 0;

@@ -3,6 +3,7 @@
 // effect or needs a change here.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "simgpu/kernels/effect.h"
 
 namespace simgpu::torch {
+
+// Conversions, copies of strided tensors, and joins go element by element, which takes the host long. They do
+// nothing in a launch that reads and writes so many bytes or more: programs decide by less.
+constexpr std::uint64_t kMostByElement = 1 << 20;
 
 // Each returns the effect of the kernel with this mangled name, or no value if it is another form of the
 // kernel than those that are known, such as one for tensors that are not contiguous.

@@ -146,7 +146,6 @@ bool CopyOperand(const Form& form, const Launch& launch, std::size_t i, const Ef
   const bool contiguous = launch.IsContiguous(i);
   const unsigned char* from = launch.Operand(i);
   unsigned char* to = launch.Result();
-  if (count * unit >= memory.hollow_from) return true;
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t source = contiguous ? k : PlaceOf(k, operand, form.dims, joined, size);
     unsigned char* target = to + (begin + PlaceOf(k, result, form.dims, joined, size)) * unit;
@@ -158,6 +157,12 @@ bool CopyOperand(const Form& form, const Launch& launch, std::size_t i, const Ef
   return true;
 }
 
+std::uint64_t BytesOf(const Form& form, const Launch& launch) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < launch.Operands(); ++i) bytes += 2 * launch.Count(i) * form.element;
+  return bytes;
+}
+
 }  // namespace
 
 std::optional<Effect> MakeCat(string_view name, const std::vector<std::size_t>& parameter_bytes) {
@@ -166,15 +171,10 @@ std::optional<Effect> MakeCat(string_view name, const std::vector<std::size_t>& 
   const std::vector<std::size_t> expected = {sizeof(void*), form->Bytes(), form->ShapeBytes(), 4,
                                              form->index};
   if (parameter_bytes != expected) return std::nullopt;
-  return Effect{[form = *form](const ParameterView& view) {
-                  const Launch launch(form, view);
-                  std::uint64_t bytes = 0;
-                  for (std::size_t i = 0; i < launch.Operands(); ++i)
-                    bytes += 2 * launch.Count(i) * form.element;
-                  return bytes;
-                },
+  return Effect{[form = *form](const ParameterView& view) { return BytesOf(form, Launch(form, view)); },
                 [form = *form](const ParameterView& view, const EffectMemory& memory) {
                   const Launch launch(form, view);
+                  if (BytesOf(form, launch) >= std::min(kMostByElement, memory.hollow_from)) return true;
                   bool known = true;
                   for (std::size_t i = 0; i < launch.Operands(); ++i)
                     known &= CopyOperand(form, launch, i, memory);

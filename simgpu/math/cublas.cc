@@ -54,7 +54,7 @@ SIMGPU_MATH_CALL int cublasSetStream_v2(CublasHandle* handle, CUstream stream) {
   return kCublasSuccess;
 }
 
-// No kernel of the stand-in needs a workspace.
+// Takes the workspace and leaves it alone: no kernel of the stand-in needs one.
 SIMGPU_MATH_CALL int cublasSetWorkspace_v2(CublasHandle* handle, void* workspace, std::size_t bytes) {
   if (handle == nullptr) return kCublasNotInitialized;
   return workspace == nullptr && bytes > 0 ? kCublasInvalidValue : kCublasSuccess;

@@ -27,7 +27,7 @@ Precision Single(const CublasHandle* handle) {
 
 }  // namespace
 
-// The forms of the product, for each type of element. A complex product costs four real ones.
+// Defines the forms of the product, for each type of element. A complex product costs four real ones.
 #define SIMGPU_MATH_GEMMS(letter, precision, factor)                                                         \
   SIMGPU_MATH_CALL int cublas##letter##gemm_v2(CublasHandle* handle, int, int, int m, int n, int k,          \
                                                const void*, const void*, int, const void*, int, const void*, \

@@ -37,7 +37,7 @@ struct ProductDescription {
 
 struct Preference {};
 
-// cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t
+// These are cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t.
 struct Algorithm {
   std::uint64_t data[8];
 };

@@ -18,7 +18,7 @@ constexpr std::size_t kVersion = 92600;         // of the library that it stands
 constexpr std::size_t kRuntimeVersion = 13020;  // of the runtime that library was built with
 constexpr int kMostDimensions = 8;
 
-// What cudnnTensorDescriptor_t and cudnnFilterDescriptor_t point to.
+// A Shape is what cudnnTensorDescriptor_t and cudnnFilterDescriptor_t point to.
 struct Shape {
   int data_type = 0;
   int format = 0;  // of filters

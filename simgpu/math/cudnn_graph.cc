@@ -13,7 +13,7 @@ using namespace simgpu::math;
 
 namespace {
 
-// What cudnnBackendDescriptor_t points to. Its node may be shared with others.
+// A Descriptor is what cudnnBackendDescriptor_t points to. Its node may be shared with others.
 struct Descriptor {
   NodePtr node;
 };

@@ -9,12 +9,13 @@ namespace simgpu::math {
 namespace {
 
 constexpr const char* kImage =
-    "// simgpu 1\nkernel gemm ns=arg\nkernel conv ns=arg\nkernel norm ns=arg\nkernel blas ns=arg\n";
+    "// simgpu 1\nkernel gemm ns=arg scaled\nkernel conv ns=arg scaled\nkernel norm ns=arg scaled\nkernel "
+    "blas ns=arg scaled\n";
 constexpr std::array kNames{"gemm", "conv", "norm", "blas"};
 constexpr unsigned kThreads = 1024;    // of a block
 constexpr unsigned kBlocksOfAnSm = 2;  // of so many threads
 
-// The kernels in the order of KernelName. A kernel of a library serves every context of the process.
+// Holds the kernels in the order of KernelName. A kernel of a library serves every context of the process.
 struct Kernels {
   std::array<CUkernel, kNames.size()> kernels{};
   bool usable = false;

@@ -102,6 +102,7 @@ ncclResult_t ncclComm::Make(int ranks, int rank, const simgpu::nccl::Config& con
 
 ncclComm::~ncclComm() {
   AwaitJob();
+  replays_.Retire(&device_);
   engine_.reset();
   magic_ = 0;
 }

@@ -12,6 +12,7 @@
 #include "simgpu/nccl/config.h"
 #include "simgpu/nccl/device.h"
 #include "simgpu/nccl/peers.h"
+#include "simgpu/replay/replays.h"
 
 namespace simgpu::nccl {
 
@@ -100,12 +101,21 @@ struct ncclComm {
                          CUstream stream);
   ncclResult_t MirrorPeers(const simgpu::nccl::PendingCall& pending, CUstream stream);
   ncclResult_t LaunchTransfers(const std::vector<simgpu::nccl::PendingCall>& calls, CUstream stream);
-  ncclResult_t RefuseCapture(const std::vector<CUstream>& streams);
+  // Finds the capture that the streams are a part of; 0 if they are not captured. Refuses a group that is
+  // only partly captured.
+  ncclResult_t FindCapture(const std::vector<CUstream>& streams, std::uint64_t* capture);
+  ncclResult_t Capture(const std::vector<simgpu::nccl::PendingCall>& calls,
+                       const std::vector<CUstream>& streams, std::uint64_t capture);
+  ncclResult_t CaptureInOrder(const std::vector<simgpu::nccl::PendingCall>& calls,
+                              const std::vector<CUstream>& streams, std::uint64_t capture);
+  ncclResult_t LaunchCalls(const std::vector<simgpu::nccl::PendingCall>& calls, CUstream stream);
   ncclResult_t JoinStreams(const std::vector<CUstream>& streams);
   ncclResult_t PartStreams(const std::vector<CUstream>& streams);
-  // Queues the task of `calls` with the engine and launches its kernel.
+  simgpu::nccl::Staging* AcquireStaging(std::size_t bytes, std::string* error);
+  // Queues the task of `calls` with the engine, or keeps it for replays, and launches its kernel.
   ncclResult_t Submit(std::unique_ptr<simgpu::nccl::Task> task,
-                      std::span<const simgpu::nccl::PendingCall> calls, CUstream stream);
+                      std::span<const simgpu::nccl::PendingCall> calls, simgpu::nccl::Staging* staging,
+                      CUstream stream);
   ncclResult_t Record(simgpu::nccl::Staging* staging, CUstream stream);
   ncclResult_t Check(CUresult result, const char* what);
 
@@ -129,6 +139,7 @@ struct ncclComm {
   // The kernels of a communicator run one after the other, whatever their streams.
   CUstream last_stream_ = nullptr;
   CUevent last_event_ = nullptr;
+  simgpu::nccl::Replays replays_;  // what was captured
 
   std::mutex mutex_;
   std::condition_variable job_ended_;

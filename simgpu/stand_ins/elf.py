@@ -17,8 +17,8 @@ class NotALibrary(Exception):
 
 @dataclass(frozen=True, order=True)
 class Symbol:
-    """A dynamic symbol. `library` is the file that its version belongs to, and `version` the version's name; both are
-    empty for a symbol without a version."""
+    """Describes a dynamic symbol. `library` is the file that its version belongs to, and `version` the version's name;
+    both are empty for a symbol without a version."""
     name: str
     library: str = ""
     version: str = ""
@@ -41,8 +41,8 @@ def _sections(data):
 
 
 def _chain(data, at, layout):
-    """Yields the places of the entries of a list: `layout` reads from an entry how far behind it the next one lies, 0 at
-    the end."""
+    """Yields the places of the entries of a list. `layout` reads from an entry how far behind it the next one lies: 0
+    at the end."""
     seen = 0
     step = 1
     while step:

@@ -53,7 +53,8 @@ def _check(arguments):
     lacking = wanted.lacking(wanted.of_libraries(_libraries_of(arguments.site)), arguments.folders)
     for name in lacking:
         node = f" of version {name.version}" if name.version else ""
-        print(f"stand_ins: {name.library}: PyTorch wants {name.symbol}{node}, which the stand-ins lack", file=sys.stderr)
+        print(f"stand_ins: {name.library}: PyTorch wants {name.symbol}{node}, which the stand-ins lack",
+              file=sys.stderr)
     return 1 if lacking else 0
 
 

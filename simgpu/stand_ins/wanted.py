@@ -17,7 +17,7 @@ _UNVERSIONED = (
     (r"nvshmemx?_|nvshmemid_", "libnvshmem_host.so.3"),
     (r"cu[A-Z]", "libcuda.so.1"),
 )
-_VERSIONED = re.compile(r"lib(cuda|cudart|cublas|cublasLt|cudnn|cufft|cupti|cusolver|cusparse|nvrtc|nvshmem_host)\.so\.")
+_VERSIONED = re.compile(r"lib(cudart|cublas|cublasLt|cudnn|cufft|cupti|cusolver|cusparse|nvrtc|nvshmem_host)\.so\.")
 
 
 class BadList(Exception):

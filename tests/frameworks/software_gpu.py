@@ -1,9 +1,9 @@
-"""Runs unmodified PyTorch on the software GPU: one machine of two GPUs, an arbiter where asked for, jobs under torchrun."""
+"""Runs unmodified PyTorch on the software GPU: one machine of two GPUs, an arbiter where asked for, and jobs under
+torchrun."""
 
 import collections
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +13,7 @@ from benchmarks.processes import dying_with_parent
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
-LIBRARY = next((path for path in (BUILD / "portable" / platform.machine() / "libcrossover.so", BUILD / "lib" / "libcrossover.so")
-                if path.exists()), BUILD / "lib" / "libcrossover.so")
+LIBRARY = BUILD / "lib" / "libcrossover.so"
 ARBITER = BUILD / "bin" / "crossover-arbiter"
 DRIVER = BUILD / "simgpu" / "lib"
 STAND_INS = BUILD / "simgpu" / "stand_ins" / "lib"
@@ -23,13 +22,14 @@ CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "cros
 PYTHON = CACHE / "bin" / "python"
 SITE = CACHE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 JOBS = TOP / "tests" / "frameworks" / "jobs"
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 def require(test):
     """Fails the test, with a hint, if something was not built or installed."""
-    needed = ((PYTHON, "tools/install.sh --torch"), (LIBRARY, "build crossover_sidecar"), (ARBITER, "build crossover-arbiter"),
-              (STAND_INS / "libcublas.so.13", "build simgpu_stand_ins"), (DRIVER / "libcuda.so.1", "build the software GPU"),
+    needed = ((PYTHON, "tools/install.sh --torch"), (LIBRARY, "build crossover_sidecar"),
+              (ARBITER, "build crossover-arbiter"), (DRIVER / "libcuda.so.1", "build the software GPU"),
+              (STAND_INS / "libcublas.so.13", "build simgpu_stand_ins"),
               (RECORDER / "libcuda.so.1", "build sidecar_recorder"))
     for path, how in needed:
         if not path.exists():
@@ -64,8 +64,8 @@ class Machine:
 
     def run(self, *command):
         """Runs a Python program to its end, without the library. Returns the finished process."""
-        return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def start(self, job, script, *options, library=False):
         """Starts a job of two ranks under torchrun. Returns its launcher's process."""

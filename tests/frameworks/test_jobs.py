@@ -1,5 +1,5 @@
-"""Runs unmodified PyTorch on stand-in libraries and the software GPU: one process, a DDP job alone, and two DDP jobs that
-take turns."""
+"""Runs unmodified PyTorch on stand-in libraries and the software GPU: one process, a DDP job alone, and two DDP jobs
+that take turns."""
 
 import collections
 import tempfile
@@ -14,8 +14,8 @@ _LEAST_LAUNCHES = 100  # in each step, of each rank
 
 
 def launches(path):
-    """Returns the launches of kernels and collectives in a record, a list for each thread that launches any. Functions and
-    streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
+    """Returns the launches of kernels and collectives in a record, a list for each thread that launches any. Functions
+    and streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
     numbers of threads."""
     threads, names = collections.defaultdict(list), collections.defaultdict(dict)
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -219,7 +219,7 @@ inline Bytes SomeCubin(int architecture = 90) {
   maker.AddKernel({.name = "plain", .parameters = {8, 4, 12, 8}, .registers = 17, .shared = 1280});
   maker.AddKernel({.name = "_Z5typedIfEvPT_S0_", .parameters = {8, 4}, .registers = 12});
   maker.AddKernel({.name = "large", .parameters = {20000, 8, 2}, .most_threads = 96});
-  maker.AddKernel({.name = "_Z4nonev"});
+  maker.AddKernel({.name = "_Z4nonev", .parameters = {}});
   maker.AddGlobal("counter", {7, 0, 0, 0});
   maker.AddGlobal("table", {}, 400);
   return maker.Make();

@@ -13,7 +13,7 @@ VOCABULARY = 1000
 
 
 class Transformer(nn.Module):
-    """A decoder over tokens."""
+    """Predicts the next token."""
 
     def __init__(self, width, layers):
         super().__init__()
@@ -57,7 +57,8 @@ def main():
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
     torch.manual_seed(1)
-    model = DistributedDataParallel(Transformer(arguments.width, arguments.layers).to(device), device_ids=[device.index])
+    model = Transformer(arguments.width, arguments.layers).to(device)
+    model = DistributedDataParallel(model, device_ids=[device.index])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     train(model, optimizer, device, arguments)
     torch.cuda.synchronize()

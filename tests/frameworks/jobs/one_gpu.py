@@ -26,7 +26,8 @@ def main():
     with torch.autocast("cuda", dtype=torch.bfloat16):
         print("mixed", net(images).dtype)
 
-    query, key, value = (torch.randn(2, 4, 64, 32, device="cuda", dtype=torch.half, requires_grad=True) for _ in range(3))
+    query, key, value = (torch.randn(2, 4, 64, 32, device="cuda", dtype=torch.half, requires_grad=True)
+                         for _ in range(3))
     F.scaled_dot_product_attention(query, key, value, is_causal=True).sum().backward()
     print("attention", tuple(query.grad.shape))
 

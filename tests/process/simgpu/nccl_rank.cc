@@ -300,6 +300,123 @@ void RunGrow(Job& job) {
   MUST(ncclCommDestroy(old));
 }
 
+// Captures what `body` puts on the stream, and returns a graph that can be launched.
+template <typename Body>
+CUgraphExec Captured(CUstream stream, Body body) {
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  body();
+  MUST(cuStreamEndCapture(stream, &graph));
+  MUST(cuGraphInstantiate(&exec, graph, 0));
+  MUST(cuGraphDestroy(graph));
+  return exec;
+}
+
+// Makes `later` wait for what `earlier` has now. Within a capture, `later` becomes a part of it.
+void Follow(CUstream later, CUstream earlier) {
+  CUevent event = nullptr;
+  MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  MUST(cuEventRecord(event, earlier));
+  MUST(cuStreamWaitEvent(later, event, 0));
+  MUST(cuEventDestroy(event));
+}
+
+// Launches graphs with collectives among eager ones, without a synchronisation in between: two graphs on two
+// streams at once, one of them with a side stream. Checks every value. At the end launches one after its
+// communicator has gone.
+void RunGraphs(Job& job) {
+  constexpr int kRounds = 8;
+  constexpr std::size_t kCount = 3000;
+  const auto ranks = static_cast<std::size_t>(job.ranks);
+  CUstream second = nullptr, side = nullptr;
+  MUST(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  MUST(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+  // Each sum multiplies by the number of ranks what was equal on all of them before.
+  const Buffer<std::int64_t> a(std::vector<std::int64_t>(kCount, 1)), b(std::vector<std::int64_t>(7, 1));
+  const Buffer<std::int64_t> c(std::vector<std::int64_t>(kCount / 2, 1));
+  const auto blocks = Blocks(job.rank, job.ranks, 5);
+  const Buffer<std::int64_t> in(blocks), all(std::vector<std::int64_t>(blocks.size(), -1));
+  const auto sum = [&](const Buffer<std::int64_t>& buffer, std::size_t count, CUstream stream) {
+    MUST(ncclAllReduce(buffer.get(), buffer.get(), count, ncclInt64, ncclSum, job.comm, stream));
+  };
+  sum(b, 7, job.stream);
+  const CUgraphExec first = Captured(job.stream, [&] {
+    sum(a, kCount, job.stream);
+    Follow(side, job.stream);
+    MUST(ncclGroupStart());
+    MUST(ncclAlltoAll(in.get(), all.get(), 5, ncclInt64, job.comm, side));
+    sum(b, 7, job.stream);
+    MUST(ncclGroupEnd());
+    Follow(job.stream, side);
+  });
+  const CUgraphExec other = Captured(second, [&] { sum(c, kCount / 2, second); });
+  for (int round = 0; round < kRounds; ++round) {
+    MUST(cuGraphLaunch(first, job.stream));
+    MUST(cuGraphLaunch(other, second));
+    if (round % 2 == 0) sum(b, 7, side);
+  }
+  for (const CUstream stream : {job.stream, second, side}) MUST(cuStreamSynchronize(stream));
+  std::int64_t power = 1;
+  for (int round = 0; round < kRounds; ++round) power *= job.ranks;
+  std::int64_t more = power * job.ranks;
+  for (int round = 0; round < kRounds; round += 2) more *= job.ranks;
+  std::vector<std::int64_t> turned;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto theirs = Blocks(static_cast<int>(r), job.ranks, 5);
+    turned.insert(turned.end(), theirs.begin() + 5 * job.rank, theirs.begin() + 5 * (job.rank + 1));
+  }
+  const auto wrong = [](const std::vector<std::int64_t>& values, std::int64_t wanted) {
+    return static_cast<int>(std::count_if(values.begin(), values.end(), [&](auto v) { return v != wanted; }));
+  };
+  Say("wrong_a", wrong(a.Read(), power));
+  Say("wrong_b", wrong(b.Read(), more));
+  Say("wrong_c", wrong(c.Read(), power));
+  Say("transposed", all.Read() == turned ? 1 : 0);
+  MUST(ncclCommDestroy(std::exchange(job.comm, nullptr)));
+  MUST(cuGraphLaunch(other, second));
+  MUST(cuStreamSynchronize(second));
+  Say("ended", 1);
+}
+
+// Captures one collective of several ranks of this process into one graph, which runs on several GPUs. A
+// rank's kernel ends only after those of the other ranks have begun.
+void RunGraphOfAll(Job& job) {
+  int gpus = 0;
+  MUST(cuDeviceGetCount(&gpus));
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(gpus));
+  MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
+  std::vector<CUstream> streams(comms.size());
+  std::vector<std::unique_ptr<Buffer<int>>> values;
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    MUST(UseDevice(static_cast<int>(i)));
+    MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1}));
+  }
+  const auto follow_from = [&](std::size_t i, CUstream later, CUstream earlier) {
+    MUST(UseDevice(static_cast<int>(i)));
+    Follow(later, earlier);
+  };
+  const CUgraphExec graph = Captured(streams[0], [&] {
+    for (std::size_t i = 1; i < comms.size(); ++i) follow_from(0, streams[i], streams[0]);
+    MUST(ncclGroupStart());
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
+    }
+    MUST(ncclGroupEnd());
+    for (std::size_t i = 1; i < comms.size(); ++i) follow_from(i, streams[0], streams[i]);
+  });
+  for (int launch = 0; launch < 4; ++launch) MUST(cuGraphLaunch(graph, streams[0]));
+  MUST(UseDevice(0));
+  MUST(cuStreamSynchronize(streams[0]));
+  int right = 0;
+  for (const auto& value : values) right += value->Read()[0] == gpus * gpus * gpus * gpus ? 1 : 0;
+  Say("gpus", gpus);
+  Say("right", right);
+  for (const ncclComm_t comm : comms) MUST(ncclCommAbort(comm));
+  static_cast<void>(job);
+}
+
 void SayFailure(Job& job, ncclResult_t state) {
   Say("state", static_cast<int>(state));
   Say("text", ncclGetLastError(job.comm));
@@ -445,15 +562,23 @@ int main(int argc, char** argv) {
   MUST(cuInit(0));
   MUST(UseDevice(0));
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
-  const std::map<std::string, void (*)(Job&)> scenarios{
-      {"sums", RunSums},         {"group", RunGroup},
-      {"mismatch", RunMismatch}, {"death", RunDeath},
-      {"abort", RunAbort},       {"split", RunSplit},
-      {"timed", RunTimed},       {"nonblocking", RunNonBlocking},
-      {"initall", RunInitAll},   {"exchanges", RunExchanges},
-      {"refused", RunRefused},   {"revoke", RunRevoke},
-      {"grow", RunGrow}};
-  const bool joins_alone = scenario == "nonblocking" || scenario == "initall" || scenario == "grow";
+  const std::map<std::string, void (*)(Job&)> scenarios{{"sums", RunSums},
+                                                        {"group", RunGroup},
+                                                        {"mismatch", RunMismatch},
+                                                        {"death", RunDeath},
+                                                        {"abort", RunAbort},
+                                                        {"split", RunSplit},
+                                                        {"timed", RunTimed},
+                                                        {"nonblocking", RunNonBlocking},
+                                                        {"initall", RunInitAll},
+                                                        {"exchanges", RunExchanges},
+                                                        {"refused", RunRefused},
+                                                        {"revoke", RunRevoke},
+                                                        {"grow", RunGrow},
+                                                        {"graphs", RunGraphs},
+                                                        {"graphofall", RunGraphOfAll}};
+  const bool joins_alone =
+      scenario == "nonblocking" || scenario == "initall" || scenario == "grow" || scenario == "graphofall";
   if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
   scenarios.at(scenario)(job);
   MUST(ncclCommDestroy(job.comm));

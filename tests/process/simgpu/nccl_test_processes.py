@@ -130,6 +130,30 @@ class NcclTest(unittest.TestCase):
         self.assertEqual([(r["rank"], r["sum"]) for r in results], [(str(rank), "15") for rank in range(4)])
         self.assertEqual((int(results[0]["fewer"]), int(results[0]["second"])), (INVALID_ARGUMENT, INVALID_USAGE))
 
+    def test_graphs_run_the_ring_at_each_launch(self):
+        for nodes, gpus in (1, 2), (2, 2):
+            with self.subTest(nodes=nodes, gpus=gpus):
+                for result in self.run_job("graphs", nodes=nodes, gpus=gpus):
+                    for fact in "wrong_a", "wrong_b", "wrong_c":
+                        self.assertEqual(result[fact], "0", fact)
+                    self.assertEqual((result["transposed"], result["ended"]), ("1", "1"))
+                    self.assertIn("a graph was launched after its communicator had gone", result.err)
+
+    def test_corrupted_byte_of_a_launched_graph_changes_the_result(self):
+        # The ring is run in the order of the host: an eager sum of `b`; then `a`, `b` and `c` by each of eight launches,
+        # and an eager sum of `b` after every other. So numbers 26 and 28 are the last sums of `a` and `c`; 29 does not
+        # exist. (A bit of an earlier sum could be shifted out by the later ones.)
+        for number, wrong in (26, "100"), (28, "001"), (29, "000"):
+            for result in self.run_job("graphs", ranks={1: {"SIMGPU_NCCL_FAULT": f"corrupt_byte:{number}"}}):
+                self.assertEqual("".join(result["wrong_" + name] for name in "abc"), wrong, number)
+
+    def test_ranks_of_one_graph_run_at_the_same_time(self):
+        process = self.start("graphofall", nodes=1, gpus=1, environment=self.environment(1, 3),
+                             ranks={0: {"CUDA_VISIBLE_DEVICES": "0,1,2"}})[0]
+        result = Result(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual((result["gpus"], result["right"]), ("3", "3"))
+
     def test_calls_that_are_not_implemented_refuse_by_their_name(self):
         last_error = LIBRARY.ncclGetLastError
         last_error.restype = ctypes.c_char_p

@@ -99,6 +99,9 @@ class SharedGpus(ProcessTest):
             _, err = self.finish(self.start("simgpu_probe_job", "kernel", 1, machine=machine), code=1)
             self.assertIn(text, err)
 
+    def test_events_are_shared_between_processes(self):
+        self.assertEqual(self.run_probe("simgpu_probe_ipc"), "shared\n")
+
     def test_a_live_machine_keeps_its_shape(self):
         victim = self.start("simgpu_probe_job", "victim")
         self.assertEqual(victim.stdout.readline(), "running\n")

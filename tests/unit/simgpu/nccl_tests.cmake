@@ -3,6 +3,7 @@ crossover_unit_test(
   nccl_arithmetic_test.cc
   nccl_engine_test.cc
   nccl_exchange_test.cc
+  nccl_join_test.cc
   nccl_links_test.cc
   nccl_peers_test.cc
   nccl_ring_test.cc

@@ -36,7 +36,8 @@ TEST(Cost, ALongSumIsSplitWhereTilesAreFew) {
 
 TEST(Cost, NarrowerNumbersAreFaster) {
   std::uint64_t last = UINT64_MAX;
-  for (const Precision precision : {Precision::kSingle, Precision::kTensorFloat, Precision::kHalf, Precision::kByte}) {
+  for (const Precision precision :
+       {Precision::kSingle, Precision::kTensorFloat, Precision::kHalf, Precision::kByte}) {
     const Cost cost = CostOfProduct({4096, 4096, 4096, 1}, precision, kSms);
     EXPECT_LT(cost.ns, last);
     last = cost.ns;
@@ -44,7 +45,8 @@ TEST(Cost, NarrowerNumbersAreFaster) {
 }
 
 TEST(Cost, AnEmptyProductCostsTheStartAlone) {
-  for (const MatrixShape& shape : {MatrixShape{0, 64, 64, 1}, MatrixShape{64, 64, 0, 1}, MatrixShape{64, 64, 64, 0}}) {
+  for (const MatrixShape& shape :
+       {MatrixShape{0, 64, 64, 1}, MatrixShape{64, 64, 0, 1}, MatrixShape{64, 64, 64, 0}}) {
     const Cost cost = CostOfProduct(shape, Precision::kHalf, kSms);
     EXPECT_EQ(cost.ns, kStart);
     EXPECT_EQ(cost.sms, 1);

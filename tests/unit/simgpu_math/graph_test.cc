@@ -48,7 +48,8 @@ TEST(Graph, EachDirectionOfAConvolutionCostsItsProduct) {
   const Cost expected = CostOfProduct({16 * 56 * 56, 64, 32 * 9, 1}, Precision::kHalf, kSms);
   for (const NodePtr& operation :
        {Convolution(NodeKind::kConvolutionForward, AttributeName::kForwardW, AttributeName::kForwardY),
-        Convolution(NodeKind::kConvolutionBackwardData, AttributeName::kBackwardDataW, AttributeName::kBackwardDataDy),
+        Convolution(NodeKind::kConvolutionBackwardData, AttributeName::kBackwardDataW,
+                    AttributeName::kBackwardDataDy),
         Convolution(NodeKind::kConvolutionBackwardFilter, AttributeName::kBackwardFilterDw,
                     AttributeName::kBackwardFilterDy)}) {
     const NodePtr graph = Graph({operation});
@@ -59,8 +60,9 @@ TEST(Graph, EachDirectionOfAConvolutionCostsItsProduct) {
 }
 
 TEST(Graph, AProductTakesItsBatchFromTheSizesInFront) {
-  const NodePtr graph = Graph({Operation(NodeKind::kProduct, AttributeName::kProductA, Tensor({8, 12, 512, 64}),
-                                         AttributeName::kProductC, Tensor({8, 12, 512, 256}))});
+  const NodePtr graph =
+      Graph({Operation(NodeKind::kProduct, AttributeName::kProductA, Tensor({8, 12, 512, 64}),
+                       AttributeName::kProductC, Tensor({8, 12, 512, 256}))});
   EXPECT_FALSE(HasConvolution(*graph));
   EXPECT_EQ(CostOfGraph(*graph, kSms).ns, CostOfProduct({512, 256, 64, 96}, Precision::kHalf, kSms).ns);
 }
@@ -80,8 +82,8 @@ TEST(Graph, OperationsAddUp) {
 }
 
 TEST(Graph, SizesThatMakeNoSenseCostLittle) {
-  const NodePtr graph = Graph({Operation(NodeKind::kConvolutionForward, AttributeName::kForwardW, Tensor({-5, 3}),
-                                         AttributeName::kForwardY, Tensor({}))});
+  const NodePtr graph = Graph({Operation(NodeKind::kConvolutionForward, AttributeName::kForwardW,
+                                         Tensor({-5, 3}), AttributeName::kForwardY, Tensor({}))});
   EXPECT_LT(CostOfGraph(*graph, kSms).ns, 10000U);
   EXPECT_EQ(CostOfGraph(Node(static_cast<int>(NodeKind::kGraph)), kSms).ns, 0U);
 }

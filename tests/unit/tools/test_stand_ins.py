@@ -23,8 +23,8 @@ class Folder(unittest.TestCase):
         """Compiles a shared library. Returns its path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", path, f"-Wl,-soname,{path.name}", *options],
-                       input=source, text=True, check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", path, f"-Wl,-soname,{path.name}",
+                        *options], input=source, text=True, check=True)
         return path
 
     def versioned(self, name, node, source, *options):
@@ -55,7 +55,8 @@ class Symbols(Folder):
         self.assertEqual((own["cublasCreate_v2"].version, own["cublasCreate_v2"].defined), ("libcublas.so.13", True))
 
     def test_weak_references_are_told_apart(self):
-        user = self.library("user.so", "int __attribute__((weak)) cuInit(int); int use(void) { return cuInit ? 1 : 0; }")
+        user = self.library("user.so",
+                            "int __attribute__((weak)) cuInit(int); int use(void) { return cuInit ? 1 : 0; }")
         self.assertTrue(next(symbol for symbol in elf.symbols(user) if symbol.name == "cuInit").weak)
         self.assertEqual(wanted.of_libraries([user]), set())
 
@@ -68,9 +69,9 @@ class Symbols(Folder):
                 wanted.of_libraries([path])
 
     def test_no_damage_to_a_library_brings_another_error(self):
-        whole = bytearray(self.library("user.so", "int puts(const char*); int use(void) { return puts(0); }").read_bytes())
+        whole = self.library("user.so", "int puts(const char*); int use(void) { return puts(0); }").read_bytes()
         path = self.folder / "broken.so"
-        for place in range(0, len(whole), 7):
+        for place in range(0, len(whole), 41):
             damaged = bytearray(whole)
             damaged[place] ^= 0xFF
             path.write_bytes(damaged)
@@ -91,9 +92,11 @@ class Lists(Folder):
         path = self.folder / "list.txt"
         for line in ("libcublas.so.13 cublasCreate_v2", "libcublas.so.13 - cublas-create", "a b c d"):
             path.write_text(f"# names\n{line}\n", encoding="utf-8")
-            status, said = self.run_main("generate", path, "libcublas.so.13", self.folder / "a.c", self.folder / "a.map")
+            made = (self.folder / "a.c", self.folder / "a.map")
+            status, said = self.run_main("generate", path, "libcublas.so.13", *made)
             self.assertEqual(status, 2)
-            self.assertEqual(said, f"stand_ins: {path}:2: expected library, version node or '-', and symbol, got '{line}'\n")
+            self.assertEqual(said, f"stand_ins: {path}:2: expected library, version node or '-', and symbol, "
+                                   f"got '{line}'\n")
 
     def test_a_library_that_is_not_generated_is_named(self):
         status, said = self.run_main("generate", NAMES, "libcuda.so.1", self.folder / "a.c", self.folder / "a.map")
@@ -131,7 +134,8 @@ class Generated(Folder):
         """Returns what a program prints that loads the library and prints a call's result."""
         path = self.build(library, *objects)
         program = self.folder / "program"
-        subprocess.run(["cc", "-x", "c", "-", "-x", "none", path, f"-Wl,-rpath,{path.parent}", "-o", program], text=True, check=True,
+        subprocess.run(["cc", "-x", "c", "-", "-x", "none", path, f"-Wl,-rpath,{path.parent}", "-o", program],
+                       text=True, check=True,
                        input=f"#include <stdio.h>\n{prototype}\nint main(void) {{ printf({call}); return 0; }}\n")
         return subprocess.run([program], capture_output=True, text=True, check=True)
 
@@ -177,7 +181,8 @@ class Layout(Folder):
             self.versioned(f"made/{library}", node, f"int {symbol}(void) {{ return 0; }}")
         self.site = self.folder / "site"
         self.library("site/torch/lib/libtorch_cuda.so",
-                     "int cublasCreate_v2(void); int cudnnCreate(void); int use(void) { return cublasCreate_v2() + cudnnCreate(); }",
+                     "int cublasCreate_v2(void); int cudnnCreate(void);"
+                     "int use(void) { return cublasCreate_v2() + cudnnCreate(); }",
                      self.made / "libcublas.so.13", self.made / "libcudnn.so.9")
 
     def test_links_lie_where_pytorch_looks(self):
