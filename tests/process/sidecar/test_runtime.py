@@ -1,5 +1,5 @@
-"""Tests the real CUDA runtime, shared and static, and its stand-in over the software GPU's driver: what each keeps of what
-it looks up."""
+"""Tests the real CUDA runtime, shared and static, and its stand-in over the software GPU's driver: what each keeps of
+what it looks up."""
 
 import os
 import re
@@ -54,7 +54,8 @@ class Runtime(unittest.TestCase):
 
     @unittest.skipUnless("STAND_IN_RUNTIME" in os.environ, "the software GPU's runtime is not built")
     def test_the_stand_in_keeps_nothing_that_the_real_one_does_not(self):
-        real, stand_in = ({symbol for symbol, _ in self.kept(self.programs[name]).values()} for name in ("shared", "stand-in"))
+        real, stand_in = ({symbol for symbol, _ in self.kept(self.programs[name]).values()}
+                          for name in ("shared", "stand-in"))
         self.assertGreater(len(stand_in), _LEAST)
         self.assertEqual(stand_in - real, set())
 

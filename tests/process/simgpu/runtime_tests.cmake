@@ -25,6 +25,11 @@ target_link_libraries(simgpu_narrow_driver PRIVATE crossover_cuda_headers ${CMAK
 set_target_properties(simgpu_narrow_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
                                                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/narrow_driver)
 
+set(runtime_environment RUNTIME=$<TARGET_FILE:simgpu_runtime> DRIVER=$<TARGET_FILE:simgpu_cuda>
+                        NARROW_DRIVER=$<TARGET_FILE:simgpu_narrow_driver>)
+if(TARGET sidecar_recorder)
+  list(APPEND runtime_environment RECORDER=$<TARGET_FILE_DIR:sidecar_recorder>)
+endif()
 crossover_process_test(
   simgpu_runtime_library
   COMMAND
@@ -37,6 +42,4 @@ crossover_process_test(
   -m
   tests.process.simgpu.runtime.test_library
   ENVIRONMENT
-  RUNTIME=$<TARGET_FILE:simgpu_runtime>
-  DRIVER=$<TARGET_FILE:simgpu_cuda>
-  NARROW_DRIVER=$<TARGET_FILE:simgpu_narrow_driver>)
+  ${runtime_environment})

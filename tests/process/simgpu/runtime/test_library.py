@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from benchmarks.gpu import runtime_calls
 from simgpu.stand_ins import elf
 
 _ROOT = Path(__file__).parents[4]
@@ -131,6 +132,35 @@ class Calls(unittest.TestCase):
     def test_in_a_forked_child(self):
         self.assertEqual(self.results(["cudaFree", 0], ["fork"], ["cudaFree", 0], ["cudaGetLastError"]), [0, 3, 3])
         self.assertEqual(self.results(["fork"], ["cudaFree", 0]), [0])
+
+
+@unittest.skipUnless("RECORDER" in os.environ, "the recorder is built on x86-64 alone")
+class Sequences(unittest.TestCase):
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="simgpu-test-")
+        self.addCleanup(directory.cleanup)
+        os.environ["SIMGPU_MACHINE"] = f"1x1,state={directory.name}/state"
+        self.addCleanup(os.environ.pop, "SIMGPU_MACHINE")
+
+    def test_each_call_becomes_the_driver_s_of_its_name(self):
+        calls = runtime_calls.recorded(_DRIVER, os.environ["RECORDER"], _RUNTIME)
+        self.assertEqual({call["result"] for call in calls}, {0})
+        made = {call["call"]: call["driver"] for call in calls}
+        for call, driver in {"cudaSetDevice": ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"],
+                             "cudaMalloc": ["cuMemAlloc_v2"], "cudaLaunchKernel": ["cuLaunchKernel"],
+                             "cudaLaunchKernel_ptsz": ["cuLaunchKernel_ptsz"], "cudaEventRecord": ["cuEventRecord"],
+                             "cudaStreamWaitEvent": ["cuStreamWaitEvent"], "cudaGraphLaunch": ["cuGraphLaunch"],
+                             "cudaStreamSynchronize": ["cuStreamSynchronize"],
+                             "cudaDeviceSynchronize": ["cuCtxSynchronize"]}.items():
+            self.assertEqual(made[call], driver, call)
+        self.assertEqual(runtime_calls.differences(calls, calls), [])
+        changed = [{**call, "driver": call["driver"][1:]} if call["call"] == "cudaMalloc" else call for call in calls]
+        self.assertEqual([left["call"] for left, _ in runtime_calls.differences(calls, changed)], ["cudaMalloc"])
+
+    def test_a_runtime_that_does_not_load_is_named(self):
+        with self.assertRaisesRegex(ValueError, r"/nowhere\.so: expected a runtime that runs over "):
+            runtime_calls.recorded(_DRIVER, os.environ["RECORDER"], "/nowhere.so")
 
 
 if __name__ == "__main__":
