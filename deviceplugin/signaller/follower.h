@@ -21,9 +21,11 @@ namespace crossover::signaller {
 // A look finds what no CPU announces: a client that has come, and a gate whose opener was killed before it
 // wrote the signal.
 inline constexpr turn::Time kLookPeriod = base::kNsPerMs;
-// It looks so often at a page on which no client waits and no token is parked. A client that comes there
+// It looks so often at a page that has not changed for kActiveFor, on which no client waits and no token is
+// parked. A client that comes there
 // finds its signal once a CPU has opened its gate, which wakes the signaller, or a release has.
 inline constexpr turn::Time kIdlePeriod = 20 * base::kNsPerMs;
+inline constexpr turn::Time kActiveFor = 100 * base::kNsPerMs;
 // A signal is written again after kLookPeriod, then after twice as long each time, up to this.
 inline constexpr turn::Time kLongestRepeat = 64 * base::kNsPerMs;
 
@@ -36,13 +38,16 @@ class Follower {
     turn::SlotSet due;
     busy_ = false;
     for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
-      if (Signals(&slot_[slot], turn::ViewGate(memory, slot), now)) due.Add(slot);
-      busy_ = busy_ || slot_[slot].due || slot_[slot].seen.ready != slot_[slot].seen.hold;
+      const turn::GateView view = turn::ViewGate(memory, slot);
+      if (!(view == slot_[slot].seen)) active_until_ = now + kActiveFor;
+      if (Signals(&slot_[slot], view, now)) due.Add(slot);
+      busy_ = busy_ || slot_[slot].due || view.ready != view.hold;
     }
+    busy_ = busy_ || now < active_until_;
     return due;
   }
 
-  // Returns whether the last look saw a client that waits, or a token that is parked.
+  // Returns whether the last look saw a client that waits, a token that is parked, or a page in use.
   bool busy() const { return busy_; }
   // Returns how long after the last look the next one is due, unless a gate's futex wakes before.
   turn::Time period() const { return busy_ ? kLookPeriod : kIdlePeriod; }
@@ -70,6 +75,7 @@ class Follower {
 
   std::array<Slot, turn::kMaxSlots> slot_;
   bool busy_ = false;
+  turn::Time active_until_ = 0;
 };
 
 }  // namespace crossover::signaller

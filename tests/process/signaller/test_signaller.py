@@ -111,7 +111,7 @@ class Arbiter:
         return hello[16:64].rstrip(b"\0").decode()
 
     def follow(self, page, kept=(), area=0, descriptors=None):
-        """Hands a turnstile over. Returns the answer's type, its area and bytes or its reason, and its descriptors."""
+        """Hands a turnstile over and returns the answer's type, its area and bytes or its reason, and its descriptors."""
         message = header(_FOLLOW, 24) + struct.pack("<2I", len(kept), area)
         socket.send_fds(self._peer, [message], [page.fd, *kept] if descriptors is None else descriptors)
         answer, fds, _, _ = socket.recv_fds(self._peer, 4096, 4)
@@ -234,6 +234,17 @@ class Follows(Signaller):
         self.assertEqual((kind, again), (_SIGNALS, answer))
         self.await_true("the signal of the new one", lambda: self.gpu.load(word(4)) == 1)
 
+    def test_kept_memory_of_another_version_is_refused(self):
+        page = Turnstile()
+        _, answer, fds = self.arbiter.follow(page)
+        self.gpu.store(self.words(fds, answer)(0) - answer[0] * _AREA_BYTES + 4, 2)
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.start(self.gpu.uuid())
+        self.arbiter.greet()
+        kind, said, _ = self.arbiter.follow(page, kept=fds, area=answer[0])
+        self.assertEqual((kind, said), (_REFUSED, "kept memory: version: expected 1, got 2"))
+
     def test_it_goes_on_without_an_arbiter_and_meets_the_next_one(self):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
@@ -287,6 +298,22 @@ class Starts(Signaller):
 
     def test_a_folder_with_files_in_place_of_an_empty_one(self):
         self.ends(self.start(_NO_GPU, no_mps=self.folder), 2, "expected an empty folder")
+
+    def test_it_is_no_client_of_mps(self):
+        pipes = self.folder / "mps"
+        pipes.mkdir()
+        control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(control.close)
+        control.bind(str(pipes / "control"))
+        control.listen()
+        control.setblocking(False)
+        self.environment["CUDA_MPS_PIPE_DIRECTORY"] = str(pipes)
+        arbiter = Arbiter(self.socket)
+        self.addCleanup(arbiter.close)
+        self.start(_Machine.gpu.uuid())
+        arbiter.greet()
+        with self.assertRaises(BlockingIOError):
+            control.accept()
 
     def test_no_driver(self):
         self.environment["LD_LIBRARY_PATH"] = ""

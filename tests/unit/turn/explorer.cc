@@ -185,8 +185,6 @@ class Explorer {
     }
   }
 
-  // ---- the arbiter
-
   void ExpandArbiter(const World& world) {
     if (world.arbiter_dead) return ExpandOwnOpeners(world);
     if (options_.arbiter_dies) {

@@ -87,6 +87,14 @@ TEST(Follower, LooksOftenWhileAClientWaitsAndSeldomWhenNoneDoes) {
   follower.Look(page, 1);
   EXPECT_EQ(follower.period(), kLookPeriod);
   EXPECT_EQ(follower.gate(2), 0u);
+  page.Set(2, Word::kGate, FirstStretch(1));
+  follower.Look(page, 2);
+  EXPECT_EQ(follower.gate(2), FirstStretch(1));
+  ASSERT_TRUE(page.Enter(2, 1));
+  follower.Look(page, 3);
+  EXPECT_EQ(follower.period(), kLookPeriod) << "the page is in use";
+  follower.Look(page, 3 + kActiveFor);
+  EXPECT_EQ(follower.period(), kIdlePeriod) << "the turn is a long one";
 }
 
 // A slot whose gate lets its client in is signalled within kLongestRepeat, in any state that clients write.
