@@ -111,7 +111,7 @@ class Arbiter:
         return hello[16:64].rstrip(b"\0").decode()
 
     def follow(self, page, kept=(), area=0, descriptors=None):
-        """Hands a turnstile over and returns the answer's type, its area and bytes or its reason, and its descriptors."""
+        """Hands a turnstile over and returns the answer's type, its area and bytes or its reason, and descriptors."""
         message = header(_FOLLOW, 24) + struct.pack("<2I", len(kept), area)
         socket.send_fds(self._peer, [message], [page.fd, *kept] if descriptors is None else descriptors)
         answer, fds, _, _ = socket.recv_fds(self._peer, 4096, 4)
