@@ -45,6 +45,17 @@ TEST_F(Capture, BecomesAGraphThatRunsWithTheValuesOfTheCapture) {
   OK(cudaGraphNodeGetType(nodes[0], &type));
   EXPECT_EQ(type, cudaGraphNodeTypeKernel);
 
+  cudaGraphNode_t root = nullptr, before = nullptr;
+  count = 1;
+  OK(cudaGraphGetRootNodes(graph, &root, &count));
+  EXPECT_EQ(root, nodes[0]);
+  cudaGraphEdgeData edge{};
+  OK(cudaGraphNodeGetDependencies(nodes[1], &before, &edge, &count));
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(before, nodes[0]);
+  OK(cudaGraphNodeGetDependencies(nodes[0], nullptr, nullptr, &count));
+  EXPECT_EQ(count, 0u);
+
   cudaGraphExec_t exec = nullptr;
   OK(cudaGraphInstantiate(&exec, graph, 0));
   OK(cudaGraphDestroy(graph));
@@ -103,6 +114,16 @@ TEST_F(Capture, HasAModeOfTheThread) {
   OK(cudaFree(memory));
   OK(cudaThreadExchangeStreamCaptureMode(&mode));
   EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
+}
+
+TEST_F(Capture, HasNoMemoryOfItsOwn) {
+  cuuint64_t bytes = 1;
+  OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
+  EXPECT_EQ(bytes, 0u);
+  OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &bytes));
+  EXPECT_EQ(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &bytes), cudaErrorInvalidValue);
+  OK(cudaDeviceGraphMemTrim(0));
+  EXPECT_EQ(cudaDeviceGraphMemTrim(5), cudaErrorInvalidDevice);
 }
 
 TEST_F(Capture, IsNotOfTheLegacyStream) {
