@@ -126,7 +126,8 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*,
   Preserved preserved = Preserved::kNo;
   for (unsigned i = 0; i < count; ++i) {
     const bool set = values != nullptr && values[i] != nullptr;
-    if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED && set) preserved = Preserved::kYes;
+    if (options != nullptr && options[i] == CU_LIBRARY_BINARY_IS_PRESERVED && set)
+      preserved = Preserved::kYes;
   }
   return Load(image, preserved, library);
 }

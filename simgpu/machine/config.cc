@@ -77,9 +77,10 @@ bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOr
 }
 
 bool SetHollow(const std::string& key, const std::string& value, std::uint64_t* out, std::string* error) {
-  constexpr double kLeast = 64 << 10;  // smaller copies hold what programs decide by
+  constexpr std::uint64_t kLeast = 64 << 10;  // smaller copies hold what programs decide by
   double bytes = 0;
-  if (value != "off" && (!ReadNumber(value, kLeast, 1e15, &bytes) || bytes != std::floor(bytes))) {
+  if (value != "off" &&
+      (!ReadNumber(value, static_cast<double>(kLeast), 1e15, &bytes) || bytes != std::floor(bytes))) {
     return Refuse(key, "off or a whole number of bytes from 65536", value, error);
   }
   *out = value == "off" ? UINT64_MAX : static_cast<std::uint64_t>(bytes);

@@ -29,7 +29,7 @@ FseTable MakeTable(std::span<const std::int16_t> counts, int accuracy) {
   }
   for (FseTable::State& state : table.states) {
     const std::uint32_t number = next[state.symbol]++;
-    state.bits = static_cast<std::uint8_t>(accuracy - std::bit_width(number) + 1);
+    state.bits = static_cast<std::uint8_t>(accuracy + 1 - static_cast<int>(std::bit_width(number)));
     state.base = static_cast<std::uint16_t>((number << state.bits) - size);
   }
   return table;
@@ -50,7 +50,7 @@ std::optional<FseTable> ReadTable(View* bytes, int most_accuracy, std::uint8_t m
   while (left > 0) {
     if (counts.size() > most_symbol || bits.Overrun()) return std::nullopt;
     // The value is from 0 to left + 1. The low ones of them need one bit less.
-    const int width = std::bit_width(static_cast<unsigned>(left + 1));
+    const int width = static_cast<int>(std::bit_width(static_cast<unsigned>(left + 1)));
     const int low_mask = (1 << (width - 1)) - 1;
     const int short_values = (1 << width) - 1 - (left + 1);
     int value = static_cast<int>(bits.Read(width));

@@ -57,7 +57,7 @@ std::optional<HuffmanTable> ReadHuffman(View* bytes) {
     if (weight > kMostBits) return std::nullopt;
     if (weight > 0) sum += 1u << (weight - 1);
   }
-  const int most_bits = std::bit_width(sum);
+  const int most_bits = static_cast<int>(std::bit_width(sum));
   if (sum == 0 || most_bits > kMostBits) return std::nullopt;
   const std::uint32_t left = (1u << most_bits) - sum;
   if (!std::has_single_bit(left)) return std::nullopt;

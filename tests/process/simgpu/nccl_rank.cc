@@ -258,6 +258,52 @@ void RunRevoke(Job& job) {
   MUST(ncclCommDestroy(part));
 }
 
+// Leaves an ID in a file, at once and whole.
+void LeaveId(const ncclUniqueId& id, const std::string& path) {
+  const std::string draft = path + ".new";
+  FILE* file = std::fopen(draft.c_str(), "wb");
+  Must(file != nullptr && std::fwrite(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError,
+       "write the id");
+  std::fclose(file);
+  std::rename(draft.c_str(), path.c_str());
+}
+
+// Waits for the file and reads the ID.
+ncclUniqueId FindId(const std::string& path) {
+  ncclUniqueId id{};
+  FILE* file = nullptr;
+  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
+  Must(std::fread(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError, "read the id");
+  std::fclose(file);
+  return id;
+}
+
+// Joins as a framework's ranks do: rank 0 makes the ID and leaves it in the store, the file STORE. Says so
+// before it joins and after it has joined. Then runs collectives until the test has made the file STOP.
+void RunJoin(Job& job) {
+  const std::string store = std::getenv("STORE");
+  std::printf("ready 1\n");
+  std::fflush(stdout);
+  if (job.rank == 0) {
+    MUST(ncclGetUniqueId(&job.id));
+    LeaveId(job.id, store);
+  } else {
+    job.id = FindId(store);
+  }
+  MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
+  std::printf("joined 1\n");
+  std::fflush(stdout);
+  // The last element tells whether all ranks have seen the file.
+  for (bool all = false; !all;) {
+    const int stop = access(std::getenv("STOP"), F_OK) == 0 ? 1 : 0;
+    const Buffer<int> value({1 << job.rank, stop});
+    MUST(ncclAllReduce(value.get(), value.get(), 2, ncclInt32, ncclSum, job.comm, job.stream));
+    MUST(Await(job));
+    all = value.Read()[1] == job.ranks;
+    if (all) Say("sum", value.Read()[0]);
+  }
+}
+
 // The ranks but the last form a communicator, by the ID that the test gave. It grows by the last one: rank 0
 // makes an ID, which reaches the last rank in the file GROW_ID.
 void RunGrow(Job& job) {
@@ -267,12 +313,7 @@ void RunGrow(Job& job) {
   ncclComm_t old = nullptr;
   ncclComm_t grown = nullptr;
   if (is_new) {
-    for (FILE* file = nullptr; file == nullptr; usleep(1000)) {
-      file = std::fopen(path, "rb");
-      if (file == nullptr) continue;
-      Must(std::fread(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError, "read the id");
-      std::fclose(file);
-    }
+    id = FindId(path);
     MUST(ncclCommGrow(nullptr, job.ranks, &id, job.rank, &grown, nullptr));
   } else {
     MUST(ncclCommInitRank(&old, job.ranks - 1, job.id, job.rank));
@@ -281,11 +322,7 @@ void RunGrow(Job& job) {
       MUST(ncclCommGetUniqueId(old, &id));
       ncclUniqueId second{};
       Say("second", static_cast<int>(ncclCommGetUniqueId(old, &second)));
-      const std::string draft = std::string(path) + ".new";
-      FILE* file = std::fopen(draft.c_str(), "wb");
-      std::fwrite(&id, sizeof id, 1, file);
-      std::fclose(file);
-      std::rename(draft.c_str(), path);
+      LeaveId(id, path);
     }
     MUST(ncclCommGrow(old, job.ranks, job.rank == 0 ? &id : nullptr, -1, &grown, nullptr));
   }
@@ -576,9 +613,10 @@ int main(int argc, char** argv) {
                                                         {"revoke", RunRevoke},
                                                         {"grow", RunGrow},
                                                         {"graphs", RunGraphs},
-                                                        {"graphofall", RunGraphOfAll}};
-  const bool joins_alone =
-      scenario == "nonblocking" || scenario == "initall" || scenario == "grow" || scenario == "graphofall";
+                                                        {"graphofall", RunGraphOfAll},
+                                                        {"join", RunJoin}};
+  const bool joins_alone = scenario == "nonblocking" || scenario == "initall" || scenario == "grow" ||
+                           scenario == "graphofall" || scenario == "join";
   if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
   scenarios.at(scenario)(job);
   MUST(ncclCommDestroy(job.comm));

@@ -140,8 +140,8 @@ class NcclTest(unittest.TestCase):
                     self.assertIn("a graph was launched after its communicator had gone", result.err)
 
     def test_corrupted_byte_of_a_launched_graph_changes_the_result(self):
-        # The ring is run in the order of the host: an eager sum of `b`; then `a`, `b` and `c` by each of eight launches,
-        # and an eager sum of `b` after every other. So numbers 26 and 28 are the last sums of `a` and `c`; 29 does not
+        # The ring runs in the order of the host: an eager sum of `b`; then `a`, `b` and `c` by each of eight launches,
+        # and an eager sum of `b` after every other. Numbers 26 and 28 are the last sums of `a` and `c`; 29 does not
         # exist. (A bit of an earlier sum could be shifted out by the later ones.)
         for number, wrong in (26, "100"), (28, "001"), (29, "000"):
             for result in self.run_job("graphs", ranks={1: {"SIMGPU_NCCL_FAULT": f"corrupt_byte:{number}"}}):
@@ -153,6 +153,56 @@ class NcclTest(unittest.TestCase):
         result = Result(process)
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual((result["gpus"], result["right"]), ("3", "3"))
+
+    def joining(self, store):
+        """Starts four ranks whose rank 0 leaves the unique ID in the file `store`. Returns (them, the file that ends
+        them)."""
+        stop = os.path.join(self.directory, store + "-stop")
+        environment = dict(self.environment(2, 2), STORE=os.path.join(self.directory, store), STOP=stop)
+        return self.start("join", environment=environment), stop
+
+    def test_joins_after_killed_ranks(self):
+        """Kills a rank as it joins, or behind the join; the job then starts anew, as under an elastic launcher."""
+        for number in range(8):
+            moment = "ready" if number % 2 == 0 else "joined"
+            ranks, _ = self.joining(f"killed-{number}")
+            victim = ranks[number // 2]
+            for line in victim.stdout:
+                if line.startswith(moment):
+                    break
+            victim.kill()
+            if moment == "joined":
+                # It had reached the others, so all of them learn of its death and end by themselves.
+                for rank in ranks:
+                    if rank is not victim:
+                        self.assertEqual(Result(rank).code, 1)
+            for rank in ranks:
+                rank.kill()
+                rank.communicate()
+            ranks, stop = self.joining(f"started-{number}")
+            with open(stop, "w", encoding="utf-8"):
+                pass
+            for rank in ranks:
+                result = Result(rank)
+                self.assertEqual(result.code, 0, result.err)
+                self.assertEqual(result["sum"], "15")
+
+    def test_an_id_of_an_earlier_start_is_named(self):
+        """A launcher may keep its store: a rank then reads the old ID before rank 0 has written the new one."""
+        ranks, _ = self.joining("kept")
+        for rank in ranks:
+            for line in rank.stdout:
+                if line.startswith("joined"):
+                    break
+        for rank in ranks:
+            rank.kill()
+            rank.communicate()
+        environment = dict(self.environment(2, 2), STORE=os.path.join(self.directory, "kept"), STOP="", SIMGPU_NODE="0",
+                           CUDA_VISIBLE_DEVICES="1")
+        late = subprocess.run([RANK, "join", "1", "4", "00" * 128], env=environment, capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(late.returncode, 1)
+        self.assertIn("the id is of an earlier start of the job", late.stderr)
 
     def test_calls_that_are_not_implemented_refuse_by_their_name(self):
         last_error = LIBRARY.ncclGetLastError
