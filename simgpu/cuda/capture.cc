@@ -75,6 +75,7 @@ CUresult BeginCapture(const StreamPtr& stream, CUstreamCaptureMode mode) {
   capture->streams.push_back(stream);
   stream->capture = capture;
   stream->frontier.clear();
+  Handles<Graph>().Add(capture->graph);  // cuStreamGetCaptureInfo() gives it out
   Active().push_back(capture);
   ++active;
   return CUDA_SUCCESS;
@@ -102,7 +103,11 @@ CUresult EndCapture(const StreamPtr& stream, CUgraph* graph) {
   stream->frontier.clear();
   Active().erase(std::find(Active().begin(), Active().end(), capture));
   --active;
-  if (result == CUDA_SUCCESS) *graph = reinterpret_cast<CUgraph>(Handles<Graph>().Add(capture->graph));
+  if (result == CUDA_SUCCESS) {
+    *graph = reinterpret_cast<CUgraph>(capture->graph.get());
+  } else {
+    Handles<Graph>().Remove(capture->graph.get());
+  }
   return result;
 }
 

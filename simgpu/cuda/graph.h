@@ -9,6 +9,7 @@
 namespace simgpu {
 
 struct Event;
+class UserReference;
 
 // A GraphNode has work, or it records `event` or waits for it when the graph is launched.
 struct GraphNode {
@@ -23,6 +24,7 @@ struct GraphNode {
 // A Graph keeps its nodes in an order in which each node follows those on which it depends.
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
+  std::vector<std::shared_ptr<UserReference>> references;  // objects of the program that live as long as it
 
   GraphNode* Add(CUgraphNodeType type, WorkPtr work, std::vector<GraphNode*> dependencies) {
     nodes.push_back(std::make_unique<GraphNode>(GraphNode{type, std::move(work), std::move(dependencies)}));

@@ -37,7 +37,7 @@ GraphPlan PlanOf(const Graph& graph) {
 
 }  // namespace
 
-GraphExec::GraphExec(const Graph& graph) : plan_(PlanOf(graph)) {
+GraphExec::GraphExec(const Graph& graph) : references_(graph.references), plan_(PlanOf(graph)) {
   for (const auto& node : graph.nodes) {
     nodes_.push_back({node->work, node->event, node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD});
     branched_ = branched_ || node->event != nullptr;

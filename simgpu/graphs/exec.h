@@ -35,6 +35,7 @@ class GraphExec final : public Work {
   void QueueNodes(const RecordPtr& start);
   void QueueEvent(Lane& lane, const Node& node);
 
+  const std::vector<std::shared_ptr<UserReference>> references_;  // those of the graph
   std::vector<Node> nodes_;
   GraphPlan plan_;
   bool branched_ = false;

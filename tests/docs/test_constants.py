@@ -12,7 +12,7 @@ _RETAKE = ("take simgpu_error again, and with it every figure of the software GP
            "python3 -m benchmarks.run --only simgpu_error")
 # These declarations are no constants of the model: they are units, bounds, and what follows a failure.
 _OTHERS = {"kMicrosecond", "kMillisecond", "kNever", "kUnlimited", "kGrace", "kWholeGpu"}
-# What kernels of other programs cost stands beside their rules: no kept figure runs such a kernel.
+# These folders say what kernels of other programs cost. No kept figure runs such a kernel.
 _COSTS = ("kernels", "math")
 
 

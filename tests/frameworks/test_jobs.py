@@ -8,7 +8,7 @@ import unittest
 from simgpu.stand_ins import wanted
 from tests.frameworks import software_gpu as gpu
 
-_STEPS = 60
+_STEPS = 40
 _LEAST_TURNS = 100  # of each job
 _LEAST_LAUNCHES = 100  # in each step, of each rank
 

@@ -116,6 +116,57 @@ TEST_F(Capture, HasAModeOfTheThread) {
   EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
 }
 
+// The object goes with the last of the graph and its instances, or with the capture if that fails.
+TEST_F(Capture, KeepsObjectsOfTheProgram) {
+  int destroyed = 0;
+  const auto destroy = [](void* count) { ++*static_cast<int*>(count); };
+  for (const bool fails : {false, true}) {
+    destroyed = 0;
+    cudaUserObject_t object = nullptr;
+    OK(cudaUserObjectCreate(&object, &destroyed, destroy, 1, cudaUserObjectNoDestructorSync));
+    OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+    LaunchAdd(1);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    OK(cudaStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+    OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    if (fails) {
+      EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
+      EXPECT_EQ(destroyed, 0);
+      EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+    } else {
+      OK(cudaStreamEndCapture(stream_, &graph));
+      cudaGraphExec_t exec = nullptr;
+      OK(cudaGraphInstantiate(&exec, graph, 0));
+      OK(cudaGraphDestroy(graph));
+      EXPECT_EQ(destroyed, 0);
+      OK(cudaGraphExecDestroy(exec));
+    }
+    EXPECT_EQ(destroyed, 1);
+    EXPECT_EQ(cudaUserObjectRetain(object, 1), cudaErrorInvalidValue);
+  }
+}
+
+TEST_F(Capture, CountsReferencesToObjects) {
+  int destroyed = 0;
+  cudaUserObject_t object = nullptr;
+  const auto destroy = [](void* count) { ++*static_cast<int*>(count); };
+  EXPECT_EQ(cudaUserObjectCreate(&object, &destroyed, destroy, 1, 0), cudaErrorInvalidValue);
+  OK(cudaUserObjectCreate(&object, &destroyed, destroy, 2, cudaUserObjectNoDestructorSync));
+  OK(cudaUserObjectRetain(object, 1));
+  EXPECT_EQ(cudaUserObjectRelease(object, 4), cudaErrorInvalidValue);
+  cudaGraph_t graph = nullptr;
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaGraphRetainUserObject(graph, object, 3, 0));
+  EXPECT_EQ(cudaGraphReleaseUserObject(graph, object, 4), cudaErrorInvalidValue);
+  OK(cudaGraphReleaseUserObject(graph, object, 1));
+  OK(cudaUserObjectRelease(object, 3));
+  EXPECT_EQ(destroyed, 0);
+  OK(cudaGraphReleaseUserObject(graph, object, 2));
+  EXPECT_EQ(destroyed, 1);
+  OK(cudaGraphDestroy(graph));
+}
+
 TEST_F(Capture, HasNoMemoryOfItsOwn) {
   cuuint64_t bytes = 1;
   OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));

@@ -100,9 +100,9 @@ class Calls(unittest.TestCase):
             self.assertRegex(errors, rf"(?m)^simgpu runtime \[\d+\] refused {name}: this library does not have it$")
 
     def test_what_the_driver_lacks_refuses_by_the_name_of_the_driver(self):
-        results, _, errors = self.make(["cudaUserObjectRetain", 0, 1], ["cudaUserObjectRetain", 0, 1])
+        results, _, errors = self.make(["cudaGraphClone", 0, 0], ["cudaGraphClone", 0, 0])
         self.assertEqual([result for _, result in results], [801, 801])
-        self.assertEqual(errors.count("refused cuUserObjectRetain: the driver does not have it"), 1)
+        self.assertEqual(errors.count("refused cuGraphClone: the driver does not have it"), 1)
 
     def test_what_is_implemented_says_nothing(self):
         results, _, errors = self.make(["cudaFree", 0], ["cudaDeviceSynchronize"], ["cudaGetLastError"])
