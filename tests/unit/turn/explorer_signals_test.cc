@@ -100,7 +100,7 @@ TEST(SignalExplorerControl, TheOrderOfTheTwoMemoriesIsBroken) {
 }
 
 // The reset erases the signal of a gate that another client has opened meanwhile. That takes a second token:
-// a holder that the watchdog has suspended. The same world has no fault where the client resets first.
+// a holder that the watchdog has suspended.
 TEST(SignalExplorerControl, AGateIsShutBeforeItsSignalIsReset) {
   ExpectFault({.clients = 2,
                .turns = 2,
