@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "extender/gang/demands.h"
 #include "extender/gang/need.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
@@ -54,6 +55,22 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   desk.dirty.insert(gang.membership.id);
 }
 
+namespace {
+
+// Sets the order in which the pods of the plan are released, where the gang's constraints ask for one.
+void SetWaves(const placement::State& state, const placement::Gang& gang, GangPlan* plan) {
+  if (gang.divisions.empty()) return;
+  std::vector<int> nodes;
+  for (const Slot& slot : plan->slots) {
+    const auto node = std::ranges::find(state.nodes, slot.seat.node, &placement::Node::name);
+    nodes.push_back(static_cast<int>(node - state.nodes.begin()));
+  }
+  const auto waves = placement::WavesOf(gang.divisions, nodes);
+  for (std::size_t i = 0; waves && i < nodes.size(); ++i) plan->slots[i].wave = (*waves)[i];
+}
+
+}  // namespace
+
 void PlanWaiting(Desk& desk) {
   desk.replan = false;
   std::vector<placement::Gang> waiting;
@@ -80,6 +97,7 @@ void PlanWaiting(Desk& desk) {
   if (waiting.empty()) return desk.kept.reset();
   placement::State state = PictureOf(desk);
   state.kept = std::move(desk.kept);
+  SetDivisions(desk, state, waiting);
   const placement::Decision decision =
       placement::Decide(state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, state));
   desk.kept = decision.kept;
@@ -94,6 +112,7 @@ void PlanWaiting(Desk& desk) {
     if (gang == desk.gangs.end()) continue;
     gang->second.granted = granted.at(plan.gang);
     StartPlan(desk, gang->second, plan.seats, true);
+    SetWaves(state, *std::ranges::find(waiting, plan.gang, &placement::Gang::id), &*gang->second.plan);
   }
 }
 

@@ -47,6 +47,7 @@ struct Member {
 struct Slot {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
+  int wave = 0;     // its pod is released once those of earlier waves have come to be bound
 };
 
 // A GangPlan gives seats to members of a gang. The functions of carry_out.h carry it out or take it back.
