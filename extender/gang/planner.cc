@@ -37,7 +37,12 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   plan.until_s = desk.now_s + desk.settings.deadline_s;
   plan.whole = whole;
   const Head head = CountOf(desk, gang);
-  if (whole) gang.ended_before = gang.membership.size - NeedOf(desk, gang, head);
+  const int pods = static_cast<int>(seats.size());
+  if (whole) {
+    gang.ended_before = gang.membership.size - (pods > 0 ? pods : NeedOf(desk, gang, head));
+  } else {
+    gang.Widen(head.bound + static_cast<int>(gang.vacant.size()) + pods);
+  }
   plan.size = gang.set_size();
   plan.done = head.done;
   std::size_t next = 0;
@@ -69,6 +74,15 @@ void SetWaves(const placement::State& state, const placement::Gang& gang, GangPl
   for (std::size_t i = 0; waves && i < nodes.size(); ++i) plan->slots[i].wave = (*waves)[i];
 }
 
+// Returns for how many pods the gang wants a place, of `there` that wait: all that are left of it, or only
+// its minimum once it found no place for them. Returns 0 where too few wait.
+int AskedOf(const Desk& desk, const GangRecord& gang, int there) {
+  const int need = NeedOf(desk, gang, CountOf(desk, gang));
+  const int least = LeastOf(desk, gang, need);
+  if (need == 0 || there < least) return 0;
+  return gang.asks_least ? least : std::min(there, need);
+}
+
 }  // namespace
 
 void PlanWaiting(Desk& desk) {
@@ -79,10 +93,10 @@ void PlanWaiting(Desk& desk) {
     if (!gang.ready) continue;
     std::vector<const Pod*> pods;
     for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
-    const int need = NeedOf(desk, gang, CountOf(desk, gang));
-    if (need == 0 || static_cast<int>(pods.size()) < need) continue;
-    pods.resize(static_cast<std::size_t>(need));
-    Request request = RequestOf(gang.membership, pods, need, *desk.world);
+    const int asked = AskedOf(desk, gang, static_cast<int>(pods.size()));
+    if (asked == 0) continue;
+    pods.resize(static_cast<std::size_t>(asked));
+    Request request = RequestOf(gang.membership, pods, asked, *desk.world);
     gang.fault = request.fault;
     if (request.fault.empty()) {
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
@@ -106,6 +120,9 @@ void PlanWaiting(Desk& desk) {
     if (gang == desk.gangs.end()) continue;
     desk.Say(gang->second, refusal.text);
     desk.dirty.insert(refusal.gang);
+    const int need = NeedOf(desk, gang->second, CountOf(desk, gang->second));
+    if (gang->second.asks_least || LeastOf(desk, gang->second, need) == need) continue;
+    gang->second.asks_least = desk.replan = true;
   }
   for (const placement::Plan& plan : decision.plans) {
     const auto gang = desk.gangs.find(plan.gang);
