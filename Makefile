@@ -26,6 +26,7 @@ demo-down: ## end what a killed demo may have left behind
 
 test: build ## every test that runs here, those on a real Kubernetes among them (as root)
 	@[ "$$(id -u)" != 0 ] || { tools/install.sh --images && tools/install.sh --cluster; }
+	@tools/install.sh --torch
 	@tools/test.sh dev
 
 test-frameworks: build ## PyTorch, JAX and NVIDIA's own libraries under the library, without a GPU (6 GB of downloads)

@@ -149,6 +149,7 @@ class SlotNode:
             "api": {"socket": "off"}, "profiles": "off", "metrics": {"listen": "127.0.0.1:0"},
             "node": {"name": "node", "metrics_readers": "everybody", "library": str(self._build.library),
                      "slots_per_gpu": self._slots, "sharing": "timeslice",
+                     "cdi": "given",  # no container starts here, so there is no specification to find
                      "host_directory": str(self._directory / "host"),
                      "api_server": {"server": self.pods.url, "ca_file": str(self._directory / "token"),
                                     "token_file": str(self._directory / "token")},

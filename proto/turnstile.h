@@ -130,10 +130,11 @@ struct crossover_slot {
 struct crossover_page {
   uint32_t magic;
   uint32_t version;
-  uint32_t bytes;        /* sizeof(struct crossover_page) */
-  uint32_t clients;      /* CROSSOVER_MAX_CLIENTS */
-  uint32_t arbiter_beat; /* increases with each pass of the arbiter; stands still when the arbiter hangs */
-  uint32_t reserved[59];
+  uint32_t bytes;          /* sizeof(struct crossover_page) */
+  uint32_t clients;        /* CROSSOVER_MAX_CLIENTS */
+  uint32_t arbiter_beat;   /* increases with each pass of the arbiter; stands still when the arbiter hangs */
+  uint32_t signaller_beat; /* increases while a signaller follows the page (proto/signaller_protocol.h) */
+  uint32_t reserved[58];
   struct crossover_slot slot[CROSSOVER_MAX_CLIENTS];
 };
 

@@ -10,6 +10,7 @@
 #   tools/install.sh --cluster what the tests in tests/cluster need besides: Kubernetes and containerd, built once
 #   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
+#   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 #   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
@@ -69,9 +70,10 @@ case $mode in
   --matrix) "$here/install/matrix.sh" ;;
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
+  --torch) "$here/install/torch.sh" ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks or --referee, got '$mode'"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch or --referee, got '$mode'"
     exit 2
     ;;
 esac

@@ -72,7 +72,7 @@ int ClusterDoctor(const Kubectl& kubectl, const ClusterDoctorOptions& options) {
   std::string report;
   const int code = ShowRounds("doctor", options.show, [&](std::string* error) -> std::optional<Answer> {
     facts = Gather(kubectl);
-    if (facts.lists.empty()) {
+    if (SawNothing(facts)) {
       *error = facts.unseen.begin()->second;
       return std::nullopt;
     }

@@ -2,6 +2,7 @@
 // judges it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -53,5 +54,11 @@ inline constexpr Sought kSought[] = {
     {"node_pools", {"nodepools.karpenter.sh"}, true},
     {"pod_monitors", {"podmonitors.monitoring.coreos.com", "--all-namespaces"}, true},
 };
+
+// Returns whether none of the lists that each cluster has could be read.
+inline bool SawNothing(const ClusterFacts& facts) {
+  return std::ranges::none_of(
+      kSought, [&facts](const Sought& each) { return !each.optional && facts.lists.contains(each.name); });
+}
 
 }  // namespace crossover::cli

@@ -42,10 +42,6 @@ inline constexpr char kAssignmentAnnotation[] = CROSSOVER_DOMAIN "/assignment";
 // container reads it when it starts.
 inline constexpr char kGrantedMemoryAnnotation[] = CROSSOVER_DOMAIN "/status-gpu-memory";
 
-// The extender writes this on pods of a gang that made room for another one and comes again: when that was,
-// and since when the gang has waited.
-inline constexpr char kMadeRoomAnnotation[] = CROSSOVER_DOMAIN "/status-made-room";
-
 // A container finds these paths of ours in its file system.
 inline constexpr char kLibraryDirectory[] = "/opt/crossover";
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";

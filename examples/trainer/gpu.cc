@@ -69,11 +69,13 @@ bool Gpu::LoadImage(const void* image) {
   return image != nullptr && driver_.cuModuleLoadData(&module_, image) == CUDA_SUCCESS;
 }
 
+// The software GPU loads both images, but has the arithmetic of the text alone. A real driver refuses the
+// text.
 void Gpu::LoadKernels(KernelImage image) {
-  if (image != KernelImage::kText && LoadImage(FatbinImage())) {
-    kernels_ = "fatbin";
-  } else if (image != KernelImage::kFatbin && LoadImage(TextImage().c_str())) {
+  if (image != KernelImage::kFatbin && LoadImage(TextImage().c_str())) {
     kernels_ = "timed stand-in around real arithmetic";
+  } else if (image != KernelImage::kText && LoadImage(FatbinImage())) {
+    kernels_ = "fatbin";
   } else {
     throw Failure(std::string("no kernels that this driver loads; this build ") +
                   (FatbinImage() ? "has" : "has no") + " fatbin");

@@ -159,7 +159,7 @@ const std::vector<Flag>& Flags() {
                                            {"cancelled", LaunchBy::kCancelled}})},
       {"loader", "NAME", "none, or fork: a child process that reads batches, one for each iteration (none)",
        Choice<Loader>(&Options::loader, {{"none", Loader::kNone}, {"fork", Loader::kFork}})},
-      {"kernels", "NAME", "fatbin, text, or auto: the first of them that loads (auto)",
+      {"kernels", "NAME", "text, fatbin, or auto: the first of them that loads (auto)",
        Choice<KernelImage>(
            &Options::kernels,
            {{"auto", KernelImage::kAuto}, {"fatbin", KernelImage::kFatbin}, {"text", KernelImage::kText}})},

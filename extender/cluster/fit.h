@@ -1,8 +1,8 @@
 // Decides whether a node takes a pod. It does not look at single GPUs, which the planner knows better; GPU
 // slots count as any other resource does. Pure.
 //
-// It does not check volumes, ports, affinity between pods or topology spread. A scheduler checks these, and
-// the pod's condition PodScheduled then reports its refusal.
+// It does not check volumes: a scheduler does, and the pod's condition PodScheduled then reports its refusal.
+// Constraints between pods are a matter of extender/gang/demands.h.
 #pragma once
 
 #include <string>

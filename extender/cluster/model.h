@@ -12,6 +12,7 @@
 
 #include "common/kube/label_selector.h"
 #include "common/kube/node_selection.h"
+#include "common/kube/pod_constraints.h"
 #include "common/kube/pod_requests.h"
 
 namespace crossover::extender {
@@ -86,6 +87,7 @@ struct Pod {
   Resources requests;                 // of the whole pod, as a scheduler counts them
   kube::NodeSelection selection;
   std::vector<Toleration> tolerations;
+  kube::PodConstraints constraints;   // what it demands of the pods around it
   std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
   bool several_users = false;         // its containers with slots are of several users
   bool own_users = false;  // on the node they are of a user that no other pod has (hostUsers: false)

@@ -5,6 +5,7 @@
 
 #include "common/annotations/ours.h"
 #include "common/base/names.h"
+#include "common/kube/pod_constraints.h"
 #include "common/kube/pod_requests.h"
 #include "common/kube/pod_users.h"
 #include "common/kube/profile_key.h"
@@ -108,6 +109,7 @@ void ReadSpec(const json& spec, Pod* pod) {
   AddContainers(spec, "containers", false, &pod->containers);
   pod->selection = kube::NodeSelectionOf(spec);
   pod->tolerations = TolerationsIn(spec);
+  pod->constraints = kube::PodConstraintsOf(spec, pod->labels);
   ReadUsers(spec, pod);
   pod->shm = ShmOf(spec);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));

@@ -96,10 +96,10 @@ bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string&
 }
 
 // Returns GangRecord::ended_before, as the reservations tell it.
-int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plans, int need) {
+int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plans, int least) {
   int size = 0;
   for (const auto& [id, found] : plans) size = std::max(size, found.size);
-  const int ended = gang.membership.size - need;
+  const int ended = gang.membership.size - least;
   return size == 0 ? 0 : std::clamp(gang.membership.size - size, 0, ended);
 }
 
@@ -151,7 +151,8 @@ void Adopt(Desk& desk, GangRecord& gang) {
     member.bound_s = desk.now_s;
   }
   const auto plans = PlansOn(desk, gang);
-  gang.ended_before = EndedBefore(gang, plans, NeedOf(desk, gang, CountOf(desk, gang)));
+  const int need = NeedOf(desk, gang, CountOf(desk, gang));
+  gang.ended_before = EndedBefore(gang, plans, LeastOf(desk, gang, need));
   AdoptPlan(desk, gang, plans, bound);
   if (!gang.plan || !gang.plan->claim) LetGo(desk, gang.membership.id);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/base/names.h"
 #include "common/text/cut.h"
@@ -104,16 +105,28 @@ void Open(Desk& desk, GangRecord& gang) {
   gang.plan->open |= std::ranges::all_of(gang.plan->slots, reserved);
 }
 
+// Returns whether a bind call has come for the slot's pod, or the pod is bound.
+bool IsHere(const Desk& desk, const GangRecord& gang, const Slot& slot) {
+  if (slot.uid.empty()) return false;
+  const Member& member = gang.members.at(slot.uid);
+  return member.ticket || member.go || member.posted || ViewOf(desk, gang, slot.uid).bound();
+}
+
 // Allows the Bindings once a bind call has come for every member that is not bound. From then on no bind of
 // this plan is held.
 void Pass(Desk& desk, GangRecord& gang) {
-  const auto here = [&](const Slot& slot) {
-    if (slot.uid.empty()) return false;
-    const Member& member = gang.members.at(slot.uid);
-    return member.ticket || member.go || member.posted || ViewOf(desk, gang, slot.uid).bound();
-  };
+  const auto here = [&](const Slot& slot) { return IsHere(desk, gang, slot); };
   if (!std::ranges::all_of(gang.plan->slots, here)) return;
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
+}
+
+// Returns the last wave whose pods may be released: all pods of the waves before it are here.
+int WaveOf(const Desk& desk, const GangRecord& gang) {
+  int wave = std::numeric_limits<int>::max();
+  for (const Slot& slot : gang.plan->slots) {
+    if (!IsHere(desk, gang, slot)) wave = std::min(wave, slot.wave);
+  }
+  return wave;
 }
 
 // A Score says how far the plan is. Members that have done their work since the plan was made count as bound,
@@ -273,11 +286,13 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   // After its deadline the plan does not lift gates and does not post Bindings.
   if (plan.open && in_time) {
     Pass(desk, gang);
+    const int wave = WaveOf(desk, gang);
     for (const Slot& slot : plan.slots) {
       if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
       const Member& member = gang.members.at(slot.uid);
       if (!member.reserved) continue;
       if (!member.released) {
+        if (slot.wave > wave) continue;
         Release(desk, gang, slot);
       } else if (member.posted || member.go) {
         Bind(desk, gang, slot.uid);

@@ -124,6 +124,10 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
 // it.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
+  // A watch goes back in time only where the API server's storage was restored to an older state. That state
+  // is true, and what was written since is lost.
+  if (!AsNewAs(pod.version, member.seen)) member.version = pod.version;
+  member.seen = pod.version;
   if (pod.deleting || pod.over) gang.settled = false;  // SayThatItRan() may have written `again` to this pod
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;

@@ -7,6 +7,7 @@
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
+#include "extender/gang/made_room.h"
 
 namespace crossover::extender {
 namespace {
@@ -114,7 +115,7 @@ kube::Client::Request RequestOf(const Action& action) {
     case Action::Kind::kSettle:
       return Patch(action, PatchOf(action, {{base::kReservationAnnotation, action.text}}));
     case Action::Kind::kAge:
-      return Patch(action, PatchOf(action, {{base::kMadeRoomAnnotation, action.text}}));
+      return Patch(action, PatchOf(action, {{kMadeRoomAnnotation, action.text}}));
     case Action::Kind::kClear:
       return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
     case Action::Kind::kRelease: {

@@ -29,6 +29,7 @@ using Kind = Action::Kind;
 constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
 constexpr double kToldForS = 1800;     // an event is repeated after this; API servers keep events for an hour
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
+constexpr double kMorePodsS = 5;       // an elastic gang waits so long for more pods than its minimum
 constexpr char kUndecided[] = "it is not decided about yet";
 constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
 
@@ -101,6 +102,7 @@ void KeepVacant(Desk& desk, GangRecord& gang, int lacks) {
 // Finds seats for pods that came again. REQUIRES: some pods of the gang are bound, and it has no plan.
 void Refill(Desk& desk, GangRecord& gang, const Head& head) {
   const int need = NeedOf(desk, gang, head);
+  gang.Widen(head.bound + static_cast<int>(gang.vacant.size()));
   gang.placed |= head.bound >= need;
   if (gang.placed) gang.removal = {};
   const int lacks = need - head.bound - head.leaving;
@@ -142,10 +144,18 @@ void Refill(Desk& desk, GangRecord& gang, const Head& head) {
   desk.Say(gang, "others of its gang run; " + why + (stays.empty() ? "" : "; " + stays));
 }
 
-std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need) {
+// Returns whether too few pods wait for the gang to begin. An elastic gang begins with its minimum, once no
+// pod has come for a while.
+bool LacksPods(const Desk& desk, const GangRecord& gang, const Head& head, int need) {
+  if (head.waiting >= need) return false;
+  return head.waiting < LeastOf(desk, gang, need) || desk.now_s < head.newest_s + kMorePodsS;
+}
+
+std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, int least) {
   const int fewer = gang.membership.size - need;
   return "its gang " + gang.membership.name + " is not complete: " + std::to_string(head.waiting) + " of " +
          std::to_string(need) + " pods are there and free of other gates" +
+         (least < need ? ", and it begins with " + std::to_string(least) : "") +
          (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
                           "; done or failed for good: " + std::to_string(fewer) + ")"
                     : "");
@@ -161,11 +171,11 @@ void Gather(Desk& desk, GangRecord& gang, const Head& head) {
   gang.vacant.clear();
   const int need = NeedOf(desk, gang, head);
   const bool was_ready = std::exchange(gang.ready, false);
-  const bool asked = head.waiting != need && DoubtSize(desk, gang);
+  const bool asked = head.waiting != need && DoubtSize(desk, gang) && head.waiting > need;
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
-  } else if (head.waiting < need) {
-    desk.Say(gang, WhyIncomplete(gang, head, need));
+  } else if (LacksPods(desk, gang, head, need)) {
+    desk.Say(gang, WhyIncomplete(gang, head, need, LeastOf(desk, gang, need)));
   } else if (HasEnded(desk, gang)) {
     desk.Say(gang, kEnded);
   } else if (asked || need == 0) {
@@ -173,6 +183,7 @@ void Gather(Desk& desk, GangRecord& gang, const Head& head) {
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
     if (was_ready) return;
+    gang.asks_least = false;
     desk.Say(gang, kUndecided);
     desk.replan = true;  // nothing else sets it where the hold-off has ended
   }

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/hash.h"
-#include "common/base/names.h"
 #include "common/kube/json.h"
 
 namespace crossover::extender {
@@ -65,7 +64,7 @@ void SayThatItMadeRoom(Desk& desk, GangRecord& gang) {
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.waiting() || !view.current()) continue;
-    const auto says = view.pod->annotations.find(base::kMadeRoomAnnotation);
+    const auto says = view.pod->annotations.find(kMadeRoomAnnotation);
     if (says != view.pod->annotations.end() && says->second == text) continue;
     desk.Begin(gang, uid, Action::Kind::kAge, "", text);
   }
@@ -79,7 +78,7 @@ void Recall(Desk& desk, const std::string& mark, const MadeRoom& made) {
 void RecallMadeRoom(Desk& desk) {
   for (const auto& [id, gang] : desk.gangs) {
     for (const Pod* pod : PodsOf(desk, gang)) {
-      const auto says = pod->annotations.find(base::kMadeRoomAnnotation);
+      const auto says = pod->annotations.find(kMadeRoomAnnotation);
       const auto made = says == pod->annotations.end() ? std::nullopt : ReadMadeRoom(says->second);
       if (made) Recall(desk, MarkOf(gang.membership), *made);
     }

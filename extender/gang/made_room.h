@@ -10,9 +10,14 @@
 #include <optional>
 #include <string>
 
+#include "common/base/names.h"
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
+
+// The extender writes this on pods of a gang that made room for another one and comes again: when that was,
+// and since when the gang has waited.
+inline constexpr char kMadeRoomAnnotation[] = CROSSOVER_DOMAIN "/status-made-room";
 
 // Returns the mark of a gang: a hash of its namespace and its name, or of its controller where no gang is
 // known. It is the same when the gang comes again. Other users cannot read a name from it.

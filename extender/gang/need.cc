@@ -136,6 +136,12 @@ int NeedOf(const Desk& desk, const GangRecord& gang, const Head& head) {
   return facts == nullptr ? NeedByPods(desk, gang, head) : NeedByOwner(desk, gang, *facts, head);
 }
 
+int LeastOf(const Desk& desk, const GangRecord& gang, int need) {
+  const OwnerFacts* facts = FactsOf(desk, gang);
+  if (facts == nullptr || facts->least == 0 || facts->ordered) return need;
+  return std::min(facts->least, need);
+}
+
 bool HasEnded(const Desk& desk, const GangRecord& gang) {
   const OwnerFacts* facts = FactsOf(desk, gang);
   return facts != nullptr && facts->ended;

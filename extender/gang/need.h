@@ -27,6 +27,10 @@ Head CountOf(const Desk& desk, const GangRecord& gang);
 // known, and where the owner has ended. `head` is what CountOf() says of the gang now.
 int NeedOf(const Desk& desk, const GangRecord& gang, const Head& head);
 
+// Returns how many pods the gang may start with, at most `need`, which is what NeedOf() says of it now. It is
+// less where its owner is elastic and names a minimum. The others are placed later, beside those that run.
+int LeastOf(const Desk& desk, const GangRecord& gang, int need);
+
 // Returns whether the owner of the gang says that the job has ended, so that none of its pods needs a place.
 bool HasEnded(const Desk& desk, const GangRecord& gang);
 

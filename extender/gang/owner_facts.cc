@@ -130,6 +130,19 @@ void AddPart(const OwnerKind& kind, const std::string& name, const json& part, c
   facts->ordered |= *kind.after != '\0' && others.is_array() && !others.empty();
 }
 
+// Returns OwnerFacts::least of facts whose parts have been read. A part without pods of GPUs counts as none:
+// a minimum of all pods is then careful.
+int LeastIn(const OwnerKind& kind, const json& object, const OwnerFacts& facts) {
+  const int total = facts.total();
+  const int of_part = CountAt(object, kind.least, 0);
+  if (of_part > 0) {
+    const auto part = facts.parts.find(kind.least_of);
+    const int pods = part == facts.parts.end() ? 0 : part->second.all();
+    return total - std::max(0, pods - of_part);
+  }
+  return std::min(total, CountAt(object, kind.least_of_all, 0));
+}
+
 void ReadParts(const OwnerKind& kind, const json& object, Counts counts, OwnerFacts* facts) {
   if (*kind.parts == '\0') return AddPart(kind, "", object, StatusOf(kind, object, ""), counts, facts);
   const json& parts = AtPath(object, kind.parts);
@@ -168,6 +181,7 @@ OwnerFacts ReadOwner(const json& object) {
     ReadParts(
         kind, object, [](const json& made) { return Shares(made) && AsksForGpus(made); }, &facts);
     if (facts.total() == 0) ReadParts(kind, object, AsksForGpus, &facts);
+    facts.least = LeastIn(kind, object, facts);
     facts.ended = HasEnded(object);
     facts.ordered |= *kind.order != '\0' && Text(AtPath(object, kind.order)) == kind.ordered;
     break;

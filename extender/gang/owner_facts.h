@@ -41,6 +41,8 @@ struct OwnerFacts {
   bool ordered = false;               // a part's pods are made once those of the part before it are ready
   bool ended = false;  // the job has succeeded or failed: its owner ends the pods that are left
   std::string uid;     // of the object
+  // The least number of pods that the job starts with, at most total(). 0: it needs all of them.
+  int least = 0;
 
   // Returns the number of pods of all parts at a time, while none has done its work.
   int total() const;

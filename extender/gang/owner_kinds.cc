@@ -16,6 +16,9 @@ constexpr OwnerKind Kubeflow(const char* kind, const char* parts) {
           .pod_template = "template",
           .statuses = "status.replicaStatuses",
           .done = "succeeded",
+          .least = "spec.elasticPolicy.minReplicas",
+          .least_of = "worker",
+          .least_of_all = "spec.runPolicy.schedulingPolicy.minAvailable",
           .made_it = true};
 }
 
@@ -30,6 +33,7 @@ constexpr OwnerKind MpiJob() {
           .pod_template = "template",
           .statuses = "status.replicaStatuses",
           .done = "succeeded",
+          .least_of_all = "spec.runPolicy.schedulingPolicy.minAvailable",
           .order = "spec.launcherCreationPolicy",
           .ordered = "WaitForWorkersReady",
           .made_it = true,

@@ -31,6 +31,11 @@ struct OwnerKind {
   const char* statuses = "";
   const char* done = "";            // number of pods; where `group` is set, of replicas
   const char* failed_indices = "";  // a list of indices that are not tried again, such as 1,3-5
+  // The next three say the least number of pods that the job runs with, if it may grow later. The first that
+  // the object has counts: `least` of the part `least_of`, beside all pods of the others, or `least_of_all`.
+  const char* least = "";
+  const char* least_of = "";
+  const char* least_of_all = "";
   // The parts start one after the other if the object has the value `ordered` at the path `order`, or if a
   // part lists others that it waits for, at the path `after`.
   const char* order = "";

@@ -6,6 +6,7 @@
 
 #include "common/base/names.h"
 #include "extender/cluster/resources.h"
+#include "extender/gang/demands.h"
 #include "extender/gang/request.h"
 #include "extender/placement/users.h"
 #include "extender/profiles/observed.h"
@@ -244,7 +245,7 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     if (pod == nullptr) return placement::FitsAnywhere(gang, index, planned);
     return desk.fits(*pod, node, sum);
   };
-  return placement::LimitedByUser(state, fits);
+  return placement::LimitedByUser(state, LimitedByDemands(desk, state, fits));
 }
 
 }  // namespace crossover::extender

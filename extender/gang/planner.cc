@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "extender/gang/demands.h"
 #include "extender/gang/departure.h"
 #include "extender/gang/leave.h"
 #include "extender/gang/made_room.h"
@@ -40,7 +41,12 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   plan.until_s = desk.now_s + desk.settings.deadline_s;
   plan.whole = whole;
   const Head head = CountOf(desk, gang);
-  if (whole) gang.ended_before = gang.membership.size - NeedOf(desk, gang, head);
+  const int pods = static_cast<int>(seats.size());
+  if (whole) {
+    gang.ended_before = gang.membership.size - (pods > 0 ? pods : NeedOf(desk, gang, head));
+  } else {
+    gang.Widen(head.bound + static_cast<int>(gang.vacant.size()) + pods);
+  }
   plan.size = gang.set_size();
   plan.done = head.done;
   std::size_t next = 0;
@@ -59,6 +65,27 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
 }
 
 namespace {
+
+// Sets the order in which the pods of the plan are released, where the gang's constraints ask for one.
+void SetWaves(const placement::State& state, const placement::Gang& gang, GangPlan* plan) {
+  if (gang.divisions.empty()) return;
+  std::vector<int> nodes;
+  for (const Slot& slot : plan->slots) {
+    const auto node = std::ranges::find(state.nodes, slot.seat.node, &placement::Node::name);
+    nodes.push_back(static_cast<int>(node - state.nodes.begin()));
+  }
+  const auto waves = placement::WavesOf(gang.divisions, nodes);
+  for (std::size_t i = 0; waves && i < nodes.size(); ++i) plan->slots[i].wave = (*waves)[i];
+}
+
+// Returns for how many pods the gang wants a place, of `there` that wait: all that are left of it, or only
+// its minimum once it found no place for them. Returns 0 where too few wait.
+int AskedOf(const Desk& desk, const GangRecord& gang, int there) {
+  const int need = NeedOf(desk, gang, CountOf(desk, gang));
+  const int least = LeastOf(desk, gang, need);
+  if (need == 0 || there < least) return 0;
+  return gang.asks_least ? least : std::min(there, need);
+}
 
 constexpr int kMostTries = 4;  // decisions, where a budget has pods of several gangs that would leave
 
@@ -90,10 +117,10 @@ void PlanWaiting(Desk& desk) {
     if (!gang.ready) continue;
     std::vector<const Pod*> pods;
     for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
-    const int need = NeedOf(desk, gang, CountOf(desk, gang));
-    if (need == 0 || static_cast<int>(pods.size()) < need) continue;
-    pods.resize(static_cast<std::size_t>(need));
-    Request request = RequestOf(gang.membership, pods, need, *desk.world);
+    const int asked = AskedOf(desk, gang, static_cast<int>(pods.size()));
+    if (asked == 0) continue;
+    pods.resize(static_cast<std::size_t>(asked));
+    Request request = RequestOf(gang.membership, pods, asked, *desk.world);
     gang.fault = request.fault;
     if (request.fault.empty()) {
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
@@ -110,6 +137,7 @@ void PlanWaiting(Desk& desk) {
   if (waiting.empty()) return desk.kept.reset();
   placement::State state = PictureOf(desk);
   state.kept = std::move(desk.kept);
+  SetDivisions(desk, state, waiting);
   const placement::Decision decision = DecideFor(desk, waiting, &state);
   desk.kept = decision.kept;
   for (const placement::Refusal& refusal : decision.refusals) {
@@ -117,18 +145,24 @@ void PlanWaiting(Desk& desk) {
     if (gang == desk.gangs.end()) continue;
     desk.Say(gang->second, refusal.text);
     desk.dirty.insert(refusal.gang);
+    const int need = NeedOf(desk, gang->second, CountOf(desk, gang->second));
+    if (gang->second.asks_least || LeastOf(desk, gang->second, need) == need) continue;
+    gang->second.asks_least = desk.replan = true;
   }
   for (const placement::Plan& plan : decision.plans) {
     const auto gang = desk.gangs.find(plan.gang);
     if (gang == desk.gangs.end()) continue;
     gang->second.granted = granted.at(plan.gang);
     StartPlan(desk, gang->second, plan.seats, true);
+    SetWaves(state, *std::ranges::find(waiting, plan.gang, &placement::Gang::id), &*gang->second.plan);
   }
   if (!decision.preemption) return;
   const auto gang = desk.gangs.find(decision.preemption->gang);
   if (gang == desk.gangs.end()) return;
   gang->second.granted = granted.at(decision.preemption->gang);
   StartClaim(desk, gang->second, decision.preemption->seats, decision.preemption->victims);
+  SetWaves(state, *std::ranges::find(waiting, decision.preemption->gang, &placement::Gang::id),
+           &*gang->second.plan);
 }
 
 }  // namespace crossover::extender

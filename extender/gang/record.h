@@ -2,6 +2,7 @@
 // a leader: adopt.h restores what matters.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ namespace crossover::extender {
 struct Member {
   // The pod's resourceVersion after the last accepted write. View::current() is false for an older view.
   std::string version;
+  std::string seen;              // the newest resourceVersion of the pod that the watch has shown
   bool reserved = false;         // the pod has the reservation of the plan
   bool maybe_reserved = false;   // some reservation may be on the pod
   bool lifted = false;           // its gate was lifted
@@ -48,6 +50,7 @@ struct Member {
 struct Slot {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
+  int wave = 0;     // its pod is released once those of earlier waves have come to be bound
 };
 
 // A GangPlan gives seats to members of a gang. The functions of carry_out.h carry it out or take it back.
@@ -100,7 +103,9 @@ struct GangRecord {
   bool placed = false;                        // all its members were bound once
   bool settled = false;                       // annotations of its pods tell the next leader that it was
   bool ready = false;                         // it waits for a plan for all members
-  // The number of members that had done their work, or failed for good, when its plan was made. A member that
+  bool asks_least = false;                    // it found no place for all of them, so its minimum will do
+  // The number of members that had done their work, or failed for good, when its plan was made, and of those
+  // that an elastic gang began without. A member that
   // ends later still counts in the set of GPUs: the gangs that share with this one have the whole set.
   int ended_before = 0;
   bool crowded = false;             // some pods are bound, and more wait than its size allows
@@ -121,6 +126,8 @@ struct GangRecord {
 
   // Returns the number of pods that the gang's set of GPUs is for.
   int set_size() const { return membership.size - ended_before; }
+  // Makes the set one for so many pods, if it is for fewer: an elastic gang that began with fewer has grown.
+  void Widen(int pods) { ended_before = std::clamp(membership.size - pods, 0, std::max(0, ended_before)); }
   // Keeps a seat for a pod that comes again.
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));

@@ -9,6 +9,7 @@
 #include "common/base/names.h"
 #include "common/base/refusal.h"
 #include "extender/gang/containers.h"
+#include "extender/gang/demands.h"
 #include "extender/profiles/observed.h"
 
 namespace crossover::extender {
@@ -148,6 +149,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
     check(FaultyContainers(*pod));
     check(Unlike(first, *pod));
   }
+  check(FaultyDemands(members).text);
   gang.exclusive |= !membership.aside.empty();
   AddProfile(world, first, &gang);
   request.names_memory = gang.memory_cap > 0;

@@ -18,7 +18,7 @@ Wait WaitOf(const Desk& desk, const GangRecord& gang, const Head& head) {
   if (!gang.membership.fault.empty() || !gang.fault.empty()) return Wait::kCorrection;
   if (gang.membership.size == 0) return Wait::kSize;
   const int need = NeedOf(desk, gang, head);
-  if (need == 0 || head.waiting < need) return Wait::kPods;
+  if (need == 0 || head.waiting < LeastOf(desk, gang, need)) return Wait::kPods;
   return desk.now_s < gang.hold_until_s ? Wait::kHoldOff : Wait::kPlace;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "extender/gang/containers.h"
+#include "extender/gang/demands.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
 #include "extender/placement/engine.h"
@@ -233,7 +234,8 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
   }
   if (desk.kept && desk.kept->gang != gang.membership.id) TakeOut(desk.kept->gpus, &apart);
   request.gang.exclusive = true;
-  const std::vector<placement::Gang> waiting = {request.gang};
+  std::vector<placement::Gang> waiting = {request.gang};
+  SetDivisions(desk, apart, waiting);
   const placement::Fitness fits = FitnessOf(desk, apart);
   const std::vector<std::size_t> nearness = NearnessTo(mine, state);
   const std::set<std::size_t, std::greater<>> levels(nearness.begin(), nearness.end());

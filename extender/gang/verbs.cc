@@ -26,11 +26,13 @@ FilterAnswer Nowhere(std::string why) {
   return answer;
 }
 
-// Returns the slot of an open plan whose reservation is on the pod, or null.
+// Returns the slot of an open plan whose reservation is on the pod, or null. A pod of a later wave has none
+// before it is released: the scheduler may ask about it earlier if its gate was lifted before the plan.
 const Slot* SlotOf(const GangRecord& gang, const std::string& uid) {
   if (!gang.plan || !gang.plan->open || gang.plan->failing) return nullptr;
   const auto slot = std::ranges::find(gang.plan->slots, uid, &Slot::uid);
-  return slot == gang.plan->slots.end() || !gang.members.at(uid).reserved ? nullptr : &*slot;
+  if (slot == gang.plan->slots.end() || !gang.members.at(uid).reserved) return nullptr;
+  return slot->wave > 0 && !gang.members.at(uid).released ? nullptr : &*slot;
 }
 
 }  // namespace

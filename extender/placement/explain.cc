@@ -37,6 +37,13 @@ struct Said {
   std::string figures{};
 };
 
+// Returns the gang's constraints over several nodes, in words: "spec.. and spec..". REQUIRES: it has some.
+std::string Demands(const Gang& gang) {
+  std::string text;
+  for (const Division& division : gang.divisions) text += (text.empty() ? "" : " and ") + division.what;
+  return text;
+}
+
 // Returns what keeps nodes from taking the gang's pods, the most frequent reason first: "2 nodes: its CPU
 // is taken, for example: 12 of 16".
 std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
@@ -170,6 +177,14 @@ std::string Malformed(const Gang& gang) {
 
 namespace {
 
+// Returns whether the cluster would have GPUs for the gang if it had no constraints over several nodes.
+bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted, const Terms& terms) {
+  Gang free = gang;
+  free.divisions.clear();
+  wanted.gangs = {&free};
+  return !FindEver(occupancy, wanted, terms.fitness).empty();
+}
+
 Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   const std::string needs = "needs " + Count(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
@@ -185,6 +200,11 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   Wanted wanted{.gangs = {&gang}};
   if (cap > 0) wanted.memory = cap + terms.settings.context_reserve;
   if (FindEver(occupancy, wanted, terms.fitness).empty()) {
+    if (!gang.divisions.empty() && HasNodesWithout(occupancy, gang, wanted, terms)) {
+      return {gang.id, Reason::kApart,
+              needs + "; no nodes will ever let its pods keep to " + Demands(gang) +
+                  NodesSay(occupancy, gang, terms)};
+    }
     return {gang.id, Reason::kNodes,
             needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, terms)};
   }
@@ -193,7 +213,9 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   const std::string is_free = needs + "; " + std::to_string(free) + (free == 1 ? " is free" : " are free");
   if (free >= gang.gpus()) {
     return {gang.id, Reason::kScattered,
-            is_free + ", but not where its pods fit" + NodesSay(occupancy, gang, terms) + jobs};
+            is_free + ", but not where its pods fit" +
+                (gang.divisions.empty() ? "" : " and keep to " + Demands(gang)) +
+                NodesSay(occupancy, gang, terms) + jobs};
   }
   const long kept = GpusOf(occupancy, true);
   if (kept > 0 && free + kept >= gang.gpus()) {
@@ -264,6 +286,8 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
              ", which one pod needs";
     case Rule::kNodes:
       return "its nodes have no room for the pods otherwise";
+    case Rule::kApart:
+      return "on its nodes the pods of this job cannot keep to " + Demands(newcomer);
   }
   return {};
 }

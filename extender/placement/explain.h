@@ -14,12 +14,13 @@ enum class Reason : std::uint8_t {
   kTooMuch,    // it needs more GPUs than the cluster has
   kMemory,     // it needs more memory than any GPU has
   kNodes,      // its pods would not fit on the nodes even if these were empty
+  kApart,      // its own constraints between its pods permit no places even if the nodes were empty
   kKept,       // enough GPUs are free, counting those that are kept for a job that waits for longer
   kScattered,  // enough GPUs are free, but not where its pods fit
   kFull,       // too few GPUs are free
   kMakesRoom,  // gangs of lower rank leave for it
 };
-inline constexpr int kReasons = 8;
+inline constexpr int kReasons = 9;
 
 // Refusal::text has at most so many bytes. An event takes at most a thousand, and a scheduler gets the text
 // once for each node.

@@ -17,6 +17,13 @@ bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& new
   });
 }
 
+bool BreaksApart(const Group& group, const Gang& newcomer) {
+  if (newcomer.divisions.empty()) return false;
+  std::vector<Room> chosen;
+  for (const OnNode& on : group.by_node) chosen.push_back({on.node, on.gpus / newcomer.gpus_per_pod});
+  return !Permits(newcomer.divisions, chosen);
+}
+
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                                  const Terms& terms, Prediction* prediction) {
   const Meeting meeting{group.gangs, newcomer, group.site, terms.history, terms.settings};
@@ -24,6 +31,7 @@ std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group,
   if (occupancy.Closed(group)) return Broken{Rule::kClosed};
   if (BreaksShape(group, newcomer)) return Broken{Rule::kShape};
   if (BreaksNodes(occupancy, group, newcomer, terms.fitness)) return Broken{Rule::kNodes};
+  if (BreaksApart(group, newcomer)) return Broken{Rule::kApart};
   return std::nullopt;
 }
 

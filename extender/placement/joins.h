@@ -20,6 +20,9 @@ bool BreaksShape(const Group& group, const Gang& newcomer);
 bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                  const Fitness& fitness);
 
+// Returns whether the newcomer's own constraints do not permit its pods to be there together.
+bool BreaksApart(const Group& group, const Gang& newcomer);
+
 // Returns the first rule that forbids the newcomer to join the group, or nothing. If there is none,
 // `prediction`, unless null, gets what they are expected to reach together.
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "extender/placement/division.h"
+
 namespace crossover::placement {
 
 using Bytes = std::uint64_t;
@@ -66,6 +68,7 @@ struct Gang {
   std::uint32_t uid = 0;  // user ID of its processes, if `users` is kOne
   Profile profile;
   double arrived_s = 0;
+  std::vector<Division> divisions{};  // its own constraints over several nodes
 
   int gpus() const { return pods * gpus_per_pod; }
 };

@@ -29,12 +29,13 @@ enum class Rule : std::uint8_t {
   kHistory,        // no pair lost by sharing when it met before
   kSlowdown,       // all caps on slowdowns can be kept
   kGain,           // the newcomer raises the gain by enough
-  // The next three apply to a set whose GPUs are known (joins.h).
+  // The next four apply to a set whose GPUs are known (joins.h).
   kClosed,  // all GPUs of the set are there, and none is kept
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
+  kApart,   // the newcomer's own constraints permit its pods there
 };
-inline constexpr int kRules = 15;
+inline constexpr int kRules = 16;
 
 // A Site holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the best
 // values that the cluster offers (BestSite() in partners.h).

@@ -1,6 +1,7 @@
 #include "extender/placement/sets.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -20,10 +21,18 @@ struct Offer {
 // A Choice is a selection of offers. The smaller its Rank(), the better.
 struct Choice {
   std::vector<const Offer*> offers;
-  int busy = 0;  // units
+  std::vector<int> taken{};  // units of each offer
+  int busy = 0;              // units
   int nodes = 0;
   int left = 0;  // units that remain on the chosen nodes
   auto Rank() const { return std::tuple(busy, nodes, left); }
+  void Add(const Offer& offer, int units) {
+    offers.push_back(&offer);
+    taken.push_back(units);
+    busy += std::max(0, units - offer.idle);
+    left += offer.units - units;
+    ++nodes;
+  }
 };
 
 bool Usable(const Occupancy& occupancy, GpuRef ref, const Wanted& wanted, bool ever) {
@@ -76,15 +85,30 @@ std::optional<Choice> Choose(std::vector<const Offer*> offers, int units) {
     while (next != offers.begin() && Size(**(next - 1)) == Size(**next)) --next;
     const Offer& offer = **next;
     const int taken = std::min(units, offer.units);
-    choice.offers.push_back(&offer);
-    choice.busy += std::max(0, taken - offer.idle);
-    choice.left += offer.units - taken;
-    ++choice.nodes;
+    choice.Add(offer, taken);
     units -= taken;
     offers.erase(next);
   }
   if (units > 0) return std::nullopt;
   return choice;
+}
+
+// Chooses among the offers of one domain as the gangs' own constraints permit: no busy GPUs if possible, then
+// few nodes. A unit is one pod. Returns nothing where they permit none.
+std::optional<Choice> ChooseDivided(const std::vector<const Offer*>& offers, int units,
+                                    std::span<const Division> divisions, bool ever) {
+  for (const bool busy : {false, true}) {
+    std::vector<Room> rooms;
+    for (const Offer* offer : offers) rooms.push_back({offer->node, busy ? offer->units : offer->idle});
+    const auto gets = Divide(divisions, rooms, units, ever);
+    if (!gets) continue;
+    Choice choice;
+    for (std::size_t o = 0; o < offers.size(); ++o) {
+      if ((*gets)[o] > 0) choice.Add(*offers[o], (*gets)[o]);
+    }
+    return choice;
+  }
+  return std::nullopt;
 }
 
 // Returns the domain of a node at a level. Level 0 is the whole cluster; each level lies within the one
@@ -94,8 +118,10 @@ std::vector<std::string> DomainOf(const Node& node, std::size_t level) {
   return {node.domains.begin(), node.domains.begin() + static_cast<std::ptrdiff_t>(length)};
 }
 
+using Chooser = std::function<std::optional<Choice>(std::vector<const Offer*> offers)>;
+
 std::optional<Choice> ChooseAt(const Occupancy& occupancy, const std::vector<Offer>& offers,
-                               std::size_t level, int units) {
+                               std::size_t level, const Chooser& choose) {
   std::map<std::vector<std::string>, std::vector<const Offer*>> by_domain;
   for (const Offer& offer : offers) {
     const Node& node = occupancy.node(offer.node);
@@ -103,10 +129,18 @@ std::optional<Choice> ChooseAt(const Occupancy& occupancy, const std::vector<Off
   }
   std::optional<Choice> best;
   for (auto& [domain, members] : by_domain) {
-    const std::optional<Choice> choice = Choose(std::move(members), units);
+    const std::optional<Choice> choice = choose(std::move(members));
     if (choice && (!best || choice->Rank() < best->Rank())) best = choice;
   }
   return best;
+}
+
+// Returns the constraints of all gangs.
+std::vector<Division> DivisionsOf(const Wanted& wanted) {
+  std::vector<Division> divisions;
+  for (const Gang* gang : wanted.gangs)
+    divisions.insert(divisions.end(), gang->divisions.begin(), gang->divisions.end());
+  return divisions;
 }
 
 std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness,
@@ -114,6 +148,15 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
   const int unit = UnitOf(wanted.gangs);
   const int count = wanted.gangs.front()->gpus();
   if (count % unit != 0) return {};
+  const std::vector<Division> divisions = DivisionsOf(wanted);
+  const bool divided = !divisions.empty();
+  // The constraints count pods, so a unit must be one pod of each gang.
+  if (divided && count / unit != wanted.gangs.front()->pods) return {};
+  if (divided && count / unit != wanted.gangs.back()->pods) return {};
+  const Chooser choose = [&](std::vector<const Offer*> members) {
+    return divided ? ChooseDivided(members, count / unit, divisions, ever)
+                   : Choose(std::move(members), count / unit);
+  };
   std::vector<Offer> offers;
   std::size_t levels = 0;
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
@@ -123,13 +166,12 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
     offers.push_back(std::move(offer));
   }
   for (std::size_t level = levels + 1; level-- > 0;) {
-    const std::optional<Choice> choice = ChooseAt(occupancy, offers, level, count / unit);
+    const std::optional<Choice> choice = ChooseAt(occupancy, offers, level, choose);
     if (!choice) continue;
     std::vector<GpuRef> gpus;
-    for (const Offer* offer : choice->offers) {
-      const int missing = count - static_cast<int>(gpus.size());
-      const int taken = std::min(missing, offer->units * unit);
-      gpus.insert(gpus.end(), offer->gpus.begin(), offer->gpus.begin() + taken);
+    for (std::size_t o = 0; o < choice->offers.size(); ++o) {
+      const std::vector<GpuRef>& given = choice->offers[o]->gpus;
+      gpus.insert(gpus.end(), given.begin(), given.begin() + choice->taken[o] * unit);
     }
     std::ranges::sort(gpus);
     return gpus;

@@ -4,6 +4,8 @@
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/memory.h"
+#include "simgpu/kernels/pages.h"
+#include "simgpu/machine/machine.h"
 
 using namespace simgpu;
 
@@ -30,7 +32,11 @@ WorkPtr MakeStore(std::size_t bytes, void* target, std::function<void()> store) 
   });
 }
 
+// Returns whether a copy takes its place in the stream, but moves nothing.
+bool IsHollow(std::size_t bytes) { return bytes >= Machine::Get()->config().hollow_copies_from; }
+
 WorkPtr MakeCopy(void* target, const void* source, std::size_t bytes) {
+  if (IsHollow(bytes)) return MakeQuietWork([] {});
   return MakeStore(bytes, target, [=] { std::memmove(target, source, bytes); });
 }
 
@@ -58,7 +64,7 @@ CUresult Copy(CUstream handle, bool wait, void* target, Place target_place, cons
     return SubmitAndWait(stream, MakeCopy(target, source, bytes));
   }
   const bool capturing = IsCapturing(*stream);
-  if (!capturing && IsPageable(source) && bytes <= kStagedBytes) {
+  if (!capturing && IsPageable(source) && bytes <= kStagedBytes && !IsHollow(bytes)) {
     const auto* begin = static_cast<const unsigned char*>(source);
     auto staged = std::make_shared<std::vector<unsigned char>>(begin, begin + bytes);
     return Submit(stream, CU_GRAPH_NODE_TYPE_MEMCPY,
@@ -80,6 +86,7 @@ CUresult Fill(CUstream handle, CUdeviceptr target, std::size_t pitch, T value, s
   if (target % sizeof(T) != 0 || IsPageable(At(target))) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t bytes = height == 0 ? 0 : pitch * (height - 1) + width * sizeof(T);
   return Submit(stream, CU_GRAPH_NODE_TYPE_MEMSET, MakeStore(bytes, At(target), [=] {
+                  if (value == 0 && height == 1 && bytes >= kLeastPages) return WriteZeros(At(target), bytes);
                   for (std::size_t row = 0; row < height; ++row) {
                     auto* begin = reinterpret_cast<T*>(target + row * pitch);
                     for (std::size_t i = 0; i < width; ++i)

@@ -1,6 +1,7 @@
 // Implements events.
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
+#include "simgpu/ipc/shared_event.h"
 #include "simgpu/machine/os.h"
 
 using namespace simgpu;
@@ -29,6 +30,12 @@ CUresult LatestRecord(CUevent handle, RecordPtr* record) {
   return CUDA_SUCCESS;
 }
 
+// Returns what other processes share of an event; null if they do not.
+std::shared_ptr<SharedEvent> SharedPartOf(CUevent handle) {
+  const auto event = Handles<Event>().Find(handle);
+  return event == nullptr ? nullptr : event->shared;
+}
+
 }  // namespace
 
 extern "C" {
@@ -45,6 +52,7 @@ CUresult cuEventCreate(CUevent* result, unsigned flags) {
   auto event = std::make_shared<Event>();
   event->context = context;
   event->flags = flags;
+  if (interprocess && (event->shared = SharedEvent::Make()) == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *result = reinterpret_cast<CUevent>(Handles<Event>().Add(std::move(event)));
   return CUDA_SUCCESS;
 }
@@ -53,12 +61,15 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return Handles<Event>().Remove(event) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned) {
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned flags) {
   StreamPtr stream;
   if (const CUresult error = FindStream(stream_handle, &stream); error != CUDA_SUCCESS) return error;
   const auto event = Handles<Event>().Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (event->context.lock() != stream->context.lock()) return CUDA_ERROR_INVALID_HANDLE;
+  if (flags == CU_EVENT_RECORD_EXTERNAL)
+    return CaptureExternalEvent(*stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+  if (flags != CU_EVENT_RECORD_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
   if (AnyCapture()) {
     bool captured = false;
     const CUresult error = CaptureEventRecord(*stream, *event, &captured);
@@ -71,7 +82,10 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
     event->capture = nullptr;
     event->nodes.clear();
   }
-  return Submit(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, std::make_shared<RecordWork>(std::move(record)));
+  const CUresult result =
+      Submit(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, std::make_shared<RecordWork>(std::move(record)));
+  if (result != CUDA_SUCCESS || event->shared == nullptr) return result;
+  return Submit(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event->shared->Record());
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }
@@ -80,6 +94,8 @@ CUresult cuEventQuery(CUevent handle) {
   RecordPtr record;
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
   if (const CUresult error = LatestRecord(handle, &record); error != CUDA_SUCCESS) return error;
+  if (const auto shared = SharedPartOf(handle))
+    return shared->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   return record == nullptr || record->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -87,7 +103,11 @@ CUresult cuEventSynchronize(CUevent handle) {
   RecordPtr record;
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
   if (const CUresult error = LatestRecord(handle, &record); error != CUDA_SUCCESS) return error;
-  if (record != nullptr) record->Wait();
+  if (const auto shared = SharedPartOf(handle)) {
+    shared->Synchronize();
+  } else if (record != nullptr) {
+    record->Wait();
+  }
   return Ready();
 }
 

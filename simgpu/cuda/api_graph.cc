@@ -3,6 +3,7 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
+#include "simgpu/graphs/exec.h"
 
 using namespace simgpu;
 
@@ -65,7 +66,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   if (const CUresult error = FindStream(stream_handle, &stream); error != CUDA_SUCCESS) return error;
   const auto exec = Handles<GraphExec>().Find(handle);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return Submit(stream, CU_GRAPH_NODE_TYPE_GRAPH, exec);
+  return LaunchGraph(stream, exec);
 }
 
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {

@@ -61,13 +61,10 @@ CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extr
     if (*item == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<unsigned char*>(item[1]);
     if (*item == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<std::size_t*>(item[1]);
   }
-  std::size_t offset = 0;
-  for (const std::size_t size : spec.argument_bytes) {
-    const std::size_t alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
-    offset = (offset + alignment - 1) / alignment * alignment;
-    if (buffer == nullptr || offset + size > bytes) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < spec.argument_bytes.size(); ++i) {
+    const std::size_t offset = spec.argument_offsets[i];
+    if (buffer == nullptr || offset + spec.argument_bytes[i] > bytes) return CUDA_ERROR_INVALID_VALUE;
     gathered->push_back(buffer + offset);
-    offset += size;
   }
   return CUDA_SUCCESS;
 }
@@ -79,8 +76,26 @@ int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&bloc
   return static_cast<int>(std::min<std::uint64_t>(sms, static_cast<std::uint64_t>(device.config.sms)));
 }
 
-CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], CUstream handle,
-                void** parameters, void** extra) {
+// Returns what a launch costs, by the image or by the machine's rules.
+KernelCost CostOf(Kernel& kernel, const Device& device, const ParameterView& launch,
+                  const unsigned (&block)[3]) {
+  const KernelSpec& spec = kernel.spec;
+  KernelCost cost{static_cast<double>(spec.ns), spec.sms};
+  if (spec.scaled) cost.scale = Machine::Get()->config().kernel_costs.scale;
+  if (spec.by_rule) {
+    kernel.known.Learn(spec);
+    const LaunchCost ruled =
+        kernel.known.CostOf({std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2],
+                             std::uint64_t{block[0]} * block[1] * block[2], 0, device.config.sms},
+                            launch);
+    cost = {ruled.ns, ruled.sms.value_or(kSmsOfGrid)};
+  }
+  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(device, launch.grid, block);
+  return cost;
+}
+
+CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], unsigned shared,
+                CUstream handle, void** parameters, void** extra) {
   const Nanos begin = MonotonicNow();
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
@@ -89,7 +104,12 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
   for (const unsigned size : {grid[0], grid[1], grid[2], block[0], block[1], block[2]}) {
     if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (std::uint64_t{block[0]} * block[1] * block[2] > 1024) return CUDA_ERROR_INVALID_VALUE;
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  if (threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = kernel->attributes.CheckLaunch(static_cast<unsigned>(threads), shared);
+      error != CUDA_SUCCESS) {
+    return error;
+  }
   ExitAtLaunch();
   if (LaunchFails()) return CUDA_ERROR_LAUNCH_FAILED;
   std::vector<void*> gathered;
@@ -97,11 +117,10 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
       error != CUDA_SUCCESS) {
     return error;
   }
-  KernelSpec spec = kernel->spec;
-  if (spec.sms == kSmsOfGrid) spec.sms = SmsOf(*stream->device, grid, block);
   LoadForLaunch(*stream, *kernel);
-  const CUresult result =
-      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&spec, kernel->function, gathered.data()));
+  const ParameterView launch{gathered.data(), {grid[0], grid[1], grid[2]}};
+  const CUresult result = Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL,
+                                 MakeKernel(kernel, CostOf(*kernel, *stream->device, launch, block), launch));
   SpendLaunchTime(begin);
   return result;
 }
@@ -187,21 +206,22 @@ CUresult OneOperation(CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr 
 extern "C" {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned, CUstream stream, void** parameters, void** extra) {
-  return Launch(function, {gx, gy, gz}, {bx, by, bz}, stream, parameters, extra);
+                        unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  return Launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Launch(function, {config->gridDimX, config->gridDimY, config->gridDimZ},
-                {config->blockDimX, config->blockDimY, config->blockDimZ}, config->hStream, parameters,
-                extra);
+                {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+                config->hStream, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                   unsigned by, unsigned bz, unsigned, CUstream stream, void** parameters) {
-  return Launch(function, {gx, gy, gz}, {bx, by, bz}, stream, parameters, nullptr);
+                                   unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                   void** parameters) {
+  return Launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr);
 }
 
 CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {

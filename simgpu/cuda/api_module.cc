@@ -17,16 +17,15 @@ namespace {
 
 template <typename Handle>
 CUresult Publish(const std::shared_ptr<Module>& module, Handle* result) {
-  for (const auto& kernel : module->kernels) Handles<Kernel>().Add(kernel);
   *result = reinterpret_cast<Handle>(Handles<Module>().Add(module));
   return CUDA_SUCCESS;
 }
 
 template <typename Handle>
-CUresult Load(const void* image, Handle* result) {
+CUresult Load(const void* image, Preserved preserved, Handle* result) {
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
   std::shared_ptr<Module> module;
-  const CUresult error = LoadImage(image, &module);
+  const CUresult error = LoadImage(image, preserved, &module);
   return error == CUDA_SUCCESS ? Publish(module, result) : error;
 }
 
@@ -40,6 +39,7 @@ CUresult LoadFile(const char* path, Handle* result) {
 CUresult Unload(const void* handle) {
   const auto module = Handles<Module>().Remove(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard lock(module->mutex);
   for (const auto& kernel : module->kernels) Handles<Kernel>().Remove(kernel.get());
   return CUDA_SUCCESS;
 }
@@ -49,8 +49,8 @@ CUresult Get(const void* module_handle, const char* name, Handle* result) {
   const auto module = Handles<Module>().Find(module_handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (name == nullptr || result == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto kernel = FindKernel(*module, name);
-  if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+  std::shared_ptr<Kernel> kernel;
+  if (const CUresult error = FindKernel(module, name, &kernel); error != CUDA_SUCCESS) return error;
   *result = reinterpret_cast<Handle>(kernel.get());
   return CUDA_SUCCESS;
 }
@@ -68,35 +68,19 @@ CUresult ParameterInfo(const void* handle, size_t index, size_t* offset, size_t*
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto& sizes = kernel->spec.argument_bytes;
   if (index >= sizes.size()) return CUDA_ERROR_INVALID_VALUE;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= index; ++i) {
-    const std::size_t alignment = sizes[i] % 8 == 0 ? 8 : sizes[i] % 4 == 0 ? 4 : sizes[i] % 2 == 0 ? 2 : 1;
-    begin = (begin + alignment - 1) / alignment * alignment;
-    if (i < index) begin += sizes[i];
-  }
-  if (offset != nullptr) *offset = begin;
+  if (offset != nullptr) *offset = kernel->spec.argument_offsets[index];
   if (bytes != nullptr) *bytes = sizes[index];
   return CUDA_SUCCESS;
 }
 
 CUresult AttributeOf(const void* handle, CUfunction_attribute attribute, int* value) {
-  if (Handles<Kernel>().Find(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (value == nullptr || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = 1024;
-      break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-      *value = 32;
-      break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 90;
-      break;
-    default:
-      *value = 0;
-  }
-  return CUDA_SUCCESS;
+  const auto kernel = Handles<Kernel>().Find(handle);
+  return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : kernel->attributes.Get(attribute, value);
+}
+
+CUresult SetAttributeOf(const void* handle, CUfunction_attribute attribute, int value) {
+  const auto kernel = Handles<Kernel>().Find(handle);
+  return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : kernel->attributes.Set(attribute, value);
 }
 
 }  // namespace
@@ -105,7 +89,7 @@ extern "C" {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   REQUIRE_CONTEXT(context);
-  return Load(image, module);
+  return Load(image, Preserved::kNo, module);
 }
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
   return cuModuleLoadData(module, image);
@@ -121,9 +105,6 @@ CUresult cuModuleUnload(CUmodule module) { return Unload(module); }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return Get(module, name, function);
 }
-CUresult cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule module, const char*) {
-  return Handles<Module>().Find(module) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_FOUND;
-}
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
@@ -133,14 +114,22 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
   const auto module = Handles<Module>().Find(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = MakeKernels(module); error != CUDA_SUCCESS) return error;
   *count = static_cast<unsigned>(module->kernels.size());
   return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned,
-                           CUlibraryOption*, void**, unsigned) {
+                           CUlibraryOption* options, void** values, unsigned count) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
-  return Load(image, library);
+  Preserved preserved = Preserved::kNo;
+  for (unsigned i = 0; i < count; ++i) {
+    const bool set = values != nullptr && values[i] != nullptr;
+    if (options != nullptr && options[i] == CU_LIBRARY_BINARY_IS_PRESERVED && set)
+      preserved = Preserved::kYes;
+  }
+  return Load(image, preserved, library);
 }
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned,
                                CUlibraryOption*, void**, unsigned) {
@@ -186,11 +175,11 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice) {
   return AttributeOf(kernel, attribute, value);
 }
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int) {
-  return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  return SetAttributeOf(function, attribute, value);
 }
-CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel kernel, CUdevice) {
-  return Handles<Kernel>().Find(kernel) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice) {
+  return SetAttributeOf(kernel, attribute, value);
 }
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
   return Handles<Kernel>().Find(function) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

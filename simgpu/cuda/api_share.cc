@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
 #include <map>
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/memory.h"
+#include "simgpu/ipc/handle.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 
@@ -59,23 +58,6 @@ std::shared_ptr<Physical> FindPhysical(CUmemGenericAllocationHandle handle) {
 
 CUmemGenericAllocationHandle Publish(std::shared_ptr<Physical> physical) {
   return reinterpret_cast<CUmemGenericAllocationHandle>(Handles<Physical>().Add(std::move(physical)));
-}
-
-// An IpcHandle is the content of an IPC handle. It says where the exporter's descriptor is.
-struct IpcHandle {
-  char magic[8];
-  std::uint64_t pid_namespace;
-  std::int32_t pid;
-  std::int32_t fd;
-  std::uint64_t bytes;
-  std::uint64_t offset;
-};
-static_assert(sizeof(IpcHandle) <= sizeof(CUipcMemHandle));
-constexpr char kIpcMagic[8] = {'s', 'i', 'm', 'g', 'p', 'u', 'i', '1'};
-
-std::uint64_t PidNamespace() {
-  struct stat status {};
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 // Returns a descriptor of device memory that other processes can map, or -1 on an error. Device memory is
@@ -280,34 +262,20 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* result, CUdeviceptr address) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   const auto memory = FindAllocation(address);
   if (result == nullptr || !memory || memory->kind != MemoryKind::kDevice) return CUDA_ERROR_INVALID_VALUE;
-  IpcHandle handle{};
-  std::memcpy(handle.magic, kIpcMagic, sizeof kIpcMagic);
-  handle.pid_namespace = PidNamespace();
-  handle.pid = getpid();
-  handle.fd = MakeShareable(*memory);
-  handle.bytes = memory->mapped_bytes;
-  handle.offset = address - memory->base;
-  if (handle.fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::memset(result, 0, sizeof *result);
-  std::memcpy(result, &handle, sizeof handle);
+  const int fd = MakeShareable(*memory);
+  if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  WriteIpcHandle(result, IpcKind::kMemory, fd, memory->mapped_bytes, address - memory->base);
   return CUDA_SUCCESS;
 }
 
-// Exporter and importer must see each other's process IDs. Between ordinary pods they do not. The answer is
-// then "invalid device context", as with the real driver.
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle raw, unsigned flags) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
-  IpcHandle handle;
-  std::memcpy(&handle, &raw, sizeof handle);
-  if (address == nullptr || (flags & ~unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS}) != 0 ||
-      std::memcmp(handle.magic, kIpcMagic, sizeof kIpcMagic) != 0) {
+  if (address == nullptr || (flags & ~unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS}) != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (handle.pid_namespace != PidNamespace() || handle.pid == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.pid, handle.fd);
-  const ScopedFd fd(open(path, O_RDWR | O_CLOEXEC));
-  if (!fd) return CUDA_ERROR_INVALID_CONTEXT;
+  IpcHandle handle;
+  crossover::base::UniqueFd fd;
+  const CUresult opened = OpenIpcHandle(&raw, IpcKind::kMemory, CUDA_ERROR_INVALID_VALUE, &handle, &fd);
+  if (opened != CUDA_SUCCESS) return opened;
   void* memory = mmap(nullptr, handle.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   Allocation allocation;
@@ -333,9 +301,5 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   munmap(reinterpret_cast<void*>(memory->base), memory->mapped_bytes);
   return CUDA_SUCCESS;
 }
-
-// Events cannot be shared between processes: attribute IPC_EVENT_SUPPORTED is 0.
-CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuIpcOpenEventHandle(CUevent*, CUipcEventHandle) { return CUDA_ERROR_NOT_SUPPORTED; }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/ipc/shared_event.h"
 
 using namespace simgpu;
 
@@ -89,10 +90,13 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned) {
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags) {
   FIND_STREAM(handle, stream);
   const auto event = Handles<Event>().Find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (flags == CU_EVENT_WAIT_EXTERNAL)
+    return CaptureExternalEvent(*stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+  if (flags != CU_EVENT_WAIT_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
   if (AnyCapture()) {
     bool captured = false;
     const CUresult result = CaptureEventWait(stream, *event, &captured);
@@ -100,6 +104,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned) {
   }
   static std::atomic<long> waits{0};
   if (waits++ == Faults().dropped_wait) return CUDA_SUCCESS;
+  if (event->shared != nullptr) return Submit(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event->shared->Wait());
   RecordPtr record;
   {
     const std::lock_guard lock(event->mutex);

@@ -45,6 +45,15 @@ bool LegacyWouldJoin(const Stream& stream) {
   return false;
 }
 
+// Adds a node to the stream's graph. The stream goes on behind it. REQUIRES: CaptureMutex() is held.
+GraphNode* AddNode(Stream& stream, CUgraphNodeType type, const WorkPtr& work) {
+  GraphNode* node = stream.capture->graph->Add(type, work, stream.frontier);
+  node->branch = stream.id;
+  node->gpu = stream.device->gpu;
+  stream.frontier = {node};
+  return node;
+}
+
 }  // namespace
 
 bool AnyCapture() { return active.load(std::memory_order_relaxed) != 0; }
@@ -66,6 +75,7 @@ CUresult BeginCapture(const StreamPtr& stream, CUstreamCaptureMode mode) {
   capture->streams.push_back(stream);
   stream->capture = capture;
   stream->frontier.clear();
+  Handles<Graph>().Add(capture->graph);  // cuStreamGetCaptureInfo() gives it out
   Active().push_back(capture);
   ++active;
   return CUDA_SUCCESS;
@@ -93,7 +103,11 @@ CUresult EndCapture(const StreamPtr& stream, CUgraph* graph) {
   stream->frontier.clear();
   Active().erase(std::find(Active().begin(), Active().end(), capture));
   --active;
-  if (result == CUDA_SUCCESS) *graph = reinterpret_cast<CUgraph>(Handles<Graph>().Add(capture->graph));
+  if (result == CUDA_SUCCESS) {
+    *graph = reinterpret_cast<CUgraph>(capture->graph.get());
+  } else {
+    Handles<Graph>().Remove(capture->graph.get());
+  }
   return result;
 }
 
@@ -106,7 +120,15 @@ CUresult CaptureWork(Stream& stream, CUgraphNodeType type, const WorkPtr& work, 
   }
   *captured = true;
   if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  stream.frontier = {stream.capture->graph->Add(type, work, stream.frontier)};
+  AddNode(stream, type, work);
+  return CUDA_SUCCESS;
+}
+
+CUresult CaptureExternalEvent(Stream& stream, CUgraphNodeType type, std::shared_ptr<Event> event) {
+  const std::lock_guard lock(CaptureMutex());
+  if (stream.capture == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (stream.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  AddNode(stream, type, nullptr)->event = std::move(event);
   return CUDA_SUCCESS;
 }
 

@@ -43,6 +43,9 @@ CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode);
 CUresult CaptureWork(Stream& stream, CUgraphNodeType type, const WorkPtr& work, bool* captured);
 CUresult CaptureEventRecord(Stream& stream, Event& event, bool* captured);
 CUresult CaptureEventWait(const StreamPtr& stream, Event& event, bool* captured);
+// Adds a node that records the event, or waits for it, each time the graph is launched. Returns
+// CUDA_ERROR_INVALID_VALUE if the stream does not capture.
+CUresult CaptureExternalEvent(Stream& stream, CUgraphNodeType type, std::shared_ptr<Event> event);
 
 // Serves calls that are not allowed during a capture, because they wait or allocate. Returns CUDA_SUCCESS
 // if no capture forbids the call. Otherwise invalidates each capture that forbids it and returns the error.

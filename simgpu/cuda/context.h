@@ -20,6 +20,7 @@ namespace simgpu {
 
 struct Context;
 struct Capture;
+class SharedEvent;
 
 // A Device is a GPU that the process sees.
 struct Device {
@@ -64,6 +65,8 @@ using StreamPtr = std::shared_ptr<Stream>;
 struct Event {
   std::weak_ptr<Context> context;
   unsigned flags = 0;
+  std::shared_ptr<SharedEvent>
+      shared;  // set if other processes may use the event; it then knows the latest record
   std::mutex mutex;
   RecordPtr record;  // the latest record
 

@@ -61,17 +61,29 @@ std::string ReadWord(std::string_view word, KernelSpec* kernel, bool* has_ns, bo
   } else if (key == "fn") {
     if (!IsName(value)) return "fn is the name of a function";
     kernel->function = value;
+  } else if (word == "scaled") {
+    kernel->scaled = true;
   } else if (word == "spin") {
     kernel->spin = true;
   } else {
-    return "known words are ns=, sms=, args=, fn= and spin";
+    return "known words are ns=, sms=, args=, fn=, scaled and spin";
   }
   return {};
 }
 
+// Places each parameter behind the one before, aligned as its size asks for.
+void PlaceArguments(KernelSpec* kernel) {
+  std::size_t end = 0;
+  for (const std::size_t size : kernel->argument_bytes) {
+    const std::size_t alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
+    kernel->argument_offsets.push_back((end + alignment - 1) / alignment * alignment);
+    end = kernel->argument_offsets.back() + size;
+  }
+}
+
 std::string ReadKernel(std::string_view line, KernelSpec* kernel) {
   if (Next(&line, ' ') != "kernel")
-    return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [spin]'";
+    return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [scaled] [spin]'";
   const std::string_view name = Next(&line, ' ');
   if (!IsName(name)) return "the kernel has no name";
   kernel->name = name;
@@ -92,6 +104,7 @@ std::string ReadKernel(std::string_view line, KernelSpec* kernel) {
   if (kernel->spin && (sizes.size() < 2 || sizes[0] != 8 || sizes[1] != 4)) {
     return "spin needs first parameters of 8 and 4 bytes";
   }
+  PlaceArguments(kernel);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "simgpu/cuda/lane.h"
 #include "simgpu/cuda/lost.h"
+#include "simgpu/cuda/module.h"
 #include "simgpu/cuda/mps.h"
 #include "simgpu/cuda/words.h"
 #include "simgpu/machine/os.h"
@@ -13,30 +14,34 @@ namespace {
 
 class KernelWork final : public Work {
  public:
-  KernelWork(const KernelSpec* spec, void (*function)(void* const*), void* const* parameters)
-      : spec_(*spec), function_(function) {
+  KernelWork(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, const ParameterView& launch)
+      : kernel_(std::move(kernel)), cost_(cost), grid_{launch.grid[0], launch.grid[1], launch.grid[2]} {
+    const std::vector<std::size_t>& sizes = kernel_->spec.argument_bytes;
     std::size_t bytes = 0;
-    for (const std::size_t size : spec_.argument_bytes) bytes += (size + 15) / 16 * 16;
+    for (const std::size_t size : sizes) bytes += (size + 15) / 16 * 16;
     storage_.resize(bytes / 16 + 1);
     auto* next = reinterpret_cast<unsigned char*>(storage_.data());
-    for (std::size_t i = 0; i < spec_.argument_bytes.size(); ++i) {
-      std::memcpy(next, parameters[i], spec_.argument_bytes[i]);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      std::memcpy(next, launch.parameters[i], sizes[i]);
       arguments_.push_back(next);
-      next += (spec_.argument_bytes[i] + 15) / 16 * 16;
+      next += (sizes[i] + 15) / 16 * 16;
     }
   }
 
   void Run(Lane& lane) const override {
-    const auto ns = static_cast<double>(spec_.ns_is_argument ? Argument<std::uint64_t>(0) : spec_.ns);
-    if (!spec_.spin) {
-      lane.RunKernel(ns, spec_.sms);
-      if (function_ != nullptr) function_(arguments_.data());
+    const KernelSpec& spec = kernel_->spec;
+    const double ns =
+        cost_.scale * (spec.ns_is_argument ? static_cast<double>(Argument<std::uint64_t>(0)) : cost_.ns);
+    if (!spec.spin) {
+      lane.RunKernel(ns, cost_.sms);
+      if (kernel_->function != nullptr) kernel_->function(arguments_.data());
+      kernel_->known.Run(spec, {arguments_.data(), {grid_[0], grid_[1], grid_[2]}});
       return;
     }
     const auto word = Argument<CUdeviceptr>(0);
     const auto wanted = Argument<std::uint32_t>(1);
-    lane.HoldUntil(spec_.sms, static_cast<Nanos>(ns), [&] {
-      if (function_ != nullptr) function_(arguments_.data());
+    lane.HoldUntil(cost_.sms, static_cast<Nanos>(ns), [&] {
+      if (kernel_->function != nullptr) kernel_->function(arguments_.data());
       WaitWord({.address = word, .wanted = wanted});
     });
   }
@@ -52,8 +57,9 @@ class KernelWork final : public Work {
   struct alignas(16) Block {
     unsigned char bytes[16];
   };
-  const KernelSpec spec_;
-  void (*const function_)(void* const*);
+  const std::shared_ptr<const Kernel> kernel_;
+  const KernelCost cost_;
+  const unsigned grid_[3];
   std::vector<Block> storage_;
   std::vector<void*> arguments_;
 };
@@ -84,8 +90,9 @@ class BreakWork final : public Work {
 
 void WakeWord(const void* address) { FutexWake(static_cast<const std::uint32_t*>(address)); }
 
-WorkPtr MakeKernel(const KernelSpec* spec, void (*function)(void* const*), void* const* parameters) {
-  return std::make_shared<KernelWork>(spec, function, parameters);
+WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost,
+                   const ParameterView& launch) {
+  return std::make_shared<KernelWork>(std::move(kernel), cost, launch);
 }
 
 WorkPtr MakeHostWork(std::function<void()> function) {

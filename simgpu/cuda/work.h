@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "simgpu/cuda/api.h"
-#include "simgpu/cuda/module_image.h"
 #include "simgpu/cuda/record.h"
 #include "simgpu/cuda/words.h"
 
 namespace simgpu {
 
 class Lane;
+struct Kernel;
+struct ParameterView;
 
 // A Work is a piece of work that can be queued on a stream.
 class Work {
@@ -30,8 +31,15 @@ class Work {
 
 using WorkPtr = std::shared_ptr<const Work>;
 
-// Makes a kernel. Copies its parameters.
-WorkPtr MakeKernel(const KernelSpec* spec, void (*function)(void* const*), void* const* parameters);
+// A KernelCost is what one launch of a kernel costs, unless its first parameter says the time.
+struct KernelCost {
+  double ns = 0;
+  int sms = 0;
+  double scale = 1;  // of the time
+};
+
+// Makes a launch of a kernel. Shares the kernel, and copies the parameters.
+WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, const ParameterView& launch);
 
 // Makes work that runs `function` once all earlier work of the stream is done. It starts at real time.
 WorkPtr MakeHostWork(std::function<void()> function);

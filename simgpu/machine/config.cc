@@ -76,6 +76,17 @@ bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOr
   return Refuse(key, "free, release or in_order", value, error);
 }
 
+bool SetHollow(const std::string& key, const std::string& value, std::uint64_t* out, std::string* error) {
+  constexpr std::uint64_t kLeast = 64 << 10;  // smaller copies hold what programs decide by
+  double bytes = 0;
+  if (value != "off" &&
+      (!ReadNumber(value, static_cast<double>(kLeast), 1e15, &bytes) || bytes != std::floor(bytes))) {
+    return Refuse(key, "off or a whole number of bytes from 65536", value, error);
+  }
+  *out = value == "off" ? UINT64_MAX : static_cast<std::uint64_t>(bytes);
+  return true;
+}
+
 bool SetLoading(const std::string& key, const std::string& value, LoadingRule* out, std::string* error) {
   double every = 0;
   if (value == "off") {
@@ -204,6 +215,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
     return SetNumber(key, value, 0, 10, false, &config->collective_slowdown, error);
   }
   if (key == "kernel_mix") return SetMix(key, value, &config->kernel_mix, error);
+  if (key == "kernel_scale") return SetNumber(key, value, 0, 1e6, false, &config->kernel_costs.scale, error);
+  if (key == "kernel_effects") return SetChoice(key, value, "false", "true", &config->kernel_effects, error);
+  if (key == "hollow_copies_from") return SetHollow(key, value, &config->hollow_copies_from, error);
   if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
   if (key == "channels") return SetWhole(key, value, 1, kMaxChannels, &config->channels, error);
   if (key == "channel_order") return SetChannelOrder(key, value, &config->channel_order, error);
@@ -214,8 +228,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
-      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, node, device_files, "
-      "nodes";
+      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
+      "kernel_effects, "
+      "hollow_copies_from, node, device_files, kernels, nodes";
   return false;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "simgpu/kernels/cost.h"
 #include "simgpu/model/fluid.h"
 
 namespace simgpu {
@@ -65,6 +66,10 @@ struct MachineConfig {
   // These are the percentages of the SMs that the kernels of a stream ask for at most, in turn. If there are
   // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
+
+  KernelCosts kernel_costs;                       // of kernels of which only the name is known
+  bool kernel_effects = true;                     // some of these have their effect (simgpu/kernels/effect.h)
+  std::uint64_t hollow_copies_from = UINT64_MAX;  // copies of so many bytes, or more, move nothing
 
   // The keys that follow make the GPU less kind. Their defaults change nothing.
   int channels =

@@ -16,6 +16,7 @@ std::optional<MachineConfig> ParseMachineYaml(const std::string&, std::string* e
 #include <yaml-cpp/yaml.h>
 
 #include "common/base/refusal.h"
+#include "simgpu/kernels/rules.h"
 
 namespace simgpu {
 namespace {
@@ -97,6 +98,23 @@ bool ReadNode(const YAML::Node& map, int index, NodeConfig* node, std::string* e
   return true;
 }
 
+bool ReadKernels(const YAML::Node& list, KernelCosts* costs, std::string* error) {
+  if (!list.IsSequence()) return Refuse(list, "kernels", "a list of rules", list, error);
+  for (const YAML::Node& map : list) {
+    if (!map.IsMap()) return Refuse(map, "a rule of kernels", "a map of name, ns and others", map, error);
+    KernelRule rule;
+    std::string text;
+    for (const auto& entry : map) {
+      const std::string key = entry.first.Scalar();
+      if (!entry.second.IsScalar()) return Refuse(entry.first, key, "a plain value", entry.second, error);
+      if (!SetRuleKey(&rule, key, entry.second.Scalar(), &text)) return Fail(entry.first, text, error);
+    }
+    if (!CompleteRule(rule, &text)) return Fail(map, text, error);
+    costs->rules.push_back(rule);
+  }
+  return true;
+}
+
 bool ReadMachine(const YAML::Node& root, MachineConfig* config, std::string* error) {
   if (!root.IsMap()) return Refuse(root, "the machine", "a map", root, error);
   for (const auto& entry : root) {
@@ -113,6 +131,8 @@ bool ReadMachine(const YAML::Node& root, MachineConfig* config, std::string* err
         if (!ReadNode(map, static_cast<int>(config->nodes.size()), &node, error)) return false;
         config->nodes.push_back(node);
       }
+    } else if (key == "kernels") {
+      if (!ReadKernels(entry.second, &config->kernel_costs, error)) return false;
     } else if (!entry.second.IsScalar()) {
       return Refuse(entry.first, key, "a plain value", entry.second, error);
     } else if (std::string text; !SetScalar(config, key, entry.second.Scalar(), &text)) {

@@ -38,26 +38,11 @@ std::string FindFault(const PendingCall& pending, const ncclComm& comm) {
   return "";
 }
 
-// Returns an error if the communicator cannot take a call now.
-ncclResult_t CheckComm(ncclComm_t comm, const Call& call) {
-  if (comm == nullptr || !comm->valid()) {
-    return Refuse(ncclInvalidArgument, std::string(Name(call.function)) + ": comm is not a communicator");
-  }
-  if (comm->finalized()) {
-    return Refuse(ncclInvalidUsage, std::string(Name(call.function)) + ": the communicator was finalized");
-  }
-  const ncclResult_t state = comm->AsyncError();
-  if (state == ncclInProgress && !comm->blocking()) {
-    return Refuse(ncclInvalidArgument, std::string(Name(call.function)) +
-                                           ": the communicator's last operation is still in progress");
-  }
-  return state == ncclSuccess || state == ncclInProgress ? ncclSuccess : Refuse(state, comm->FailureText());
-}
-
 // Adds the call to the thread's group. Spoils the group if the call is refused.
 ncclResult_t Enqueue(ncclComm_t comm, const PendingCall& pending) {
   Group& group = Group::OfThisThread();
-  if (const ncclResult_t result = CheckComm(comm, pending.call); result != ncclSuccess)
+  if (const ncclResult_t result = simgpu::nccl::CheckUsable(Name(pending.call.function), comm);
+      result != ncclSuccess)
     return group.Spoil(result);
   if (const std::string fault = FindFault(pending, *comm); !fault.empty()) {
     return group.Spoil(Refuse(ncclInvalidArgument, std::string(Name(pending.call.function)) + ": " + fault));

@@ -9,15 +9,11 @@
 
 namespace {
 
+using simgpu::nccl::CheckComm;
 using simgpu::nccl::Config;
 using simgpu::nccl::Group;
 using simgpu::nccl::Refuse;
 using simgpu::nccl::SetUp;
-
-ncclResult_t CheckComm(const char* function, ncclComm_t comm) {
-  if (comm != nullptr && comm->valid()) return ncclSuccess;
-  return Refuse(ncclInvalidArgument, std::string(function) + ": comm is not a communicator");
-}
 
 // Makes the handle now. Meets the other ranks at the end of the group.
 ncclResult_t AddRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int rank, const Config& config) {
@@ -111,6 +107,7 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommFinalize, ncclComm_t comm) {
   if (const ncclResult_t result = CheckComm("CommFinalize", comm); result != ncclSuccess) return result;
   if (comm->finalized())
     return Refuse(ncclInvalidUsage, "CommFinalize: the communicator was finalized before");
+  if (comm->revoked()) return Refuse(ncclInvalidUsage, "CommFinalize: the communicator was revoked");
   Group& group = Group::OfThisThread();
   group.Start();
   group.Add(SetUp{comm, comm->blocking(), [comm] { return comm->Finalize(); }});

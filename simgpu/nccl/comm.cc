@@ -102,6 +102,7 @@ ncclResult_t ncclComm::Make(int ranks, int rank, const simgpu::nccl::Config& con
 
 ncclComm::~ncclComm() {
   AwaitJob();
+  replays_.Retire(&device_);
   engine_.reset();
   magic_ = 0;
 }
@@ -167,9 +168,28 @@ void ncclComm::Abort() {
     engine_->Abort(ncclRemoteError, "rank " + std::to_string(rank_) + " has aborted the communicator");
 }
 
+ncclResult_t ncclComm::Revoke() {
+  revoked_ = true;
+  if (!engine_) return ncclSuccess;
+  engine_->Abort(ncclRemoteError, "rank " + std::to_string(rank_) + " has revoked the communicator");
+  const simgpu::nccl::ScopedContext scope(driver(), context());
+  device_->Synchronize();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclComm::Invite(ncclUniqueId* id) {
+  std::string error;
+  if (invited_.exchange(true))
+    return Refuse(ncclInvalidUsage, "CommGetUniqueId: the last unique id was not used yet");
+  if (simgpu::nccl::StartRoot(id, &error)) return ncclSuccess;
+  invited_ = false;
+  return Refuse(ncclSystemError, error);
+}
+
 ncclResult_t ncclComm::AsyncError() {
   const std::lock_guard lock(mutex_);
   if (jobs_ > 0) return ncclInProgress;
+  if (revoked_) return ncclSuccess;
   if (result_ != ncclSuccess) return result_;
   return engine_ ? engine_->failure().result : ncclSuccess;
 }
@@ -199,3 +219,24 @@ void ncclComm::AwaitJob() {
   std::unique_lock lock(mutex_);
   job_ended_.wait(lock, [this] { return jobs_ == 0; });
 }
+
+namespace simgpu::nccl {
+
+ncclResult_t CheckComm(const char* function, const ncclComm* comm) {
+  if (comm != nullptr && comm->valid()) return ncclSuccess;
+  return Refuse(ncclInvalidArgument, std::string(function) + ": comm is not a communicator");
+}
+
+ncclResult_t CheckUsable(const char* function, ncclComm* comm) {
+  const std::string name(function);
+  if (const ncclResult_t result = CheckComm(function, comm); result != ncclSuccess) return result;
+  if (comm->finalized()) return Refuse(ncclInvalidUsage, name + ": the communicator was finalized");
+  if (comm->revoked()) return Refuse(ncclInvalidUsage, name + ": the communicator was revoked");
+  const ncclResult_t state = comm->AsyncError();
+  if (state == ncclInProgress && !comm->blocking()) {
+    return Refuse(ncclInvalidArgument, name + ": the communicator's last operation is still in progress");
+  }
+  return state == ncclSuccess || state == ncclInProgress ? ncclSuccess : Refuse(state, comm->FailureText());
+}
+
+}  // namespace simgpu::nccl

@@ -12,6 +12,7 @@
 #include "simgpu/nccl/config.h"
 #include "simgpu/nccl/device.h"
 #include "simgpu/nccl/peers.h"
+#include "simgpu/replay/replays.h"
 
 namespace simgpu::nccl {
 
@@ -57,6 +58,12 @@ struct ncclComm {
   ncclResult_t Finalize();
   // Ends all work under way. Any thread.
   void Abort();
+  // Ends all work under way and blocks until none is left. Later calls that move data are refused, on every
+  // rank; the hosts can still exchange data, for a split. Any thread; one at a time.
+  ncclResult_t Revoke();
+  // Makes a unique ID for ranks that join later (ncclCommGrow), or refuses if the last one was not used.
+  ncclResult_t Invite(ncclUniqueId* id);
+  void InvitationUsed() { invited_ = false; }
 
   bool valid() const { return magic_ == kMagic; }
   int rank() const { return rank_; }
@@ -67,6 +74,7 @@ struct ncclComm {
   const simgpu::nccl::Config& config() const { return config_; }
   bool blocking() const { return config_.blocking; }
   bool finalized() const { return finalized_; }
+  bool revoked() const { return revoked_; }
 
   // Returns ncclInProgress while a background job runs, else the first failure, else ncclSuccess.
   ncclResult_t AsyncError();
@@ -93,12 +101,21 @@ struct ncclComm {
                          CUstream stream);
   ncclResult_t MirrorPeers(const simgpu::nccl::PendingCall& pending, CUstream stream);
   ncclResult_t LaunchTransfers(const std::vector<simgpu::nccl::PendingCall>& calls, CUstream stream);
-  ncclResult_t RefuseCapture(const std::vector<CUstream>& streams);
+  // Finds the capture that the streams are a part of; 0 if they are not captured. Refuses a group that is
+  // only partly captured.
+  ncclResult_t FindCapture(const std::vector<CUstream>& streams, std::uint64_t* capture);
+  ncclResult_t Capture(const std::vector<simgpu::nccl::PendingCall>& calls,
+                       const std::vector<CUstream>& streams, std::uint64_t capture);
+  ncclResult_t CaptureInOrder(const std::vector<simgpu::nccl::PendingCall>& calls,
+                              const std::vector<CUstream>& streams, std::uint64_t capture);
+  ncclResult_t LaunchCalls(const std::vector<simgpu::nccl::PendingCall>& calls, CUstream stream);
   ncclResult_t JoinStreams(const std::vector<CUstream>& streams);
   ncclResult_t PartStreams(const std::vector<CUstream>& streams);
-  // Queues the task of `calls` with the engine and launches its kernel.
+  simgpu::nccl::Staging* AcquireStaging(std::size_t bytes, std::string* error);
+  // Queues the task of `calls` with the engine, or keeps it for replays, and launches its kernel.
   ncclResult_t Submit(std::unique_ptr<simgpu::nccl::Task> task,
-                      std::span<const simgpu::nccl::PendingCall> calls, CUstream stream);
+                      std::span<const simgpu::nccl::PendingCall> calls, simgpu::nccl::Staging* staging,
+                      CUstream stream);
   ncclResult_t Record(simgpu::nccl::Staging* staging, CUstream stream);
   ncclResult_t Check(CUresult result, const char* what);
 
@@ -116,10 +133,13 @@ struct ncclComm {
   std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // null unless the user has a plugin
   std::unique_ptr<simgpu::nccl::Engine> engine_;      // null before Join(), and for a single rank
   std::atomic<bool> finalized_{false};
+  std::atomic<bool> revoked_{false};
+  std::atomic<bool> invited_{false};  // true while a unique ID of Invite() waits to be used
 
   // The kernels of a communicator run one after the other, whatever their streams.
   CUstream last_stream_ = nullptr;
   CUevent last_event_ = nullptr;
+  simgpu::nccl::Replays replays_;  // what was captured
 
   std::mutex mutex_;
   std::condition_variable job_ended_;
@@ -127,3 +147,12 @@ struct ncclComm {
   ncclResult_t result_ = ncclSuccess;  // result of the first job that failed
   std::string failure_text_;
 };
+
+namespace simgpu::nccl {
+
+// These return an error whose text begins with `function` if `comm` is not a communicator, or if it cannot
+// take a call that moves data now.
+ncclResult_t CheckComm(const char* function, const ncclComm* comm);
+ncclResult_t CheckUsable(const char* function, ncclComm* comm);
+
+}  // namespace simgpu::nccl

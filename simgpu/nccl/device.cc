@@ -8,15 +8,15 @@
 
 #include "simgpu/nccl/kernels.h"
 
-using simgpu::nccl::Engine;
+using simgpu::nccl::KernelOwner;
 
 // simgpu's driver calls this when a kernel gets its SMs.
 extern "C" __attribute__((visibility("default"))) void simgpuNcclKernelBegin(void* const* args) {
   std::uint32_t number = 0;
-  Engine* engine = nullptr;
+  KernelOwner* owner = nullptr;
   std::memcpy(&number, args[1], sizeof number);
-  std::memcpy(&engine, args[2], sizeof engine);
-  engine->Begin(number);
+  std::memcpy(&owner, args[2], sizeof owner);
+  owner->Begin(number);
 }
 
 namespace simgpu::nccl {
@@ -48,14 +48,16 @@ void MakeSymbolsGlobal() {
 }
 
 struct BeginCall {
-  Engine* engine;
+  KernelOwner* owner;
   std::uint32_t number;
 };
 
 void CUDA_CB CallBegin(void* argument) {
   const std::unique_ptr<BeginCall> call(static_cast<BeginCall*>(argument));
-  call->engine->Begin(call->number);
+  call->owner->Begin(call->number);
 }
+
+void CUDA_CB CallReplayed(void* argument) { static_cast<KernelOwner*>(argument)->Begin(1); }
 
 }  // namespace
 
@@ -129,9 +131,11 @@ bool Device::MakeDoneWord(std::string* error) {
 Device::~Device() {
   if (context_ == nullptr) return;
   const ScopedContext scope(*driver_, context_);
-  for (const auto& staging : staging_) {
-    driver_->cuEventDestroy(staging->done);
-    driver_->cuMemFreeHost(staging->host);
+  for (const auto* stagings : {&staging_, &kept_}) {
+    for (const auto& staging : *stagings) {
+      driver_->cuEventDestroy(staging->done);
+      driver_->cuMemFreeHost(staging->host);
+    }
   }
   if (done_ != nullptr) driver_->cuMemFreeHost(done_);
   if (module_ != nullptr) driver_->cuModuleUnload(module_);
@@ -150,16 +154,26 @@ Staging* Device::Acquire(std::size_t bytes, std::string* error) {
       if (staging->bytes >= bytes) best = staging.get();
     }
   }
-  if (best == nullptr) best = AddStaging(bytes, error);
-  if (best != nullptr) best->used = true;
+  if (best == nullptr) {
+    auto made = MakeStaging(bytes, error);
+    if (made == nullptr) return nullptr;
+    best = staging_.emplace_back(std::move(made)).get();
+  }
+  best->used = true;
   return best;
 }
 
-Staging* Device::AddStaging(std::size_t bytes, std::string* error) {
+Staging* Device::Keep(std::size_t bytes, std::string* error) {
+  auto made = MakeStaging(bytes, error);
+  return made == nullptr ? nullptr : kept_.emplace_back(std::move(made)).get();
+}
+
+std::unique_ptr<Staging> Device::MakeStaging(std::size_t bytes, std::string* error) {
   auto staging = std::make_unique<Staging>();
   staging->bytes = std::bit_ceil(std::max(bytes, kLeastStagingBytes));
   void* memory = nullptr;
-  CUresult result = driver_->cuMemHostAlloc(&memory, staging->bytes, CU_MEMHOSTALLOC_PORTABLE);
+  CUresult result =
+      driver_->cuMemHostAlloc(&memory, staging->bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
   if (result == CUDA_SUCCESS) {
     result = driver_->cuEventCreate(&staging->done, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) driver_->cuMemFreeHost(memory);
@@ -169,18 +183,20 @@ Staging* Device::AddStaging(std::size_t bytes, std::string* error) {
     return nullptr;
   }
   staging->host = static_cast<std::byte*>(memory);
-  staging_.push_back(std::move(staging));
-  return staging_.back().get();
+  return staging;
 }
 
-CUresult Device::LaunchKernel(const Call& call, Engine* engine, std::uint32_t number, CUstream stream) {
+CUresult Device::LaunchKernel(const Call& call, const KernelStart& start, CUstream stream) {
   CUfunction& function = functions_[KernelName(call)];
   if (function == nullptr) {
     const CUresult result = driver_->cuModuleGetFunction(&function, module_, KernelName(call).c_str());
     if (result != CUDA_SUCCESS) return result;
   }
-  if (!kernel_calls_begin_) {
-    auto begin = std::make_unique<BeginCall>(BeginCall{engine, number});
+  if (!kernel_calls_begin_ && start.replayed) {
+    const CUresult result = driver_->cuLaunchHostFunc(stream, CallReplayed, start.owner);
+    if (result != CUDA_SUCCESS) return result;
+  } else if (!kernel_calls_begin_) {
+    auto begin = std::make_unique<BeginCall>(BeginCall{start.owner, start.number});
     const CUresult result = driver_->cuLaunchHostFunc(stream, CallBegin, begin.get());
     if (result != CUDA_SUCCESS) return result;
     static_cast<void>(begin.release());  // CallBegin frees it
@@ -191,7 +207,8 @@ CUresult Device::LaunchKernel(const Call& call, Engine* engine, std::uint32_t nu
   shape.blockDimX = kThreadsPerBlock;
   shape.blockDimY = shape.blockDimZ = 1;
   shape.hStream = stream;
-  void* parameters[] = {&done_on_device_, &number, &engine};
+  KernelStart copy = start;
+  void* parameters[] = {&copy.word, &copy.number, &copy.owner};
   return driver_->cuLaunchKernelEx(&shape, function, parameters, nullptr);
 }
 

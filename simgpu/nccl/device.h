@@ -20,6 +20,14 @@ struct Staging {
   bool used = false;  // false once its event was seen reached
 };
 
+// A KernelStart says how a kernel begins and when it ends.
+struct KernelStart {
+  KernelOwner* owner = nullptr;  // is told when the kernel begins
+  std::uint32_t number = 0;      // the kernel ends once the word is at or past this
+  CUdeviceptr word = 0;
+  bool replayed = false;  // part of a graph: the kernel may run many times
+};
+
 // A ScopedContext makes a context current and restores the caller's context at its end.
 class ScopedContext {
  public:
@@ -54,12 +62,15 @@ class Device {
   const std::string& uuid() const { return uuid_; }
   int sms() const { return sms_; }
   std::uint32_t* done_word() const { return done_; }
+  CUdeviceptr done_word_on_device() const { return done_on_device_; }
 
   // Returns a free staging buffer of at least `bytes`. Returns nullptr, with the reason in *error, if there
   // is no memory left. The Device owns it.
   Staging* Acquire(std::size_t bytes, std::string* error);
-  // Launches the kernel of task `number` on `stream`. The engine is told when the kernel begins.
-  CUresult LaunchKernel(const Call& call, Engine* engine, std::uint32_t number, CUstream stream);
+  // Returns a buffer that stays for good, for a task of a graph. Otherwise like Acquire().
+  Staging* Keep(std::size_t bytes, std::string* error);
+  // Launches the kernel of `call` on `stream`.
+  CUresult LaunchKernel(const Call& call, const KernelStart& start, CUstream stream);
 
   // Blocks until the GPU has done all that was launched.
   void Synchronize();
@@ -69,7 +80,7 @@ class Device {
   bool FindOut(std::string* error);
   bool LoadKernels(int sms, std::string* error);
   bool MakeDoneWord(std::string* error);
-  Staging* AddStaging(std::size_t bytes, std::string* error);
+  std::unique_ptr<Staging> MakeStaging(std::size_t bytes, std::string* error);
 
   const Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;
@@ -82,6 +93,7 @@ class Device {
   std::uint32_t* done_ = nullptr;
   CUdeviceptr done_on_device_ = 0;
   std::vector<std::unique_ptr<Staging>> staging_;
+  std::vector<std::unique_ptr<Staging>> kept_;
 };
 
 }  // namespace simgpu::nccl

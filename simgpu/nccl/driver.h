@@ -34,11 +34,14 @@ namespace simgpu::nccl {
   X(cuMemcpyDtoDAsync, 3020)            \
   X(cuEventCreate, 2000)                \
   X(cuEventRecord, 2000)                \
+  X(cuEventRecordWithFlags, 11010)      \
   X(cuEventQuery, 2000)                 \
   X(cuEventSynchronize, 2000)           \
   X(cuEventDestroy, 4000)               \
   X(cuStreamWaitEvent, 3020)            \
-  X(cuStreamIsCapturing, 10000)         \
+  X(cuStreamCreate, 2000)               \
+  X(cuStreamDestroy, 4000)              \
+  X(cuStreamGetCaptureInfo, 10010)      \
   X(cuLaunchKernelEx, 11060)            \
   X(cuLaunchHostFunc, 10000)            \
   X(cuThreadExchangeStreamCaptureMode, 10010)

@@ -20,6 +20,11 @@ constexpr Nanos kGrace = 1'000'000'000;
 // after this time.
 constexpr Nanos kLongestSleep = constants::kEnginePoll;
 
+void LetKernelEnd(std::uint32_t* done) {
+  crossover::base::StoreWord(done, 1);
+  crossover::base::FutexWakeAll(done);
+}
+
 bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
 
 }  // namespace
@@ -41,7 +46,6 @@ std::uint32_t Engine::Submit(std::unique_ptr<Task> task) {
   if (failure_.result != ncclSuccess) return 0;
   if (++submitted_ == 0) ++submitted_;  // 0 means that the task is refused
   task->number = submitted_;
-  if (task->ring) task->ring_sequence = rings_++;
   tasks_.push_back(std::move(task));
   return submitted_;
 }
@@ -49,6 +53,16 @@ std::uint32_t Engine::Submit(std::unique_ptr<Task> task) {
 void Engine::Begin(std::uint32_t number) {
   if (times_) times_->Begin(number);
   begun_ = number;
+  wake_.Raise();
+}
+
+void Engine::Replay(Task* task, std::uint32_t* done) {
+  if (times_) times_->Begin(task->number);
+  {
+    const std::lock_guard lock(mutex_);
+    replays_.push_back({task, done});
+    if (failure_.result != ncclSuccess || finished_) EndReplays();
+  }
   wake_.Raise();
 }
 
@@ -61,6 +75,9 @@ void Engine::Finish() {
   finishing_ = true;
   wake_.Raise();
   if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  EndReplays();
 }
 
 Failure Engine::failure() const {
@@ -98,12 +115,16 @@ void Engine::RunTasks() {
 
 bool Engine::StartNext() {
   const std::lock_guard lock(mutex_);
-  if (tasks_.empty() || !AtOrPast(begun_, tasks_.front()->number)) return false;
-  const Task& task = *tasks_.front();
-  if (task.ring && network_->fault().stall == task.ring_sequence) return false;
-  if (task.ring && network_->fault().drop == task.ring_sequence) {
+  // A kernel begins when all earlier kernels of the communicator are over. So at most one has begun here.
+  const bool submitted = !tasks_.empty() && AtOrPast(begun_, tasks_.front()->number);
+  if (replays_.empty() && !submitted) return false;
+  replays_first_ = !replays_.empty();
+  Task& task = replays_first_ ? *replays_.front().task : *tasks_.front();
+  if (task.ring && network_->fault().stall == rings_) return false;
+  if (task.ring && network_->fault().drop == rings_) {
     for (Channel* channel : network_->Channels()) channel->Cut();
   }
+  if (task.ring) task.ring_sequence = rings_++;
   run_ = task.ring ? StartRing(task, *network_) : StartTransfers(task, *network_);
   return true;
 }
@@ -111,10 +132,22 @@ bool Engine::StartNext() {
 void Engine::Complete() {
   run_.reset();
   const std::lock_guard lock(mutex_);
-  const std::uint32_t number = tasks_.front()->number;
-  if (times_ && tasks_.front()->ring) times_->End(*tasks_.front());
+  const Task& task = replays_first_ ? *replays_.front().task : *tasks_.front();
+  if (times_ && task.ring) times_->End(task);
+  if (replays_first_) {
+    LetKernelEnd(replays_.front().done);
+    replays_.pop_front();
+    return;
+  }
+  const std::uint32_t number = task.number;
   tasks_.pop_front();
   if (failure_.result == ncclSuccess) LetKernelsEnd(number);
+}
+
+// Lets the kernels of replayed tasks end, whether or not their data has moved. REQUIRES: mutex_ is held.
+void Engine::EndReplays() {
+  for (const Replayed& replayed : replays_) LetKernelEnd(replayed.done);
+  replays_.clear();
 }
 
 void Engine::LetKernelsEnd(std::uint32_t number) {
@@ -164,6 +197,7 @@ void Engine::Spread() {
     }
     const std::lock_guard lock(mutex_);
     LetKernelsEnd(submitted_);
+    EndReplays();
   }
   for (Channel* channel : network_->Channels()) {
     if (channel->open()) channel->Drain();
@@ -174,7 +208,7 @@ void Engine::Spread() {
 bool Engine::TakeLeave() {
   {
     const std::lock_guard lock(mutex_);
-    if (!failed_ && !tasks_.empty()) return false;
+    if (!failed_ && (!tasks_.empty() || !replays_.empty())) return false;
   }
   if (!failed_ && !said_bye_ && network_->prev().open()) network_->prev().Send(EncodeBye());
   said_bye_ = true;

@@ -1,9 +1,11 @@
 // Runs the thread of a communicator that moves its data. It takes the place of NCCL's kernels and proxy.
 //
-// Tasks run one after the other, in the order of Submit(), each from the moment its kernel has begun. When
-// a task is over, the *done word* reaches its number, and its kernel ends. A failure is final: the done
-// word reaches every task ever submitted, later tasks are refused, and all ranks that can still be reached
-// are told.
+// Tasks run one after the other, in the order in which their kernels begin. For submitted tasks that is the
+// order of Submit(). When a task is over, the *done word* reaches its number, and its kernel ends. A failure
+// is final: the done word reaches every task ever submitted, later tasks are refused, and all ranks that can
+// still be reached are told.
+//
+// A task of a graph is replayed instead: it comes each time its kernel begins, and has a word of its own.
 //
 // Failures travel both ways round the ring: with the data, and in the other direction of the data
 // connections, which is otherwise unused. That second way reaches ranks that are idle.
@@ -17,13 +19,14 @@
 #include <mutex>
 #include <thread>
 
+#include "simgpu/nccl/kernel_owner.h"
 #include "simgpu/nccl/run.h"
 #include "simgpu/nccl/times.h"
 
 namespace simgpu::nccl {
 
 // An Engine is that thread and its tasks. Any thread may call its public functions.
-class Engine {
+class Engine final : public KernelOwner {
  public:
   // `done` is a word that kernels can read. It must be 0 and outlive the engine. `times` may be null.
   Engine(std::unique_ptr<Network> network, std::uint32_t* done, std::unique_ptr<Times> times = nullptr);
@@ -34,7 +37,10 @@ class Engine {
   // this order.
   std::uint32_t Submit(std::unique_ptr<Task> task);
   // Says that the kernel of the task with this number has begun.
-  void Begin(std::uint32_t number);
+  void Begin(std::uint32_t number) override;
+  // Runs a task of a graph whose kernel has begun, and stores 1 to `done` when it is over, or at once after a
+  // failure or Finish(). The task and the word must stay until then.
+  void Replay(Task* task, std::uint32_t* done);
 
   // Ends all work with this failure, unless there was a failure before.
   void Abort(ncclResult_t result, const std::string& text);
@@ -62,6 +68,7 @@ class Engine {
   void Wait();
   Nanos WakeAt();
   void LetKernelsEnd(std::uint32_t number);
+  void EndReplays();
 
   const std::unique_ptr<Network> network_;
   std::uint32_t* const done_;
@@ -75,11 +82,18 @@ class Engine {
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Task>> tasks_;  // the front task runs, or runs next
   std::uint32_t submitted_ = 0;
-  std::uint32_t rings_ = 0;
+  struct Replayed {
+    Task* task;
+    std::uint32_t* done;
+  };
+  std::deque<Replayed> replays_;  // whose kernels have begun
+  bool finished_ = false;
   Failure failure_;
 
   // Only the engine's thread uses the fields below.
   std::unique_ptr<Run> run_;
+  bool replays_first_ = false;  // run_ runs the first of replays_, and not the first of tasks_
+  std::uint32_t rings_ = 0;     // ring collectives that have started
   Next next_ = Next::kThere;
   Nanos next_lost_at_ = 0;
   bool spread_ = false;  // true once the failure was passed on

@@ -1,9 +1,11 @@
 // Puts calls on streams: staging copies around a kernel that holds SMs until the engine has moved the data.
+// simgpu/replay/capture.cc does that for streams that are being captured.
 #include <algorithm>
 
 #include "simgpu/nccl/comm.h"
 #include "simgpu/nccl/log.h"
 #include "simgpu/nccl/profiler.h"
+#include "simgpu/nccl/try.h"
 
 using simgpu::nccl::PendingCall;
 using simgpu::nccl::Refuse;
@@ -29,12 +31,6 @@ constexpr std::uint64_t RoundUp(std::uint64_t bytes) { return (bytes + 15) / 16 
 
 }  // namespace
 
-#define SIMGPU_NCCL_TRY(expression)           \
-  do {                                        \
-    const ncclResult_t tried_ = (expression); \
-    if (tried_ != ncclSuccess) return tried_; \
-  } while (false)
-
 ncclResult_t ncclComm::Check(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return ncclSuccess;
   return Refuse(ncclUnhandledCudaError, simgpu::nccl::DriverError(driver(), what, result));
@@ -43,13 +39,19 @@ ncclResult_t ncclComm::Check(CUresult result, const char* what) {
 ncclResult_t ncclComm::Launch(const std::vector<PendingCall>& calls) {
   const simgpu::nccl::ScopedContext scope(driver(), context());
   const auto streams = StreamsOf(calls);
-  SIMGPU_NCCL_TRY(RefuseCapture(streams));
+  std::uint64_t capture = 0;
+  SIMGPU_NCCL_TRY(FindCapture(streams, &capture));
   if (ranks_ == 1) return LaunchAlone(calls);
   if (const auto failure = engine_->failure(); failure.result != ncclSuccess) {
     return Refuse(failure.result, failure.text);
   }
+  if (capture != 0) return Capture(calls, streams, capture);
   SIMGPU_NCCL_TRY(JoinStreams(streams));
-  const CUstream stream = streams.back();
+  SIMGPU_NCCL_TRY(LaunchCalls(calls, streams.back()));
+  return PartStreams(streams);
+}
+
+ncclResult_t ncclComm::LaunchCalls(const std::vector<PendingCall>& calls, CUstream stream) {
   std::vector<PendingCall> transfers;
   for (const PendingCall& pending : calls) {
     if (IsPointToPoint(pending.call.function)) {
@@ -58,8 +60,7 @@ ncclResult_t ncclComm::Launch(const std::vector<PendingCall>& calls) {
       SIMGPU_NCCL_TRY(LaunchRing(pending, stream));
     }
   }
-  if (!transfers.empty()) SIMGPU_NCCL_TRY(LaunchTransfers(transfers, stream));
-  return PartStreams(streams);
+  return transfers.empty() ? ncclSuccess : LaunchTransfers(transfers, stream);
 }
 
 // Makes the last stream wait for the user's earlier work on the other streams. The kernels of a group run
@@ -74,7 +75,9 @@ ncclResult_t ncclComm::JoinStreams(const std::vector<CUstream>& streams) {
     SIMGPU_NCCL_TRY(Check(driver().cuEventRecord(mark->done, other), "cuEventRecord"));
     SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(last, mark->done, 0), "cuStreamWaitEvent"));
   }
-  if (last_event_ != nullptr && last_stream_ != last) {
+  if (replays_.order() != nullptr) {
+    SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(last, replays_.order(), 0), "cuStreamWaitEvent"));
+  } else if (last_event_ != nullptr && last_stream_ != last) {
     SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(last, last_event_, 0), "cuStreamWaitEvent"));
   }
   return ncclSuccess;
@@ -89,23 +92,12 @@ ncclResult_t ncclComm::PartStreams(const std::vector<CUstream>& streams) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclComm::RefuseCapture(const std::vector<CUstream>& streams) {
-  for (const CUstream stream : streams) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult result = driver().cuStreamIsCapturing(stream, &status);
-    if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) continue;
-    return Refuse(ncclInvalidUsage,
-                  "a stream is being captured into a graph, which this library does not support");
-  }
-  return ncclSuccess;
-}
-
 ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   const simgpu::nccl::Call call = peers_ ? peers_->Thinned(pending.call) : pending.call;
   const auto plan = MakePlan(call, rank_, ranks_);
   std::string error;
   if (peers_) SIMGPU_NCCL_TRY(TellPeers(pending, call, stream));
-  Staging* staging = device_->Acquire(plan.staging_bytes, &error);
+  Staging* staging = AcquireStaging(plan.staging_bytes, &error);
   if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
   if (plan.input.bytes > 0) {
     SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoHAsync(staging->host + plan.input.offset, Address(pending.send),
@@ -116,7 +108,7 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   task->ring = call;
   task->asked = pending.call.count;
   task->staging = staging->host;
-  SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), stream));
+  SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), staging, stream));
   if (plan.output.bytes > 0) {
     SIMGPU_NCCL_TRY(
         Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), staging->host + plan.output.offset,
@@ -157,7 +149,7 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
   std::uint64_t bytes = 0;
   for (const PendingCall& pending : calls) bytes += RoundUp(pending.call.count * SizeOf(pending.call.type));
   std::string error;
-  Staging* staging = device_->Acquire(bytes, &error);
+  Staging* staging = AcquireStaging(bytes, &error);
   if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
   auto task = std::make_unique<Task>();
   std::byte* next = staging->host;
@@ -170,7 +162,7 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
     }
     next += RoundUp(size);
   }
-  SIMGPU_NCCL_TRY(Submit(std::move(task), calls, stream));
+  SIMGPU_NCCL_TRY(Submit(std::move(task), calls, staging, stream));
   next = staging->host;
   for (const PendingCall& pending : calls) {
     const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
@@ -183,15 +175,25 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
   return Record(staging, stream);
 }
 
+Staging* ncclComm::AcquireStaging(std::size_t bytes, std::string* error) {
+  return replays_.capturing() ? replays_.Keep(*device_, bytes, error) : device_->Acquire(bytes, error);
+}
+
 ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, std::span<const PendingCall> calls,
-                              CUstream stream) {
+                              Staging* staging, CUstream stream) {
+  if (replays_.capturing()) {
+    const simgpu::nccl::KernelStart start = replays_.Add(std::move(task), staging, engine_.get());
+    return Check(device_->LaunchKernel(calls.front().call, start, stream), "kernel launch");
+  }
   const std::uint32_t number = engine_->Submit(std::move(task));
   if (number == 0) {
     const auto failure = engine_->failure();
     return Refuse(failure.result, failure.text);
   }
   const ncclResult_t launched =
-      Check(device_->LaunchKernel(calls.front().call, engine_.get(), number, stream), "kernel launch");
+      Check(device_->LaunchKernel(calls.front().call,
+                                  {engine_.get(), number, device_->done_word_on_device(), false}, stream),
+            "kernel launch");
   // If the launch failed, the kernel of this task never begins.
   if (launched != ncclSuccess) engine_->Abort(launched, simgpu::nccl::LastError());
   if (launched == ncclSuccess && profiler_) profiler_->Launched(calls, device_->sms());
@@ -199,8 +201,11 @@ ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, std::span<const Pendin
 }
 
 ncclResult_t ncclComm::Record(Staging* staging, CUstream stream) {
+  if (replays_.capturing()) return ncclSuccess;  // Capture() records
   last_stream_ = stream;
   last_event_ = staging->done;
+  if (replays_.order() != nullptr)
+    SIMGPU_NCCL_TRY(Check(driver().cuEventRecord(replays_.order(), stream), "cuEventRecord"));
   return Check(driver().cuEventRecord(staging->done, stream), "cuEventRecord");
 }
 
@@ -234,5 +239,3 @@ ncclResult_t ncclComm::LaunchAlone(const std::vector<PendingCall>& calls) {
   }
   return ncclSuccess;
 }
-
-#undef SIMGPU_NCCL_TRY

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 28
@@ -23,6 +24,7 @@ extern "C" {
 
 typedef struct CUstream_st* cudaStream_t;
 typedef struct ncclComm* ncclComm_t;
+typedef struct ncclWindow_vidmem* ncclWindow_t;
 #define NCCL_COMM_NULL NULL
 
 #define NCCL_UNIQUE_ID_BYTES 128
@@ -145,6 +147,18 @@ NCCL_FUNCTION(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t* newcom
 NCCL_FUNCTION(CommFinalize, ncclComm_t comm);
 NCCL_FUNCTION(CommDestroy, ncclComm_t comm);
 NCCL_FUNCTION(CommAbort, ncclComm_t comm);
+#define NCCL_REVOKE_DEFAULT 0x00
+NCCL_FUNCTION(CommRevoke, ncclComm_t comm, int revokeFlags);
+NCCL_FUNCTION(CommGetUniqueId, ncclComm_t comm, ncclUniqueId* uniqueId);
+NCCL_FUNCTION(CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId, int rank,
+              ncclComm_t* newcomm, ncclConfig_t* config);
+typedef enum {
+  ncclStatGpuMemSuspend = 0,
+  ncclStatGpuMemSuspended = 1,
+  ncclStatGpuMemPersist = 2,
+  ncclStatGpuMemTotal = 3
+} ncclCommMemStat_t;
+NCCL_FUNCTION(CommMemStats, ncclComm_t comm, ncclCommMemStat_t stat, uint64_t* value);
 NCCL_FUNCTION(CommGetAsyncError, ncclComm_t comm, ncclResult_t* asyncError);
 NCCL_FUNCTION(CommCount, const ncclComm_t comm, int* count);
 NCCL_FUNCTION(CommCuDevice, const ncclComm_t comm, int* device);
@@ -165,6 +179,12 @@ NCCL_FUNCTION(AllGather, const void* sendbuff, void* recvbuff, size_t sendcount,
               ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ReduceScatter, const void* sendbuff, void* recvbuff, size_t recvcount, ncclDataType_t datatype,
               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(AlltoAll, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(Gather, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
+              ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(Scatter, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
+              ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(Send, const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
               cudaStream_t stream);
 NCCL_FUNCTION(Recv, void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
@@ -183,6 +203,12 @@ NCCL_FUNCTION(AllGatherConfig, const void* sendbuff, void* recvbuff, size_t send
 NCCL_FUNCTION(ReduceScatterConfig, const void* sendbuff, void* recvbuff, size_t recvcount,
               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
               const ncclCollConfig_t* config);
+NCCL_FUNCTION(AlltoAllConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(GatherConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(ScatterConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
 
 /* These functions form groups. Nothing is launched before the outermost end. */
 NCCL_FUNCTION(GroupStart, void);

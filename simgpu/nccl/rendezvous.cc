@@ -1,8 +1,13 @@
 #include "simgpu/nccl/rendezvous.h"
 
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 
 namespace simgpu::nccl {
 
@@ -11,7 +16,11 @@ namespace {
 bool AskRoot(const Rendezvous& where, const Join& join, const Cancel& cancel, std::vector<Member>* members,
              std::string* error) {
   const UniqueFd root = Connect(where.root, cancel, error);
-  if (!root || !SendAll(root.get(), EncodeJoin(join), cancel, error)) return false;
+  if (!root) {
+    *error += ": the process that made the unique id has ended, or the id is of an earlier start of the job";
+    return false;
+  }
+  if (!SendAll(root.get(), EncodeJoin(join), cancel, error)) return false;
   FrameReader reader;
   const auto frame = ReceiveFrame(root.get(), reader, Kind::kTable, cancel, error);
   if (!frame) return false;
@@ -30,10 +39,46 @@ UniqueFd Greet(const Member& member, const Hello& hello, const Cancel& cancel, s
   return fd;
 }
 
+// Says how the successor on the ring stands, by what it has sent. It sends nothing before it leaves or fails.
+enum class Successor { kThere, kLeft, kLost };
+
+Successor LookAt(int fd) {
+  std::array<std::byte, sizeof(FrameHeader)> bytes;
+  const ssize_t got = recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Successor::kThere;
+  const auto header = got == static_cast<ssize_t>(bytes.size()) ? DecodeHeader(bytes) : std::nullopt;
+  return header && header->kind == Kind::kBye ? Successor::kLeft : Successor::kLost;
+}
+
+// Waits until a connection comes. Returns false, with the reason in *error, if the successor on the ring is
+// lost before. So when a rank dies while the ranks meet, its predecessor fails, then the predecessor of that
+// one, and so on: all ranks learn of it.
+bool AwaitVisitor(int listener, int successor, const Cancel& cancel, std::string* error) {
+  pollfd fds[] = {{listener, POLLIN, 0}, {cancel.fd(), POLLIN, 0}, {successor, POLLIN | POLLRDHUP, 0}};
+  for (;;) {
+    if (poll(fds, 3, -1) < 0 && errno != EINTR) {
+      *error = std::string("poll: ") + std::strerror(errno);
+      return false;
+    }
+    if ((fds[1].revents & POLLIN) != 0) {
+      *error = "aborted";
+      return false;
+    }
+    if (fds[0].revents != 0) return true;
+    const Successor state = fds[2].revents != 0 ? LookAt(successor) : Successor::kThere;
+    if (state == Successor::kLeft) fds[2].fd = -1;  // it needs this rank no more
+    if (state == Successor::kLost) {
+      *error = "connection lost while the ranks met";
+      return false;
+    }
+  }
+}
+
 // Accepts connections until both of the predecessor's are there.
 bool AwaitPredecessor(std::uint32_t predecessor, const Cancel& cancel, Meeting* meeting, std::string* error) {
   while (!meeting->prev.fd || !meeting->control_prev.fd) {
     Arrival arrival;
+    if (!AwaitVisitor(meeting->listener.get(), meeting->next.get(), cancel, error)) return false;
     if (!AcceptPeer(meeting->listener.get(), meeting->nonce, cancel, &arrival, error)) {
       if (!error->empty()) return false;
       continue;  // not a rank of this communicator

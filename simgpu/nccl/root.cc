@@ -65,6 +65,13 @@ class Root {
     const auto frame = guest.reader.Next();
     if (!frame) return !guest.reader.broken();
     const auto join = frame->header.kind == Kind::kJoin ? DecodeJoin(frame->payload) : std::nullopt;
+    if (join && join->nonce != nonce_) {
+      // The system has given the address of an earlier root to this one.
+      std::string ignored;
+      SendAll(guest.fd.get(),
+              EncodeError({ncclRemoteError, "the unique id is of an earlier start of the job"}), never_,
+              &ignored);
+    }
     if (!join || join->nonce != nonce_ || guest.joined) return false;  // not a rank of this communicator
     Admit(*join);
     guest.joined = true;

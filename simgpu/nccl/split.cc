@@ -1,14 +1,15 @@
 // Implements ncclCommSplit: ranks of the same colour form a new communicator, in the order of their keys.
 #include <algorithm>
-#include <cstring>
 
 #include "simgpu/nccl/export.h"
 #include "simgpu/nccl/group.h"
+#include "simgpu/nccl/host_gather.h"
 #include "simgpu/nccl/log.h"
 
 namespace {
 
 using simgpu::nccl::Config;
+using simgpu::nccl::GatherOnHosts;
 using simgpu::nccl::Group;
 using simgpu::nccl::Refuse;
 using simgpu::nccl::SetUp;
@@ -19,21 +20,6 @@ struct Choice {
   int key;
   int rank;  // in the parent
 };
-
-template <typename T>
-ncclResult_t Gather(ncclComm* comm, const T& mine, std::vector<T>* all) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&mine);
-  std::vector<std::vector<std::byte>> raw;
-  const ncclResult_t result = comm->GatherOnHost({bytes, bytes + sizeof mine}, &raw);
-  if (result != ncclSuccess) return result;
-  all->resize(raw.size());
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i].size() != sizeof(T))
-      return Refuse(ncclInvalidUsage, "a rank makes another call than CommSplit");
-    std::memcpy(&(*all)[i], raw[i].data(), sizeof(T));
-  }
-  return ncclSuccess;
-}
 
 // Returns the ranks of one colour, in their new order.
 std::vector<Choice> Companions(std::vector<Choice> choices, int color) {
@@ -48,7 +34,7 @@ std::vector<Choice> Companions(std::vector<Choice> choices, int color) {
 ncclResult_t Split(ncclComm* parent, int color, int key, const Config& config, ncclComm_t* handle) {
   const simgpu::nccl::ScopedContext scope(parent->driver(), parent->context());
   std::vector<Choice> choices;
-  ncclResult_t result = Gather(parent, Choice{color, key, parent->rank()}, &choices);
+  ncclResult_t result = GatherOnHosts("CommSplit", parent, Choice{color, key, parent->rank()}, &choices);
   if (result != ncclSuccess) return result;
   const auto companions = color < 0 ? std::vector<Choice>() : Companions(choices, color);
   ncclUniqueId mine{};
@@ -58,7 +44,7 @@ ncclResult_t Split(ncclComm* parent, int color, int key, const Config& config, n
     return Refuse(ncclSystemError, error);
   }
   std::vector<ncclUniqueId> ids;
-  result = Gather(parent, mine, &ids);
+  result = GatherOnHosts("CommSplit", parent, mine, &ids);
   if (result != ncclSuccess || companions.empty()) return result;
 
   const auto self = std::find_if(companions.begin(), companions.end(),
@@ -75,8 +61,8 @@ ncclResult_t Split(ncclComm* parent, int color, int key, const Config& config, n
 
 SIMGPU_NCCL_EXPORT(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                    ncclConfig_t* config) {
-  if (comm == nullptr || !comm->valid())
-    return Refuse(ncclInvalidArgument, "CommSplit: comm is not a communicator");
+  if (const ncclResult_t result = simgpu::nccl::CheckComm("CommSplit", comm); result != ncclSuccess)
+    return result;
   if (newcomm == nullptr) return Refuse(ncclInvalidArgument, "CommSplit: newcomm is null");
   if (color < NCCL_SPLIT_NOCOLOR) {
     return Refuse(ncclInvalidArgument, "CommSplit: color " + std::to_string(color) +

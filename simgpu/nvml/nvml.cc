@@ -1,11 +1,5 @@
 // Implements libnvidia-ml.so.1, which shows the node's GPUs as a node agent sees them. It shows all GPUs of
 // the node, not only those that the process may use.
-#define NVML_NO_UNVERSIONED_FUNC_DEFS
-#pragma GCC visibility push(default)
-#include <nvml.h>
-#pragma GCC visibility pop
-
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,19 +10,12 @@
 
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
+#include "simgpu/nvml/devices.h"
 #include "simgpu/nvml/health.h"
 
 using namespace simgpu;
 
 namespace {
-
-struct Device {
-  int gpu = 0;
-  GpuConfig config;
-  std::mutex mutex;
-  Nanos looked = 0;  // when the utilisation was last asked for; `busy` is the busy time then
-  Nanos busy = 0;
-};
 
 struct EventSet {
   std::mutex mutex;
@@ -37,21 +24,6 @@ struct EventSet {
   explicit EventSet(const std::string& path) : health(path) {}
 };
 
-std::atomic<int> uses{0};
-
-std::vector<std::unique_ptr<Device>>& Devices() {
-  static auto* devices = new std::vector<std::unique_ptr<Device>>;
-  return *devices;
-}
-
-// Returns the device of a handle, or nullptr if the handle is not the address of a device.
-Device* Find(nvmlDevice_t handle) {
-  for (const auto& device : Devices()) {
-    if (reinterpret_cast<nvmlDevice_t>(device.get()) == handle) return device.get();
-  }
-  return nullptr;
-}
-
 nvmlReturn_t CopyText(const std::string& text, char* target, unsigned bytes) {
   if (target == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   if (text.size() >= bytes) return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -59,19 +31,7 @@ nvmlReturn_t CopyText(const std::string& text, char* target, unsigned bytes) {
   return NVML_SUCCESS;
 }
 
-std::string BusId(const Device& device, int domain_digits) {
-  char text[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
-  std::snprintf(text, sizeof text, "%0*X:%02X:00.0", domain_digits, 0U,
-                static_cast<unsigned>(device.gpu + 1));
-  return text;
-}
-
 }  // namespace
-
-#define FIND_DEVICE(handle, device)               \
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED; \
-  Device* const device = Find(handle);            \
-  if (device == nullptr) return NVML_ERROR_INVALID_ARGUMENT
 
 extern "C" {
 
@@ -89,15 +49,15 @@ nvmlReturn_t nvmlInitWithFlags(unsigned) {
     device->busy = machine->BusyTime(device->gpu);
     Devices().push_back(std::move(device));
   }
-  ++uses;
+  ++Uses();
   return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlInit_v2() { return nvmlInitWithFlags(0); }
 nvmlReturn_t nvmlInit() { return nvmlInitWithFlags(0); }
 
 nvmlReturn_t nvmlShutdown() {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
-  --uses;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
+  --Uses();
   return NVML_SUCCESS;
 }
 
@@ -125,7 +85,7 @@ const char* nvmlErrorString(nvmlReturn_t result) {
 }
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned bytes) {
-  return uses == 0 ? NVML_ERROR_UNINITIALIZED : CopyText("580.00", version, bytes);
+  return Uses() == 0 ? NVML_ERROR_UNINITIALIZED : CopyText("580.00", version, bytes);
 }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char* version, unsigned bytes) {
   return CopyText("13.580.00", version, bytes);
@@ -140,7 +100,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   *count = static_cast<unsigned>(Devices().size());
   return NVML_SUCCESS;
@@ -148,7 +108,7 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
 nvmlReturn_t nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* handle) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (handle == nullptr || index >= Devices().size()) return NVML_ERROR_INVALID_ARGUMENT;
   *handle = reinterpret_cast<nvmlDevice_t>(Devices()[index].get());
   return NVML_SUCCESS;
@@ -158,7 +118,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* handle) {
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* handle) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (uuid == nullptr || handle == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   for (const auto& device : Devices()) {
     if (device->config.uuid != uuid) continue;
@@ -169,7 +129,7 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* handle) {
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* handle) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (bus_id == nullptr || handle == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   for (const auto& device : Devices()) {
     if (BusId(*device, 8) != bus_id && BusId(*device, 4) != bus_id) continue;
@@ -267,24 +227,6 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major,
   return NVML_SUCCESS;
 }
 
-// Leaves out processes in PID namespaces that the caller cannot see: they have no ID there.
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned* count,
-                                                     nvmlProcessInfo_t* infos) {
-  FIND_DEVICE(handle, device);
-  if (count == nullptr || (*count > 0 && infos == nullptr)) return NVML_ERROR_INVALID_ARGUMENT;
-  const auto processes = Machine::Get()->UsedMemoryByProcess(device->gpu);
-  const unsigned room = *count;
-  *count = static_cast<unsigned>(processes.size());
-  if (room < *count) return NVML_ERROR_INSUFFICIENT_SIZE;
-  for (const auto& [pid, bytes] : processes) {
-    *infos++ = {.pid = static_cast<unsigned>(pid),
-                .usedGpuMemory = bytes,
-                .gpuInstanceId = 0xffffffff,
-                .computeInstanceId = 0xffffffff};
-  }
-  return NVML_SUCCESS;
-}
-
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t handle, unsigned long long* types) {
   FIND_DEVICE(handle, device);
   if (types == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -293,7 +235,7 @@ nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t handle, unsigned long
 }
 
 nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* set) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   *set = reinterpret_cast<nvmlEventSet_t>(new EventSet(Machine::Get()->config().state + "/health"));
   return NVML_SUCCESS;
@@ -314,7 +256,7 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t handle, unsigned long long ty
 }
 
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t raw, nvmlEventData_t* data, unsigned timeout_ms) {
-  if (uses == 0) return NVML_ERROR_UNINITIALIZED;
+  if (Uses() == 0) return NVML_ERROR_UNINITIALIZED;
   if (raw == nullptr || data == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   auto* set = reinterpret_cast<EventSet*>(raw);
   const Nanos deadline = MonotonicNow() + timeout_ms * kMillisecond;

@@ -7,6 +7,9 @@ import os
 import subprocess
 
 LIBRARIES = "/usr/lib/software-gpu"
+# This is a node's /var/run/cdi, which a node daemon in a pod has mounted. It looks for /etc/cdi under process 1, and
+# that is the cluster's here.
+SPECIFICATION = "/run/cdi/software-gpus.json"
 _ROOT = "/usr/local/nvidia"  # where the node daemon mounts a driver_root; NVIDIA's images look for libraries there
 _SHARED_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 
@@ -20,7 +23,8 @@ class Cdi:
         self._gpus = gpus
 
     def install(self, number, node):
-        path = node.reach("/etc/cdi/software-gpus.json")
+        path = node.reach(SPECIFICATION)
+        path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(self._specification(number)), encoding="utf-8")
 
     def node_settings(self, _node):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import Failed
 from tests.cluster.rig.api import connected_in
+from tests.process.demo.leftovers import until
 
 _LISTENS = "0A"
 _TABLES = ("tcp", "tcp6", "udp", "udp6")
@@ -55,12 +56,18 @@ def files_of(pod, program, folder):
 
 
 def _seen_by(pod, program):
-    """Returns the /proc directory of the process of this name."""
-    for process in processes_of(pod):
-        directory = Path(f"/proc/{process}")
-        with contextlib.suppress(OSError):
-            if (directory / "comm").read_text(encoding="ascii").strip() == program:
-                return directory
+    """Returns the /proc directory of the process of this name. A container may be called running before its program is:
+    this waits for the program."""
+    found = []
+    def started():
+        for process in processes_of(pod):
+            directory = Path(f"/proc/{process}")
+            with contextlib.suppress(OSError):
+                if (directory / "comm").read_text(encoding="ascii").strip() == program:
+                    found.append(directory)
+        return found
+    if until(started):
+        return found[0]
     raise Failed(f"nothing in {pod['metadata']['name']} is named {program}")
 
 

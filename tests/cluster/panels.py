@@ -10,6 +10,8 @@ _GRAFANAS = {"__rate_interval": "5m", "__range": "1h"}
 MAY_BE_EMPTY = {
     ("fleet.json", "GPU hours gained"): "it looks once a minute: tests/cluster/test_prometheus.py waits for it",
     ("gpu.json", "Errors of the GPU"): "there are none",
+    ("gpu.json", "Utilisation, by DCGM"): "no dcgm-exporter runs here: tests/charts/test_monitoring.py has its series",
+    ("gpu.json", "Power for the work of one job"): "the same",
     ("job.json", "Takes no turns"): "both do",
     ("job.json", "Cap that cannot be kept"): "neither has one"}
 
@@ -32,8 +34,9 @@ def empty(prometheus, since, only=None, **chosen):
 
 def filled(query, values):
     """Fills in the variables of a query. Raises KeyError for one that does not exist. A variable without values matches
-    series that lack its label, as `cluster` does where there is only one cluster."""
-    return re.sub(r"\$(\w+)", lambda found: _GRAFANAS.get(found[1]) or f"({'|'.join(values[found[1]])})", query)
+    series that lack its label, as `cluster` does where there is only one cluster. $1 is none: label_replace has it."""
+    return re.sub(r"\$([A-Za-z_]\w*)",
+                  lambda found: _GRAFANAS.get(found[1]) or f"({'|'.join(values[found[1]])})", query)
 
 
 def _values(prometheus, dashboard, since, chosen):

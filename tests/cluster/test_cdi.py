@@ -20,7 +20,7 @@ class OwnSpecification(NodeCase):
 
     def have_one_name_for_all(self):
         """Makes of the node's specification what the GPU Operator's toolkit writes."""
-        path = self.node.reach("/etc/cdi/software-gpus.json")
+        path = self.node.reach(gpu_ways.SPECIFICATION)
         given = json.loads(path.read_text(encoding="utf-8"))
         given |= {"kind": "management.nvidia.com/gpu", "devices": [{"name": "all", "containerEdits": {
             "deviceNodes": [{"path": f"/dev/{name}"} for name in _DEVICE_FILES]}}]}
@@ -50,7 +50,7 @@ class OwnSpecification(NodeCase):
         self.assertIn(f" {gpu_ways.LIBRARIES} ", said, "the driver's libraries are not there")
 
     def test_without_any_specification_nothing_is_given_out_until_there_is_one(self):
-        path = self.node.reach("/etc/cdi/software-gpus.json")
+        path = self.node.reach(gpu_ways.SPECIFICATION)
         given = path.read_text(encoding="utf-8")
         path.unlink()
         self.wait_for_slots(0)

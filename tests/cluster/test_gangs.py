@@ -17,7 +17,18 @@ _NODES, _GPUS = 6, 4
 _MANY, _DEADLINE_S = 50, 30
 _LARGE, _LARGE_NODES = 512, 64
 _KILLS, _LEASE_S = 10, 3
+_ZONE = "topology.kubernetes.io/zone"
 _CAPPED = {"annotations": {"crossover.dev/gpu-memory": "30Gi"}, "nodeSelector": {POOL: FAKE}}
+
+
+def _of(job):
+    return {"matchLabels": {"batch.kubernetes.io/job-name": job}}
+
+
+def _apart(job, topology):
+    """Returns an affinity that keeps the pods of a Job apart."""
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": topology, "labelSelector": _of(job)}]}}
 
 
 class Gangs(unittest.TestCase):
@@ -83,6 +94,29 @@ class Gangs(unittest.TestCase):
         self.assertEqual(self.lives.life("unaided").nominated, {})
         self.assertIn("schedulers are not told which node to try first",
                       self.world.control.said(self.world.control.leader().extender))
+
+    def test_pods_that_may_not_be_together(self):
+        """Gangs with constraints between their pods are bound by a real scheduler, though the planner packs others."""
+        for zone in ("a", "b"):
+            self.world.add_nodes(self.stack, [f"{zone}-{number}" for number in range(2)], 2, "apart", **{_ZONE: zone})
+
+        def create(name, size, **constraints):
+            self.addCleanup(self.world.remove, name)
+            self.world.create(name, size, **{**_CAPPED, "nodeSelector": {POOL: "apart"}}, **constraints)
+
+        create("by-host", 4, affinity=_apart("by-host", "kubernetes.io/hostname"))
+        self.world.until_whole("by-host")
+        nodes = {node for node, _ in self.lives.life("by-host").bound.values()}
+        self.assertEqual(len(nodes), 4)
+        create("by-zone", 3, affinity=_apart("by-zone", _ZONE))
+        self.world.until(lambda: any("keep to spec.affinity.podAntiAffinity" in told
+                                     for told in self.lives.reasons("by-zone")), "there are two zones alone")
+        self.world.remove("by-host", "by-zone")
+        create("spread", 6, topologySpreadConstraints=[{
+            "maxSkew": 1, "topologyKey": _ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _of("spread")}])
+        self.world.until_whole("spread")
+        zones = [node[0] for node, _ in self.lives.life("spread").bound.values()]
+        self.assertEqual((zones.count("a"), zones.count("b")), (3, 3))
 
     def test_a_gang_of_512_pods(self):
         nodes = [f"large-{number}" for number in range(_LARGE_NODES)]

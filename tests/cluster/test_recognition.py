@@ -288,6 +288,16 @@ class PyTorchJobs(OneGang, OperatorCase):
         self.one_gang(self.create(job), 3)
         self.until(lambda: "driver-master-0" in self.eyes.places("driver"), "the master runs too")
 
+    def test_an_elastic_job_begins_with_its_minimum_and_grows(self):
+        filler = self.fill(GPUS - self.SIZE + 1)
+        job = self.make("elastic")
+        workers = job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"]
+        job["spec"]["elasticPolicy"] = {"minReplicas": workers - 1, "maxReplicas": workers}
+        begun = self.places(self.create(job), self.SIZE - 1)
+        self.world.remove(filler)
+        grown = self.places("elastic", self.SIZE)
+        self.assertEqual({pod: grown[pod] for pod in begun}, begun)
+
     def test_a_worker_that_comes_again_gets_its_gangs_gpu(self):
         job = self.make("replaced")
         for part in job["spec"]["pytorchReplicaSpecs"].values():

@@ -55,6 +55,8 @@ _ELSEWHERE = (
     (r"tools/stage_images\.sh ", "tools/build_images.sh", "tools/stage_images.sh"),
     (r"tools/fuzz\.sh ", "Makefile", "@tools/fuzz.sh"),
     (r"tools/install\.sh --cluster", "tools/ci.sh", "tools/install.sh --cluster"),
+    (r"tools/install\.sh --torch", "tools/ci.sh", "tools/install.sh --torch"),
+    (r"python3 -m simgpu\.stand_ins\.stand_ins lay ", "tests/unit/tools/test_stand_ins.py", 'self.run_main("lay"'),
     (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
     (r"python3 -m tools\.render_manifests", "tests/charts/chart.py", "render_manifests.template("),
     (r"cmake --preset dev && cmake --build build/dev ", "tools/build.sh", 'cmake --build --preset "$preset"'),

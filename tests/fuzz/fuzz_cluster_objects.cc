@@ -7,6 +7,7 @@
 
 #include "extender/cluster/fit.h"
 #include "extender/cluster/parse.h"
+#include "extender/cluster/relations.h"
 #include "extender/cluster/resources.h"
 
 using namespace crossover::extender;  // NOLINT(google-build-using-namespace)
@@ -22,6 +23,17 @@ bool NoneIsNegative(const Resources& resources) {
     if (amount < 0) return false;
   }
   return resources.milli_cpu >= 0 && resources.memory_bytes >= 0;
+}
+
+// Checks that what a pod demands of others is within its limits, and that two pods judge each other alike.
+void TryConstraints(const Pod& pod, const World& world) {
+  for (const auto& port : pod.constraints.ports) Require(port.port > 0 && port.port <= 65535);
+  for (const auto& spread : pod.constraints.spread) Require(spread.max_skew > 0 && spread.min_domains > 0);
+  for (const auto& [uid, other] : world.pods()) {
+    Require((ClashOf(pod, other) == nullptr) == (ClashOf(other, pod) == nullptr));
+    for (const auto& [name, node] : world.nodes())
+      Require((ApartOn(&node, pod, other) == nullptr) == (ApartOn(&node, other, pod) == nullptr));
+  }
 }
 
 void TryPod(const Pod& pod, World* world) {
@@ -40,6 +52,7 @@ void TryPod(const Pod& pod, World* world) {
     for (int i = 0; i < fit.pods; ++i) AddPod(pod, &planned);
     Require(FitOn(*world, name, pod, planned).pods == 0);
   }
+  TryConstraints(pod, *world);
   Require(world->RemovePod(pod.uid));
   Require(world->UsedOn(pod.node) == Resources{});
 }

@@ -7,9 +7,11 @@ from functools import partial
 from benchmarks import faults, kills, leaders
 
 
-# A bound is CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
+# A bound is CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS [SIGNALS], see tests/unit/turn/explore.cc.
 _BOUNDS = ("2 3 0 0 0 0", "2 3 0 1 1 0", "2 2 0 2 1 0", "2 2 0 1 1 1", "2 3 0 0 0 1", "3 1 0 1 1 1", "3 2 0 0 0 0",
-           "2 1 3 0 0 0", "2 1 2 1 1 0", "2 2 1 0 0 0", "3 1 1 0 0 0")
+           "2 1 3 0 0 0", "2 1 2 1 1 0", "2 2 1 0 0 0", "3 1 1 0 0 0",
+           "3 1 0 0 0 0 any", "2 1 2 0 0 0 any", "2 1 1 1 1 0 any", "2 1 0 1 1 0 any-arbiter-dies", "2 1 0 1 1 0 kept",
+           "2 1 0 0 0 1 kept", "2 1 0 1 0 0 kept-torn", "2 1 0 0 0 0 kept-late", "2 1 1 0 0 0 kept-arbiter-dies")
 _STATES = 100_000_000  # a bound with more states fails, even if no rule is broken
 _UNIT_LIMIT_S = 480
 
@@ -34,8 +36,8 @@ def _command(command, limit_s=_UNIT_LIMIT_S):
 def explore(build):
     """Explores the turn core in every interleaving, within larger bounds than the unit tests'."""
     for bounds in _BOUNDS:
-        yield Unit(bounds.replace(" ", "-"),
-                   partial(_command, [build.program("explore"), *bounds.split(), _STATES]))
+        words = bounds.split()
+        yield Unit("-".join(words), partial(_command, [build.program("explore"), *words[:6], _STATES, *words[6:]]))
 
 
 def fuzz(_build):

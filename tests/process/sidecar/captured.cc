@@ -2,8 +2,9 @@
 // names:
 //
 // capture   captures them into a graph, as PyTorch does with whole iterations of DistributedDataParallel, and
-//           computes for a second. The software NCCL refuses to be captured: the library sees the same call,
-//           and none after it.
+//           launches it for over a second, with compute. The library sees the call that is captured, and none
+//           after it.
+// exchange  captures an AlltoAll, a Gather and a Scatter instead, each into a graph of its own.
 // reset     resets its device and trains on in the next context.
 // end       resets its device and ends.
 // exit      exits in the middle of a turn, and leaves everything as it is.
@@ -20,18 +21,32 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "tests/process/sidecar/small_rank.h"
 #include "tests/process/use_device.h"
 
 namespace {
 
-// Captures a collective of `rank`, which the software NCCL refuses.
-void Capture(SmallRank* rank) {
+// Captures one collective of a rank into a graph that can be launched.
+template <typename Collective>
+CUgraphExec Capture(const SmallRank& rank, Collective collective) {
   CUgraph graph = nullptr;
-  MUST(cuStreamBeginCapture(rank->side(), CU_STREAM_CAPTURE_MODE_RELAXED));
-  Must(rank->Reduce() == ncclInvalidUsage ? 0 : 1, "a collective that is captured");
-  MUST(cuStreamEndCapture(rank->side(), &graph));
+  CUgraphExec exec = nullptr;
+  MUST(cuStreamBeginCapture(rank.side(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  MUST(collective());
+  MUST(cuStreamEndCapture(rank.side(), &graph));
+  MUST(cuGraphInstantiate(&exec, graph, 0));
+  MUST(cuGraphDestroy(graph));
+  return exec;
+}
+
+std::vector<CUgraphExec> CaptureAll(SmallRank* rank, bool exchanges) {
+  if (!exchanges) return {Capture(*rank, [&] { return rank->Reduce(); })};
+  std::vector<CUgraphExec> graphs;
+  for (const Exchange exchange : {Exchange::kAlltoAll, Exchange::kGather, Exchange::kScatter})
+    graphs.push_back(Capture(*rank, [&] { return rank->Move(exchange); }));
+  return graphs;
 }
 
 // Returns the number of the socket by which this process is connected to the arbiter, or -1.
@@ -82,7 +97,7 @@ int main() {
     rank.Synchronize();
     std::exit(0);
   }
-  if (then != "capture") {
+  if (then != "capture" && then != "exchange") {
     rank.Leave();
     MUST(cuDevicePrimaryCtxReset(number));
     if (then == "end") return 0;
@@ -90,10 +105,12 @@ int main() {
     SmallRank(number, ids + "2").Train(kEager);
     return 0;
   }
-  Capture(&rank);
+  const auto graphs = CaptureAll(&rank, then == "exchange");
   for (int i = 0; i < kCaptured; ++i) {
     rank.Compute();
+    for (const CUgraphExec graph : graphs) MUST(cuGraphLaunch(graph, rank.side()));
     rank.Synchronize();
     usleep(10'000);
   }
+  MUST(cuStreamSynchronize(rank.side()));
 }

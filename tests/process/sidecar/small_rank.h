@@ -9,6 +9,8 @@
 #include "simgpu/nccl/nccl.h"
 #include "tests/process/sidecar/rendezvous.h"
 
+enum class Exchange { kAlltoAll, kGather, kScatter };
+
 // Each iteration computes in three kernels of 2 ms, and reduces on another stream. A call that fails ends
 // the program. REQUIRES: the device of the rank is in use. Not thread-safe.
 class SmallRank {
@@ -32,6 +34,20 @@ class SmallRank {
   ncclResult_t Reduce() {
     const auto data = reinterpret_cast<int*>(gradients_);
     return ncclAllReduce(data, data, kCount, ncclInt32, ncclSum, comm_, side_);
+  }
+  // Sends from the first half of the data to the second.
+  ncclResult_t Move(Exchange exchange) {
+    const auto from = reinterpret_cast<int*>(gradients_);
+    int* const to = from + kCount / 2;
+    constexpr std::size_t kBlock = kCount / 2 / kRanks;
+    switch (exchange) {
+      case Exchange::kAlltoAll:
+        return ncclAlltoAll(from, to, kBlock, ncclInt32, comm_, side_);
+      case Exchange::kGather:
+        return ncclGather(from, to, kBlock, ncclInt32, 0, comm_, side_);
+      default:
+        return ncclScatter(from, to, kBlock, ncclInt32, 0, comm_, side_);
+    }
   }
   void Synchronize() { MUST(cuStreamSynchronize(compute_)); }
   // Synchronizes in each iteration, as for the loss. A host that runs ahead would end before the library

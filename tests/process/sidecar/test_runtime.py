@@ -1,4 +1,5 @@
-"""Tests the real CUDA runtime, shared and static, over the software GPU's driver: what it keeps of what it looks up."""
+"""Tests the real CUDA runtime, shared and static, and its stand-in over the software GPU's driver: what each keeps of
+what it looks up."""
 
 import os
 import re
@@ -17,6 +18,8 @@ class Runtime(unittest.TestCase):
         self.ours = set(re.findall(r"^CUDA_HOOK\((\w+),", _TABLE.read_text(encoding="utf-8"), re.MULTILINE))
         self.programs = {"shared": [os.environ["RUNTIME"], os.environ["CUDA_RUNTIME"]],
                          "static": [os.environ["STATIC_RUNTIME"]]}
+        if "STAND_IN_RUNTIME" in os.environ:
+            self.programs["stand-in"] = [os.environ["RUNTIME"], os.environ["STAND_IN_RUNTIME"]]
 
     def kept(self, command, *preload):
         """Returns {place in the runtime's data: (symbol, the library that it lies in)}."""
@@ -48,6 +51,13 @@ class Runtime(unittest.TestCase):
                 differing = {expected[place][0] for place in expected if wrong.get(place) != expected[place]}
                 self.assertIn("cuLaunchKernel_ptsz", differing)
                 self.assertNotIn("cuLaunchKernel", differing)
+
+    @unittest.skipUnless("STAND_IN_RUNTIME" in os.environ, "the software GPU's runtime is not built")
+    def test_the_stand_in_keeps_nothing_that_the_real_one_does_not(self):
+        real, stand_in = ({symbol for symbol, _ in self.kept(self.programs[name]).values()}
+                          for name in ("shared", "stand-in"))
+        self.assertGreater(len(stand_in), _LEAST)
+        self.assertEqual(stand_in - real, set())
 
 
 if __name__ == "__main__":

@@ -115,12 +115,15 @@ class Variants(unittest.TestCase):
         self.assertGreaterEqual(sum(event["event"] == "join" for event in events), 4)
 
     def test_collectives_that_are_captured_into_a_graph_after_eager_ones(self):
-        events, said = self.odd_beside_a_plain_job(then="capture")
-        self.assertIn("collectives are captured into graphs", said)
-        for gpu in {event["gpu"] for event in events}:
-            ends = {event["event"]: event for event in events if event["gpu"] == gpu}
-            self.assertEqual(ends["mode"]["mode"], "observe", "its neighbour is not gated for nothing")
-            self.assertGreater(ends["leave"]["t_ns"] - ends["mode"]["t_ns"], 500_000_000, "nor was until it left")
+        for then in ("capture", "exchange"):
+            with self.subTest(then=then):
+                events, said = self.odd_beside_a_plain_job(then=then)
+                self.assertIn("collectives are captured into graphs", said)
+                for gpu in {event["gpu"] for event in events}:
+                    ends = {event["event"]: event for event in events if event["gpu"] == gpu}
+                    self.assertEqual(ends["mode"]["mode"], "observe", "its neighbour is not gated for nothing")
+                    self.assertGreater(ends["leave"]["t_ns"] - ends["mode"]["t_ns"], 500_000_000,
+                                       "nor was until it left")
 
     def assert_passes_turns_at_gaps(self, options=(), beside=(), **extra):
         """Runs two jobs that call no collective of NCCL's. Asserts that both take turns and that their losses are

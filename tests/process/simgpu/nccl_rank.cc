@@ -160,6 +160,300 @@ void RunGroup(Job& job) {
   MUST(cuStreamDestroy(other));
 }
 
+std::vector<std::int64_t> Blocks(int rank, int ranks, std::size_t count) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(ranks) * count);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1'000'000 * rank + static_cast<std::int64_t>(i);
+  return values;
+}
+
+// Runs AlltoAll, Gather and Scatter, in one group with an AllReduce and alone, and checks every element.
+void RunExchanges(Job& job) {
+  constexpr std::size_t kCount = 40'000;
+  const auto ranks = static_cast<std::size_t>(job.ranks);
+  const auto mine = Blocks(job.rank, job.ranks, kCount);
+  const std::vector<std::int64_t> unset(mine.size(), -1);
+  const Buffer<std::int64_t> in(mine), all(unset), gathered(unset), scattered(unset), part(mine);
+  const Buffer<int> sum({1 << job.rank});
+  const int root = job.ranks - 1;
+  MUST(ncclGroupStart());
+  MUST(ncclAlltoAll(in.get(), all.get(), kCount, ncclInt64, job.comm, job.stream));
+  MUST(ncclAllReduce(sum.get(), sum.get(), 1, ncclInt32, ncclSum, job.comm, job.stream));
+  MUST(ncclGroupEnd());
+  MUST(ncclGather(in.get(), job.rank == root ? gathered.get() : nullptr, kCount, ncclInt64, root, job.comm,
+                  job.stream));
+  MUST(ncclScatter(job.rank == root ? in.get() : nullptr, scattered.get(), kCount, ncclInt64, root, job.comm,
+                   job.stream));
+  // The root keeps its own block in place.
+  MUST(ncclGather(part.get() + (job.rank == root ? static_cast<std::size_t>(root) * kCount : 0), part.get(),
+                  kCount, ncclInt64, root, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  std::vector<std::int64_t> turned, collected, in_place;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto theirs = Blocks(static_cast<int>(r), job.ranks, kCount);
+    const auto at = [&](std::size_t block) {
+      return theirs.begin() + static_cast<std::ptrdiff_t>(block * kCount);
+    };
+    const auto own = static_cast<std::size_t>(job.rank);
+    turned.insert(turned.end(), at(own), at(own + 1));
+    collected.insert(collected.end(), at(0), at(1));
+    in_place.insert(in_place.end(), at(r == static_cast<std::size_t>(root) ? r : 0),
+                    at(r == static_cast<std::size_t>(root) ? r + 1 : 1));
+  }
+  const auto from_root = Blocks(root, job.ranks, kCount);
+  auto one = unset;
+  std::copy_n(from_root.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(job.rank) * kCount),
+              kCount, one.begin());
+  Say("transposed", all.Read() == turned ? 1 : 0);
+  Say("gathered", gathered.Read() == (job.rank == root ? collected : unset) ? 1 : 0);
+  Say("scattered", scattered.Read() == one ? 1 : 0);
+  Say("in_place", part.Read() == (job.rank == root ? in_place : mine) ? 1 : 0);
+  Say("sum", sum.Read()[0]);
+}
+
+// Makes calls that are refused. None of them ends the communicator.
+void RunRefused(Job& job) {
+  const Buffer<int> a(std::vector<int>(8, 1)), b(std::vector<int>(8, 2));
+  const auto refused = [](const char* name, ncclResult_t result) {
+    Say(name, std::to_string(static_cast<int>(result)) + " " + ncclGetLastError(nullptr));
+  };
+  refused("in_place", ncclAlltoAll(a.get(), a.get(), 1, ncclInt32, job.comm, job.stream));
+  refused("root", ncclGather(a.get(), b.get(), 1, ncclInt32, job.ranks, job.comm, job.stream));
+  refused("null", ncclScatter(nullptr, b.get(), 1, ncclInt32, job.rank, job.comm, job.stream));
+  std::uint64_t bytes = 99;
+  MUST(ncclCommMemStats(job.comm, ncclStatGpuMemTotal, &bytes));
+  Say("bytes", static_cast<int>(bytes));
+  ncclCommMemStat_t beyond = ncclStatGpuMemTotal;
+  const int four = 4;
+  std::memcpy(&beyond, &four, sizeof beyond);
+  refused("stat", ncclCommMemStats(job.comm, beyond, &bytes));
+  MUST(ncclAlltoAll(a.get(), b.get(), 1, ncclInt32, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  Say("after", b.Read()[0]);
+}
+
+// The last rank never makes the collective. All ranks revoke; the others split without the last one and go
+// on. The call itself fails if another rank has revoked before it.
+void RunRevoke(Job& job) {
+  const Buffer<int> value({1 << job.rank});
+  ncclResult_t called = ncclSuccess;
+  if (job.rank != job.ranks - 1)
+    called = ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, job.comm, job.stream);
+  Must(called == ncclRemoteError ? ncclSuccess : called, "a collective that is revoked");
+  MUST(ncclCommRevoke(job.comm, NCCL_REVOKE_DEFAULT));
+  MUST(cuStreamSynchronize(job.stream));
+  ncclResult_t state = ncclInternalError;
+  MUST(ncclCommGetAsyncError(job.comm, &state));
+  Say("state", static_cast<int>(state));
+  Say("call",
+      static_cast<int>(ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, job.comm, job.stream)));
+  Say("twice", static_cast<int>(ncclCommRevoke(job.comm, NCCL_REVOKE_DEFAULT)));
+  Say("finalize", static_cast<int>(ncclCommFinalize(job.comm)));
+  ncclComm_t part = nullptr;
+  MUST(ncclCommSplit(job.comm, job.rank == job.ranks - 1 ? NCCL_SPLIT_NOCOLOR : 0, job.rank, &part, nullptr));
+  if (part == nullptr) return;
+  const Buffer<int> next({1 << job.rank});
+  MUST(ncclAllReduce(next.get(), next.get(), 1, ncclInt32, ncclSum, part, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  Say("sum", next.Read()[0]);
+  MUST(ncclCommDestroy(part));
+}
+
+// Leaves an ID in a file, at once and whole.
+void LeaveId(const ncclUniqueId& id, const std::string& path) {
+  const std::string draft = path + ".new";
+  FILE* file = std::fopen(draft.c_str(), "wb");
+  Must(file != nullptr && std::fwrite(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError,
+       "write the id");
+  std::fclose(file);
+  std::rename(draft.c_str(), path.c_str());
+}
+
+// Waits for the file and reads the ID.
+ncclUniqueId FindId(const std::string& path) {
+  ncclUniqueId id{};
+  FILE* file = nullptr;
+  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
+  Must(std::fread(&id, sizeof id, 1, file) == 1 ? ncclSuccess : ncclSystemError, "read the id");
+  std::fclose(file);
+  return id;
+}
+
+// Joins as a framework's ranks do: rank 0 makes the ID and leaves it in the store, the file STORE. Says so
+// before it joins and after it has joined. Then runs collectives until the test has made the file STOP.
+void RunJoin(Job& job) {
+  const std::string store = std::getenv("STORE");
+  std::printf("ready 1\n");
+  std::fflush(stdout);
+  if (job.rank == 0) {
+    MUST(ncclGetUniqueId(&job.id));
+    LeaveId(job.id, store);
+  } else {
+    job.id = FindId(store);
+  }
+  MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
+  std::printf("joined 1\n");
+  std::fflush(stdout);
+  // The last element tells whether all ranks have seen the file.
+  for (bool all = false; !all;) {
+    const int stop = access(std::getenv("STOP"), F_OK) == 0 ? 1 : 0;
+    const Buffer<int> value({1 << job.rank, stop});
+    MUST(ncclAllReduce(value.get(), value.get(), 2, ncclInt32, ncclSum, job.comm, job.stream));
+    MUST(Await(job));
+    all = value.Read()[1] == job.ranks;
+    if (all) Say("sum", value.Read()[0]);
+  }
+}
+
+// The ranks but the last form a communicator, by the ID that the test gave. It grows by the last one: rank 0
+// makes an ID, which reaches the last rank in the file GROW_ID.
+void RunGrow(Job& job) {
+  const char* const path = std::getenv("GROW_ID");
+  const bool is_new = job.rank == job.ranks - 1;
+  ncclUniqueId id{};
+  ncclComm_t old = nullptr;
+  ncclComm_t grown = nullptr;
+  if (is_new) {
+    id = FindId(path);
+    MUST(ncclCommGrow(nullptr, job.ranks, &id, job.rank, &grown, nullptr));
+  } else {
+    MUST(ncclCommInitRank(&old, job.ranks - 1, job.id, job.rank));
+    Say("fewer", static_cast<int>(ncclCommGrow(old, job.ranks - 1, nullptr, -1, &grown, nullptr)));
+    if (job.rank == 0) {
+      MUST(ncclCommGetUniqueId(old, &id));
+      ncclUniqueId second{};
+      Say("second", static_cast<int>(ncclCommGetUniqueId(old, &second)));
+      LeaveId(id, path);
+    }
+    MUST(ncclCommGrow(old, job.ranks, job.rank == 0 ? &id : nullptr, -1, &grown, nullptr));
+  }
+  const Buffer<int> value({1 << job.rank});
+  MUST(ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, grown, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  int rank = -1;
+  MUST(ncclCommUserRank(grown, &rank));
+  Say("rank", rank);
+  Say("sum", value.Read()[0]);
+  MUST(ncclCommDestroy(grown));
+  MUST(ncclCommDestroy(old));
+}
+
+// Captures what `body` puts on the stream, and returns a graph that can be launched.
+template <typename Body>
+CUgraphExec Captured(CUstream stream, Body body) {
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  body();
+  MUST(cuStreamEndCapture(stream, &graph));
+  MUST(cuGraphInstantiate(&exec, graph, 0));
+  MUST(cuGraphDestroy(graph));
+  return exec;
+}
+
+// Makes `later` wait for what `earlier` has now. Within a capture, `later` becomes a part of it.
+void Follow(CUstream later, CUstream earlier) {
+  CUevent event = nullptr;
+  MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  MUST(cuEventRecord(event, earlier));
+  MUST(cuStreamWaitEvent(later, event, 0));
+  MUST(cuEventDestroy(event));
+}
+
+// Launches graphs with collectives among eager ones, without a synchronisation in between: two graphs on two
+// streams at once, one of them with a side stream. Checks every value. At the end launches one after its
+// communicator has gone.
+void RunGraphs(Job& job) {
+  constexpr int kRounds = 8;
+  constexpr std::size_t kCount = 3000;
+  const auto ranks = static_cast<std::size_t>(job.ranks);
+  CUstream second = nullptr, side = nullptr;
+  MUST(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  MUST(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+  // Each sum multiplies by the number of ranks what was equal on all of them before.
+  const Buffer<std::int64_t> a(std::vector<std::int64_t>(kCount, 1)), b(std::vector<std::int64_t>(7, 1));
+  const Buffer<std::int64_t> c(std::vector<std::int64_t>(kCount / 2, 1));
+  const auto blocks = Blocks(job.rank, job.ranks, 5);
+  const Buffer<std::int64_t> in(blocks), all(std::vector<std::int64_t>(blocks.size(), -1));
+  const auto sum = [&](const Buffer<std::int64_t>& buffer, std::size_t count, CUstream stream) {
+    MUST(ncclAllReduce(buffer.get(), buffer.get(), count, ncclInt64, ncclSum, job.comm, stream));
+  };
+  sum(b, 7, job.stream);
+  const CUgraphExec first = Captured(job.stream, [&] {
+    sum(a, kCount, job.stream);
+    Follow(side, job.stream);
+    MUST(ncclGroupStart());
+    MUST(ncclAlltoAll(in.get(), all.get(), 5, ncclInt64, job.comm, side));
+    sum(b, 7, job.stream);
+    MUST(ncclGroupEnd());
+    Follow(job.stream, side);
+  });
+  const CUgraphExec other = Captured(second, [&] { sum(c, kCount / 2, second); });
+  for (int round = 0; round < kRounds; ++round) {
+    MUST(cuGraphLaunch(first, job.stream));
+    MUST(cuGraphLaunch(other, second));
+    if (round % 2 == 0) sum(b, 7, side);
+  }
+  for (const CUstream stream : {job.stream, second, side}) MUST(cuStreamSynchronize(stream));
+  std::int64_t power = 1;
+  for (int round = 0; round < kRounds; ++round) power *= job.ranks;
+  std::int64_t more = power * job.ranks;
+  for (int round = 0; round < kRounds; round += 2) more *= job.ranks;
+  std::vector<std::int64_t> turned;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto theirs = Blocks(static_cast<int>(r), job.ranks, 5);
+    turned.insert(turned.end(), theirs.begin() + 5 * job.rank, theirs.begin() + 5 * (job.rank + 1));
+  }
+  const auto wrong = [](const std::vector<std::int64_t>& values, std::int64_t wanted) {
+    return static_cast<int>(std::count_if(values.begin(), values.end(), [&](auto v) { return v != wanted; }));
+  };
+  Say("wrong_a", wrong(a.Read(), power));
+  Say("wrong_b", wrong(b.Read(), more));
+  Say("wrong_c", wrong(c.Read(), power));
+  Say("transposed", all.Read() == turned ? 1 : 0);
+  MUST(ncclCommDestroy(std::exchange(job.comm, nullptr)));
+  MUST(cuGraphLaunch(other, second));
+  MUST(cuStreamSynchronize(second));
+  Say("ended", 1);
+}
+
+// Captures one collective of several ranks of this process into one graph, which runs on several GPUs. A
+// rank's kernel ends only after those of the other ranks have begun.
+void RunGraphOfAll(Job& job) {
+  int gpus = 0;
+  MUST(cuDeviceGetCount(&gpus));
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(gpus));
+  MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
+  std::vector<CUstream> streams(comms.size());
+  std::vector<std::unique_ptr<Buffer<int>>> values;
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    MUST(UseDevice(static_cast<int>(i)));
+    MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1}));
+  }
+  const auto follow_from = [&](std::size_t i, CUstream later, CUstream earlier) {
+    MUST(UseDevice(static_cast<int>(i)));
+    Follow(later, earlier);
+  };
+  const CUgraphExec graph = Captured(streams[0], [&] {
+    for (std::size_t i = 1; i < comms.size(); ++i) follow_from(0, streams[i], streams[0]);
+    MUST(ncclGroupStart());
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
+    }
+    MUST(ncclGroupEnd());
+    for (std::size_t i = 1; i < comms.size(); ++i) follow_from(i, streams[0], streams[i]);
+  });
+  for (int launch = 0; launch < 4; ++launch) MUST(cuGraphLaunch(graph, streams[0]));
+  MUST(UseDevice(0));
+  MUST(cuStreamSynchronize(streams[0]));
+  int right = 0;
+  for (const auto& value : values) right += value->Read()[0] == gpus * gpus * gpus * gpus ? 1 : 0;
+  Say("gpus", gpus);
+  Say("right", right);
+  for (const ncclComm_t comm : comms) MUST(ncclCommAbort(comm));
+  static_cast<void>(job);
+}
+
 void SayFailure(Job& job, ncclResult_t state) {
   Say("state", static_cast<int>(state));
   Say("text", ncclGetLastError(job.comm));
@@ -305,11 +599,24 @@ int main(int argc, char** argv) {
   MUST(cuInit(0));
   MUST(UseDevice(0));
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
-  const std::map<std::string, void (*)(Job&)> scenarios{
-      {"sums", RunSums},      {"group", RunGroup}, {"mismatch", RunMismatch}, {"death", RunDeath},
-      {"abort", RunAbort},    {"split", RunSplit}, {"timed", RunTimed},       {"nonblocking", RunNonBlocking},
-      {"initall", RunInitAll}};
-  const bool joins_alone = scenario == "nonblocking" || scenario == "initall";
+  const std::map<std::string, void (*)(Job&)> scenarios{{"sums", RunSums},
+                                                        {"group", RunGroup},
+                                                        {"mismatch", RunMismatch},
+                                                        {"death", RunDeath},
+                                                        {"abort", RunAbort},
+                                                        {"split", RunSplit},
+                                                        {"timed", RunTimed},
+                                                        {"nonblocking", RunNonBlocking},
+                                                        {"initall", RunInitAll},
+                                                        {"exchanges", RunExchanges},
+                                                        {"refused", RunRefused},
+                                                        {"revoke", RunRevoke},
+                                                        {"grow", RunGrow},
+                                                        {"graphs", RunGraphs},
+                                                        {"graphofall", RunGraphOfAll},
+                                                        {"join", RunJoin}};
+  const bool joins_alone = scenario == "nonblocking" || scenario == "initall" || scenario == "grow" ||
+                           scenario == "graphofall" || scenario == "join";
   if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
   scenarios.at(scenario)(job);
   MUST(ncclCommDestroy(job.comm));

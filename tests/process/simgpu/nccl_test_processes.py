@@ -20,7 +20,7 @@ NODE_LINK = 8e6
 # A run whose threads were later than this at p99 is void. One test may have so many void runs.
 MOST_LATE_US = 1000
 MOST_VOID_RUNS = 3
-SUCCESS, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 5, 6, 7
+SUCCESS, INVALID_ARGUMENT, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 4, 5, 6, 7
 SIGKILLED = -9
 
 
@@ -99,6 +99,120 @@ class NcclTest(unittest.TestCase):
     def test_groups_and_point_to_point(self):
         for result in self.run_job("group"):
             self.assertEqual((result["first"], result["second"], result["received"]), ("6", "60", "6"))
+
+    def test_exchanges(self):
+        for nodes, gpus in (1, 1), (1, 2), (2, 2):
+            with self.subTest(nodes=nodes, gpus=gpus):
+                for result in self.run_job("exchanges", nodes=nodes, gpus=gpus):
+                    for fact in "transposed", "gathered", "scattered", "in_place":
+                        self.assertEqual(result[fact], "1", fact)
+                    self.assertEqual(result["sum"], str((1 << nodes * gpus) - 1))
+
+    def test_refused_calls_name_what_is_wrong(self):
+        for result in self.run_job("refused"):
+            self.assertEqual(result["in_place"], "4 AlltoAll: expected a recvbuff other than sendbuff, because there "
+                                                 "is no in-place form, got the same")
+            self.assertEqual(result["root"], "4 Gather: root: expected a rank from 0 to 3, got 4")
+            self.assertEqual(result["null"], "4 Scatter: sendbuff is null")
+            self.assertEqual(result["stat"], "4 CommMemStats: stat: expected a value from 0 to 3, got 4")
+            self.assertEqual((result["bytes"], result["after"]), ("0", "1"))
+
+    def test_revoked_communicators_split(self):
+        results = self.run_job("revoke")
+        for result in results:
+            self.assertEqual([int(result[fact]) for fact in ("state", "call", "twice", "finalize")],
+                             [SUCCESS, INVALID_USAGE, INVALID_ARGUMENT, INVALID_USAGE])
+        self.assertEqual([result["sum"] for result in results[:3]], ["7", "7", "7"])
+
+    def test_grow(self):
+        environment = dict(self.environment(2, 2), GROW_ID=os.path.join(self.directory, "grow-id"))
+        results = self.run_job("grow", environment=environment)
+        self.assertEqual([(r["rank"], r["sum"]) for r in results], [(str(rank), "15") for rank in range(4)])
+        self.assertEqual((int(results[0]["fewer"]), int(results[0]["second"])), (INVALID_ARGUMENT, INVALID_USAGE))
+
+    def test_graphs_run_the_ring_at_each_launch(self):
+        for nodes, gpus in (1, 2), (2, 2):
+            with self.subTest(nodes=nodes, gpus=gpus):
+                for result in self.run_job("graphs", nodes=nodes, gpus=gpus):
+                    for fact in "wrong_a", "wrong_b", "wrong_c":
+                        self.assertEqual(result[fact], "0", fact)
+                    self.assertEqual((result["transposed"], result["ended"]), ("1", "1"))
+                    self.assertIn("a graph was launched after its communicator had gone", result.err)
+
+    def test_corrupted_byte_of_a_launched_graph_changes_the_result(self):
+        # The ring runs in the order of the host: an eager sum of `b`; then `a`, `b` and `c` by each of eight launches,
+        # and an eager sum of `b` after every other. Numbers 26 and 28 are the last sums of `a` and `c`; 29 does not
+        # exist. (A bit of an earlier sum could be shifted out by the later ones.)
+        for number, wrong in (26, "100"), (28, "001"), (29, "000"):
+            for result in self.run_job("graphs", ranks={1: {"SIMGPU_NCCL_FAULT": f"corrupt_byte:{number}"}}):
+                self.assertEqual("".join(result["wrong_" + name] for name in "abc"), wrong, number)
+
+    def test_ranks_of_one_graph_run_at_the_same_time(self):
+        process = self.start("graphofall", nodes=1, gpus=1, environment=self.environment(1, 3),
+                             ranks={0: {"CUDA_VISIBLE_DEVICES": "0,1,2"}})[0]
+        result = Result(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual((result["gpus"], result["right"]), ("3", "3"))
+
+    def joining(self, store):
+        """Starts four ranks whose rank 0 leaves the unique ID in the file `store`. Returns (them, the file that ends
+        them)."""
+        stop = os.path.join(self.directory, store + "-stop")
+        environment = dict(self.environment(2, 2), STORE=os.path.join(self.directory, store), STOP=stop)
+        return self.start("join", environment=environment), stop
+
+    def test_joins_after_killed_ranks(self):
+        """Kills a rank as it joins, or behind the join; the job then starts anew, as under an elastic launcher."""
+        for number in range(8):
+            moment = "ready" if number % 2 == 0 else "joined"
+            ranks, _ = self.joining(f"killed-{number}")
+            victim = ranks[number // 2]
+            for line in victim.stdout:
+                if line.startswith(moment):
+                    break
+            victim.kill()
+            if moment == "joined":
+                # It had reached the others, so all of them learn of its death and end by themselves.
+                for rank in ranks:
+                    if rank is not victim:
+                        self.assertEqual(Result(rank).code, 1)
+            for rank in ranks:
+                rank.kill()
+                rank.communicate()
+            ranks, stop = self.joining(f"started-{number}")
+            with open(stop, "w", encoding="utf-8"):
+                pass
+            for rank in ranks:
+                result = Result(rank)
+                self.assertEqual(result.code, 0, result.err)
+                self.assertEqual(result["sum"], "15")
+
+    def test_an_id_of_an_earlier_start_is_named(self):
+        """A launcher may keep its store: a rank then reads the old ID before rank 0 has written the new one."""
+        ranks, _ = self.joining("kept")
+        for rank in ranks:
+            for line in rank.stdout:
+                if line.startswith("joined"):
+                    break
+        for rank in ranks:
+            rank.kill()
+            rank.communicate()
+        environment = dict(self.environment(2, 2), STORE=os.path.join(self.directory, "kept"), STOP="", SIMGPU_NODE="0",
+                           CUDA_VISIBLE_DEVICES="1")
+        late = subprocess.run([RANK, "join", "1", "4", "00" * 128], env=environment, capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(late.returncode, 1)
+        self.assertIn("the id is of an earlier start of the job", late.stderr)
+
+    def test_calls_that_are_not_implemented_refuse_by_their_name(self):
+        last_error = LIBRARY.ncclGetLastError
+        last_error.restype = ctypes.c_char_p
+        for name in ("CommResume", "CommShrink", "CommSuspend", "CommWindowRegister", "CommWindowDeregister",
+                     "DevCommCreate", "GetLsaMultimemDevicePointer", "GetPeerDevicePointer", "GroupSimulateEnd",
+                     "PutSignal", "RedOpCreatePreMulSum", "RedOpDestroy", "Signal", "WaitSignal", "WinGetUserPtr"):
+            self.assertEqual(getattr(LIBRARY, "nccl" + name)(), INVALID_USAGE, name)
+            self.assertEqual(last_error(None).decode(), f"{name}: this library does not have it")
+        self.assertEqual(LIBRARY.ncclDevCommDestroy(None, None), SUCCESS)
 
     def test_mismatch_is_told_to_everybody(self):
         for result in self.run_job("mismatch"):

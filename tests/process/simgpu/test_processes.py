@@ -99,6 +99,9 @@ class SharedGpus(ProcessTest):
             _, err = self.finish(self.start("simgpu_probe_job", "kernel", 1, machine=machine), code=1)
             self.assertIn(text, err)
 
+    def test_events_are_shared_between_processes(self):
+        self.assertEqual(self.run_probe("simgpu_probe_ipc"), "shared\n")
+
     def test_a_live_machine_keeps_its_shape(self):
         victim = self.start("simgpu_probe_job", "victim")
         self.assertEqual(victim.stdout.readline(), "running\n")
@@ -114,6 +117,11 @@ class SharedGpus(ProcessTest):
         out = self.run_probe("simgpu_probe_nvml", os.path.join(self.directory.name, "state"))
         self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30),
                                        str(victim.pid), str(1 << 30)])
+        self.end(victim)
+        victim = self.start("simgpu_probe_job", "victim", machine="1x2", CUDA_VISIBLE_DEVICES="1")
+        self.assertEqual(victim.stdout.readline(), "running\n")
+        state = os.path.join(self.directory.name, "state")
+        self.assertEqual(self.run_probe("simgpu_probe_nvml", state, machine="1x2").split()[0], "2")
         self.end(victim)
 
     def test_unsupported_memory_operations(self):

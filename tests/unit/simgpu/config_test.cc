@@ -34,6 +34,38 @@ TEST(MachineShapeTest, RefusesOtherText) {
   EXPECT_THAT(error, HasSubstr("SIMGPU_MACHINE: expected key=value, got mode"));
 }
 
+TEST(MachineYamlTest, ReadsRulesOfKernels) {
+  std::string error;
+  const auto config = ParseMachineYaml(
+      "state: /tmp/m\nkernel_scale: 2.5\nhollow_copies_from: 65536\nkernel_effects: false\nkernels:\n"
+      "  - {name: '^gemm', ns: 5e4, sms: 100}\n  - {name: ., ns_per_wave: 10}\nnodes: [{gpus: 1}]",
+      &error);
+  ASSERT_TRUE(config) << error;
+  EXPECT_EQ(config->kernel_costs.scale, 2.5);
+  EXPECT_EQ(config->hollow_copies_from, 65536u);
+  EXPECT_FALSE(config->kernel_effects);
+  ASSERT_EQ(config->kernel_costs.rules.size(), 2u);
+  EXPECT_EQ(config->kernel_costs.rules[0].ns, 5e4);
+  EXPECT_EQ(config->kernel_costs.rules[0].sms, 100);
+  EXPECT_EQ(RuleOf(config->kernel_costs, "my_gemm").ns_per_wave, 10);
+
+  for (const auto& [rules, complaint] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"{}", "line 2: kernels: expected a list of rules, got a map"},
+           {"[gemm]", "line 2: a rule of kernels: expected a map of name, ns and others, got gemm"},
+           {"[{name: a, ns: fast}]", "line 2: ns: expected a number of ns from 0 to 3600000000000, got fast"},
+           {"[{name: '(', ns: 1}]", "line 2: name: expected a POSIX extended regular expression, got '('"},
+           {"[{ns: 1}]", "line 2: name: expected a regular expression in each rule of kernels, got none"},
+           {"[{name: a}]", "line 2: a rule of kernels: expected ns, ns_per_wave, ns_per_kib or sms"},
+           {"[{name: a, us: 1}]", "line 2: unknown key 'us' of a kernel; known are name, ns"}}) {
+    EXPECT_FALSE(
+        ParseMachineYaml(std::string("state: /tmp/m\nkernels: ") + rules + "\nnodes: [{gpus: 1}]", &error));
+    EXPECT_THAT(error, StartsWith(complaint)) << rules;
+  }
+  MachineConfig other;
+  EXPECT_FALSE(SetScalar(&other, "hollow_copies_from", "65535", &error));
+  EXPECT_EQ(error, "hollow_copies_from: expected off or a whole number of bytes from 65536, got 65535");
+}
+
 TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   MachineConfig config;
   std::string error;

@@ -2,6 +2,8 @@ crossover_unit_test(
   simgpu_nccl_test
   nccl_arithmetic_test.cc
   nccl_engine_test.cc
+  nccl_exchange_test.cc
+  nccl_join_test.cc
   nccl_links_test.cc
   nccl_peers_test.cc
   nccl_ring_test.cc

@@ -28,5 +28,17 @@ TEST(TimeInTest, IsThatOfWhatIsRenewed) {
   EXPECT_DOUBLE_EQ(TimeIn(json::array(), kEight), kEight);
 }
 
+TEST(SawNothingTest, IsSoWhereOnlyListsOfKindsThatAClusterMayLackAreThere) {
+  ClusterFacts facts;
+  EXPECT_TRUE(SawNothing(facts));
+  for (const Sought& each : kSought) {
+    if (each.optional) facts.lists[each.name] = json::array();
+  }
+  ASSERT_FALSE(facts.lists.empty());
+  EXPECT_TRUE(SawNothing(facts)) << "a user who may list nothing is told why, and no finding";
+  facts.lists["nodes"] = json::array();
+  EXPECT_FALSE(SawNothing(facts));
+}
+
 }  // namespace
 }  // namespace crossover::cli

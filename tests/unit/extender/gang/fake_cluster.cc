@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
+#include "extender/gang/made_room.h"
 
 namespace crossover::extender {
 
@@ -228,7 +229,7 @@ Result FakeCluster::Write(const Action& action) {
       NotePromise(truth);
       break;
     case Kind::kAge:
-      pod.annotations[base::kMadeRoomAnnotation] = action.text;
+      pod.annotations[kMadeRoomAnnotation] = action.text;
       break;
     case Kind::kSettle:
       pod.annotations[base::kReservationAnnotation] = action.text;

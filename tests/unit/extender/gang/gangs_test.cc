@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/base/names.h"
 #include "extender/gang/life.h"
@@ -706,6 +707,129 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
   now_s_ += 200;
   EXPECT_TRUE(Do(Kind::kEvict).empty());
+}
+
+// Each pod of a gang asks for the same port of the host. The plan before packed both onto one node, the
+// scheduler refused the second one, and the gang left out the whole node.
+TEST_F(GangsTest, PodsThatMayNotShareANodeAreOnTwo) {
+  PutNode(&world_, "n1");
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid,
+           [](Pod& pod) { pod.constraints.ports = {{.protocol = "TCP", .ip = "0.0.0.0", .port = 29500}}; });
+  }
+  Lead();
+  ReserveAndRelease();
+  EXPECT_NE(SeatIn("u0").first, SeatIn("u1").first);
+  Ticket ticket = 1;
+  for (const std::string uid : {"u0", "u1"}) {
+    const std::string node = SeatIn(uid).first;
+    EXPECT_EQ(Filter(uid)->nodes, std::vector<std::string>{node});
+    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, node, ticket++, now_s_);
+  }
+  EXPECT_EQ(Do(Kind::kBind).size(), 2u);
+}
+
+TEST_F(GangsTest, PodsThatMayNotShareTheOnlyNodeAreToldWhy) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid,
+           [](Pod& pod) { pod.constraints.ports = {{.protocol = "TCP", .ip = "0.0.0.0", .port = 29500}}; });
+  }
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(
+      gangs_->WhyWaits("u0"),
+      HasSubstr("no nodes will ever fit its pods; 1 node: two of its pods may not be there together: host "
+                "port 29500"));
+}
+
+// Returns a term that selects the pods with the label app=train.
+kube::PodTerm TermOver(const char* topology) {
+  kube::PodTerm term{.topology = topology, .selector = {}, .namespaces = {}};
+  term.selector = {.nothing = false, .labels = {{"app", "train"}}, .expressions = {}};
+  return term;
+}
+constexpr char kZone[] = "topology.kubernetes.io/zone";
+
+TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
+  PutNode(&world_, "n0", "a");
+  PutNode(&world_, "n1", "a");
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) {
+      pod.labels["app"] = "train";
+      pod.constraints.apart = {TermOver(kZone)};
+    });
+  }
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"),
+              HasSubstr("no nodes will ever let its pods keep to spec.affinity.podAntiAffinity over "
+                        "topology.kubernetes.io/zone"));
+  PutNode(&world_, "n1", "b");
+  gangs_->ClusterChanged();
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
+TEST_F(GangsTest, AConstraintThatNoPlanCanKeepToIsAFault) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) {
+      pod.constraints.apart = {TermOver(kZone)};
+      pod.constraints.apart[0].others = kube::PodTerm::Namespaces::kByLabel;
+    });
+  }
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ += 1;
+  const std::vector<Action> told = Do(Kind::kTell);
+  ASSERT_FALSE(told.empty());
+  EXPECT_TRUE(told[0].warning);
+  EXPECT_EQ(
+      told[0].text,
+      "spec.affinity.podAntiAffinity of pod pod-u0: expected namespaces, or a namespaceSelector without "
+      "labels, got a namespaceSelector with labels over topology.kubernetes.io/zone");
+}
+
+// A scheduler binds a second pod in a zone only once the other zone has one. So pods are released in that
+// order.
+TEST_F(GangsTest, PodsThatAreSpreadAreReleasedInWaves) {
+  PutNode(&world_, "n0", "a");
+  PutNode(&world_, "n1", "b");
+  const std::vector<std::string> uids = {"u0", "u1", "u2", "u3"};
+  for (const std::string& uid : uids) {
+    Add(uid);
+    Change(uid, [](Pod& pod) {
+      pod.annotations[base::kGangSizeAnnotation] = "4";
+      pod.labels["app"] = "train";
+      pod.constraints.spread = {{.topology = kZone, .max_skew = 1, .selector = TermOver(kZone).selector}};
+    });
+  }
+  Lead();
+  for (const Action& action : Do(Kind::kReserve)) Accept(action);
+  std::set<std::string> left(uids.begin(), uids.end());
+  Ticket ticket = 1;
+  for (int wave = 0; wave < 2; ++wave) {
+    const std::vector<Action> released = Do(Kind::kRelease);
+    ASSERT_EQ(released.size(), 2u) << wave;
+    EXPECT_NE(SeatIn(released[0].pod.uid).first, SeatIn(released[1].pod.uid).first);
+    for (const Action& action : released) {
+      Accept(action);
+      left.erase(action.pod.uid);
+    }
+    for (const std::string& uid : left) {
+      EXPECT_EQ(gangs_->SeatOf(uid), "") << "a scheduler that asks early is told to wait";
+      EXPECT_TRUE(Filter(uid)->nodes.empty());
+    }
+    for (const Action& action : released) {
+      const std::string uid = action.pod.uid;
+      gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, SeatIn(uid).first, ticket++, now_s_);
+    }
+  }
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(Do(Kind::kBind).size(), 4u);
 }
 
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {

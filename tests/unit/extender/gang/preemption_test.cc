@@ -106,7 +106,7 @@ class PreemptionTest : public ::testing::Test {
     Change(action.pod.uid, [&action](Pod& pod) {
       if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
       if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
-      if (action.kind == Kind::kAge) pod.annotations[base::kMadeRoomAnnotation] = action.text;
+      if (action.kind == Kind::kAge) pod.annotations[kMadeRoomAnnotation] = action.text;
       if (action.kind == Kind::kRelease) pod.gates.clear();
       if (action.kind == Kind::kEvict) pod.deleting = true;
     });

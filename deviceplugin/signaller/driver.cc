@@ -1,0 +1,93 @@
+#include "deviceplugin/signaller/driver.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "common/base/mps_pipe.h"
+#include "common/base/refusal.h"
+
+namespace crossover::signaller {
+namespace {
+
+std::string TextOf(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    std::array<char, 3> digits;
+    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned>(uuid.bytes[i]) & 0xffu);
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits.data();
+  }
+  return text;
+}
+
+// Looks for the GPU among those that the driver shows this process.
+bool FindDevice(const Driver& driver, const std::string& gpu_uuid, CUdevice* device, std::string* error) {
+  int count = 0;
+  if (!Succeeds(driver, driver.DeviceGetCount(&count), "cuDeviceGetCount", error)) return false;
+  std::string seen;
+  for (int i = 0; i < count; ++i) {
+    CUuuid uuid{};
+    if (!Succeeds(driver, driver.DeviceGet(device, i), "cuDeviceGet", error) ||
+        !Succeeds(driver, driver.DeviceGetUuid(&uuid, *device), "cuDeviceGetUuid", error)) {
+      return false;
+    }
+    const std::string text = TextOf(uuid);
+    if (text == gpu_uuid) return true;
+    seen += (seen.empty() ? "" : ", ") + text;
+  }
+  *error = base::Refusal("--gpu", "a GPU of this machine (" + seen + ")", gpu_uuid);
+  return false;
+}
+
+bool IsEmptyFolder(const std::string& path, std::string* error) {
+  std::error_code failure;
+  const std::filesystem::directory_iterator entry(path, failure);
+  if (!failure && entry == std::filesystem::directory_iterator()) return true;
+  *error = base::Refusal("--no-mps " + path, "an empty folder",
+                         failure ? failure.message() : "a folder with files");
+  return false;
+}
+
+}  // namespace
+
+bool LoadDriver(Driver* driver, std::string* error) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    *error = dlerror();
+    return false;
+  }
+#define DRIVER_FUNCTION(member, symbol, type)                                                        \
+  if (driver->member = reinterpret_cast<type>(dlsym(library, #symbol)); driver->member == nullptr) { \
+    *error = "libcuda.so.1: expected the function " #symbol ", which it does not have";              \
+    return false;                                                                                    \
+  }
+#include "deviceplugin/signaller/driver.def"
+#undef DRIVER_FUNCTION
+  return true;
+}
+
+bool Succeeds(const Driver& driver, CUresult status, std::string_view what, std::string* error) {
+  if (status == CUDA_SUCCESS) return true;
+  const char* name = nullptr;
+  driver.GetErrorName(status, &name);
+  *error = base::Refusal(what, "CUDA_SUCCESS", name == nullptr ? std::to_string(status) : name);
+  return false;
+}
+
+bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
+             std::string* error) {
+  if (!IsEmptyFolder(no_mps, error)) return false;
+  setenv(base::kMpsPipeVariable, no_mps.c_str(), 1);
+  CUcontext context = nullptr;
+  return Succeeds(driver, driver.Init(0), "cuInit", error) && FindDevice(driver, gpu_uuid, device, error) &&
+         Succeeds(driver, driver.DevicePrimaryCtxRetain(&context, *device), "cuDevicePrimaryCtxRetain",
+                  error) &&
+         Succeeds(driver, driver.CtxSetCurrent(context), "cuCtxSetCurrent", error);
+}
+
+}  // namespace crossover::signaller

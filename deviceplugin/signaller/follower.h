@@ -1,0 +1,81 @@
+// Decides which clients of one turnstile to signal, and when to look at the page again.
+//
+// A Follower remembers only what it has signalled. So a signaller that starts over goes on where the last one
+// stopped. It writes a signal again and again, ever more seldom, while the client stays at its open gate: a
+// signal may have been lost, or another client may have erased it.
+//
+// Pure: reads no clock and does no I/O except through Memory. Allocates nothing. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "common/base/clock.h"
+#include "turn/policy.h"
+#include "turn/signal.h"
+#include "turn/words.h"
+
+namespace crossover::signaller {
+
+// A look finds what no CPU announces: a client that has come, and a gate whose opener was killed before it
+// wrote the signal.
+inline constexpr turn::Time kLookPeriod = base::kNsPerMs;
+// It looks so often at a page that has not changed for kActiveFor, on which no client waits and no token is
+// parked. A client that comes there
+// finds its signal once a CPU has opened its gate, which wakes the signaller, or a release has.
+inline constexpr turn::Time kIdlePeriod = 20 * base::kNsPerMs;
+inline constexpr turn::Time kActiveFor = 100 * base::kNsPerMs;
+// A signal is written again after kLookPeriod, then after twice as long each time, up to this.
+inline constexpr turn::Time kLongestRepeat = 64 * base::kNsPerMs;
+
+class Follower {
+ public:
+  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now.
+  // REQUIRES: `now` does not go back; the caller writes the signals before it looks again.
+  template <class Memory>
+  turn::SlotSet Look(Memory& memory, turn::Time now) {
+    turn::SlotSet due;
+    busy_ = false;
+    for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
+      const turn::GateView view = turn::ViewGate(memory, slot);
+      if (!(view == slot_[slot].seen)) active_until_ = now + kActiveFor;
+      if (Signals(&slot_[slot], view, now)) due.Add(slot);
+      busy_ = busy_ || slot_[slot].due || view.ready != view.hold;
+    }
+    busy_ = busy_ || now < active_until_;
+    return due;
+  }
+
+  // Returns whether the last look saw a client that waits, a token that is parked, or a page in use.
+  bool busy() const { return busy_; }
+  // Returns how long after the last look the next one is due, unless a gate's futex wakes before.
+  turn::Time period() const { return busy_ ? kLookPeriod : kIdlePeriod; }
+  // Returns the gate that the last look saw.
+  std::uint32_t gate(turn::SlotIndex slot) const { return slot_[slot].seen.gate; }
+
+ private:
+  struct Slot {
+    bool due = false;  // at the last look
+    turn::GateView seen;
+    turn::Time pause = 0;  // between the last signal and the next
+    turn::Time again = 0;  // when the next signal is written
+  };
+
+  // Notes what `view` shows. Returns whether the slot is signalled now.
+  static bool Signals(Slot* slot, const turn::GateView& view, turn::Time now) {
+    const bool same = slot->due && slot->seen == view;
+    slot->due = IsDue(view);
+    slot->seen = view;
+    if (!slot->due || (same && now < slot->again)) return false;
+    slot->pause = same ? std::min(2 * slot->pause, kLongestRepeat) : kLookPeriod;
+    slot->again = now + slot->pause;
+    return true;
+  }
+
+  std::array<Slot, turn::kMaxSlots> slot_;
+  bool busy_ = false;
+  turn::Time active_until_ = 0;
+};
+
+}  // namespace crossover::signaller

@@ -1,0 +1,100 @@
+#include "deviceplugin/signaller/link.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "common/base/clock.h"
+#include "common/base/descriptors.h"
+#include "common/base/refusal.h"
+
+namespace crossover::signaller {
+namespace {
+
+std::vector<base::UniqueFd> TakeDescriptors(msghdr* header) {
+  std::vector<base::UniqueFd> taken;
+  for (cmsghdr* part = CMSG_FIRSTHDR(header); part != nullptr; part = CMSG_NXTHDR(header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      taken.emplace_back(fd);
+    }
+  }
+  return taken;
+}
+
+}  // namespace
+
+bool Link::Connect(const std::string& path, const std::string& gpu_uuid, std::string* error) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    *error = base::Refusal("socket path", "at most 107 bytes", std::to_string(path.size()));
+    return false;
+  }
+  path.copy(address.sun_path, path.size());
+  base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    *error = "connecting to " + path + ": " + std::strerror(errno);
+    return false;
+  }
+  const crossover_signaller_hello hello = MakeHello(gpu_uuid);
+  if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
+    *error = "greeting the arbiter at " + path + ": " + std::strerror(errno);
+    return false;
+  }
+  fd_ = std::move(fd);
+  return true;
+}
+
+void Link::Wait(turn::Time longest) const {
+  pollfd readable{fd_.get(), POLLIN, 0};
+  poll(&readable, fd_ ? 1 : 0, static_cast<int>(longest / base::kNsPerMs));
+}
+
+LinkState Link::Receive(std::size_t memory_bytes, Received* received) {
+  if (!fd_) return LinkState::kNothing;
+  std::array<std::byte, kLongestMessage> bytes;
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(base::kMostDescriptors * sizeof(int))];
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t size = recvmsg(fd_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return LinkState::kNothing;
+  received->descriptors = size < 0 ? std::vector<base::UniqueFd>() : TakeDescriptors(&header);
+  if (size <= 0) {
+    Close();
+    return LinkState::kEnded;
+  }
+  const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  received->message = cut ? Message(Unknown{})
+                          : Parse(std::span(bytes).first(static_cast<std::size_t>(size)),
+                                  received->descriptors.size(), memory_bytes);
+  return LinkState::kMessage;
+}
+
+bool Link::SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_fd) {
+  const crossover_signals wire = MakeSignals(area, memory_bytes);
+  const std::array fds{memory_fd};
+  if (base::SendWithDescriptors(fd_.get(), &wire, sizeof wire, fds, MSG_NOSIGNAL) == sizeof wire) return true;
+  Close();
+  return false;
+}
+
+bool Link::SendRefused(const std::string& reason) {
+  const crossover_refused wire = MakeRefused(reason);
+  if (send(fd_.get(), &wire, sizeof wire, MSG_NOSIGNAL) == sizeof wire) return true;
+  Close();
+  return false;
+}
+
+}  // namespace crossover::signaller

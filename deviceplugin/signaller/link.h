@@ -1,0 +1,41 @@
+// The signaller's end of the arbiter's socket.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/fd.h"
+#include "deviceplugin/signaller/messages.h"
+#include "turn/policy.h"
+
+namespace crossover::signaller {
+
+// A Received is one message with the descriptors that came along.
+struct Received {
+  Message message;
+  std::vector<base::UniqueFd> descriptors;
+};
+
+enum class LinkState : std::uint8_t { kNothing, kMessage, kEnded };
+
+// It is not thread-safe. Only Wait() blocks.
+class Link {
+ public:
+  // Connects to the arbiter at `path` and says which GPU this process has. Returns false, with the reason in
+  // `error`, if no arbiter can be reached.
+  bool Connect(const std::string& path, const std::string& gpu_uuid, std::string* error);
+  bool connected() const { return static_cast<bool>(fd_); }
+  // Sleeps until there is a message, at most `longest`.
+  void Wait(turn::Time longest) const;
+  // Reads a message, if there is one. The link is closed after kEnded.
+  LinkState Receive(std::size_t memory_bytes, Received* received);
+  // These return false if the arbiter does not take the message; the link is then closed.
+  bool SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_fd);
+  bool SendRefused(const std::string& reason);
+  void Close() { fd_.Reset(); }
+
+ private:
+  base::UniqueFd fd_;
+};
+
+}  // namespace crossover::signaller

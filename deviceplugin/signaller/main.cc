@@ -1,0 +1,29 @@
+// crossover-signaller tells the clients of one GPU when to look at their gates.
+#include <cstdio>
+#include <span>
+
+#include "common/logging/log.h"
+#include "deviceplugin/signaller/options.h"
+#include "deviceplugin/signaller/signaller.h"
+
+int main(int argc, char** argv) {
+  using namespace crossover;  // NOLINT(google-build-using-namespace)
+  const auto result =
+      signaller::ParseOptions(std::span<const char* const>(argv, static_cast<std::size_t>(argc)).subspan(1));
+  if (std::holds_alternative<signaller::HelpWanted>(result)) return std::fputs(signaller::kHelp, stdout) < 0;
+  if (std::holds_alternative<signaller::VersionWanted>(result)) {
+    return std::puts("crossover-signaller " CROSSOVER_VERSION) < 0;
+  }
+  if (const auto* error = std::get_if<signaller::OptionError>(&result)) {
+    std::fprintf(stderr, "crossover-signaller: %s\n", error->text.c_str());
+    return 2;
+  }
+  signaller::Signaller program(std::get<signaller::Options>(result));
+  std::string error;
+  if (!program.Start(&error)) {
+    std::fprintf(stderr, "crossover-signaller: %s\n", error.c_str());
+    return 2;
+  }
+  logging::Error(program.Run());
+  return 1;
+}

@@ -1,0 +1,97 @@
+#include "deviceplugin/signaller/signaller.h"
+
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/base/refusal.h"
+#include "common/logging/log.h"
+
+namespace crossover::signaller {
+namespace {
+
+constexpr turn::Time kConnectPeriod = base::kNsPerSecond;
+// Messages of the arbiter wake no futex.
+constexpr turn::Time kLongestSleep = 20 * base::kNsPerMs;
+constexpr int kMostMessagesPerLook = 8;
+
+}  // namespace
+
+bool Signaller::Start(std::string* error) {
+  return LoadDriver(&driver_, error) && OpenGpu(driver_, options_.no_mps, options_.gpu_uuid, &device_, error);
+}
+
+std::string Signaller::Run() {
+  for (std::string error;;) {
+    const turn::Time now = base::MonotonicNs();
+    MeetArbiter(now);
+    if (memory_ != nullptr && !pages_.Look(memory_.get(), now, &error)) return error;
+    if (pages_.empty()) {
+      link_.Wait(kLongestSleep);
+    } else {
+      pages_.Wait(now, kLongestSleep);
+    }
+  }
+}
+
+void Signaller::MeetArbiter(turn::Time now) {
+  if (!link_.connected() && now >= connect_again_) {
+    std::string error;
+    connect_again_ = now + kConnectPeriod;
+    const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, &error);
+    if (error != said_) logging::Warn("no arbiter: " + error);
+    if (connected) logging::Info("the arbiter at " + options_.socket + " is reached");
+    said_ = error;
+  }
+  for (int i = 0; i < kMostMessagesPerLook; ++i) {
+    Received received;
+    const LinkState state = link_.Receive(memory_ == nullptr ? SIZE_MAX : memory_->bytes(), &received);
+    if (state == LinkState::kEnded) {
+      logging::Warn("the arbiter has gone; the turnstiles that are known are followed without it");
+      connect_again_ = now + kConnectPeriod;
+    }
+    if (state != LinkState::kMessage) return;
+    Take(std::move(received));
+  }
+}
+
+void Signaller::Take(Received received) {
+  if (const auto* broken = std::get_if<Broken>(&received.message)) {
+    logging::Error("the arbiter: " + broken->reason);
+    link_.Close();
+  } else if (const auto* refused = std::get_if<Refused>(&received.message)) {
+    logging::Warn("the arbiter refuses: " + refused->reason);
+  } else if (const auto* follow = std::get_if<signaller::Follow>(&received.message)) {
+    std::string error;
+    const std::uint32_t area = Follow(*follow, std::move(received.descriptors), &error);
+    if (area == 0) {
+      logging::Error("a turnstile is not followed: " + error);
+      link_.SendRefused(error);
+    } else if (link_.SendSignals(area, memory_->bytes(), memory_->fd())) {
+      logging::Info("follows a turnstile, with the signals of area " + std::to_string(area));
+    }
+  }
+}
+
+std::uint32_t Signaller::Follow(const signaller::Follow& follow, std::vector<base::UniqueFd> descriptors,
+                                std::string* error) {
+  auto page = FollowedPage::Map(descriptors[0].get(), error);
+  if (page == nullptr) return 0;
+  const bool had = memory_ != nullptr;
+  if (!HaveMemory(follow.kept, &descriptors, error)) return 0;
+  const std::uint32_t areas = AreasOf(memory_->bytes());
+  if (follow.area > areas) {
+    *error = base::Refusal("follow: area", "0 to " + std::to_string(areas), std::to_string(follow.area));
+    return 0;
+  }
+  // Areas of memory that this process has made or imported before are its own to give.
+  return pages_.Add(memory_.get(), std::move(page), had ? 0 : follow.area, base::MonotonicNs(), error);
+}
+
+bool Signaller::HaveMemory(bool kept, std::vector<base::UniqueFd>* descriptors, std::string* error) {
+  if (memory_ != nullptr) return true;
+  memory_ = kept ? SignalMemory::Import(driver_, device_, std::move((*descriptors)[1]), error)
+                 : SignalMemory::Make(driver_, device_, error);
+  return memory_ != nullptr;
+}
+
+}  // namespace crossover::signaller

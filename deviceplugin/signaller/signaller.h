@@ -1,0 +1,45 @@
+// Runs a signaller: it follows the turnstiles of one GPU that the arbiter sends, with or without an arbiter.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "deviceplugin/signaller/driver.h"
+#include "deviceplugin/signaller/link.h"
+#include "deviceplugin/signaller/options.h"
+#include "deviceplugin/signaller/pages.h"
+#include "deviceplugin/signaller/signal_memory.h"
+#include "turn/policy.h"
+
+namespace crossover::signaller {
+
+// It is not thread-safe.
+class Signaller {
+ public:
+  explicit Signaller(Options options) : options_(std::move(options)) {}
+
+  // Loads the driver and opens the GPU. Returns false, with the reason in `error`.
+  bool Start(std::string* error);
+  // Follows until the driver refuses a write, and returns the reason. SIGTERM ends the process as usual:
+  // there is nothing to put in order.
+  std::string Run();
+
+ private:
+  void MeetArbiter(turn::Time now);
+  void Take(Received received);
+  // Returns the area of the turnstile, or 0 with the reason in `error`.
+  std::uint32_t Follow(const signaller::Follow& follow, std::vector<base::UniqueFd> descriptors,
+                       std::string* error);
+  bool HaveMemory(bool kept, std::vector<base::UniqueFd>* descriptors, std::string* error);
+
+  const Options options_;
+  Driver driver_;
+  CUdevice device_ = 0;
+  std::unique_ptr<SignalMemory> memory_;
+  Pages pages_;
+  Link link_;
+  turn::Time connect_again_ = 0;
+  std::string said_;  // why the last try to connect failed
+};
+
+}  // namespace crossover::signaller

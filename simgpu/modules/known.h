@@ -1,0 +1,35 @@
+// Says what the machine knows of a kernel by its name: which rule says what it costs, and what effect it has.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "simgpu/cuda/module_image.h"
+#include "simgpu/kernels/cost.h"
+#include "simgpu/kernels/effect.h"
+
+namespace simgpu {
+
+// A KnownKernel holds this for one kernel. It is thread-safe.
+class KnownKernel {
+ public:
+  // Finds out at the first call. REQUIRES: the machine is attached. Each call gets the same `spec`.
+  void Learn(const KernelSpec& spec);
+
+  // Returns what a launch costs. REQUIRES: Learn() has returned.
+  LaunchCost CostOf(const LaunchShape& shape, const ParameterView& launch) const;
+
+  // Has the effect of a launch, if there is any. If that would touch memory which is not known, leaves it
+  // out, and says so on stderr, once for each kernel.
+  void Run(const KernelSpec& spec, const ParameterView& launch) const;
+  bool has_effect() const { return effect_.has_value(); }
+
+ private:
+  std::once_flag learnt_;
+  const KernelRule* rule_ = nullptr;  // in the machine's configuration
+  std::optional<Effect> effect_;
+  mutable std::atomic<bool> complained_ = false;
+};
+
+}  // namespace simgpu

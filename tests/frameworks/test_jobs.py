@@ -1,0 +1,97 @@
+"""Runs unmodified PyTorch on stand-in libraries and the software GPU: one process, a DDP job alone, and two DDP jobs
+that take turns."""
+
+import collections
+import tempfile
+import unittest
+
+from simgpu.stand_ins import wanted
+from tests.frameworks import software_gpu as gpu
+
+_STEPS = 40
+_LEAST_TURNS = 100  # of each job
+_LEAST_LAUNCHES = 100  # in each step, of each rank
+
+
+def launches(path):
+    """Returns the launches of kernels and collectives in a record, a list for each thread that launches any. Functions
+    and streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
+    numbers of threads."""
+    threads, names = collections.defaultdict(list), collections.defaultdict(dict)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        thread, owner, function, *arguments = line.split()
+        if owner != "ours" and function.startswith(("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")):
+            known = names[thread]
+            numbered = (known.setdefault(a, f"#{len(known)}") if a.startswith("h") else a for a in arguments)
+            threads[thread].append(" ".join((function, *numbered)))
+    return sorted(threads.values(), key=lambda calls: (len(calls), calls))
+
+
+def count(threads):
+    """Returns the number of launches in what launches() returns."""
+    return sum(len(calls) for calls in threads)
+
+
+class Wheel(unittest.TestCase):
+
+    def setUp(self):
+        gpu.require(self)
+
+    def test_the_stand_ins_have_every_name_that_the_wheel_wants(self):
+        names = wanted.of_libraries(sorted((gpu.SITE / "torch").rglob("*.so*")))
+        self.assertGreater(len(names), 700)
+        self.assertEqual(wanted.lacking(names, [gpu.STAND_INS, gpu.DRIVER]), [])
+        missing = wanted.Name("libcudnn.so.9", "libcudnn.so.9", "cudnnOfTomorrow")
+        self.assertEqual(wanted.lacking(names | {missing}, [gpu.STAND_INS, gpu.DRIVER]), [missing])
+
+    def test_the_committed_list_is_that_of_the_wheel(self):
+        names = wanted.of_libraries(sorted((gpu.SITE / "torch").rglob("*.so*")))
+        self.assertEqual(wanted.read(gpu.TOP / "simgpu/stand_ins/torch-2.15.0.txt"), names)
+
+    def test_no_file_of_nvidia_is_installed(self):
+        self.assertEqual([path.name for path in gpu.SITE.iterdir() if path.name.lower().startswith("nvidia")], [])
+
+
+class OneGpu(unittest.TestCase):
+
+    def test_a_program_that_uses_one_gpu(self):
+        gpu.require(self)
+        done = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory())).run(gpu.JOBS / "one_gpu.py")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("refused", done.stderr)
+        for line in ("devices 2", "product (256, 512)", "convolution (16, 3, 3, 3)", "mixed torch.bfloat16",
+                     "attention (2, 4, 64, 32)", "timed True", "memory True"):
+            self.assertIn(line, done.stdout.splitlines())
+
+
+class Turns(unittest.TestCase):
+    """Runs a job alone without the library, and then two under it, one of which launches one kernel more."""
+
+    def test_two_ddp_jobs_take_turns_and_launch_what_they_launch_alone(self):
+        gpu.require(self)
+        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40,
+                              link_bytes_per_s=100e6)
+        options = ("--steps", _STEPS)
+        said = machine.finish("alone", machine.start("alone", "ddp_transformer.py", *options))
+        self.assertNotIn("refused", said)
+        machine.start_arbiter(self)
+        jobs = {"a": machine.start("a", "ddp_transformer.py", *options, library=True),
+                "b": machine.start("b", "ddp_transformer.py", *options, "--one-more-at", _STEPS // 2, library=True)}
+        for job, process in jobs.items():
+            said = machine.finish(job, process)
+            self.assertEqual(said.count(" done"), 2, said)
+            self.assertNotIn("refused", said)
+            self.assertNotIn("takes no turns", said)
+        turns = machine.turns()
+        for job in jobs:
+            self.assertGreaterEqual(turns[job], _LEAST_TURNS, turns)
+        for rank in (0, 1):
+            alone, beside, more = (launches(machine.record(job, rank)) for job in ("alone", "a", "b"))
+            self.assertGreater(count(alone), _LEAST_LAUNCHES * _STEPS)
+            self.assertEqual(beside, alone)
+            self.assertNotEqual(more, alone, "one launch more would be seen")
+            self.assertEqual(count(more), count(alone) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

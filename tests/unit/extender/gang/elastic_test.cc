@@ -1,0 +1,218 @@
+// Tests gangs whose owner is elastic: they begin with its minimum, and grow.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/base/names.h"
+#include "extender/gang/gangs.h"
+#include "extender/gang/need.h"
+#include "tests/unit/extender/gang/made_node.h"
+
+namespace crossover::extender {
+namespace {
+
+using Kind = Action::Kind;
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Has a node of two GPUs, and a PyTorchJob of three workers. The test plays the API server and the scheduler.
+class ElasticTest : public ::testing::Test {
+ protected:
+  ElasticTest() {
+    PutNode(&world_);
+    Lead();
+  }
+
+  void Lead() {
+    settings_.hold_off_s = 1;
+    gangs_ = std::make_unique<Gangs>(world_, settings_, nullptr, "e" + std::to_string(epoch_++));
+    pending_.clear();
+  }
+  void Put(Pod pod) {
+    pod.version = std::to_string(++version_);
+    const std::string uid = pod.uid;
+    world_.Put(std::move(pod));
+    gangs_->PodChanged(uid, now_s_);
+  }
+  void Add(const std::string& uid, const char* part = "worker") {
+    Pod pod;
+    pod.uid = pod.name = uid;
+    pod.name_space = "team";
+    pod.created_s = now_s_;
+    pod.gates = {base::kGangGate};
+    pod.scheduler = base::kSchedulerName;
+    pod.labels = {{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", part}};
+    pod.owner = Owner{"kubeflow.org/v1", "PyTorchJob", "t", "t1"};
+    pod.containers = {{.name = "main", .slots = 1}};
+    Put(std::move(pod));
+  }
+  void Change(const std::string& uid, const std::function<void(Pod&)>& change) {
+    Pod pod = *world_.FindPod(uid);
+    change(pod);
+    Put(std::move(pod));
+  }
+  // Returns the object, with a master if `master`.
+  json JobOf(int workers, const json& more, bool master = false) const {
+    const json limits = {{"limits", {{base::kSlotResource, "1"}}}};
+    const json pod = {{"spec", {{"containers", {{{"name", "main"}, {"resources", limits}}}}}}};
+    json specs = {{"Worker", {{"replicas", workers}, {"template", pod}}}};
+    if (master) specs["Master"] = {{"replicas", 1}, {"template", pod}};
+    json spec = {{"pytorchReplicaSpecs", specs}};
+    spec.update(more);
+    return {{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"spec", spec}};
+  }
+  static json AtLeast(int workers) { return {{"elasticPolicy", {{"minReplicas", workers}}}}; }
+
+  // Carries out all that is to be done, as long as there is something. Pods are bound where they are
+  // reserved.
+  void Run(double seconds) {
+    for (const double end_s = now_s_ + seconds; now_s_ < end_s; now_s_ += 0.5) {
+      for (Action& action : gangs_->Step(now_s_)) Do(action);
+    }
+  }
+  void Do(const Action& action) {
+    if (action.kind == Kind::kReadOwner) return gangs_->OwnerRead(action.id, job_, "", now_s_);
+    if (action.kind == Kind::kTell || action.kind == Kind::kAnswer) return;
+    Change(action.pod.uid, [&action](Pod& pod) {
+      if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
+      if (action.kind == Kind::kSettle) pod.annotations[base::kReservationAnnotation] = action.text;
+      if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
+      if (action.kind == Kind::kRelease) pod.gates.clear();
+      if (action.kind == Kind::kBind)
+        pod.node = action.node, pod.annotations[base::kAssignmentAnnotation] = action.text;
+    });
+    gangs_->Written(action.id,
+                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+    if (action.kind == Kind::kRelease && !gangs_->SeatOf(action.pod.uid).empty()) {
+      const std::string& uid = action.pod.uid;
+      gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, gangs_->SeatOf(uid), next_++, now_s_);
+    }
+  }
+  std::set<std::string> Bound() const {
+    std::set<std::string> bound;
+    for (const auto& [uid, pod] : world_.pods()) {
+      if (!pod.node.empty()) bound.insert(uid);
+    }
+    return bound;
+  }
+  const GangRecord& TheGang() const { return gangs_->desk().gangs.begin()->second; }
+
+  using Uids = std::set<std::string>;
+  World world_;
+  GangSettings settings_;
+  std::unique_ptr<Gangs> gangs_;
+  std::vector<Action> pending_;
+  json job_ = JobOf(3, AtLeast(2));
+  double now_s_ = 1000;
+  int version_ = 1, epoch_ = 0;
+  Ticket next_ = 1;
+};
+
+TEST_F(ElasticTest, BeginsWithItsMinimumAndGrows) {
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(10);
+  EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
+  EXPECT_THAT(gangs_->WhyWaits("w2"), HasSubstr("others of its gang run; needs 1 GPU"));
+  EXPECT_EQ(TheGang().set_size(), 2) << "others may have the same two GPUs";
+  PutNode(&world_, "n1");
+  gangs_->ClusterChanged();
+  Run(20);
+  EXPECT_EQ(Bound(), (Uids{"w0", "w1", "w2"}));
+  EXPECT_EQ(TheGang().set_size(), 3);
+  EXPECT_EQ(gangs_->WhyWaits("w2"), "");
+}
+
+TEST_F(ElasticTest, TheControlWaitsForAll) {
+  job_ = JobOf(3, json::object());
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(60);
+  EXPECT_EQ(Bound(), Uids{});
+  EXPECT_THAT(gangs_->WhyWaits("w0"), HasSubstr("needs 3 GPUs"));
+}
+
+TEST_F(ElasticTest, HasAllItsPodsWhereThereIsRoom) {
+  PutNode(&world_, "n1");
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(10);
+  EXPECT_EQ(Bound().size(), 3u);
+  EXPECT_EQ(TheGang().set_size(), 3);
+}
+
+TEST_F(ElasticTest, WaitsAWhileForPodsThatAreStillMade) {
+  for (const char* uid : {"w0", "w1"}) Add(uid);
+  Run(4);
+  EXPECT_EQ(Bound(), Uids{});
+  EXPECT_THAT(gangs_->WhyWaits("w0"),
+              HasSubstr("2 of 3 pods are there and free of other gates, and it begins with 2"));
+  Run(10);
+  EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
+  PutNode(&world_, "n1");
+  Add("w2");
+  Run(20);
+  EXPECT_EQ(Bound().size(), 3u) << "a pod that comes late joins the others";
+}
+
+TEST_F(ElasticTest, DoesNotBeginWithFewerThanItsMinimum) {
+  Add("w0");
+  Run(60);
+  EXPECT_EQ(Bound(), Uids{});
+  EXPECT_THAT(gangs_->WhyWaits("w0"), HasSubstr("its gang t is not complete: 1 of 3 pods are there"));
+}
+
+TEST_F(ElasticTest, ANewLeaderKnowsHowManyRun) {
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(10);
+  ASSERT_EQ(Bound().size(), 2u);
+  Lead();
+  Run(10);
+  EXPECT_EQ(Bound().size(), 2u);
+  EXPECT_EQ(TheGang().set_size(), 2);
+  EXPECT_TRUE(TheGang().placed);
+}
+
+TEST_F(ElasticTest, APodThatIsLostComesAgainWhereItWas) {
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(10);
+  const std::string node = world_.FindPod("w1")->node;
+  world_.RemovePod("w1");
+  gangs_->PodChanged("w1", now_s_);
+  world_.RemovePod("w2");
+  gangs_->PodChanged("w2", now_s_);
+  Run(5);
+  Add("w1-again");
+  Run(10);
+  EXPECT_EQ(Bound(), (Uids{"w0", "w1-again"}));
+  EXPECT_EQ(TheGang().set_size(), 2);
+}
+
+TEST_F(ElasticTest, TheMinimumCountsAllPodsOfOtherParts) {
+  const auto least = [this](int workers, const json& more, bool master) {
+    return ReadOwner(JobOf(workers, more, master)).least;
+  };
+  EXPECT_EQ(least(4, AtLeast(2), false), 2);
+  EXPECT_EQ(least(4, AtLeast(2), true), 3) << "the master comes first";
+  EXPECT_EQ(least(4, AtLeast(9), true), 5) << "it needs no more than there are";
+  EXPECT_EQ(least(4, json::object(), true), 0) << "it names none";
+  const json all = {{"runPolicy", {{"schedulingPolicy", {{"minAvailable", 3}}}}}};
+  EXPECT_EQ(least(4, all, true), 3);
+  EXPECT_EQ(least(1, all, true), 2);
+  for (const json& wrong : {json("2"), json(-1), json(0), json(1.5), json(nullptr)})
+    EXPECT_EQ(least(4, {{"elasticPolicy", {{"minReplicas", wrong}}}}, true), 0) << wrong;
+}
+
+// The storage of the API server was restored to an older state: pods have older versions than those that were
+// written since.
+TEST_F(ElasticTest, AnOlderStateThatWasRestoredIsBelieved) {
+  for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
+  Run(10);
+  const auto current = [this] { return ViewOf(gangs_->desk(), TheGang(), "w0").current(); };
+  ASSERT_TRUE(current());
+  version_ = 1;
+  Change("w0", [](Pod&) {});
+  EXPECT_TRUE(current());
+}
+
+}  // namespace
+}  // namespace crossover::extender
