@@ -107,6 +107,7 @@ int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plan
 // is none. `bound` is the number of bound pods.
 void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>& plans, int bound) {
   const int need = NeedOf(desk, gang, CountOf(desk, gang));
+  const int least = std::max(1, LeastOf(desk, gang, need));
   const Found* best = nullptr;
   const std::string* id = nullptr;
   for (const auto& [plan, found] : plans) {
@@ -114,7 +115,9 @@ void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>&
     // A claim makes no gang leave before all reservations are there. Its pods have no gates where these were
     // lifted for autoscalers.
     const bool begun = !found.claims && (found.lifted || found.bound > 0);
-    const bool sound = begun || found.reserved == need;
+    // An elastic gang may have claimed for fewer pods than it has.
+    const bool few = found.claims && found.reserved == found.size && found.reserved >= least;
+    const bool sound = begun || found.reserved == need || few;
     if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
   }
   const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
