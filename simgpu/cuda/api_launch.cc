@@ -11,10 +11,10 @@
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/loading.h"
 #include "simgpu/cuda/memory.h"
-#include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
+#include "simgpu/modules/module.h"
 
 using namespace simgpu;
 

@@ -4,8 +4,8 @@
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/loading.h"
-#include "simgpu/cuda/module.h"
 #include "simgpu/cuda/occupancy.h"
+#include "simgpu/modules/module.h"
 
 using namespace simgpu;
 

@@ -5,9 +5,9 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
-#include "simgpu/cuda/module.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
+#include "simgpu/modules/module.h"
 
 namespace simgpu {
 namespace {

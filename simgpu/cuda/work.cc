@@ -4,10 +4,10 @@
 
 #include "simgpu/cuda/lane.h"
 #include "simgpu/cuda/lost.h"
-#include "simgpu/cuda/module.h"
 #include "simgpu/cuda/mps.h"
 #include "simgpu/cuda/words.h"
 #include "simgpu/machine/os.h"
+#include "simgpu/modules/module.h"
 
 namespace simgpu {
 namespace {

@@ -15,9 +15,8 @@ std::optional<std::vector<std::uint8_t>> UnpackZstd(View packed, std::size_t byt
   std::vector<std::uint8_t> out(most);
   const std::size_t got = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
   if (ZSTD_isError(got) == 0 && got == bytes) return out;
-  *error =
-      crossover::base::Refusal("Zstandard frame", std::to_string(bytes) + " bytes",
-                               ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : std::to_string(got));
+  *error = crossover::base::Refusal("Zstandard frame", std::to_string(bytes) + " bytes",
+                                    ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : std::to_string(got));
   return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "simgpu/cuda/context.h"
-#include "simgpu/cuda/module.h"
+#include "simgpu/modules/module.h"
 
 using namespace simgpu;
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "simgpu/cuda/context.h"
-#include "simgpu/cuda/module.h"
 #include "simgpu/image/fatbin.h"
+#include "simgpu/modules/module.h"
 
 using namespace simgpu;
 

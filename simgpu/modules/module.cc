@@ -1,4 +1,4 @@
-#include "simgpu/cuda/module.h"
+#include "simgpu/modules/module.h"
 
 #include <dlfcn.h>
 
