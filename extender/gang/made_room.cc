@@ -14,6 +14,15 @@ using nlohmann::json;
 
 constexpr double kRememberedS = 86'400;  // a day
 
+// Returns since when this leader knows that a pod of the gang is bound, or the present time where none is.
+double BoundSince(const Desk& desk, const GangRecord& gang) {
+  double since_s = desk.now_s;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.bound_s > 0) since_s = std::min(since_s, member.bound_s);
+  }
+  return since_s;
+}
+
 }  // namespace
 
 std::string MarkOf(const Membership& membership) {
@@ -54,7 +63,7 @@ double AgeOf(const Desk& desk, const GangRecord& gang) {
 double SparedUntil(const Desk& desk, const GangRecord& gang, std::optional<double> started_s) {
   const MadeRoom* made = MadeRoomOf(desk, gang);
   if (made == nullptr) return 0;
-  return std::max(made->at_s, started_s.value_or(desk.now_s)) + desk.settings.spare_s;
+  return std::max(made->at_s, started_s.value_or(BoundSince(desk, gang))) + desk.settings.spare_s;
 }
 
 void SayThatItMadeRoom(Desk& desk, GangRecord& gang) {

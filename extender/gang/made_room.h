@@ -37,7 +37,8 @@ void NoteMadeRoom(Desk& desk, const GangRecord& gang);
 // earlier where it has made room before.
 double AgeOf(const Desk& desk, const GangRecord& gang);
 
-// Returns until when the gang is spared, or 0 where it is not. `started_s` is when it got its GPUs.
+// Returns until when the gang is spared, or 0 where it is not. `started_s` is when it got its GPUs, where the
+// API server says it.
 double SparedUntil(const Desk& desk, const GangRecord& gang, std::optional<double> started_s);
 
 // Writes what is remembered to those pods of the gang that wait and do not say it.

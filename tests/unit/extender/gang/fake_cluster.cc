@@ -1,6 +1,7 @@
 #include "tests/unit/extender/gang/fake_cluster.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -294,6 +295,7 @@ Result FakeCluster::Bind(Truth& truth, const Action& action) {
   if (!calm_ && owner != jobs_.end() && owner->second.stubborn == truth.index)
     return {.outcome = Outcome::kRefused, .looked = true, .error = "a policy refuses it"};
   pod.node = action.node;
+  pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = std::floor(now_s_)};
   pod.running = Chance(80);  // else it has not begun yet
   pod.annotations[base::kAssignmentAnnotation] = action.text;
   truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();

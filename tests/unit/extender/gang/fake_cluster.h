@@ -150,6 +150,7 @@ class FakeCluster {
   void NoteWhoLeft(const std::string& gang);
   void JudgeLeaving(const Truth& truth);
   void JudgeHalves();
+  bool IsRoomMade(const Promise& promise, const std::string& gpu) const;
   void JudgeSeats(const Truth& truth, const std::string& gpu);
   void JudgeRanks();
   int RankOf(const std::string& gang) const;

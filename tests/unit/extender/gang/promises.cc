@@ -122,13 +122,28 @@ void FakeCluster::JudgeHalves() {
   }
 }
 
+// Returns whether all gangs that were to leave have left, and the GPU has a slot for the gang of the claim.
+// Then the extender may write the reservation anew and place a gang beside it, in any order.
+bool FakeCluster::IsRoomMade(const Promise& promise, const std::string& gpu) const {
+  int clients = 0;
+  for (const auto& [uid, truth] : pods_) {
+    if (truth.pod.over || truth.pod.node.empty()) continue;
+    const bool old = truth.pod.created_s <= promise.left.at_s;
+    if (old && promise.left.gangs.contains(VictimKeyOf(MembershipOf(truth.pod)))) return false;
+    clients +=
+        truth.gang != promise.gang && std::ranges::find(truth.actual, gpu) != truth.actual.end() ? 1 : 0;
+  }
+  return clients < 2;
+}
+
 // No gang comes to GPUs that are promised to another one.
 void FakeCluster::JudgeSeats(const Truth& truth, const std::string& gpu) {
   for (const auto& [id, promise] : promises_) {
     if (!promise.whole || promise.over_s >= 0 || promise.gang == truth.gang || !promise.gpus.contains(gpu))
       continue;
     const bool left = promise.began_s.contains(truth.gang) && !kept_back_.contains(truth.gang);
-    if (left || !promise.beside.contains(truth.gang)) Note("promised GPUs are given to another gang");
+    const bool comes = left || !promise.beside.contains(truth.gang);
+    if (comes && !IsRoomMade(promise, gpu)) Note("promised GPUs are given to another gang");
   }
 }
 
