@@ -87,13 +87,17 @@ placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
 }
 
 // Reads the gang's rank: that of its least pod, because the gang has a place only with all of its pods. It
-// makes others leave only where each of its pods may.
+// makes others leave only where each of its pods may. Pods that have ended do not count beside others: else a
+// gang would make others leave for its last pods, and then leave for those again.
 void ReadRank(std::span<const Pod* const> members, placement::Gang* gang) {
-  gang->rank = members.front()->priority;
+  const bool lives = !std::ranges::all_of(members, &Pod::over);
+  std::optional<std::int32_t> rank;
   for (const Pod* pod : members) {
-    gang->rank = std::min(gang->rank, pod->priority);
+    if (lives && pod->over) continue;
+    rank = std::min(rank.value_or(pod->priority), pod->priority);
     gang->preempts &= pod->preempts;
   }
+  gang->rank = rank.value_or(0);
 }
 
 // Returns, in words for the user, a difference between two pods of one gang that is not permitted, or ""

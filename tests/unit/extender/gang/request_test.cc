@@ -65,6 +65,10 @@ TEST(GangRequest, ItsRankIsThatOfItsLeastPod) {
   EXPECT_TRUE(Of({high, low}).gang.preempts);
   low.preempts = false;
   EXPECT_FALSE(Of({high, low}).gang.preempts);
+  low.over = true;
+  EXPECT_EQ(Of({high, low}).gang.rank, 1000) << "it has done its work";
+  EXPECT_TRUE(Of({high, low}).gang.preempts);
+  EXPECT_EQ(Of({low}).gang.rank, -5);
 }
 
 TEST(GangRequest, ExclusiveAndDefaults) {
