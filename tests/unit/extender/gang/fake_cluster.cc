@@ -64,6 +64,7 @@ void FakeCluster::Remember(const std::string& what) {
 }
 
 void FakeCluster::Changed(Truth& truth) {
+  if (truth.pod.over && truth.over_s == 0) truth.over_s = now_s_;
   const Pod& pod = truth.pod;
   const auto reserved = pod.annotations.find(base::kReservationAnnotation);
   Remember(pod.uid + " " + pod.name + (pod.node.empty() ? "" : " on " + pod.node) +

@@ -53,6 +53,7 @@ class FakeCluster {
     int index = 0;
     std::string nominated;
     bool settled = false;  // bound, and its whole gang was bound for a while
+    double over_s = 0;     // when it ended; 0: it has not
     bool strayed = false;  // a kubelet chose other GPUs
     std::vector<std::string> actual;
   };
@@ -91,6 +92,8 @@ class FakeCluster {
     Left left;
     std::set<std::string> gpus;
     std::set<std::string> beside;           // gangs that were on these GPUs when it was whole
+    std::set<std::string> written;          // UIDs of pods that got the reservation
+    int size = 0;                           // number of pods that it is for, as the reservations say
     bool whole = false;                     // all its pods had the reservation at some time
     double over_s = -1;                     // since when it is over; -1: it is not
     std::map<std::string, double> began_s;  // by gang: when its first pod was evicted
@@ -153,7 +156,7 @@ class FakeCluster {
   bool IsRoomMade(const Promise& promise, const std::string& gpu) const;
   void JudgeSeats(const Truth& truth, const std::string& gpu);
   void JudgeRanks();
-  int RankOf(const std::string& gang) const;
+  int RankOf(const std::string& gang, double at_s) const;
 
   void NoteWhoRuns();
   void JudgeEnd();

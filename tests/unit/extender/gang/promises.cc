@@ -14,11 +14,12 @@ constexpr double kLateS = 40;
 
 }  // namespace
 
-// Returns the priority of the gang's least pod that has not ended.
-int FakeCluster::RankOf(const std::string& gang) const {
+// Returns the priority of the gang's least pod that has not ended by then.
+int FakeCluster::RankOf(const std::string& gang, double at_s) const {
   int rank = 1 << 20;
   for (const auto& [uid, truth] : pods_) {
-    if (truth.gang == gang && !truth.pod.over) rank = std::min(rank, static_cast<int>(truth.pod.priority));
+    const bool over = truth.pod.over && truth.over_s <= at_s;
+    if (truth.gang == gang && !over) rank = std::min(rank, static_cast<int>(truth.pod.priority));
   }
   return rank;
 }
@@ -29,12 +30,14 @@ void FakeCluster::NotePromise(const Truth& truth) {
   if (!reservation || !reservation->claims) return;
   Promise& promise = promises_[reservation->plan];
   promise.gang = truth.gang;
-  promise.rank = RankOf(truth.gang);
+  promise.rank = RankOf(truth.gang, now_s_);
   for (const std::string& gpu : reservation->seat.gpus()) promise.gpus.insert(gpu);
   for (const auto& [uid, other] : pods_) {
     if (other.gang == truth.gang) promise.preempts &= other.pod.preempts;
   }
   if (reservation->left) promise.left = *reservation->left;
+  promise.written.insert(truth.pod.uid);
+  promise.size = std::max(promise.size, reservation->size);
 }
 
 // Finds out which claims are whole, and which are over: a pod of the gang has gone or lost its reservation,
@@ -54,7 +57,9 @@ void FakeCluster::FollowPromises() {
     }
     const Job* job = JobOf(promise.gang);
     const bool all = job != nullptr && has > 0 && has >= std::min(job->need(), job->size);
-    if (all && claims && !std::exchange(promise.whole, true)) {
+    // The extender may not know yet that a pod goes to which it wrote.
+    const bool written = static_cast<int>(promise.written.size()) >= promise.size;
+    if (((all && claims) || written) && !std::exchange(promise.whole, true)) {
       for (const auto& [uid, truth] : pods_) {
         const auto on = [&](const std::string& gpu) { return promise.gpus.contains(gpu); };
         const auto planned = ReservationOn(truth.pod);
@@ -82,7 +87,8 @@ void FakeCluster::JudgeLeaving(const Truth& truth) {
   }
   if (promise == nullptr) return Note("a pod of a gang that ran is deleted");
   if (!promise->whole) Note("a gang leaves before the claim is written");
-  if (RankOf(truth.gang) >= promise->rank) Note("a gang leaves for one of no higher rank");
+  // The extender may not know yet that pods have ended.
+  if (RankOf(truth.gang, now_s_ - kLateS) >= promise->rank) Note("a gang leaves for one of no higher rank");
   if (!promise->preempts) Note("a gang leaves for one that says Never");
   const auto [began, begins] = promise->began_s.emplace(truth.gang, now_s_);
   const bool over = promise->over_s >= 0 && now_s_ > promise->over_s + kLateS;
@@ -164,7 +170,7 @@ void FakeCluster::JudgeRanks() {
       const std::string lower = other_name + "/" + std::to_string(other.attempt);
       const std::set<std::string>& its = gpus[lower];
       const bool whole = static_cast<int>(its.size()) == other.need() * other.gpus && other.done.empty();
-      if (whole && !other.resized && RankOf(lower) < RankOf(gang) &&
+      if (whole && !other.resized && RankOf(lower, now_s_) < RankOf(gang, now_s_) &&
           static_cast<int>(its.size()) >= job.need() && std::ranges::all_of(its, alone))
         Note("a gang waits for one of lower rank");
     }
