@@ -87,6 +87,7 @@ LABELS = {
     "crossover_extender_admissions_total": ("outcome",),
     "crossover_extender_gangs": ("state",),
     "crossover_extender_waiting_gangs": ("reason",),
+    "crossover_extender_claims_ended_total": ("end",),
 }
 
 
