@@ -51,9 +51,11 @@ void FakeCluster::JudgeBeside(const Truth& truth, const Truth& other) {
 }
 
 // Marks the pods of gangs that were bound whole for so long that the extender has to know it. The extender
-// may never delete these pods.
+// may never delete these pods. Steps in which the watch has not told of one of the pods do not count.
 void FakeCluster::NoteWhoRuns() {
-  constexpr int kLong = 30;  // steps
+  constexpr int kLong = 20;  // steps
+  std::set<std::string> untold;
+  for (const auto& [uid, pod] : pod_events_) untold.insert(uid);
   for (auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
     std::vector<Truth*> bound;
@@ -62,7 +64,9 @@ void FakeCluster::NoteWhoRuns() {
       if (truth.gang == gang && !pod.node.empty() && !pod.deleting && !pod.over) bound.push_back(&truth);
     }
     const bool whole = !job.suspended && static_cast<int>(bound.size()) >= job.need();
-    job.whole_for = whole ? job.whole_for + 1 : 0;
+    const bool told =
+        std::ranges::none_of(bound, [&](const Truth* truth) { return untold.contains(truth->pod.uid); });
+    job.whole_for = whole ? job.whole_for + (told ? 1 : 0) : 0;
     if (job.whole_for < kLong) continue;
     for (Truth* truth : bound) truth->settled = true;
   }
