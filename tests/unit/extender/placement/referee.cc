@@ -168,7 +168,7 @@ std::string FaultOfWords(const State& state, const std::vector<Gang>& waiting, c
 
 // Returns for how many pods of `gang` the node has GPUs that none of `clients` is on.
 int RoomFor(const Node& node, const Gang& gang, const std::vector<Client>& clients, const Set& kept,
-         const Settings& settings) {
+            const Settings& settings) {
   if (!node.open || (node.one_user && gang.users == Users::kMixed)) return 0;
   const Bytes limit = Limit(gang, settings);
   Set free;
