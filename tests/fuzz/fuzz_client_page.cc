@@ -241,6 +241,7 @@ class Process {
               sizeof(crossover_page),
               CROSSOVER_MAX_CLIENTS,
               0,
+              0,
               {},
               {}};
     page_->slot[slot_].mode = CROSSOVER_MODE_OBSERVE;

@@ -167,8 +167,8 @@ std::string FaultOfWords(const State& state, const std::vector<Gang>& waiting, c
 }
 
 // Returns for how many pods of `gang` the node has GPUs that none of `clients` is on.
-int Room(const Node& node, const Gang& gang, const std::vector<Client>& clients, const Set& kept,
-         const Settings& settings) {
+int RoomFor(const Node& node, const Gang& gang, const std::vector<Client>& clients, const Set& kept,
+            const Settings& settings) {
   if (!node.open || (node.one_user && gang.users == Users::kMixed)) return 0;
   const Bytes limit = Limit(gang, settings);
   Set free;
@@ -212,7 +212,7 @@ std::string FaultOfOrder(const State& state, const std::vector<Gang>& waiting, c
       if (keeper != waiting.end() && keeper->rank >= passed.rank) kept = SetOf(decision.kept->gpus);
     }
     int pods = 0;
-    for (const Node& node : state.nodes) pods += Room(node, passed, clients, kept, settings);
+    for (const Node& node : state.nodes) pods += RoomFor(node, passed, clients, kept, settings);
     if (pods >= passed.pods) return "passed over, though there is room for its rank: " + passed.id;
   }
   return "";
@@ -338,7 +338,7 @@ bool HasPlace(const State& state, const Gang& gang, const Settings& settings, co
   for (const Placed& placed : state.placed) clients.push_back({&placed.gang, SetOf(placed.seats)});
   int pods = 0;
   for (const Node& node : state.nodes) {
-    pods += std::min(Room(node, gang, clients, {}, settings), RoomOnNode(state, node, limit));
+    pods += std::min(RoomFor(node, gang, clients, {}, settings), RoomOnNode(state, node, limit));
   }
   if (pods >= gang.pods) return true;
   return std::ranges::any_of(state.placed,
