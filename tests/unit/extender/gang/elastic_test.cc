@@ -214,5 +214,44 @@ TEST_F(ElasticTest, AnOlderStateThatWasRestoredIsBelieved) {
   EXPECT_TRUE(current());
 }
 
+// Two jobs of lower priority have the GPUs. The next leader finds a claim for two of three pods, and goes on.
+TEST_F(ElasticTest, ItClaimsRoomForItsMinimumAndANewLeaderKnowsTheClaim) {
+  for (const char* gpu : {"GPU-a", "GPU-b"}) {
+    Add(gpu);
+    Change(gpu, [gpu](Pod& pod) {
+      pod.labels.clear();
+      pod.owner.reset();
+      pod.gates.clear();
+      pod.node = "n0";
+      pod.annotations = {{base::kShareAnnotation, "exclusive"},
+                         {base::kAssignmentAnnotation, WriteAssignment({{"main", {gpu}}})}};
+    });
+  }
+  Run(20);
+  for (const char* uid : {"w0", "w1", "w2"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.priority = 10; });
+  }
+  const auto plan_of = [this](const std::string& uid) {
+    const auto reservation = ReservationOn(*world_.FindPod(uid));
+    return reservation && reservation->claims ? reservation->plan : "";
+  };
+  Run(20);
+  const std::string plan = plan_of("w0");
+  ASSERT_NE(plan, "") << gangs_->WhyWaits("w0");
+  EXPECT_EQ(plan_of("w1"), plan);
+  EXPECT_EQ(plan_of("w2"), "");
+  Lead();
+  Run(5);
+  EXPECT_EQ(plan_of("w0"), plan);
+  EXPECT_EQ(plan_of("w1"), plan);
+  for (const char* gpu : {"GPU-a", "GPU-b"}) {
+    world_.RemovePod(gpu);
+    gangs_->PodChanged(gpu, now_s_);
+  }
+  Run(20);
+  EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
+}
+
 }  // namespace
 }  // namespace crossover::extender
