@@ -142,13 +142,16 @@ bool FakeCluster::IsRoomMade(const Promise& promise, const std::string& gpu) con
   return clients < 2;
 }
 
-// No gang comes to GPUs that are promised to another one.
+// No gang comes to GPUs that are promised to another one, unless its own plan was made before the promise.
 void FakeCluster::JudgeSeats(const Truth& truth, const std::string& gpu) {
+  const auto reservation = ReservationOn(truth.pod);
+  const double planned_s = reservation ? reservation->until_s - QuickSettings().deadline_s : now_s_;
   for (const auto& [id, promise] : promises_) {
     if (!promise.whole || promise.over_s >= 0 || promise.gang == truth.gang || !promise.gpus.contains(gpu))
       continue;
     const bool left = promise.began_s.contains(truth.gang) && !kept_back_.contains(truth.gang);
-    const bool comes = left || !promise.beside.contains(truth.gang);
+    const bool stays = promise.beside.contains(truth.gang) || planned_s < promise.left.at_s;
+    const bool comes = left || !stays;
     if (comes && !IsRoomMade(promise, gpu)) Note("promised GPUs are given to another gang");
   }
 }
