@@ -55,9 +55,10 @@ class Preemption(unittest.TestCase):
         self.addCleanup(self.world.remove, name)
 
     def two_run(self, prefix, held=False):
-        """Fills the node with two gangs of one pod, and returns their names."""
+        """Fills the node with two gangs of one pod, and returns their names. The first runs for less time than the second,
+        so it is the cheaper one to lose."""
         names = [f"{prefix}-low", f"{prefix}-middle"]
-        for name, rank in zip(names, ("low", "middle")):
+        for name, rank in zip(reversed(names), ("middle", "low")):
             self.create(name, 1, rank, held)
             self.world.until_whole(name)
         return names
