@@ -55,8 +55,8 @@ class Preemption(unittest.TestCase):
         self.addCleanup(self.world.remove, name)
 
     def two_run(self, prefix, held=False):
-        """Fills the node with two gangs of one pod, and returns their names. The first runs for less time than the second,
-        so it is the cheaper one to lose."""
+        """Fills the node with two gangs of one pod, and returns their names. The first runs for less time than the
+        second, so it is the cheaper one to lose."""
         names = [f"{prefix}-low", f"{prefix}-middle"]
         for name, rank in zip(reversed(names), ("middle", "low")):
             self.create(name, 1, rank, held)
@@ -113,7 +113,7 @@ class Preemption(unittest.TestCase):
     def test_the_next_leader_takes_the_claim_over(self):
         """The leader ends while the pod that was evicted still has its GPU."""
         low, middle = self.two_run("over", held=True)
-        self.addCleanup(self.let_go, low, middle)
+        self.addCleanup(self.clear, low, middle)
         self.create("over-high", 1, "high")
         self.world.until(lambda: not self.uids(low), "the gang is evicted")
         self.world.control.stop_pair(0)
@@ -123,6 +123,14 @@ class Preemption(unittest.TestCase):
         self.let_go(low)
         self.world.until_whole("over-high")
         self.assertEqual(len(self.uids(middle)), 1, "no other gang left")
+
+    def clear(self, *names):
+        """Deletes gangs, and lets their pods go, those too that a Job makes meanwhile."""
+        def gone():
+            self.let_go(*names)
+            return not self.world.lives.pods(*names)
+        self.world.end(*names)
+        self.world.until(gone, "their pods are gone")
 
     def let_go(self, *names):
         for pod in self.world.lives.pods(*names):
