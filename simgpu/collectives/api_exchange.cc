@@ -29,13 +29,8 @@ ncclResult_t Enqueue(const Exchange& exchange, ncclComm_t comm, cudaStream_t str
   return ncclSuccess;
 }
 
-// Makes one call, in a group of its own unless a group is open.
 ncclResult_t Submit(const Exchange& exchange, ncclComm_t comm, cudaStream_t stream) {
-  Group& group = Group::OfThisThread();
-  group.Start();
-  const ncclResult_t result = Enqueue(exchange, comm, stream);
-  const ncclResult_t ended = group.End();
-  return result != ncclSuccess ? result : ended;
+  return Group::OfThisThread().Run([&] { return Enqueue(exchange, comm, stream); });
 }
 
 }  // namespace

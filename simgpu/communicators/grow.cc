@@ -70,8 +70,7 @@ ncclResult_t GrowOld(ncclComm* comm, const Offer& mine, ncclComm_t* newcomm, ncc
   }
   Config chosen = comm->config();
   std::string error;
-  if (given != nullptr && !ReadConfig(given, &(chosen = Config{}), &error))
-    return Refuse(ncclInvalidArgument, error);
+  if (!ReadConfigOfChild(given, &chosen, &error)) return Refuse(ncclInvalidArgument, error);
   Group& group = Group::OfThisThread();
   group.Start();
   group.Add(SetUp{comm, comm->blocking(),

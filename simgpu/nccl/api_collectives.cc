@@ -51,14 +51,11 @@ ncclResult_t Enqueue(ncclComm_t comm, const PendingCall& pending) {
   return ncclSuccess;
 }
 
-// Makes one call, in a group of its own unless a group is open.
 ncclResult_t Submit(Function function, const void* send, void* recv, std::size_t count, ncclDataType_t type,
                     ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  Group& group = Group::OfThisThread();
-  group.Start();
-  const ncclResult_t result = Enqueue(comm, {{function, type, op, root, count}, send, recv, stream});
-  const ncclResult_t ended = group.End();
-  return result != ncclSuccess ? result : ended;
+  return Group::OfThisThread().Run([&] {
+    return Enqueue(comm, {{function, type, op, root, count}, send, recv, stream});
+  });
 }
 
 }  // namespace

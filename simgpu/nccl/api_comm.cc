@@ -38,10 +38,7 @@ ncclResult_t InitRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int
   }
   if (!ReadConfig(given, &config, &error)) return Refuse(ncclInvalidArgument, error);
   Group& group = Group::OfThisThread();
-  group.Start();
-  const ncclResult_t result = group.Spoil(AddRank(handle, ranks, id, rank, config));
-  const ncclResult_t ended = group.End();
-  return result != ncclSuccess ? result : ended;
+  return group.Run([&] { return group.Spoil(AddRank(handle, ranks, id, rank, config)); });
 }
 
 // Makes a device's primary context current, for ncclCommInitAll: it uses one context for each device.

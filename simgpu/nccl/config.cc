@@ -59,6 +59,10 @@ bool ReadConfig(const ncclConfig_t* given, Config* config, std::string* error) {
   return false;
 }
 
+bool ReadConfigOfChild(const ncclConfig_t* given, Config* config, std::string* error) {
+  return given == nullptr || ReadConfig(given, &(*config = Config{}), error);
+}
+
 int ChooseCtas(const Config& config, int machine_ctas) {
   int ctas = std::max(machine_ctas, 1);
   for (const int least : {PositiveFromEnvironment("NCCL_MIN_CTAS"), config.least_ctas})

@@ -20,6 +20,10 @@ struct Config {
 // initialised or holds a bad value.
 bool ReadConfig(const ncclConfig_t* given, Config* config, std::string* error);
 
+// Reads the settings of a communicator that is made of one with the settings *config: `given` replaces all of
+// them, and null keeps them. Fails as ReadConfig().
+bool ReadConfigOfChild(const ncclConfig_t* given, Config* config, std::string* error);
+
 // Returns how many SMs a collective holds: `machine_ctas`, within the limits of the communicator and of
 // NCCL_MIN_CTAS and NCCL_MAX_CTAS.
 int ChooseCtas(const Config& config, int machine_ctas);

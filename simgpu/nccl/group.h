@@ -28,6 +28,15 @@ class Group {
   void Start() { ++depth_; }
   // Ends one level. At the outermost level it carries out the group and returns the group's result.
   ncclResult_t End();
+  // Makes one call, in a group of its own unless a group is open. Returns what `call` returns if that is a
+  // failure, else what End() returns.
+  template <typename Call>
+  ncclResult_t Run(const Call& call) {
+    Start();
+    const ncclResult_t result = call();
+    const ncclResult_t ended = End();
+    return result != ncclSuccess ? result : ended;
+  }
 
   // REQUIRES: both are called between Start() and End().
   void Add(ncclComm* comm, const PendingCall& call);

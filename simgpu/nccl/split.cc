@@ -71,9 +71,7 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key,
   *newcomm = nullptr;
   Config chosen = comm->config();
   std::string error;
-  if (config != nullptr && !ReadConfig(config, &(chosen = Config{}), &error)) {
-    return Refuse(ncclInvalidArgument, error);
-  }
+  if (!ReadConfigOfChild(config, &chosen, &error)) return Refuse(ncclInvalidArgument, error);
   Group& group = Group::OfThisThread();
   group.Start();
   // The parent reports the state of the work. The new handle appears when all is done.
