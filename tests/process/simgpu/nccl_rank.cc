@@ -416,31 +416,50 @@ void RunGraphs(Job& job) {
   Say("ended", 1);
 }
 
+// AllGpus are the GPUs that the process sees: a rank, a stream and one value on each.
+struct AllGpus {
+  std::vector<ncclComm_t> comms;
+  std::vector<CUstream> streams;
+  std::vector<std::unique_ptr<Buffer<int>>> values;
+
+  // Makes them. `value_of` returns the value of a GPU.
+  template <typename ValueOf>
+  explicit AllGpus(const ValueOf& value_of) {
+    int gpus = 0;
+    MUST(cuDeviceGetCount(&gpus));
+    comms.resize(static_cast<std::size_t>(gpus));
+    MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
+    streams.resize(comms.size());
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      MUST(UseDevice(static_cast<int>(i)));
+      MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+      values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{value_of(i)}));
+    }
+  }
+
+  // Adds up the values of all ranks, each on its stream.
+  void AddUp() const {
+    MUST(ncclGroupStart());
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
+    }
+    MUST(ncclGroupEnd());
+  }
+};
+
 // Captures one collective of several ranks of this process into one graph, which runs on several GPUs. A
 // rank's kernel ends only after those of the other ranks have begun.
 void RunGraphOfAll(Job& job) {
-  int gpus = 0;
-  MUST(cuDeviceGetCount(&gpus));
-  std::vector<ncclComm_t> comms(static_cast<std::size_t>(gpus));
-  MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
-  std::vector<CUstream> streams(comms.size());
-  std::vector<std::unique_ptr<Buffer<int>>> values;
-  for (std::size_t i = 0; i < comms.size(); ++i) {
-    MUST(UseDevice(static_cast<int>(i)));
-    MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
-    values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1}));
-  }
+  const AllGpus all([](std::size_t) { return 1; });
+  const auto& [comms, streams, values] = all;
+  const int gpus = static_cast<int>(comms.size());
   const auto follow_from = [&](std::size_t i, CUstream later, CUstream earlier) {
     MUST(UseDevice(static_cast<int>(i)));
     Follow(later, earlier);
   };
   const CUgraphExec graph = Captured(streams[0], [&] {
     for (std::size_t i = 1; i < comms.size(); ++i) follow_from(0, streams[i], streams[0]);
-    MUST(ncclGroupStart());
-    for (std::size_t i = 0; i < comms.size(); ++i) {
-      MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
-    }
-    MUST(ncclGroupEnd());
+    all.AddUp();
     for (std::size_t i = 1; i < comms.size(); ++i) follow_from(i, streams[0], streams[i]);
   });
   for (int launch = 0; launch < 4; ++launch) MUST(cuGraphLaunch(graph, streams[0]));
@@ -550,22 +569,10 @@ void RunNonBlocking(Job& job) {
 
 // Drives every GPU that the process sees from one thread.
 void RunInitAll(Job& job) {
-  int gpus = 0;
-  MUST(cuDeviceGetCount(&gpus));
-  std::vector<ncclComm_t> comms(static_cast<std::size_t>(gpus));
-  MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
-  std::vector<CUstream> streams(comms.size());
-  std::vector<std::unique_ptr<Buffer<int>>> values;
-  for (std::size_t i = 0; i < comms.size(); ++i) {
-    MUST(UseDevice(static_cast<int>(i)));
-    MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
-    values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1 << i}));
-  }
-  MUST(ncclGroupStart());
-  for (std::size_t i = 0; i < comms.size(); ++i) {
-    MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
-  }
-  MUST(ncclGroupEnd());
+  const AllGpus all([](std::size_t i) { return 1 << i; });
+  const auto& [comms, streams, values] = all;
+  const int gpus = static_cast<int>(comms.size());
+  all.AddUp();
   int right = 0;
   for (std::size_t i = 0; i < comms.size(); ++i) {
     MUST(UseDevice(static_cast<int>(i)));
