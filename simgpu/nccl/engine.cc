@@ -20,14 +20,14 @@ constexpr Nanos kGrace = 1'000'000'000;
 // after this time.
 constexpr Nanos kLongestSleep = constants::kEnginePoll;
 
+bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
+
+}  // namespace
+
 void LetKernelEnd(std::uint32_t* done) {
   crossover::base::StoreWord(done, 1);
   crossover::base::FutexWakeAll(done);
 }
-
-bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
-
-}  // namespace
 
 Engine::Engine(std::unique_ptr<Network> network, std::uint32_t* done, std::unique_ptr<Times> times)
     : network_(std::move(network)),

@@ -25,6 +25,9 @@
 
 namespace simgpu::nccl {
 
+// Stores 1 to the done word of a replayed task, so that its kernel ends.
+void LetKernelEnd(std::uint32_t* done);
+
 // An Engine is that thread and its tasks. Any thread may call its public functions.
 class Engine final : public KernelOwner {
  public:

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/base/futex.h"
+#include "simgpu/nccl/engine.h"
 
 namespace simgpu::nccl {
 
@@ -39,8 +40,7 @@ void Replay::Begin(std::uint32_t) {
                  "simgpu nccl: a graph was launched after its communicator had gone: its collectives "
                  "move nothing\n");
   }
-  crossover::base::StoreWord(done_, 1);
-  crossover::base::FutexWakeAll(done_);
+  LetKernelEnd(done_);
 }
 
 void Replay::Retire() {
