@@ -200,7 +200,8 @@ struct CatShape {
   std::uint32_t sizes[4], strides[4];
 };
 
-// Returns two operands with so many elements, of which the first has size 2 and the second size 1 where they join.
+// Returns two operands with so many elements, of which the first has size 2 and the second size 1 where they
+// join.
 CatInputs TwoInputs(const unsigned char* first, std::uint32_t first_count, const unsigned char* second,
                     std::uint32_t second_count) {
   CatInputs inputs;
@@ -267,6 +268,12 @@ TEST(EffectTest, CatJoinsAlongADimension) {
   ASSERT_TRUE(effect);
   EXPECT_TRUE(Perform(*effect, arena.Memory(), 2, arena.At(64), inputs, CatShape{{2, 3}, {3, 1}}, 1, 1u));
   EXPECT_THAT(arena.Read<std::int32_t>(64, 6), ElementsAre(1, 2, 5, 3, 4, 6));
+  arena.Write<std::int32_t>(0, {7, 7, 7, 7});
+  for (const unsigned char* end : {arena.At(128), arena.At(124)}) {  // the second operand is not all there
+    const CatInputs beyond = TwoInputs(arena.At(0), 4, end, 2);
+    EXPECT_FALSE(Perform(*effect, arena.Memory(), 2, arena.At(64), beyond, CatShape{{2, 3}, {3, 1}}, 1, 1u));
+    EXPECT_THAT(arena.Read<std::int32_t>(64, 6), ElementsAre(1, 2, 5, 3, 4, 6));
+  }
   EXPECT_FALSE(EffectOf(CatName("26CatArrayBatchedCopy_contig", "Li2ELi128ELi1E"), {8, 2728, 32, 4, 4}));
   EXPECT_FALSE(EffectOf(CatName("26CatArrayBatchedCopy_contig", "Li9ELi128ELi1E"), {8, 2720, 32, 4, 4}));
 }
