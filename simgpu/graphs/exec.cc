@@ -101,11 +101,8 @@ void GraphExec::QueueEvent(Lane& lane, const Node& node) {
 
 CUresult LaunchGraph(const StreamPtr& stream, const std::shared_ptr<GraphExec>& exec) {
   if (!exec->branched()) return Submit(stream, CU_GRAPH_NODE_TYPE_GRAPH, exec);
-  if (AnyCapture()) {
-    const std::lock_guard lock(CaptureMutex());
-    // A graph with branches cannot be a part of another one here.
-    if (stream->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  // A graph with branches cannot be a part of another one here.
+  if (IsCapturing(*stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return exec->LaunchBranches(stream);
 }
 
