@@ -229,8 +229,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
       "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
-      "kernel_effects, "
-      "hollow_copies_from, node, device_files, kernels, nodes";
+      "kernel_effects, hollow_copies_from, node, device_files, kernels, nodes";
   return false;
 }
 
