@@ -38,12 +38,12 @@ GraphPlan PlanOf(const Graph& graph) {
 }  // namespace
 
 GraphExec::GraphExec(const Graph& graph) : references_(graph.references), plan_(PlanOf(graph)) {
+  bool branched = plan_.gpus.size() > 1;
   for (const auto& node : graph.nodes) {
     nodes_.push_back({node->work, node->event, node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD});
-    branched_ = branched_ || node->event != nullptr;
+    branched = branched || node->event != nullptr;
   }
-  branched_ = branched_ || plan_.gpus.size() > 1;
-  if (!branched_) return;
+  if (!branched) return;
   for (const int gpu : plan_.gpus) lanes_.push_back(Lane::Start(gpu));
 }
 
