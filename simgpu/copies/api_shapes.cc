@@ -69,11 +69,8 @@ CUresult Copy(CUstream handle, Wait wait, const Side& target, const Side& source
   for (const Side* side : {&target, &source}) {
     if (const CUresult error = Check(*side, extent); error != CUDA_SUCCESS) return error;
   }
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (const CUresult error = cuStreamIsCapturing(handle, &capture); error != CUDA_SUCCESS) return error;
   const bool on_devices = target.on_device() && source.on_device();
-  const bool pageable =
-      capture == CU_STREAM_CAPTURE_STATUS_NONE && (IsPageable(target) || IsPageable(source));
+  const bool pageable = !IsCapturing(*stream) && (IsPageable(target) || IsPageable(source));
   if (pageable || (wait == Wait::kYes && !on_devices)) {
     if (const CUresult error = RefuseWaitFor(*stream); error != CUDA_SUCCESS) return error;
     return SubmitAndWait(stream, MakeCopy(target, source, extent));

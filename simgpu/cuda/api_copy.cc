@@ -42,12 +42,6 @@ WorkPtr MakeCopy(void* target, const void* source, std::size_t bytes) {
 
 bool IsPageable(const void* pointer) { return !FindAllocation(reinterpret_cast<std::uintptr_t>(pointer)); }
 
-bool IsCapturing(const Stream& stream) {
-  if (!AnyCapture()) return false;
-  const std::lock_guard lock(CaptureMutex());
-  return stream.capture != nullptr;
-}
-
 // Device pointers must come from this library: memory is on the host, so a stray pointer would do real
 // harm.
 bool Known(Place place, const void* pointer) { return place != Place::kDevice || !IsPageable(pointer); }

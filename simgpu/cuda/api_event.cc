@@ -19,21 +19,16 @@ class RecordWork final : public Work {
 };
 
 // Finds the latest record of an event; null if it was never recorded. Returns CUDA_ERROR_CAPTURED_EVENT if
-// the latest record is part of a graph.
-CUresult LatestRecord(CUevent handle, RecordPtr* record) {
+// the latest record is part of a graph. Also finds what other processes share of it; null if they do not.
+CUresult LatestRecord(CUevent handle, RecordPtr* record, std::shared_ptr<SharedEvent>* shared = nullptr) {
   if (const CUresult error = Ready(); error != CUDA_SUCCESS) return error;
   const auto event = Handles<Event>().Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard lock(event->mutex);
   if (event->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
   *record = event->record;
+  if (shared != nullptr) *shared = event->shared;
   return CUDA_SUCCESS;
-}
-
-// Returns what other processes share of an event; null if they do not.
-std::shared_ptr<SharedEvent> SharedPartOf(CUevent handle) {
-  const auto event = Handles<Event>().Find(handle);
-  return event == nullptr ? nullptr : event->shared;
 }
 
 }  // namespace
@@ -92,18 +87,19 @@ CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWit
 
 CUresult cuEventQuery(CUevent handle) {
   RecordPtr record;
+  std::shared_ptr<SharedEvent> shared;
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
-  if (const CUresult error = LatestRecord(handle, &record); error != CUDA_SUCCESS) return error;
-  if (const auto shared = SharedPartOf(handle))
-    return shared->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (const CUresult error = LatestRecord(handle, &record, &shared); error != CUDA_SUCCESS) return error;
+  if (shared != nullptr) return shared->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   return record == nullptr || record->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
   RecordPtr record;
+  std::shared_ptr<SharedEvent> shared;
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
-  if (const CUresult error = LatestRecord(handle, &record); error != CUDA_SUCCESS) return error;
-  if (const auto shared = SharedPartOf(handle)) {
+  if (const CUresult error = LatestRecord(handle, &record, &shared); error != CUDA_SUCCESS) return error;
+  if (shared != nullptr) {
     shared->Synchronize();
   } else if (record != nullptr) {
     record->Wait();

@@ -70,27 +70,21 @@ CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extr
 }
 
 // Returns how many SMs the blocks of a launch fill, at most all of the GPU.
-int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&block)[3]) {
-  const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
-  const std::uint64_t sms = SmsOfGrid(blocks, std::uint64_t{block[0]} * block[1] * block[2]);
-  return static_cast<int>(std::min<std::uint64_t>(sms, static_cast<std::uint64_t>(device.config.sms)));
+int SmsOf(const LaunchShape& shape) {
+  const std::uint64_t sms = SmsOfGrid(shape.blocks, shape.threads);
+  return static_cast<int>(std::min<std::uint64_t>(sms, static_cast<std::uint64_t>(shape.gpu_sms)));
 }
 
 // Returns what a launch costs, by the image or by the machine's rules.
-KernelCost CostOf(Kernel& kernel, const Device& device, const ParameterView& launch,
-                  const unsigned (&block)[3]) {
+KernelCost CostOf(Kernel& kernel, const LaunchShape& shape, const ParameterView& launch) {
   const KernelSpec& spec = kernel.spec;
   KernelCost cost{static_cast<double>(spec.ns), spec.sms};
   if (spec.scaled) cost.scale = Machine::Get()->config().kernel_costs.scale;
   if (spec.by_rule) {
-    kernel.known.Learn(spec);
-    const LaunchCost ruled =
-        kernel.known.CostOf({std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2],
-                             std::uint64_t{block[0]} * block[1] * block[2], 0, device.config.sms},
-                            launch);
+    const LaunchCost ruled = kernel.known.CostOf(spec, shape, launch);
     cost = {ruled.ns, ruled.sms.value_or(kSmsOfGrid)};
   }
-  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(device, launch.grid, block);
+  if (cost.sms == kSmsOfGrid) cost.sms = SmsOf(shape);
   return cost;
 }
 
@@ -119,8 +113,9 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
   }
   LoadForLaunch(*stream, *kernel);
   const ParameterView launch{gathered.data(), {grid[0], grid[1], grid[2]}};
-  const CUresult result = Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL,
-                                 MakeKernel(kernel, CostOf(*kernel, *stream->device, launch, block), launch));
+  const LaunchShape shape{std::uint64_t{grid[0]} * grid[1] * grid[2], threads, 0, stream->device->config.sms};
+  const CUresult result =
+      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(kernel, CostOf(*kernel, shape, launch), launch));
   SpendLaunchTime(begin);
   return result;
 }

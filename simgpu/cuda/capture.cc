@@ -193,6 +193,12 @@ CUresult RefuseDuringCapture() {
   return result;
 }
 
+bool IsCapturing(const Stream& stream) {
+  if (!AnyCapture()) return false;
+  const std::lock_guard lock(CaptureMutex());
+  return stream.capture != nullptr;
+}
+
 CUresult RefuseWaitFor(Stream& stream) {
   if (!AnyCapture()) return CUDA_SUCCESS;
   {

@@ -27,6 +27,8 @@ WorkPtr MakeWait(RecordPtr record);
 
 // Returns false while no stream of the process captures. Costs one relaxed load.
 bool AnyCapture();
+// Returns whether this stream captures.
+bool IsCapturing(const Stream& stream);
 // Returns the mutex that guards all captures.
 std::mutex& CaptureMutex();
 

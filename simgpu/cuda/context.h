@@ -65,8 +65,7 @@ using StreamPtr = std::shared_ptr<Stream>;
 struct Event {
   std::weak_ptr<Context> context;
   unsigned flags = 0;
-  std::shared_ptr<SharedEvent>
-      shared;  // set if other processes may use the event; it then knows the latest record
+  std::shared_ptr<SharedEvent> shared;  // null unless other processes may use it; knows the latest record
   std::mutex mutex;
   RecordPtr record;  // the latest record
 

@@ -38,12 +38,12 @@ GraphPlan PlanOf(const Graph& graph) {
 }  // namespace
 
 GraphExec::GraphExec(const Graph& graph) : references_(graph.references), plan_(PlanOf(graph)) {
+  bool branched = plan_.gpus.size() > 1;
   for (const auto& node : graph.nodes) {
     nodes_.push_back({node->work, node->event, node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD});
-    branched_ = branched_ || node->event != nullptr;
+    branched = branched || node->event != nullptr;
   }
-  branched_ = branched_ || plan_.gpus.size() > 1;
-  if (!branched_) return;
+  if (!branched) return;
   for (const int gpu : plan_.gpus) lanes_.push_back(Lane::Start(gpu));
 }
 
@@ -101,11 +101,8 @@ void GraphExec::QueueEvent(Lane& lane, const Node& node) {
 
 CUresult LaunchGraph(const StreamPtr& stream, const std::shared_ptr<GraphExec>& exec) {
   if (!exec->branched()) return Submit(stream, CU_GRAPH_NODE_TYPE_GRAPH, exec);
-  if (AnyCapture()) {
-    const std::lock_guard lock(CaptureMutex());
-    // A graph with branches cannot be a part of another one here.
-    if (stream->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  // A graph with branches cannot be a part of another one here.
+  if (IsCapturing(*stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return exec->LaunchBranches(stream);
 }
 

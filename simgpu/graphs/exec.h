@@ -20,7 +20,7 @@ class GraphExec final : public Work {
   GraphExec& operator=(const GraphExec&) = delete;
 
   // Returns true if the graph must be launched branch by branch: Run() does not do it.
-  bool branched() const { return branched_; }
+  bool branched() const { return !lanes_.empty(); }
   // Runs the nodes of the only branch.
   void Run(Lane& lane) const override;
   // Queues all branches, behind what the stream has now and behind the last launch of this graph.
@@ -38,7 +38,6 @@ class GraphExec final : public Work {
   const std::vector<std::shared_ptr<UserReference>> references_;  // those of the graph
   std::vector<Node> nodes_;
   GraphPlan plan_;
-  bool branched_ = false;
   std::vector<std::shared_ptr<Lane>> lanes_;  // by branch; empty unless branched
   RecordPtr last_;                            // end of the last launch; null before the first
 };

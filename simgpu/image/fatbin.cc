@@ -1,5 +1,6 @@
 #include "simgpu/image/fatbin.h"
 
+#include "common/base/hash.h"
 #include "common/base/refusal.h"
 #include "simgpu/image/cubin.h"
 #include "simgpu/image/lz4.h"
@@ -43,14 +44,6 @@ constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 31;
 
 Choice Malformed(const std::string& key, const std::string& expected, const std::string& got) {
   return {Choice::State::kMalformed, {}, Refusal(key, expected, got)};
-}
-
-std::string Hex(std::uint64_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  do text.insert(text.begin(), kDigits[value % 16]);
-  while ((value /= 16) != 0);
-  return "0x" + text;
 }
 
 bool Fits(const Payload& payload, int architecture) {
@@ -165,11 +158,11 @@ Choice Choose(View bytes, int architecture) {
       return Malformed("PTX", "'.target' with an architecture such as sm_90 behind '.version'", "others");
     return ChooseAlone({Form::kPtx, Packing::kNone, own, bytes.first(ptx.size()), ptx.size()}, architecture);
   }
-  const std::string first = Hex(ReadAt<std::uint32_t>(bytes, 0).value_or(0));
+  const auto first = crossover::base::HexOf(ReadAt<std::uint32_t>(bytes, 0).value_or(0));
   return {Choice::State::kUnknownForm,
           {},
           Refusal("module image", "a fat binary (0xba55ed50), an ELF file, PTX or '// simgpu 1'",
-                  "bytes that begin with " + first)};
+                  "bytes that begin with 0x" + std::string(first.data() + 8))};
 }
 
 std::optional<Image> Parse(const Payload& payload, std::string* error) {

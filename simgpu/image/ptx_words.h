@@ -18,9 +18,8 @@ class PtxWords {
     PtxWords copy = *this;
     return copy.Next();
   }
-  // Goes on behind the character that closes what `open` opens. REQUIRES: Next() returned `open`, which is (
-  // { or
-  // [, just now. Returns false if the text ends before.
+  // Goes on behind the character that closes what `open` opens: a round, curly or square bracket. Returns
+  // false if the text ends before. REQUIRES: Next() returned `open` just now.
   bool SkipGroup(char open);
   // Returns in which line of the text the last word stands, from 1.
   int line() const { return line_; }

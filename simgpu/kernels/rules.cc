@@ -1,5 +1,7 @@
 #include "simgpu/kernels/rules.h"
 
+#include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 
@@ -14,12 +16,6 @@ using crossover::base::Shown;
 constexpr double kMostNs = 3.6e12;  // an hour
 constexpr int kMostSms = 1024;
 
-bool ReadNumber(const std::string& text, double low, double high, double* value) {
-  char* end = nullptr;
-  *value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0' && *value >= low && *value <= high;
-}
-
 bool SetNs(const std::string& key, const std::string& value, std::optional<double>* out, std::string* error) {
   double number = 0;
   if (ReadNumber(value, 0, kMostNs, &number)) {
@@ -31,6 +27,14 @@ bool SetNs(const std::string& key, const std::string& value, std::optional<doubl
 }
 
 }  // namespace
+
+bool ReadNumber(const std::string& text, double low, double high, double* value) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front()))) return false;
+  char* end = nullptr;
+  errno = 0;
+  *value = std::strtod(text.c_str(), &end);
+  return errno == 0 && *end == '\0' && std::isfinite(*value) && *value >= low && *value <= high;
+}
 
 bool SetRuleKey(KernelRule* rule, const std::string& key, const std::string& value, std::string* error) {
   if (key == "name") {

@@ -7,6 +7,10 @@
 
 namespace simgpu {
 
+// Reads a decimal or hexadecimal number that is all of the text. Returns false if it is none from `low` to
+// `high`; *value then says nothing.
+bool ReadNumber(const std::string& text, double low, double high, double* value);
+
 // Sets one key of a rule (name, ns, ns_per_wave, ns_per_kib, sms) from its text. Returns false, with one line
 // in *error, for an unknown key or a value that is not allowed.
 bool SetRuleKey(KernelRule* rule, const std::string& key, const std::string& value, std::string* error);

@@ -1,11 +1,10 @@
 #include "simgpu/kernels/scalar.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
+
+#include "simgpu/kernels/halves.h"
 
 namespace simgpu {
 namespace {
@@ -56,44 +55,6 @@ Number Integer(const unsigned char* from) {
 
 Number RealNumber(double real, double imaginary = 0) { return {Number::Kind::kReal, 0, real, imaginary}; }
 
-double FromHalf(std::uint16_t half) {
-  const int exponent = half >> 10 & 31;
-  const double mantissa = half & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value =
-        mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  } else {
-    value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-  }
-  return (half & 0x8000) != 0 ? -value : value;
-}
-
-// Rounds to the nearest half, to the even one of two that are as near.
-std::uint16_t ToHalf(double real) {
-  const std::uint16_t sign = std::signbit(real) ? 0x8000 : 0;
-  const double size = std::fabs(real);
-  if (size == 0) return sign;
-  if (std::isnan(size)) return sign | 0x7e00;
-  if (size >= 65520) return sign | 0x7c00;
-  int exponent = 0;
-  std::frexp(size, &exponent);
-  // Numbers below 2^-14 are multiples of 2^-24; others have 11 bits.
-  const int unit = std::max(exponent - 11, -24);
-  const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, -unit)));
-  if (unit == -24) return static_cast<std::uint16_t>(sign | steps);  // 1024 steps are the least normal number
-  return static_cast<std::uint16_t>(sign | (static_cast<std::uint32_t>(unit + 24) * 1024 + steps));
-}
-
-double FromBFloat16(std::uint16_t value) { return std::bit_cast<float>(std::uint32_t{value} << 16); }
-
-std::uint16_t ToBFloat16(double real) {
-  const auto value = static_cast<float>(real);
-  if (std::isnan(value)) return 0x7fc0;
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 Number Load(const unsigned char* from, Scalar type) {
   switch (type) {
     case Scalar::kByte:
@@ -115,9 +76,9 @@ Number Load(const unsigned char* from, Scalar type) {
     case Scalar::kBool:
       return {Number::Kind::kUnsigned, *from != 0 ? 1u : 0u, 0, 0};
     case Scalar::kHalf:
-      return RealNumber(FromHalf(Read<std::uint16_t>(from)));
+      return RealNumber(HalfToFloat(Read<std::uint16_t>(from)));
     case Scalar::kBFloat16:
-      return RealNumber(FromBFloat16(Read<std::uint16_t>(from)));
+      return RealNumber(BfloatToFloat(Read<std::uint16_t>(from)));
     case Scalar::kFloat:
       return RealNumber(Read<float>(from));
     case Scalar::kDouble:
@@ -147,9 +108,9 @@ void Store(const Number& number, unsigned char* to, Scalar type) {
     case Scalar::kBool:
       return Write(to, static_cast<std::uint8_t>(number.IsZero() ? 0 : 1));
     case Scalar::kHalf:
-      return Write(to, ToHalf(static_cast<float>(number.Real())));
+      return Write(to, FloatToHalf(static_cast<float>(number.Real())));
     case Scalar::kBFloat16:
-      return Write(to, ToBFloat16(number.Real()));
+      return Write(to, FloatToBfloat(static_cast<float>(number.Real())));
     case Scalar::kFloat:
       return Write(to, static_cast<float>(number.Real()));
     case Scalar::kDouble:

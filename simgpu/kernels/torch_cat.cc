@@ -133,29 +133,51 @@ std::uint64_t PlaceOf(std::uint64_t linear, const Shape& shape, std::size_t dims
   return place + linear * shape.strides[0];
 }
 
-// The vectorised form counts in vectors of some elements, and takes the sizes of the result in them.
-bool CopyOperand(const Form& form, const Launch& launch, std::size_t i, const EffectMemory& memory) {
-  const std::uint64_t per_unit = form.vector == 0 ? 1 : form.vector / form.element;
-  const std::uint64_t unit = per_unit * form.element;
-  const std::uint64_t scale = form.vector == 0 ? 1 : launch.Stride();
-  const std::uint64_t count = launch.Count(i) / per_unit;
-  const std::uint64_t size = launch.Size(i) * scale / per_unit;
-  const std::uint64_t begin = launch.Offset(i) * launch.Stride() / per_unit;
-  const Shape result = launch.ResultShape(), operand = launch.OperandShape(form.strides == 1 ? 0 : i);
-  const std::size_t joined = launch.Dimension();
-  const bool contiguous = launch.IsContiguous(i);
-  const unsigned char* from = launch.Operand(i);
-  unsigned char* to = launch.Result();
-  for (std::uint64_t k = 0; k < count; ++k) {
-    const std::uint64_t source = contiguous ? k : PlaceOf(k, operand, form.dims, joined, size);
-    unsigned char* target = to + (begin + PlaceOf(k, result, form.dims, joined, size)) * unit;
-    // Only the ends are looked up: what lies between them is in the same tensor.
-    const bool end = k == 0 || k + 1 == count;
-    if (end && (!memory.known(from + source * unit, unit) || !memory.known(target, unit))) return false;
-    std::memcpy(target, from + source * unit, static_cast<std::size_t>(unit));
+// A Part is one operand and its part of the result. The vectorised form counts in vectors of some elements,
+// and takes the sizes of the result in them.
+class Part {
+ public:
+  Part(const Form& form, const Launch& launch, std::size_t i)
+      : form_(form),
+        per_unit_(form.vector == 0 ? 1 : form.vector / form.element),
+        count_(launch.Count(i) / per_unit_),
+        size_(launch.Size(i) * (form.vector == 0 ? 1 : launch.Stride()) / per_unit_),
+        begin_(launch.Offset(i) * launch.Stride() / per_unit_),
+        joined_(launch.Dimension()),
+        contiguous_(launch.IsContiguous(i)),
+        operand_(launch.OperandShape(form.strides == 1 ? 0 : i)),
+        result_(launch.ResultShape()),
+        from_(launch.Operand(i)),
+        to_(launch.Result()) {}
+
+  // Only the ends are looked up: what lies between them is in the same tensor.
+  bool IsKnown(const EffectMemory& memory) const {
+    return count_ == 0 || (UnitIsKnown(0, memory) && UnitIsKnown(count_ - 1, memory));
   }
-  return true;
-}
+  void Copy() const {
+    for (std::uint64_t k = 0; k < count_; ++k) std::memcpy(Target(k), Source(k), Unit());
+  }
+
+ private:
+  std::size_t Unit() const { return static_cast<std::size_t>(per_unit_) * form_.element; }
+  const unsigned char* Source(std::uint64_t k) const {
+    return from_ + (contiguous_ ? k : PlaceOf(k, operand_, form_.dims, joined_, size_)) * Unit();
+  }
+  unsigned char* Target(std::uint64_t k) const {
+    return to_ + (begin_ + PlaceOf(k, result_, form_.dims, joined_, size_)) * Unit();
+  }
+  bool UnitIsKnown(std::uint64_t k, const EffectMemory& memory) const {
+    return memory.known(Source(k), Unit()) && memory.known(Target(k), Unit());
+  }
+
+  const Form& form_;
+  const std::uint64_t per_unit_, count_, size_, begin_;
+  const std::size_t joined_;
+  const bool contiguous_;
+  const Shape operand_, result_;
+  const unsigned char* const from_;
+  unsigned char* const to_;
+};
 
 std::uint64_t BytesOf(const Form& form, const Launch& launch) {
   std::uint64_t bytes = 0;
@@ -175,10 +197,13 @@ std::optional<Effect> MakeCat(string_view name, const std::vector<std::size_t>& 
                 [form = *form](const ParameterView& view, const EffectMemory& memory) {
                   const Launch launch(form, view);
                   if (BytesOf(form, launch) >= std::min(kMostByElement, memory.hollow_from)) return true;
-                  bool known = true;
-                  for (std::size_t i = 0; i < launch.Operands(); ++i)
-                    known &= CopyOperand(form, launch, i, memory);
-                  return known;
+                  std::vector<Part> parts;
+                  for (std::size_t i = 0; i < launch.Operands(); ++i) parts.emplace_back(form, launch, i);
+                  for (const Part& part : parts) {
+                    if (!part.IsKnown(memory)) return false;
+                  }
+                  for (const Part& part : parts) part.Copy();
+                  return true;
                 }};
 }
 

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include <utility>
 
 #include "common/base/refusal.h"
+#include "simgpu/kernels/rules.h"
 
 namespace simgpu {
 namespace {
@@ -24,14 +23,6 @@ constexpr std::size_t kMostOfAMix = 64;
 bool Refuse(const std::string& key, const std::string& expected, const std::string& got, std::string* error) {
   *error = crossover::base::Refusal(key, expected, got);
   return false;
-}
-
-bool ReadNumber(const std::string& text, double low, double high, double* value) {
-  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front()))) return false;
-  char* end = nullptr;
-  errno = 0;
-  *value = std::strtod(text.c_str(), &end);
-  return errno == 0 && *end == '\0' && std::isfinite(*value) && *value >= low && *value <= high;
 }
 
 std::string Plain(double value) {
@@ -229,8 +220,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
       "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
-      "kernel_effects, "
-      "hollow_copies_from, node, device_files, kernels, nodes";
+      "kernel_effects, hollow_copies_from, node, device_files, kernels, nodes";
   return false;
 }
 

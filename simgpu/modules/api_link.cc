@@ -1,8 +1,6 @@
 // Implements the linker calls for the one case that needs no linker: a single image goes through as it is.
 // Calls that encode tensor maps are refused, because what they write is known to the hardware alone.
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
@@ -70,10 +68,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, si
 }
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned, CUjit_option*,
                           void**) {
-  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  std::string bytes;
+  if (const CUresult error = ReadImageFile(path, &bytes); error != CUDA_SUCCESS) return error;
   return AddImage("cuLinkAddFile", state, type, reinterpret_cast<const std::uint8_t*>(bytes.data()),
                   bytes.size());
 }

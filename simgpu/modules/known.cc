@@ -24,18 +24,14 @@ EffectMemory Memory() {
 
 }  // namespace
 
-void KnownKernel::Learn(const KernelSpec& spec) {
+LaunchCost KnownKernel::CostOf(const KernelSpec& spec, LaunchShape shape, const ParameterView& launch) {
+  const MachineConfig& config = Machine::Get()->config();
   std::call_once(learnt_, [&] {
-    const MachineConfig& config = Machine::Get()->config();
     rule_ = &RuleOf(config.kernel_costs, spec.name);
     if (config.kernel_effects) effect_ = EffectOf(spec.name, spec.argument_bytes);
   });
-}
-
-LaunchCost KnownKernel::CostOf(const LaunchShape& shape, const ParameterView& launch) const {
-  LaunchShape whole = shape;
-  if (effect_) whole.bytes = effect_->bytes(launch);
-  return simgpu::CostOf(*rule_, Machine::Get()->config().kernel_costs.scale, whole);
+  if (effect_) shape.bytes = effect_->bytes(launch);
+  return simgpu::CostOf(*rule_, config.kernel_costs.scale, shape);
 }
 
 void KnownKernel::Run(const KernelSpec& spec, const ParameterView& launch) const {

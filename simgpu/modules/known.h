@@ -14,16 +14,13 @@ namespace simgpu {
 // A KnownKernel holds this for one kernel. It is thread-safe.
 class KnownKernel {
  public:
-  // Finds out at the first call. REQUIRES: the machine is attached. Each call gets the same `spec`.
-  void Learn(const KernelSpec& spec);
+  // Returns what a launch of this shape costs, to which it adds the bytes of the effect. Looks the name up at
+  // the first call. REQUIRES: the machine is attached. Each call gets the same `spec`.
+  LaunchCost CostOf(const KernelSpec& spec, LaunchShape shape, const ParameterView& launch);
 
-  // Returns what a launch costs. REQUIRES: Learn() has returned.
-  LaunchCost CostOf(const LaunchShape& shape, const ParameterView& launch) const;
-
-  // Has the effect of a launch, if there is any. If that would touch memory which is not known, leaves it
-  // out, and says so on stderr, once for each kernel.
+  // Has the effect of a launch, if CostOf() has found any. If that would touch memory which is not known,
+  // leaves it out, and says so on stderr, once for each kernel.
   void Run(const KernelSpec& spec, const ParameterView& launch) const;
-  bool has_effect() const { return effect_.has_value(); }
 
  private:
   std::once_flag learnt_;

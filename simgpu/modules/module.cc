@@ -86,12 +86,18 @@ CUresult LoadImage(const void* image, Preserved preserved, std::shared_ptr<Modul
   return LoadChoice(image::ChooseAt(image, kArchitecture), preserved, module);
 }
 
-CUresult LoadImageFile(const char* path, std::shared_ptr<Module>* module) {
+CUresult ReadImageFile(const char* path, std::string* bytes) {
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   if (!file || !(content << file.rdbuf())) return CUDA_ERROR_FILE_NOT_FOUND;
-  const std::string bytes = content.str();
+  *bytes = content.str();
+  return CUDA_SUCCESS;
+}
+
+CUresult LoadImageFile(const char* path, std::shared_ptr<Module>* module) {
+  std::string bytes;
+  if (const CUresult error = ReadImageFile(path, &bytes); error != CUDA_SUCCESS) return error;
   if (IsText(bytes.c_str())) return LoadText(bytes.c_str(), module);
   const image::View view(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   return LoadChoice(image::Choose(view, kArchitecture), Preserved::kNo, module);

@@ -48,10 +48,13 @@ enum class Preserved { kNo, kYes };
 // Loads an image in the text form of simgpu, or one that a compiler made, or an image file. Returns
 // CUDA_ERROR_NO_BINARY_FOR_GPU if the image is in neither form, or has nothing for the GPU;
 // CUDA_ERROR_INVALID_IMAGE (and prints a line to stderr) if it is malformed; and CUDA_ERROR_NOT_FOUND if the
-// process does not export a function that `fn` names. LoadImageFile() returns CUDA_ERROR_FILE_NOT_FOUND if it
-// cannot read the file.
+// process does not export a function that `fn` names. LoadImageFile() may also fail as ReadImageFile() does.
 CUresult LoadImage(const void* image, Preserved preserved, std::shared_ptr<Module>* module);
 CUresult LoadImageFile(const char* path, std::shared_ptr<Module>* module);
+
+// Reads a file as it is. Returns CUDA_ERROR_INVALID_VALUE without a path, and CUDA_ERROR_FILE_NOT_FOUND if it
+// cannot read the file or there is nothing in it.
+CUresult ReadImageFile(const char* path, std::string* bytes);
 
 // Makes the kernels of a module, unless they are made already, and their handles. Returns
 // CUDA_ERROR_INVALID_IMAGE, and prints a line to stderr at the first time, if its image is malformed.

@@ -20,11 +20,4 @@ void Fold(void* into, const void* from, std::size_t count, ncclDataType_t type, 
 // REQUIRES: CanReduce(type).
 void Divide(void* values, std::size_t count, ncclDataType_t type, int ranks);
 
-// These convert IEEE binary16 and bfloat16 to and from float32. They round to nearest even and keep NaN and
-// infinity.
-float HalfToFloat(std::uint16_t half);
-std::uint16_t FloatToHalf(float value);
-float BfloatToFloat(std::uint16_t value);
-std::uint16_t FloatToBfloat(float value);
-
 }  // namespace simgpu::nccl

@@ -157,6 +157,10 @@ void Link(const char* path) {
   char ptx[] = "no text";
   EXPECT_RESULT(CUDA_ERROR_INVALID_PTX,
                 cuLinkAddData(state, CU_JIT_INPUT_PTX, ptx, sizeof ptx, "ptx", 0, nullptr, nullptr));
+  for (const char* unreadable : {"/absent", "/"}) {
+    EXPECT_RESULT(CUDA_ERROR_FILE_NOT_FOUND,
+                  cuLinkAddFile(state, CU_JIT_INPUT_PTX, unreadable, 0, nullptr, nullptr));
+  }
   OK(cuLinkAddData(state, type, bytes.data(), bytes.size() - 1, "first", 0, nullptr, nullptr));
   EXPECT_RESULT(CUDA_ERROR_NOT_SUPPORTED,
                 cuLinkAddData(state, type, bytes.data(), bytes.size() - 1, "second", 0, nullptr, nullptr));

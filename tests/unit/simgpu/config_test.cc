@@ -53,6 +53,7 @@ TEST(MachineYamlTest, ReadsRulesOfKernels) {
            {"{}", "line 2: kernels: expected a list of rules, got a map"},
            {"[gemm]", "line 2: a rule of kernels: expected a map of name, ns and others, got gemm"},
            {"[{name: a, ns: fast}]", "line 2: ns: expected a number of ns from 0 to 3600000000000, got fast"},
+           {"[{name: a, ns: ' 5'}]", "line 2: ns: expected a number of ns from 0 to 3600000000000, got  5"},
            {"[{name: '(', ns: 1}]", "line 2: name: expected a POSIX extended regular expression, got '('"},
            {"[{ns: 1}]", "line 2: name: expected a regular expression in each rule of kernels, got none"},
            {"[{name: a}]", "line 2: a rule of kernels: expected ns, ns_per_wave, ns_per_kib or sms"},

@@ -200,6 +200,21 @@ struct CatShape {
   std::uint32_t sizes[4], strides[4];
 };
 
+// Returns two operands with so many elements, of which the first has size 2 and the second size 1 where they
+// join.
+CatInputs TwoInputs(const unsigned char* first, std::uint32_t first_count, const unsigned char* second,
+                    std::uint32_t second_count) {
+  CatInputs inputs;
+  inputs.pointers[0] = first;
+  inputs.pointers[1] = second;
+  inputs.sizes[0] = 2;
+  inputs.sizes[1] = 1;
+  inputs.offsets[1] = 2;
+  inputs.counts[0] = first_count;
+  inputs.counts[1] = second_count;
+  return inputs;
+}
+
 std::string CatName(const std::string& kind, const std::string& numbers) {
   return "_ZN2at6native40_GLOBAL__N__f1f992fe_8_Shape_cu_49f7391c" + kind + "INS1_10OpaqueTypeILj4EEEj" +
          numbers +
@@ -247,19 +262,18 @@ TEST(EffectTest, CatJoinsAlongADimension) {
   Arena arena(128);
   arena.Write<std::int32_t>(0, {1, 2, 3, 4});
   arena.Write<std::int32_t>(32, {5, 6});
-  CatInputs inputs;
-  inputs.pointers[0] = arena.At(0);
-  inputs.pointers[1] = arena.At(32);
-  inputs.sizes[0] = 2;
-  inputs.sizes[1] = 1;
-  inputs.offsets[1] = 2;
-  inputs.counts[0] = 4;
-  inputs.counts[1] = 2;
+  const CatInputs inputs = TwoInputs(arena.At(0), 4, arena.At(32), 2);
   const auto effect =
       EffectOf(CatName("26CatArrayBatchedCopy_contig", "Li2ELi128ELi1E"), {8, 2720, 32, 4, 4});
   ASSERT_TRUE(effect);
   EXPECT_TRUE(Perform(*effect, arena.Memory(), 2, arena.At(64), inputs, CatShape{{2, 3}, {3, 1}}, 1, 1u));
   EXPECT_THAT(arena.Read<std::int32_t>(64, 6), ElementsAre(1, 2, 5, 3, 4, 6));
+  arena.Write<std::int32_t>(0, {7, 7, 7, 7});
+  for (const unsigned char* end : {arena.At(128), arena.At(124)}) {  // the second operand is not all there
+    const CatInputs beyond = TwoInputs(arena.At(0), 4, end, 2);
+    EXPECT_FALSE(Perform(*effect, arena.Memory(), 2, arena.At(64), beyond, CatShape{{2, 3}, {3, 1}}, 1, 1u));
+    EXPECT_THAT(arena.Read<std::int32_t>(64, 6), ElementsAre(1, 2, 5, 3, 4, 6));
+  }
   EXPECT_FALSE(EffectOf(CatName("26CatArrayBatchedCopy_contig", "Li2ELi128ELi1E"), {8, 2728, 32, 4, 4}));
   EXPECT_FALSE(EffectOf(CatName("26CatArrayBatchedCopy_contig", "Li9ELi128ELi1E"), {8, 2720, 32, 4, 4}));
 }
@@ -271,14 +285,7 @@ TEST(EffectTest, VectorisedCatCountsInVectors) {
   std::iota(second.begin(), second.end(), 100);
   arena.Write(0, first);
   arena.Write(64, second);
-  CatInputs inputs;
-  inputs.pointers[0] = arena.At(0);
-  inputs.pointers[1] = arena.At(64);
-  inputs.sizes[0] = 2;
-  inputs.sizes[1] = 1;
-  inputs.offsets[1] = 2;
-  inputs.counts[0] = 8;
-  inputs.counts[1] = 4;
+  const CatInputs inputs = TwoInputs(arena.At(0), 8, arena.At(64), 4);
   const auto effect =
       EffectOf(CatName("30CatArrayBatchedCopy_vectorized", "Li1ELi128ELi1ELi16ELi4E"), {8, 2720, 32, 4, 4});
   ASSERT_TRUE(effect);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "simgpu/kernels/halves.h"
 #include "simgpu/nccl/arithmetic.h"
 
 namespace simgpu::nccl {
