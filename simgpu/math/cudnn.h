@@ -11,7 +11,6 @@ enum CudnnStatus : int {
   kCudnnNotInitialized = 1001,
   kCudnnBadParam = 2000,
   kCudnnNotSupported = 3000,
-  kCudnnInternalError = 4000,
   kCudnnAllocationFailed = 4003,
   kCudnnExecutionFailed = 5000,
 };

@@ -50,11 +50,12 @@ bool UseContext() {
 }
 
 int SmsHere() {
-  const Driver* driver = LoadDriver();
+  if (!UseContext()) return 1;
+  const Driver& driver = *LoadDriver();
   CUdevice device = 0;
   int sms = 0;
-  if (driver == nullptr || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-      driver->cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) != CUDA_SUCCESS) {
+  if (driver.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+      driver.cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) != CUDA_SUCCESS) {
     return 1;
   }
   return sms > 0 ? sms : 1;

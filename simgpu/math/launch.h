@@ -15,7 +15,8 @@ enum class KernelName { kGemm, kConv, kNorm, kBlas };
 // 0, as NVIDIA's libraries give it through their runtime. Returns false where there is no driver or no GPU.
 bool UseContext();
 
-// Returns the number of SMs of the calling thread's device, or 1 where that is unknown.
+// Returns the number of SMs of the calling thread's device, or 1 where that is unknown. Gives a thread
+// without a context one, as UseContext() does.
 int SmsHere();
 
 // Queues one kernel of this cost on `stream`, which null makes the legacy default stream of the current

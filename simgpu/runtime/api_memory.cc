@@ -49,8 +49,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   return WithContext([&](const Driver& driver) {
-    constexpr unsigned kElement =
-        4;  // bytes; the widest access that every pitch must suit is the caller's affair
+    constexpr unsigned kElement = 4;  // bytes; a program does not say how wide its accesses are
     return driver.cuMemAllocPitch(Address(pointer), pitch, width, height, kElement);
   });
 }

@@ -12,7 +12,7 @@ _MOST_VERSIONS = 4096
 
 
 class NotALibrary(Exception):
-    """Says that a file is no shared library that this module can read."""
+    """Says which file is no shared library that this module can read, and what is expected."""
 
 
 @dataclass(frozen=True, order=True)
@@ -71,12 +71,14 @@ def _own_versions(data, section, strings):
 
 
 def symbols(path):
-    """Returns the dynamic symbols of the library at `path`. Raises NotALibrary, whose text does not name the file."""
+    """Returns the dynamic symbols of the library at `path`. Raises NotALibrary, with the file's name."""
     data = path.read_bytes()
     try:
         return _symbols(data)
+    except NotALibrary as error:
+        raise NotALibrary(f"{path}: {error}") from error
     except (struct.error, ValueError, IndexError) as error:
-        raise NotALibrary(f"expected a whole table of dynamic symbols, got {error}") from error
+        raise NotALibrary(f"{path}: expected a whole table of dynamic symbols, got {error}") from error
 
 
 def _symbols(data):

@@ -49,13 +49,18 @@ def _generate(arguments):
     return 0
 
 
-def _check(arguments):
-    lacking = wanted.lacking(wanted.of_libraries(_libraries_of(arguments.site)), arguments.folders)
+def _lacks(names, folders):
+    """Says which of `names` the libraries in `folders` lack. Returns true if there are any."""
+    lacking = wanted.lacking(names, folders)
     for name in lacking:
         node = f" of version {name.version}" if name.version else ""
         print(f"stand_ins: {name.library}: PyTorch wants {name.symbol}{node}, which the stand-ins lack",
               file=sys.stderr)
-    return 1 if lacking else 0
+    return bool(lacking)
+
+
+def _check(arguments):
+    return 1 if _lacks(wanted.of_libraries(_libraries_of(arguments.site)), arguments.folders) else 0
 
 
 def _place(link, library):
@@ -67,14 +72,13 @@ def _place(link, library):
 
 
 def _lay(arguments):
-    if _check(arguments):
+    names = wanted.of_libraries(_libraries_of(arguments.site))
+    if _lacks(names, arguments.folders):
         return 1
-    for name in wanted.of_libraries(_libraries_of(arguments.site)):
-        if name.library not in _OF_THE_DRIVER:
-            home = arguments.site / _HOMES.get(name.library, _HOME)
-            home.mkdir(parents=True, exist_ok=True)
-            library = next(folder / name.library for folder in arguments.folders if (folder / name.library).exists())
-            _place(home / name.library, library)
+    for library in sorted({name.library for name in names}.difference(_OF_THE_DRIVER)):
+        home = arguments.site / _HOMES.get(library, _HOME)
+        home.mkdir(parents=True, exist_ok=True)
+        _place(home / library, next(folder / library for folder in arguments.folders if (folder / library).exists()))
     return 0
 
 

@@ -30,14 +30,10 @@ def _owner(symbol):
 
 def of_libraries(paths):
     """Returns the set of names of NVIDIA's libraries that the shared libraries at `paths` leave undefined and do not
-    define for each other. Raises elf.NotALibrary, with the file's name."""
+    define for each other."""
     wanted, defined = set(), set()
     for path in paths:
-        try:
-            symbols = elf.symbols(path)
-        except elf.NotALibrary as error:
-            raise elf.NotALibrary(f"{path}: {error}") from error
-        for symbol in symbols:
+        for symbol in elf.symbols(path):
             if symbol.defined:
                 defined.add(symbol.name)
             elif symbol.library:

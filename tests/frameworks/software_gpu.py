@@ -37,16 +37,18 @@ def require(test):
 
 
 class Machine:
-    """A software machine of one node with two GPUs, in a directory of its own, which the caller removes. The GPUs' link
-    and the factor on the time of kernels make a job's communication and computation about as long as each other."""
+    """A software machine of one node with two GPUs, in a directory of its own, which the caller removes. The speed of
+    its links makes a job's communication about as long as its computation where `kernel_scale` is 40. Without
+    `effects`, kernels of PyTorch leave memory as it is."""
 
-    def __init__(self, directory, kernel_scale=1, link_bytes_per_s=100e6):
+    def __init__(self, directory, kernel_scale=1, effects=True):
         self.directory = Path(directory)
         self.socket = self.directory / "arbiter.sock"
         self.trace = self.directory / "trace.jsonl"
         config = self.directory / "machine.yaml"
         config.write_text(f"state: {self.directory}/state\nkernel_scale: {kernel_scale}\n"
-                          f"node_link_bytes_per_s: {link_bytes_per_s}\ngpu_link_bytes_per_s: {link_bytes_per_s}\n"
+                          f"kernel_effects: {str(effects).lower()}\n"
+                          "node_link_bytes_per_s: 100e6\ngpu_link_bytes_per_s: 100e6\n"
                           "nodes:\n  - name: node0\n    gpus: 2\n", encoding="utf-8")
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "LC_ALL": "C.UTF-8",
                             "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "SIMGPU_CONFIG": str(config),
@@ -77,8 +79,7 @@ class Machine:
                             "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
         command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={free_port()}",
                    JOBS / script, *options]
-        output = open(self.directory / f"{job}.log", "wb")  # closed with the process that has it
-        with output:
+        with open(self.directory / f"{job}.log", "wb") as output:
             return subprocess.Popen(dying_with_parent([str(word) for word in command]), env=environment,
                                     stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 

@@ -64,13 +64,31 @@ class OneGpu(unittest.TestCase):
             self.assertIn(line, done.stdout.splitlines())
 
 
+class Values(unittest.TestCase):
+    """Runs a program that compares tensors on the GPU with the same ones on the CPU."""
+
+    def run_program(self, effects):
+        gpu.require(self)
+        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory()), effects=effects)
+        return machine.run(gpu.TOP / "tests" / "frameworks" / "programs" / "values_torch.py")
+
+    def test_fills_copies_and_joins_leave_the_values_of_the_cpu(self):
+        done = self.run_program(effects=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertRegex(done.stdout, r"\Avalues: [1-9]\d\d+ compared, 0 different\n")
+
+    def test_without_effects_they_do_not(self):
+        done = self.run_program(effects=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, r"\Avalues: \d+ compared, [1-9]\d* different\nones, torch.float32: expected ")
+
+
 class Turns(unittest.TestCase):
     """Runs a job alone without the library, and then two under it, one of which launches one kernel more."""
 
     def test_two_ddp_jobs_take_turns_and_launch_what_they_launch_alone(self):
         gpu.require(self)
-        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40,
-                              link_bytes_per_s=100e6)
+        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40)
         options = ("--steps", _STEPS)
         said = machine.finish("alone", machine.start("alone", "ddp_transformer.py", *options))
         self.assertNotIn("refused", said)

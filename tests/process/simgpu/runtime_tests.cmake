@@ -16,6 +16,10 @@ target_link_libraries(simgpu_runtime_programs PRIVATE crossover_tree crossover_c
                                                       GTest::gmock GTest::gtest_main)
 target_compile_options(simgpu_runtime_programs PRIVATE -Og -g1 -Wno-deprecated-declarations)
 set_target_properties(simgpu_runtime_programs PROPERTIES ENABLE_EXPORTS ON)
+if(TARGET simgpu_math_launch)
+  target_sources(simgpu_runtime_programs PRIVATE math_test.cc)
+  target_link_libraries(simgpu_runtime_programs PRIVATE simgpu_math_launch)
+endif()
 crossover_gtest(simgpu_runtime_programs process 120)
 
 # A driver that shows one name, cuGetProcAddress_v2, and writes down what it is asked for.

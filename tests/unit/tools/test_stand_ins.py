@@ -204,6 +204,13 @@ class Layout(Folder):
         self.versioned("made/libcudnn.so.9", "libcudnn.so.8", "int cudnnCreate(void) { return 0; }")
         self.assertEqual(self.run_main("check", self.site, self.made)[0], 1)
 
+    def test_a_stand_in_that_is_no_library_is_named(self):
+        broken = self.made / "libcudnn.so.9"
+        broken.write_bytes(b"#!/bin/sh\n")
+        status, said = self.run_main("check", self.site, self.made)
+        self.assertEqual(status, 2)
+        self.assertIn(f"stand_ins: {broken}: expected a shared library", said)
+
     def test_nvidias_own_library_is_not_replaced(self):
         own = self.site / "nvidia/cu13/lib/libcublas.so.13"
         own.parent.mkdir(parents=True)

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from benchmarks.gpu import runtime_calls
-from simgpu.stand_ins import elf
+from simgpu.stand_ins import elf, wanted as lists
 
 _ROOT = Path(__file__).parents[4]
 _SOURCES = _ROOT / "simgpu/runtime"
@@ -28,8 +28,7 @@ def exported():
 
 
 def wanted():
-    rows = (line.split() for line in _WANTED.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    return {symbol for library, _, symbol in rows if library == _NODE} | _OF_JAX
+    return {name.symbol for name in lists.read(_WANTED) if name.library == _NODE} | _OF_JAX
 
 
 def lacking(names):
