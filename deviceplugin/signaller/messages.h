@@ -15,8 +15,6 @@ namespace crossover::signaller {
 
 // No message that a signaller reads is longer.
 inline constexpr std::size_t kLongestMessage = sizeof(crossover_refused);
-// They are a turnstile and the kept memory.
-inline constexpr std::size_t kMostDescriptors = 2;
 
 struct Follow {
   bool kept = false;       // the second descriptor is the memory that the arbiter has kept
