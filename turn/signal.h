@@ -21,7 +21,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "turn/ops.h"
@@ -89,11 +88,7 @@ struct GateView {
 // Reads the view of `slot` from any `memory` of turn/words.h.
 template <class Memory>
 GateView ViewGate(Memory& memory, SlotIndex slot) {
-  GateView view;
-  view.ready = memory.Load(slot, Word::kReady);
-  view.hold = memory.Load(slot, Word::kHold);
-  view.gate = memory.Load(slot, Word::kGate);
-  return view;
+  return {memory.Load(slot, Word::kReady), memory.Load(slot, Word::kHold), memory.Load(slot, Word::kGate)};
 }
 
 // Returns whether the gate lets the slot's client in: the stretch that it asks for, or its next turn if it

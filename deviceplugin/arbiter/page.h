@@ -48,6 +48,7 @@ inline std::atomic_ref<std::uint32_t> Atomic(std::uint32_t& word) {
 class PageMemory {
  public:
   explicit PageMemory(const Page& page) : page_(page.get()) {}
+  explicit PageMemory(crossover_page* page) : page_(page) {}
 
   std::uint32_t Load(turn::SlotIndex slot, turn::Word word) const { return Atomic(At(slot, word)).load(); }
   bool SwapGate(turn::SlotIndex slot, std::uint32_t expected, std::uint32_t desired) const;

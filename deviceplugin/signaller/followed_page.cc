@@ -4,17 +4,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "common/base/futex.h"
 #include "common/base/refusal.h"
+#include "deviceplugin/arbiter/page.h"
 
 namespace crossover::signaller {
 namespace {
-
-std::atomic_ref<std::uint32_t> Atomic(std::uint32_t& word) { return std::atomic_ref<std::uint32_t>(word); }
 
 bool IsSealedPage(int fd, std::string* error) {
   const int seals = fcntl(fd, F_GET_SEALS);
@@ -65,20 +63,9 @@ std::unique_ptr<FollowedPage> FollowedPage::Map(int fd, std::string* error) {
 FollowedPage::~FollowedPage() { munmap(page_, CROSSOVER_PAGE_BYTES); }
 
 std::uint32_t FollowedPage::Load(turn::SlotIndex slot, turn::Word word) const {
-  crossover_slot& line = page_->slot[slot];
-  switch (word) {
-    case turn::Word::kReady:
-      return Atomic(line.ready).load();
-    case turn::Word::kHold:
-      return Atomic(line.hold).load();
-    case turn::Word::kRel:
-      return Atomic(line.rel).load();
-    case turn::Word::kGate:
-      break;
-  }
-  return Atomic(line.gate).load();
+  return arbiter::PageMemory(page_).Load(slot, word);
 }
 
-void FollowedPage::Beat() { Atomic(page_->signaller_beat).fetch_add(1); }
+void FollowedPage::Beat() { arbiter::Atomic(page_->signaller_beat).fetch_add(1); }
 
 }  // namespace crossover::signaller

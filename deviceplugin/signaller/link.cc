@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
 #include "common/base/refusal.h"
+#include "deviceplugin/arbiter/messages.h"
 
 namespace crossover::signaller {
 namespace {
@@ -91,7 +92,7 @@ bool Link::SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_
 }
 
 bool Link::SendRefused(const std::string& reason) {
-  const crossover_refused wire = MakeRefused(reason);
+  const crossover_refused wire = arbiter::MakeRefused(reason);
   if (send(fd_.get(), &wire, sizeof wire, MSG_NOSIGNAL) == sizeof wire) return true;
   Close();
   return false;

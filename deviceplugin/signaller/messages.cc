@@ -83,11 +83,4 @@ crossover_signals MakeSignals(std::uint32_t area, std::size_t memory_bytes) {
   return wire;
 }
 
-crossover_refused MakeRefused(std::string_view reason) {
-  crossover_refused wire{};
-  wire.header = HeaderOf(CROSSOVER_REFUSED, sizeof wire);
-  reason.copy(wire.reason, sizeof wire.reason - 1);
-  return wire;
-}
-
 }  // namespace crossover::signaller

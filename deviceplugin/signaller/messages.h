@@ -15,8 +15,6 @@ namespace crossover::signaller {
 
 // No message that a signaller reads is longer.
 inline constexpr std::size_t kLongestMessage = sizeof(crossover_refused);
-// They are a turnstile and the kept memory.
-inline constexpr std::size_t kMostDescriptors = 2;
 
 struct Follow {
   bool kept = false;       // the second descriptor is the memory that the arbiter has kept
@@ -41,9 +39,8 @@ constexpr std::uint32_t AreasOf(std::size_t memory_bytes) {
   return areas == 0 ? 0 : static_cast<std::uint32_t>(areas - 1);
 }
 
-// These return the message in wire format. MakeRefused() cuts a reason that is too long.
+// These return the message in wire format. arbiter::MakeRefused() makes a Refused.
 crossover_signaller_hello MakeHello(std::string_view gpu_uuid);
 crossover_signals MakeSignals(std::uint32_t area, std::size_t memory_bytes);
-crossover_refused MakeRefused(std::string_view reason);
 
 }  // namespace crossover::signaller

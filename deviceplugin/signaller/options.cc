@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "common/base/job_environment.h"
 #include "common/base/refusal.h"
 #include "deviceplugin/arbiter/messages.h"
 
@@ -34,8 +35,7 @@ OptionResult ParseOptions(std::span<const char* const> arguments) {
     return OptionError{
         base::Refusal("--gpu", "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", base::Shown(options.gpu_uuid))};
   }
-  constexpr std::size_t kMostBytes = 107;
-  if (options.socket.empty() || options.socket.size() > kMostBytes || options.socket[0] != '/') {
+  if (!base::IsSocket(options.socket.c_str()) || options.socket[0] != '/') {
     return OptionError{
         base::Refusal("--socket", "an absolute path of at most 107 bytes", base::Shown(options.socket))};
   }

@@ -14,12 +14,12 @@ import time
 import unittest
 from pathlib import Path
 
+from benchmarks import wire
+
 _PROGRAM = os.environ.get("SIGNALLER", "")
 _SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")
 
-_PAGE_BYTES = 4096
-_MAGIC, _BEAT = 0x54534f58, 20  # proto/turnstile.h: the magic, and the byte of signaller_beat
-_READY, _HOLD, _GATE = 0, 4, 64  # bytes of a slot
+_BEAT = 20  # proto/turnstile.h: the byte of signaller_beat
 _AREA_BYTES, _LINE_BYTES = 1024, 64  # proto/signaller_protocol.h
 _REFUSED, _SIGNALLER_HELLO, _FOLLOW, _SIGNALS = 3, 8, 9, 10
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
@@ -30,16 +30,16 @@ _PATIENCE = 60  # seconds until an event that has not come is a failure
 class Turnstile:
     """A page as the arbiter makes it, with slots that the test writes."""
 
-    def __init__(self, seals=_SEALS, size=_PAGE_BYTES, version=1):
+    def __init__(self, seals=_SEALS, size=wire.PAGE_BYTES, version=wire.PAGE_VERSION):
         self.fd = os.memfd_create("turnstile", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, size)
-        os.pwrite(self.fd, struct.pack("<4I", _MAGIC, version, _PAGE_BYTES, 15), 0)
+        os.pwrite(self.fd, struct.pack("<4I", wire.PAGE_MAGIC, version, wire.PAGE_BYTES, wire.MAX_CLIENTS), 0)
         if seals:
             fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, seals)
         self._page = mmap.mmap(self.fd, size)
 
-    def set(self, slot, at, value):
-        struct.pack_into("<I", self._page, 256 * (slot + 1) + at, value)
+    def set(self, slot, word, value):
+        wire.Page(self._page, slot).write(slot, word, value)
 
     def beat(self):
         return struct.unpack_from("<I", self._page, _BEAT)[0]
@@ -197,8 +197,8 @@ class Follows(Signaller):
         self.assertEqual(kind, _SIGNALS, answer)
         word = self.words(fds, answer)
         for slot in (2, 3):
-            page.set(slot, _READY, 1024)
-        page.set(3, _GATE, 1024)
+            page.set(slot, wire.READY, 1024)
+        page.set(3, wire.GATE, 1024)
         self.await_true("the signal of slot 3", lambda: self.gpu.load(word(3)) == 1)
         self.assertEqual(self.gpu.load(word(2)), 0, "its gate is shut")
         beat = page.beat()
@@ -208,8 +208,8 @@ class Follows(Signaller):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
-        page.set(1, _READY, 1024)
-        page.set(1, _GATE, 1024)
+        page.set(1, wire.READY, 1024)
+        page.set(1, wire.GATE, 1024)
         for _ in range(5):
             self.await_true("the signal", lambda: self.gpu.load(word(1)) == 1)
             self.gpu.store(word(1), 0)
@@ -218,13 +218,13 @@ class Follows(Signaller):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
-        page.set(0, _READY, 1024)
-        page.set(0, _GATE, 1024)
+        page.set(0, wire.READY, 1024)
+        page.set(0, wire.GATE, 1024)
         self.await_true("the signal", lambda: self.gpu.load(word(0)) == 1)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        page.set(4, _READY, 1024)
-        page.set(4, _GATE, 1024)
+        page.set(4, wire.READY, 1024)
+        page.set(4, wire.GATE, 1024)
         self.assertEqual(self.gpu.load(word(4)), 0, "no process is there to write it")
         self.assertEqual(self.gpu.load(word(0)), 1, "the memory outlives its maker")
 
@@ -250,16 +250,16 @@ class Follows(Signaller):
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
         self.arbiter.hang_up()
-        page.set(0, _READY, 1024)
-        page.set(0, _GATE, 1024)
+        page.set(0, wire.READY, 1024)
+        page.set(0, wire.GATE, 1024)
         self.await_true("the signal", lambda: self.gpu.load(word(0)) == 1)
         self.arbiter.greet()
         new = Turnstile()
         kind, other, _ = self.arbiter.follow(new)
         self.assertEqual(kind, _SIGNALS)
         self.assertNotEqual(other[0], answer[0], "the old turnstile keeps its area, for a client waits there")
-        new.set(0, _READY, 1024)
-        new.set(0, _GATE, 1024)
+        new.set(0, wire.READY, 1024)
+        new.set(0, wire.GATE, 1024)
         base = word(0) + (other[0] - answer[0]) * _AREA_BYTES
         self.await_true("the signal in the new area", lambda: self.gpu.load(base) == 1)
         self.gpu.store(word(0), 0)

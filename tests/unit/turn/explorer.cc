@@ -1,7 +1,9 @@
 #include "tests/unit/turn/explorer.h"
 
-#include <algorithm>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/turn/explorer_arbiter.h"
 #include "tests/unit/turn/explorer_client.h"
@@ -200,9 +202,9 @@ class Explorer {
       Push(next, Action::kArbiter, next.replay.accesses);
       return;
     }
-    const auto nobody = static_cast<std::uint8_t>(options_.clients);
-    for (std::uint8_t want = 0; want <= nobody; ++want) {
-      if (want < nobody && !(world.members >> want & 1)) continue;
+    const auto no_slot = static_cast<std::uint8_t>(options_.clients);
+    for (std::uint8_t want = 0; want <= no_slot; ++want) {
+      if (want < no_slot && !(world.members >> want & 1)) continue;
       for (const bool preempts : {false, true}) {
         if (preempts && options_.yields == 0) continue;
         World next = world;
@@ -211,7 +213,7 @@ class Explorer {
         Push(next, preempts ? Action::kPreemptingPass : Action::kPass, want);
       }
     }
-    for (std::uint8_t i = 0; i < nobody; ++i) ExpandWatchdog(world, i);
+    for (std::uint8_t i = 0; i < no_slot; ++i) ExpandWatchdog(world, i);
   }
 
   // Lets the watchdog act between two passes: it suspends a holder, or readmits a suspended client whose
@@ -344,11 +346,11 @@ class Explorer {
   }
 
   void PassAtOnce(World* world, const ClientProgram& clients) const {
-    const auto nobody = static_cast<std::uint8_t>(options_.clients);
-    std::uint8_t want = nobody;
+    const auto no_slot = static_cast<std::uint8_t>(options_.clients);
+    std::uint8_t want = no_slot;
     for (SlotIndex i = options_.clients; i-- > 0;) {
       if (!(world->members >> i & 1)) continue;
-      if (clients.Waits(*world, i) || want == nobody) want = static_cast<std::uint8_t>(i);
+      if (clients.Waits(*world, i) || want == no_slot) want = static_cast<std::uint8_t>(i);
     }
     BeginPass(world, want, false);
     while (!StepArbiter(options_, world)) {

@@ -3,19 +3,15 @@
 // holders.
 //
 // Clients execute turn::Acquire, turn::Yield and turn::Release one operation at a time, or the same with
-// signals (turn/signal.h). The arbiter is
-// turn::Collect, turn::Token::Step and turn::Token::Preempt. For each further access its pass runs again
-// from the start: earlier reads return what they returned before, and earlier writes are skipped. The
-// explorer tries every choice of the policy, every successor that a client could have been told, and every
-// moment at which the watchdog could act.
+// signals (turn/signal.h). The arbiter is turn::Collect, turn::Token::Step and turn::Token::Preempt. For each
+// further access its pass runs again from the start: earlier reads return what they returned before, and
+// earlier writes are skipped. The explorer tries every choice of the policy, every successor that a client
+// could have been told, and every moment at which the watchdog could act.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 #include "turn/token.h"
 

@@ -5,18 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/turn/explorer.h"
+#include "tests/unit/turn/explorer_expectations.h"
 #include "turn/signal.h"
 
 namespace crossover::turn::test {
 namespace {
-
-void ExpectNoFault(const ExplorerOptions& options) {
-  const ExplorerResult result = Explore(options);
-  EXPECT_TRUE(result.complete) << "more than " << options.max_states << " states";
-  EXPECT_EQ(result.fault.value_or(""), "");
-  EXPECT_GT(result.completions, 100u);
-}
 
 void ExpectFault(const ExplorerOptions& options, const std::string& what) {
   const std::string fault = Explore(options).fault.value_or("no fault");

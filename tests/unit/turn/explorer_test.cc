@@ -1,16 +1,9 @@
-#include "tests/unit/turn/explorer.h"
-
 #include <gtest/gtest.h>
+
+#include "tests/unit/turn/explorer_expectations.h"
 
 namespace crossover::turn::test {
 namespace {
-
-void ExpectNoFault(const ExplorerOptions& options) {
-  const ExplorerResult result = Explore(options);
-  EXPECT_TRUE(result.complete) << "more than " << options.max_states << " states";
-  EXPECT_EQ(result.fault.value_or(""), "");
-  EXPECT_GT(result.completions, 100u);
-}
 
 void ExpectFault(const ExplorerOptions& options) { EXPECT_TRUE(Explore(options).fault.has_value()); }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "deviceplugin/arbiter/messages.h"
+
 namespace crossover::signaller {
 namespace {
 
@@ -53,7 +55,7 @@ TEST(SignallerMessages, WhatIsWrongIsNamed) {
 }
 
 TEST(SignallerMessages, ARefusalIsPrintable) {
-  crossover_refused wire = MakeRefused("no\nturns");
+  crossover_refused wire = arbiter::MakeRefused("no\nturns");
   const Message message = Read(wire, 0);
   ASSERT_TRUE(std::holds_alternative<Refused>(message));
   EXPECT_EQ(std::get<Refused>(message).reason, "no?turns");
