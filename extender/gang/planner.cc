@@ -94,9 +94,10 @@ constexpr int kMostTries = 4;  // decisions, where a budget has pods of several 
 placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& waiting,
                               placement::State* state) {
   MarkWhoMayLeave(desk, waiting, state);
+  const placement::Fitness fitness = FitnessOf(desk, *state);
   for (int tries = 1;; ++tries) {
     placement::Decision decision =
-        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, *state));
+        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, fitness);
     if (!decision.preemption) return decision;
     const std::vector<std::string>& victims = decision.preemption->victims;
     if (WhyTheyMayNotLeave(desk, victims).empty()) return decision;
