@@ -5,9 +5,8 @@
 //
 //   ClaimState   what is true                                        it ends when
 //   kReserving   reservations of the claim are being written         the API server has accepted all of them
-//   kLeaving     the victims are evicted, one after the other; each  no victim has a GPU, or ClaimEnd says
-//   why
-//                leaves with all of its pods (departure.h)           the claim is given up
+//   kLeaving     the victims are evicted, one after the other; each  no victim has a GPU; ClaimEnd has the
+//                leaves with all of its pods (departure.h)           other ways
 #pragma once
 
 #include <cstddef>

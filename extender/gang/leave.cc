@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "extender/gang/departure.h"
@@ -13,17 +14,19 @@ namespace {
 
 using placement::Leave;
 
-// Returns whether the gang is to leave for another one. Its departure need not have begun.
-bool IsClaimed(const Desk& desk, const std::string& id) {
-  return std::ranges::any_of(desk.gangs, [&id](const auto& entry) {
-    const auto& plan = entry.second.plan;
-    return plan && plan->claim && std::ranges::find(plan->claim->victims, id) != plan->claim->victims.end();
-  });
+// Returns the ids of the gangs that are to leave for others. Their departures need not have begun.
+std::set<std::string> ClaimedOf(const Desk& desk) {
+  std::set<std::string> claimed;
+  for (const auto& [id, gang] : desk.gangs) {
+    if (gang.plan && gang.plan->claim)
+      claimed.insert(gang.plan->claim->victims.begin(), gang.plan->claim->victims.end());
+  }
+  return claimed;
 }
 
 Leave LeaveOf(Desk& desk, const GangRecord& gang, std::optional<double> started_s) {
   const std::string& id = gang.membership.id;
-  if (!IsSteady(desk, gang) || IsClaimed(desk, id)) return Leave::kNever;
+  if (!IsSteady(desk, gang)) return Leave::kNever;
   const double until_s = SparedUntil(desk, gang, started_s);
   if (until_s > desk.now_s) {
     const double first_s = desk.spared_until_s;
@@ -50,9 +53,12 @@ void MarkWhoMayLeave(Desk& desk, std::span<const placement::Gang> waiting, place
   for (const placement::Gang& gang : waiting) {
     if (gang.preempts) highest = std::max(highest.value_or(gang.rank), gang.rank);
   }
+  if (!highest) return;
+  const std::set<std::string> claimed = ClaimedOf(desk);
   for (placement::Placed& placed : state->placed) {
     const auto gang = desk.gangs.find(placed.gang.id);
-    if (gang == desk.gangs.end() || !highest || placed.gang.rank >= *highest) continue;
+    if (gang == desk.gangs.end() || placed.gang.rank >= *highest || claimed.contains(placed.gang.id))
+      continue;
     placed.leave = LeaveOf(desk, gang->second, placed.started_s);
   }
 }

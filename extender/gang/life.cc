@@ -32,7 +32,6 @@ constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for 
 constexpr double kMorePodsS = 5;       // an elastic gang waits so long for more pods than its minimum
 constexpr char kUndecided[] = "it is not decided about yet";
 constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
-
 constexpr char kHeld[] = "it is to make room for a job of a higher PriorityClass";
 
 void AskOwner(Desk& desk, GangRecord& gang) {

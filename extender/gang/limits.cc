@@ -22,10 +22,6 @@ bool MatchesAll(const std::vector<kube::PodTerm>& terms, const std::string& name
   });
 }
 
-bool Counts(const kube::Spread& spread, const std::string& name_space, const Pod& pod) {
-  return pod.name_space == name_space && !pod.deleting && kube::Matches(spread.selector, pod.labels);
-}
-
 // A Reader works out the Limits of one gang.
 class Reader {
  public:
@@ -108,7 +104,7 @@ class Reader {
   }
 
   // Where a term selects some pod of the gang besides its own, no two pods of the gang come into one domain.
-  // That is careful where it selects only some of them.
+  // This keeps more pods apart than the term asks for where it selects only some of them.
   void ReadApart(const Pod& kind, const kube::PodTerm& term) {
     const std::string over = Over(kApartField, term.topology);
     const bool own = std::ranges::any_of(
@@ -213,7 +209,8 @@ class Reader {
     if (in_space != residents_.by_namespace().end()) {
       for (const Resident& resident : in_space->second) {
         const auto found = domain_of_node.find(resident.node);
-        if (found != domain_of_node.end() && Counts(spread, first_.name_space, *resident.pod))
+        const Pod& pod = *resident.pod;
+        if (found != domain_of_node.end() && !pod.deleting && kube::Matches(spread.selector, pod.labels))
           ++division.there[static_cast<std::size_t>(found->second)];
       }
     }

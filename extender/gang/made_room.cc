@@ -27,8 +27,7 @@ double BoundSince(const Desk& desk, const GangRecord& gang) {
 
 std::string MarkOf(const Membership& membership) {
   std::string of = membership.maker.id;
-  if (membership.known != Known::kNotKnown)
-    of = membership.id.substr(0, membership.id.find('/')) + "/" + membership.name;
+  if (membership.known != Known::kNotKnown) of = membership.name_space() + "/" + membership.name;
   return base::HexOf(base::Hash(of)).data();
 }
 

@@ -50,6 +50,8 @@ struct Membership {
   // If not empty, the pod's labels or annotations are invalid; the text names key, value and what is
   // expected.
   std::string fault;
+
+  std::string name_space() const { return id.substr(0, id.find('/')); }
 };
 
 // Returns the gang of a pod. `facts` is what was read from the object that OwnerOf() names; null: it was

@@ -130,8 +130,8 @@ void AddPart(const OwnerKind& kind, const std::string& name, const json& part, c
   facts->ordered |= *kind.after != '\0' && others.is_array() && !others.empty();
 }
 
-// Returns OwnerFacts::least of facts whose parts have been read. A part without pods of GPUs counts as none:
-// a minimum of all pods is then careful.
+// Returns OwnerFacts::least of facts whose parts have been read. Pods that ask for no GPU do not count, so a
+// minimum of all pods may be higher than what the job needs of the others.
 int LeastIn(const OwnerKind& kind, const json& object, const OwnerFacts& facts) {
   const int total = facts.total();
   const int of_part = CountAt(object, kind.least, 0);

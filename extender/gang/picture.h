@@ -15,8 +15,8 @@ PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid)
 //   of the Desk and its World                      in the State
 //   GPUNodes, with the Nodes of their names  ->  nodes: closed where they take no pods; a GPU that the
 //                                                daemon withholds is not healthy
-//   a gang's bound members, its plan's       ->  placed: the gang. It is exclusive while it lacks a seat, so
-//   that slots, and its vacant seats                  no gang joins it. The same holds while it has a claim
+//   a gang's bound members, its plan's       ->  placed: the gang. It is exclusive while it lacks a seat or
+//   slots, and its vacant seats                  has a claim, so that no gang joins it
 //   its bound members that terminate         ->  placed: a gang "ID (leaving)", exclusive
 //   pods that hold slots and are in no gang  ->  placed: a gang of one pod "holder ..", exclusive
 //   meetings in JobProfiles                  ->  observed: the gain of each pair

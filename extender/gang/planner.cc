@@ -94,9 +94,10 @@ constexpr int kMostTries = 4;  // decisions, where a budget has pods of several 
 placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& waiting,
                               placement::State* state) {
   MarkWhoMayLeave(desk, waiting, state);
+  const placement::Fitness fitness = FitnessOf(desk, *state);
   for (int tries = 1;; ++tries) {
     placement::Decision decision =
-        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, *state));
+        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, fitness);
     if (!decision.preemption) return decision;
     const std::vector<std::string>& victims = decision.preemption->victims;
     if (WhyTheyMayNotLeave(desk, victims).empty()) return decision;
@@ -107,12 +108,9 @@ placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& wa
   }
 }
 
-}  // namespace
-
-void PlanWaiting(Desk& desk) {
-  desk.replan = false;
+// Returns the gangs that may be decided about, as the engine needs them. Sets what each is granted, by gang.
+std::vector<placement::Gang> ReadyGangs(Desk& desk, std::map<std::string, placement::Bytes>* granted) {
   std::vector<placement::Gang> waiting;
-  std::map<std::string, placement::Bytes> granted;  // by gang
   for (auto& [id, gang] : desk.gangs) {
     if (!gang.ready) continue;
     std::vector<const Pod*> pods;
@@ -128,19 +126,17 @@ void PlanWaiting(Desk& desk) {
       request.gang.arrived_s = gang.complete_s;
       // One that made room keeps its age.
       if (MadeRoomOf(desk, gang) != nullptr) request.gang.arrived_s = AgeOf(desk, gang);
-      granted[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
+      (*granted)[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
       waiting.push_back(std::move(request.gang));
     } else {
       desk.Say(gang, request.fault);
     }
   }
-  if (waiting.empty()) return desk.kept.reset();
-  placement::State state = PictureOf(desk);
-  state.kept = std::move(desk.kept);
-  SetDivisions(desk, state, waiting);
-  const placement::Decision decision = DecideFor(desk, waiting, &state);
-  desk.kept = decision.kept;
-  for (const placement::Refusal& refusal : decision.refusals) {
+  return waiting;
+}
+
+void Refuse(Desk& desk, const std::vector<placement::Refusal>& refusals) {
+  for (const placement::Refusal& refusal : refusals) {
     const auto gang = desk.gangs.find(refusal.gang);
     if (gang == desk.gangs.end()) continue;
     desk.Say(gang->second, refusal.text);
@@ -149,20 +145,33 @@ void PlanWaiting(Desk& desk) {
     if (gang->second.asks_least || LeastOf(desk, gang->second, need) == need) continue;
     gang->second.asks_least = desk.replan = true;
   }
-  for (const placement::Plan& plan : decision.plans) {
-    const auto gang = desk.gangs.find(plan.gang);
-    if (gang == desk.gangs.end()) continue;
-    gang->second.granted = granted.at(plan.gang);
-    StartPlan(desk, gang->second, plan.seats, true);
-    SetWaves(state, *std::ranges::find(waiting, plan.gang, &placement::Gang::id), &*gang->second.plan);
-  }
+}
+
+}  // namespace
+
+void PlanWaiting(Desk& desk) {
+  desk.replan = false;
+  std::map<std::string, placement::Bytes> granted;  // by gang
+  std::vector<placement::Gang> waiting = ReadyGangs(desk, &granted);
+  if (waiting.empty()) return desk.kept.reset();
+  placement::State state = PictureOf(desk);
+  state.kept = std::move(desk.kept);
+  SetDivisions(desk, state, waiting);
+  const placement::Decision decision = DecideFor(desk, waiting, &state);
+  desk.kept = decision.kept;
+  Refuse(desk, decision.refusals);
+  const auto begin = [&](const std::string& id, const auto& start) {
+    const auto gang = desk.gangs.find(id);
+    if (gang == desk.gangs.end()) return;
+    gang->second.granted = granted.at(id);
+    start(gang->second);
+    SetWaves(state, *std::ranges::find(waiting, id, &placement::Gang::id), &*gang->second.plan);
+  };
+  for (const placement::Plan& plan : decision.plans)
+    begin(plan.gang, [&](GangRecord& gang) { StartPlan(desk, gang, plan.seats, true); });
   if (!decision.preemption) return;
-  const auto gang = desk.gangs.find(decision.preemption->gang);
-  if (gang == desk.gangs.end()) return;
-  gang->second.granted = granted.at(decision.preemption->gang);
-  StartClaim(desk, gang->second, decision.preemption->seats, decision.preemption->victims);
-  SetWaves(state, *std::ranges::find(waiting, decision.preemption->gang, &placement::Gang::id),
-           &*gang->second.plan);
+  const placement::Preemption& room = *decision.preemption;
+  begin(room.gang, [&](GangRecord& gang) { StartClaim(desk, gang, room.seats, room.victims); });
 }
 
 }  // namespace crossover::extender

@@ -105,8 +105,8 @@ struct GangRecord {
   bool ready = false;                         // it waits for a plan for all members
   bool asks_least = false;                    // it found no place for all of them, so its minimum will do
   // The number of members that had done their work, or failed for good, when its plan was made, and of those
-  // that an elastic gang began without. A member that
-  // ends later still counts in the set of GPUs: the gangs that share with this one have the whole set.
+  // that an elastic gang began without. A member that ends later still counts in the set of GPUs: the gangs
+  // that share with this one have the whole set.
   int ended_before = 0;
   bool crowded = false;             // some pods are bound, and more wait than its size allows
   int failures = 0;                 // of plans, in a row

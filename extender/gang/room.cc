@@ -25,8 +25,9 @@ enum class Next : std::uint8_t {
   kChanged,  // it is not what it was when it was chosen
 };
 
-std::string SpaceOf(const GangRecord& gang) {
-  return gang.membership.id.substr(0, gang.membership.id.find('/'));
+// Returns whether users of one of the gangs may read the name of the other one.
+bool MayRead(const GangRecord& gang, const GangRecord& other) {
+  return gang.membership.name_space() == other.membership.name_space();
 }
 
 // Returns whether the gang is of lower rank than the pods for which the claimant's plan is. Pods of the
@@ -148,7 +149,7 @@ void SayWhoLeaves(Desk& desk, GangRecord& gang) {
   int others = 0;
   for (const std::string& id : gang.plan->claim->victims) {
     const auto victim = desk.gangs.find(id);
-    const bool known = victim != desk.gangs.end() && SpaceOf(victim->second) == SpaceOf(gang);
+    const bool known = victim != desk.gangs.end() && MayRead(gang, victim->second);
     if (known) text::AddTo(&names, victim->second.membership.name);
     others += known ? 0 : 1;
   }
@@ -168,7 +169,7 @@ void Open(Desk& desk, GangRecord& gang) {
 }  // namespace
 
 std::string NameFor(const GangRecord& gang, const GangRecord& other) {
-  return SpaceOf(gang) == SpaceOf(other) ? gang.membership.name : "another job";
+  return MayRead(other, gang) ? gang.membership.name : "another job";
 }
 
 void StartClaim(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,

@@ -11,6 +11,7 @@
 
 #include "extender/gang/picture.h"
 #include "extender/placement/engine.h"
+#include "tests/unit/extender/gang/made_term.h"
 #include "tests/unit/extender/gang/scheduler.h"
 
 namespace crossover::extender {
@@ -19,14 +20,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr char kHost[] = "kubernetes.io/hostname";
-constexpr char kZone[] = "topology.kubernetes.io/zone";
-
-kube::LabelSelector Meaning(const std::string& app) {
-  return {.nothing = false, .labels = {{"app", app}}, .expressions = {}};
-}
-kube::PodTerm TermOf(const char* topology, const std::string& app) {
-  return {.topology = topology, .selector = Meaning(app), .namespaces = {}};
-}
 
 // A Cluster holds nodes, pods on them, and a gang "g" whose pods wait.
 struct Cluster {

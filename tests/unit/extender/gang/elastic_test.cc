@@ -8,6 +8,7 @@
 #include "common/base/names.h"
 #include "extender/gang/gangs.h"
 #include "extender/gang/need.h"
+#include "tests/unit/extender/gang/by_hand.h"
 #include "tests/unit/extender/gang/made_node.h"
 
 namespace crossover::extender {
@@ -18,7 +19,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // Has a node of two GPUs, and a PyTorchJob of three workers. The test plays the API server and the scheduler.
-class ElasticTest : public ::testing::Test {
+class ElasticTest : public ByHand {
  protected:
   ElasticTest() {
     PutNode(&world_);
@@ -27,14 +28,7 @@ class ElasticTest : public ::testing::Test {
 
   void Lead() {
     settings_.hold_off_s = 1;
-    gangs_ = std::make_unique<Gangs>(world_, settings_, nullptr, "e" + std::to_string(epoch_++));
-    pending_.clear();
-  }
-  void Put(Pod pod) {
-    pod.version = std::to_string(++version_);
-    const std::string uid = pod.uid;
-    world_.Put(std::move(pod));
-    gangs_->PodChanged(uid, now_s_);
+    Begin(settings_);
   }
   void Add(const std::string& uid, const char* part = "worker") {
     Pod pod;
@@ -46,11 +40,6 @@ class ElasticTest : public ::testing::Test {
     pod.labels = {{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", part}};
     pod.owner = Owner{"kubeflow.org/v1", "PyTorchJob", "t", "t1"};
     pod.containers = {{.name = "main", .slots = 1}};
-    Put(std::move(pod));
-  }
-  void Change(const std::string& uid, const std::function<void(Pod&)>& change) {
-    Pod pod = *world_.FindPod(uid);
-    change(pod);
     Put(std::move(pod));
   }
   // Returns the object, with a master if `master`.
@@ -100,13 +89,8 @@ class ElasticTest : public ::testing::Test {
   const GangRecord& TheGang() const { return gangs_->desk().gangs.begin()->second; }
 
   using Uids = std::set<std::string>;
-  World world_;
   GangSettings settings_;
-  std::unique_ptr<Gangs> gangs_;
-  std::vector<Action> pending_;
   json job_ = JobOf(3, AtLeast(2));
-  double now_s_ = 1000;
-  int version_ = 1, epoch_ = 0;
   Ticket next_ = 1;
 };
 

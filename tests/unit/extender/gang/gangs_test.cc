@@ -10,8 +10,10 @@
 #include "common/base/names.h"
 #include "extender/gang/life.h"
 #include "extender/gang/tally.h"
+#include "tests/unit/extender/gang/by_hand.h"
 #include "tests/unit/extender/gang/made_node.h"
 #include "tests/unit/extender/gang/made_profile.h"
+#include "tests/unit/extender/gang/made_term.h"
 
 namespace crossover::extender {
 namespace {
@@ -22,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Tests a World of one node with two GPUs. The test carries out the writes by hand.
-class GangsTest : public ::testing::Test {
+class GangsTest : public ByHand {
  protected:
   GangsTest() { PutNode(&world_); }
 
@@ -44,13 +46,6 @@ class GangsTest : public ::testing::Test {
     pod.containers = {container};
     world_.Put(pod);
   }
-  void Change(const std::string& uid, const std::function<void(Pod&)>& change) {
-    Pod pod = *world_.FindPod(uid);
-    change(pod);
-    pod.version = std::to_string(version_++);
-    world_.Put(pod);
-    if (gangs_) gangs_->PodChanged(uid, now_s_);
-  }
   // Gives a pod a reservation of one GPU, as an earlier leader left it.
   void Reserved(const std::string& uid, const std::string& plan, const std::string& gpu, bool again = false) {
     Change(uid, [&](Pod& pod) {
@@ -59,9 +54,7 @@ class GangsTest : public ::testing::Test {
           {.plan = plan, .seat = {"n0", {{"main", {gpu}}}}, .until_s = now_s_ + 20, .again = again});
     });
   }
-  void Lead(GangSettings settings = {}) {
-    gangs_ = std::make_unique<Gangs>(world_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
-  }
+  void Lead(GangSettings settings = {}) { Begin(std::move(settings)); }
 
   // Binds a pod to a GPU of n0. An empty `gpu` leaves unknown which GPU it has.
   void BindTo(const std::string& uid, const std::string& gpu) {
@@ -89,10 +82,6 @@ class GangsTest : public ::testing::Test {
       pod.annotations[base::kGangSizeAnnotation] = "1";
       pod.annotations[base::kShareAnnotation] = "exclusive";
     });
-  }
-  void Remove(const std::string& uid) {
-    world_.RemovePod(uid);
-    gangs_->PodChanged(uid, now_s_);
   }
   // Adds a gang of two running pods. The leader has seen them run.
   void AddRunning() {
@@ -125,26 +114,6 @@ class GangsTest : public ::testing::Test {
         {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}, {"status", status}};
     for (const Action& read : reads) gangs_->OwnerRead(read.id, job, "", now_s_);
     return static_cast<int>(reads.size());
-  }
-  // Returns the pending actions of one kind, and removes them from `pending_`.
-  std::vector<Action> Do(Kind kind) {
-    for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
-    std::vector<Action> found;
-    std::erase_if(pending_, [&](const Action& action) {
-      if (action.kind != kind) return false;
-      found.push_back(action);
-      return true;
-    });
-    return found;
-  }
-  void Accept(const Action& action) {
-    Change(action.pod.uid, [&action](Pod& pod) {
-      if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
-      if (action.kind == Kind::kRelease) pod.gates.clear();
-      if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
-    });
-    gangs_->Written(action.id,
-                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
   }
   std::optional<FilterAnswer> Filter(const std::string& uid) {
     const std::vector<std::string_view> nodes = {"n0", "n1"};
@@ -232,20 +201,6 @@ class GangsTest : public ::testing::Test {
     Change("u0", [](Pod& pod) { pod.running = true; });
     now_s_ += 121;
   }
-  // Takes the node away from pods that are not bound yet, or gives it back.
-  void Cordon(bool cordoned) {
-    Node node = *world_.FindNode("n0");
-    node.cordoned = cordoned;
-    world_.Put(node);
-    gangs_->ClusterChanged();
-  }
-
-  World world_;
-  std::unique_ptr<Gangs> gangs_;
-  std::vector<Action> pending_;
-  double now_s_ = 1000;
-  int version_ = 1;
-  int epoch_ = 0;
 };
 
 TEST_F(GangsTest, NoGateIsLiftedBeforeAllAreReserved) {
@@ -744,14 +699,6 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyNodeAreToldWhy) {
                 "port 29500"));
 }
 
-// Returns a term that selects the pods with the label app=train.
-kube::PodTerm TermOver(const char* topology) {
-  kube::PodTerm term{.topology = topology, .selector = {}, .namespaces = {}};
-  term.selector = {.nothing = false, .labels = {{"app", "train"}}, .expressions = {}};
-  return term;
-}
-constexpr char kZone[] = "topology.kubernetes.io/zone";
-
 TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
   PutNode(&world_, "n0", "a");
   PutNode(&world_, "n1", "a");
@@ -759,7 +706,7 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
     Add(uid);
     Change(uid, [](Pod& pod) {
       pod.labels["app"] = "train";
-      pod.constraints.apart = {TermOver(kZone)};
+      pod.constraints.apart = {TermOf(kZone, "train")};
     });
   }
   Lead();
@@ -777,7 +724,7 @@ TEST_F(GangsTest, AConstraintThatNoPlanCanKeepToIsAFault) {
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
     Change(uid, [](Pod& pod) {
-      pod.constraints.apart = {TermOver(kZone)};
+      pod.constraints.apart = {TermOf(kZone, "train")};
       pod.constraints.apart[0].others = kube::PodTerm::Namespaces::kByLabel;
     });
   }
@@ -804,7 +751,7 @@ TEST_F(GangsTest, PodsThatAreSpreadAreReleasedInWaves) {
     Change(uid, [](Pod& pod) {
       pod.annotations[base::kGangSizeAnnotation] = "4";
       pod.labels["app"] = "train";
-      pod.constraints.spread = {{.topology = kZone, .max_skew = 1, .selector = TermOver(kZone).selector}};
+      pod.constraints.spread = {{.topology = kZone, .max_skew = 1, .selector = Meaning("train")}};
     });
   }
   Lead();

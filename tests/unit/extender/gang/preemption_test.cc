@@ -10,6 +10,7 @@
 #include "extender/gang/gangs.h"
 #include "extender/gang/made_room.h"
 #include "extender/gang/tally.h"
+#include "tests/unit/extender/gang/by_hand.h"
 #include "tests/unit/extender/gang/made_node.h"
 
 namespace crossover::extender {
@@ -23,16 +24,13 @@ using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 // Tests a World of one node, n0, with GPU-a and GPU-b. No gang may share, so each GPU has one gang.
-class PreemptionTest : public ::testing::Test {
+class PreemptionTest : public ByHand {
  protected:
-  PreemptionTest() { PutNode(&world_); }
-
-  void Put(Pod pod) {
-    pod.version = std::to_string(version_++);
-    const std::string uid = pod.uid;
-    world_.Put(std::move(pod));
-    if (gangs_) gangs_->PodChanged(uid, now_s_);
+  PreemptionTest() {
+    PutNode(&world_);
+    now_s_ = 10'000;
   }
+
   // Adds a pod of a gang in the namespace `space`. Its UID is its name.
   void Add(const std::string& name, const std::string& gang, int size, int priority,
            const std::string& space = "team") {
@@ -53,11 +51,6 @@ class PreemptionTest : public ::testing::Test {
     pod.containers = {container};
     Put(std::move(pod));
   }
-  void Change(const std::string& name, const std::function<void(Pod&)>& change) {
-    Pod pod = *world_.FindPod(name);
-    change(pod);
-    Put(std::move(pod));
-  }
   void Run(const std::string& name, const std::string& gpu) {
     Change(name, [&](Pod& pod) {
       pod.gates.clear();
@@ -75,43 +68,27 @@ class PreemptionTest : public ::testing::Test {
     Run("mid", "GPU-b");
     now_s_ += 1000;
   }
+  // Fills the node with one gang of two pods, l0 and l1.
+  void FillWithOne() {
+    for (const char* name : {"l0", "l1"}) Add(name, "low", 2, 0);
+    Run("l0", "GPU-a");
+    Run("l1", "GPU-b");
+  }
   void Lead(GangSettings settings = {}) {
-    gangs_ = std::make_unique<Gangs>(world_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
+    Begin(std::move(settings));
     pending_.clear();
     now_s_ += 1;
     pending_ = gangs_->Step(now_s_);
   }
-  void Remove(const std::string& name) {
-    world_.RemovePod(name);
-    gangs_->PodChanged(name, now_s_);
-  }
-  // Returns the pending actions of one kind, and removes them from `pending_`.
+  // Lets a second pass before it does the same as that of ByHand.
   std::vector<Action> Do(Kind kind) {
     now_s_ += 1;
-    for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
-    std::vector<Action> found;
-    std::erase_if(pending_, [&](const Action& action) {
-      if (action.kind != kind) return false;
-      found.push_back(action);
-      return true;
-    });
-    return found;
+    return ByHand::Do(kind);
   }
   static std::vector<std::string> NamesOf(const std::vector<Action>& actions) {
     std::vector<std::string> names;
     for (const Action& action : actions) names.push_back(action.pod.name);
     return names;
-  }
-  void Accept(const Action& action) {
-    Change(action.pod.uid, [&action](Pod& pod) {
-      if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
-      if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
-      if (action.kind == Kind::kAge) pod.annotations[kMadeRoomAnnotation] = action.text;
-      if (action.kind == Kind::kRelease) pod.gates.clear();
-      if (action.kind == Kind::kEvict) pod.deleting = true;
-    });
-    gangs_->Written(action.id,
-                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
   }
   std::vector<std::string> AcceptAll(Kind kind) {
     const std::vector<Action> actions = Do(kind);
@@ -128,6 +105,17 @@ class PreemptionTest : public ::testing::Test {
     world_.Put(budget);
     if (gangs_) gangs_->ClusterChanged();
   }
+  // Lets "high" claim a GPU of the gang of FillWithOne(), and the eviction of l0 be accepted. Returns both
+  // evictions.
+  std::vector<Action> HalfLeaves() {
+    FillWithOne();
+    Lead();
+    Add("high", "high", 1, 10);
+    AcceptAll(Kind::kReserve);
+    std::vector<Action> evict = Do(Kind::kEvict);
+    if (!evict.empty()) Accept(evict[0]);
+    return evict;
+  }
   Reservation ReservationOf(const std::string& name) {
     const auto reservation = ReservationOn(*world_.FindPod(name));
     return reservation.value_or(Reservation{});
@@ -136,13 +124,6 @@ class PreemptionTest : public ::testing::Test {
     return TallyOf(gangs_->desk()).claims_ended[static_cast<std::size_t>(end)];
   }
   std::string Why(const std::string& name) const { return gangs_->WhyWaits(name); }
-
-  World world_;
-  std::unique_ptr<Gangs> gangs_;
-  std::vector<Action> pending_;
-  double now_s_ = 10'000;
-  int version_ = 1;
-  int epoch_ = 0;
 };
 
 TEST_F(PreemptionTest, TheGangOfLeastRankLeavesAndTheClaimantGetsItsGpus) {
@@ -281,9 +262,7 @@ TEST_F(PreemptionTest, ABudgetOfTwoGangsHasToAllowThatBothLeave) {
 }
 
 TEST_F(PreemptionTest, AllPodsOfAGangLeaveOrNone) {
-  for (const char* name : {"l0", "l1"}) Add(name, "low", 2, 0);
-  Run("l0", "GPU-a");
-  Run("l1", "GPU-b");
+  FillWithOne();
   Allow("low", 1);
   Lead();
   Add("high", "high", 1, 10);
@@ -296,15 +275,8 @@ TEST_F(PreemptionTest, AllPodsOfAGangLeaveOrNone) {
 
 // A budget is used up between the two evictions.
 TEST_F(PreemptionTest, WhereABudgetKeepsHalfAGangTheOtherHalfComesBackToItsSeat) {
-  for (const char* name : {"l0", "l1"}) Add(name, "low", 2, 0);
-  Run("l0", "GPU-a");
-  Run("l1", "GPU-b");
-  Lead();
-  Add("high", "high", 1, 10);
-  AcceptAll(Kind::kReserve);
-  const std::vector<Action> evict = Do(Kind::kEvict);
+  const std::vector<Action> evict = HalfLeaves();
   ASSERT_EQ(evict.size(), 2u);
-  Accept(evict[0]);
   Refuse(evict[1]);
   EXPECT_THAT(AcceptAll(Kind::kClear), ElementsAre("high"));
   Remove("l0");
@@ -351,24 +323,29 @@ TEST_F(PreemptionTest, TheClaimIsGivenUpWhereItsNodeIsLost) {
   for (const char* name : {"h0", "h1"}) Add(name, "high", 2, 10);
   AcceptAll(Kind::kReserve);
   ASSERT_EQ(Do(Kind::kEvict).size(), 1u);
-  Node node = *world_.FindNode("n0");
-  node.cordoned = true;
-  world_.Put(node);
-  gangs_->ClusterChanged();
+  Cordon(true);
   EXPECT_THAT(Do(Kind::kEvict), IsEmpty());
   EXPECT_EQ(Ended(ClaimEnd::kSeatsLost), 1u);
 }
 
-TEST_F(PreemptionTest, ADepartureThatHasBegunGoesToItsEnd) {
-  for (const char* name : {"l0", "l1"}) Add(name, "low", 2, 0);
-  Run("l0", "GPU-a");
-  Run("l1", "GPU-b");
+TEST_F(PreemptionTest, TheClaimIsGivenUpWhereAGangThatWasToLeaveHasLostAPod) {
+  FillWithOne();
   Lead();
   Add("high", "high", 1, 10);
-  AcceptAll(Kind::kReserve);
-  const std::vector<Action> evict = Do(Kind::kEvict);
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  Remove("l1");
+  Accept(reserve[0]);
+  EXPECT_THAT(Do(Kind::kEvict), IsEmpty()) << "it is not whole";
+  EXPECT_EQ(Ended(ClaimEnd::kChanged), 1u);
+  EXPECT_THAT(AcceptAll(Kind::kClear), ElementsAre("high"));
+  EXPECT_THAT(Do(Kind::kEvict), IsEmpty());
+  EXPECT_THAT(Why("high"), HasSubstr("has changed"));
+}
+
+TEST_F(PreemptionTest, ADepartureThatHasBegunGoesToItsEnd) {
+  const std::vector<Action> evict = HalfLeaves();
   ASSERT_EQ(evict.size(), 2u);
-  Accept(evict[0]);
   gangs_->Written(evict[1].id, {.outcome = Outcome::kUnknown, .error = "no answer"}, now_s_);
   Remove("high");
   EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("l1")) << "half of it would stay";
@@ -415,9 +392,7 @@ TEST_F(PreemptionTest, WhoMadeRoomKeepsItsAgeAndIsSpared) {
 TEST_F(PreemptionTest, ANewLeaderTakesAClaimOver) {
   for (const int moment : {0, 1, 2, 3, 4}) {
     SCOPED_TRACE(moment);
-    for (const char* name : {"l0", "l1"}) Add(name, "low", 2, 0);
-    Run("l0", "GPU-a");
-    Run("l1", "GPU-b");
+    FillWithOne();
     Lead();
     for (const char* name : {"h0", "h1"}) Add(name, "high", 2, 10);
     std::vector<Action> actions = Do(Kind::kReserve);
@@ -458,9 +433,7 @@ TEST_F(PreemptionTest, ANewLeaderTakesAClaimOver) {
 TEST_F(PreemptionTest, ANewLeaderMakesNoGangLeaveTwice) {
   Fill();
   PutNode(&world_, "n1");
-  Node other = *world_.FindNode("n1");
-  other.cordoned = true;
-  world_.Put(other);
+  Cordon(true, "n1");
   Lead();
   for (const char* name : {"h0", "h1"}) Add(name, "high", 2, 10);
   AcceptAll(Kind::kReserve);
