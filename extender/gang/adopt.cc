@@ -32,7 +32,7 @@ struct Found {
 std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
   std::map<std::string, Found> plans;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living()) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation) continue;
@@ -60,7 +60,7 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
   plan.left = found.made_room;
   if (found.claims) plan.claim = RecoveredClaim(desk, gang.membership.id);
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living() || (view.leaving() && !view.bound())) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation || reservation->plan != id) continue;
@@ -145,7 +145,7 @@ void Adopt(Desk& desk, GangRecord& gang) {
   gang.adopted = true;
   int bound = 0;
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (view.pod == nullptr) continue;
     member.version = view.pod->version;
     member.maybe_reserved = view.pod->annotations.contains(base::kReservationAnnotation);

@@ -46,6 +46,7 @@ bool FreeSlots(const Desk& desk, GangRecord& gang) {
 
 // Gives each slot without a pod to a member that has no slot.
 void FillSlots(Desk& desk, GangRecord& gang) {
+  if (std::ranges::none_of(gang.plan->slots, &std::string::empty, &Slot::uid)) return;
   std::vector<std::string> uids = Seatless(desk, gang);
   auto next = uids.begin();
   for (Slot& slot : gang.plan->slots) {
@@ -70,6 +71,7 @@ placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
 
 void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes granted) {
   Member& member = gang.members.at(slot.uid);
+  if (!desk.MayWrite(member)) return;
   const Pod& pod = *desk.world->FindPod(slot.uid);
   const auto containers = Distribute(pod, slot.seat.gpus);
   if (!containers) return;  // RequestOf() has excluded this; if it happened, the plan's deadline would end it
@@ -181,9 +183,9 @@ void Finish(Desk& desk, GangRecord& gang) {
 // when some reservations were never written or are lost.
 void AddSlots(Desk& desk, GangRecord& gang) {
   int bound = 0;
+  const auto seated = gang.plan->seated();
   for (const auto& [uid, member] : gang.members) {
-    const bool in_plan = std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
-    bound += !in_plan && ViewOf(desk, gang, uid).bound() ? 1 : 0;
+    bound += !seated.contains(uid) && ViewOf(desk, uid, member).bound() ? 1 : 0;
   }
   const int slots = static_cast<int>(gang.plan->slots.size());
   if (bound + slots >= ScoreOf(desk, gang).wanted || desk.now_s < gang.seat_retry_s) return;
@@ -319,7 +321,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   if (IsWholeAfterAll(desk, gang)) return Finish(desk, gang);
   if (plan.whole && !Remove(desk, gang)) return;
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
     desk.Begin(gang, uid, Kind::kClear, "", "");
     settled = false;

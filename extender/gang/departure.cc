@@ -15,7 +15,7 @@ namespace {
 std::vector<const Pod*> BoundPods(const Desk& desk, const GangRecord& gang) {
   std::vector<const Pod*> pods;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (view.bound()) pods.push_back(view.pod);
   }
   return pods;

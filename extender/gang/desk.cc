@@ -60,8 +60,12 @@ bool Desk::MaySearch(GangRecord& gang) {
 
 void Desk::Say(GangRecord& gang, std::string text) { gang.text = std::move(text); }
 
+View ViewOf(const Desk& desk, const std::string& uid, const Member& member) {
+  return {desk.world->FindPod(uid), &member};
+}
+
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
-  return {desk.world->FindPod(uid), &gang.members.at(uid)};
+  return ViewOf(desk, uid, gang.members.at(uid));
 }
 
 std::vector<const Pod*> PodsOf(const Desk& desk, const GangRecord& gang) {

@@ -150,6 +150,8 @@ struct View {
   // Returns whether the pod is alive, not bound, not terminating, and has no gate of another controller.
   bool waiting() const { return living() && node().empty() && !leaving() && !other_gates(); }
 };
+// REQUIRES: `uid` is that of `member`.
+View ViewOf(const Desk& desk, const std::string& uid, const Member& member);
 // REQUIRES: `uid` is that of a member.
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 

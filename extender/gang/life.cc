@@ -46,7 +46,7 @@ void AskOwner(Desk& desk, GangRecord& gang) {
 // Removes reservations from pods that are not bound. REQUIRES: the gang has no plan.
 void WipeStale(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
     desk.Begin(gang, uid, Kind::kClear, "", "");
   }
@@ -56,7 +56,7 @@ void WipeStale(Desk& desk, GangRecord& gang) {
 void Ungate(Desk& desk, GangRecord& gang) {
   if (desk.settings.ungate_after_s < 0) return;
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     const bool late = view.pod != nullptr && desk.now_s > view.pod->created_s + desk.settings.ungate_after_s;
     if (late && view.waiting() && view.gated()) desk.Begin(gang, uid, Kind::kRelease, "", "no plan");
   }
@@ -69,7 +69,7 @@ void SayThatItRan(Desk& desk, GangRecord& gang) {
   std::set<std::string> nodes;
   std::deque<std::string> uids;  // the first pods of their nodes come before the others
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.bound() || view.leaving()) continue;
     if (!view.current()) return;  // the watch does not show our last write to the pod yet
     const bool first = nodes.insert(view.node()).second;
@@ -192,7 +192,7 @@ void Gather(Desk& desk, GangRecord& gang, const Head& head) {
 void Tell(Desk& desk, GangRecord& gang) {
   if (gang.text.empty() || gang.text == kUndecided || (gang.plan && !gang.plan->claim)) return;
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living() || view.bound()) continue;
     if (member.told == gang.text && desk.now_s < member.told_s + kToldForS) continue;
     const bool warning = !gang.membership.fault.empty() || !gang.fault.empty();  // its user must correct it
@@ -232,7 +232,7 @@ void TellOfMaker(Desk& desk, const GangRecord& gang) {
 void AnswerLate(Desk& desk, GangRecord& gang, int need) {
   int here = 0;
   for (const auto& [uid, member] : gang.members)
-    here += member.ticket || ViewOf(desk, gang, uid).bound() ? 1 : 0;
+    here += member.ticket || ViewOf(desk, uid, member).bound() ? 1 : 0;
   for (auto& [uid, member] : gang.members) {
     if (!member.ticket || desk.now_s < member.held_s + desk.settings.hold_s) continue;
     desk.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(need) +

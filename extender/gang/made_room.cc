@@ -70,7 +70,7 @@ void SayThatItMadeRoom(Desk& desk, GangRecord& gang) {
   if (made == nullptr) return;
   const std::string text = WriteMadeRoom(*made);
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.waiting() || !view.current()) continue;
     const auto says = view.pod->annotations.find(kMadeRoomAnnotation);
     if (says != view.pod->annotations.end() && says->second == text) continue;

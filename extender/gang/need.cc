@@ -24,7 +24,7 @@ const OwnerFacts* FactsOf(const Desk& desk, const GangRecord& gang) {
 std::map<std::string, Groups> SeenOf(const Desk& desk, const GangRecord& gang) {
   std::map<std::string, Groups> seen;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living() && !view.done()) continue;
     const Unit unit = UnitOf(*view.pod);
     Seen& group = seen[unit.part][unit.group];
@@ -82,7 +82,7 @@ int DoneOfThisAttempt(const Desk& desk, const GangRecord& gang, const Head& head
   std::set<std::string> controllers;  // UIDs of those of living pods
   std::map<std::string, int> done;    // by the controller's UID
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (view.pod == nullptr) continue;
     const bool bare = !view.pod->owner;
     if (bare && !named_once && head.bound == 0) continue;
@@ -114,7 +114,7 @@ int NeedByPods(const Desk& desk, const GangRecord& gang, const Head& head) {
 Head CountOf(const Desk& desk, const GangRecord& gang) {
   Head head;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (!view.living()) {
       head.done += view.done() ? 1 : 0;
       continue;

@@ -170,7 +170,7 @@ bool IsSound(const Desk& desk, const placement::Seat& seat) {
 std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, bool leaving) {
   ByNode seats;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (view.bound() && view.leaving() == leaving) Add(SeatOf(desk, gang, uid), &seats);
     // Before Adopt() has judged the reservations of an earlier leader, all of them count.
     if (leaving || gang.adopted || !view.living() || view.bound()) continue;

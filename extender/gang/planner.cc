@@ -20,11 +20,10 @@ namespace crossover::extender {
 
 std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang) {
   std::vector<std::pair<const Pod*, std::string>> found;
+  const auto seated = gang.plan ? gang.plan->seated() : std::unordered_set<std::string_view>();
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    const bool has =
-        gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
-    if (view.waiting() && !has) found.emplace_back(view.pod, uid);
+    const View view = ViewOf(desk, uid, member);
+    if (view.waiting() && !seated.contains(uid)) found.emplace_back(view.pod, uid);
   }
   std::ranges::sort(found, [](const auto& a, const auto& b) {
     return std::make_tuple(a.first->name.size(), std::cref(a.first->name)) <
@@ -54,7 +53,7 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
     plan.slots.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
   }
   for (auto& [uid, member] : gang.members) {
-    if (ViewOf(desk, gang, uid).bound()) continue;
+    if (ViewOf(desk, uid, member).bound()) continue;
     member.reserved = member.released = member.go = member.posted = false;
     const Pod* pod = desk.world->FindPod(uid);
     member.message = pod == nullptr ? "" : pod->scheduled.message;

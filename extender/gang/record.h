@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -69,6 +71,13 @@ struct GangPlan {
   std::string why{};             // the reason why it fails
   std::optional<Claim> claim{};  // set while other gangs still have its GPUs
   std::optional<Left> left{};    // which gangs made room for it; unset: none
+
+  // Returns the UIDs of the pods that have a slot. They are those of `slots`, which must not change meanwhile.
+  std::unordered_set<std::string_view> seated() const {
+    std::unordered_set<std::string_view> uids;
+    for (const Slot& slot : slots) uids.insert(slot.uid);
+    return uids;
+  }
 };
 
 // An Exclusion keeps a gang off a node.

@@ -33,7 +33,7 @@ std::string Pods(int count) { return std::to_string(count) + (count == 1 ? " pod
 std::vector<std::string> NotEvicted(const Desk& desk, const GangRecord& gang) {
   std::vector<std::string> left;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
+    const View view = ViewOf(desk, uid, member);
     if (view.bound() && !view.pod->deleting && !member.evicted) left.push_back(uid);
   }
   return left;

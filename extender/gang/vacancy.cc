@@ -32,7 +32,7 @@ bool Overlap(const GpuSet& a, const GpuSet& b) {
 GpuSet Taken(const Desk& desk, const GangRecord& gang) {
   std::vector<placement::Seat> seats;
   for (const auto& [uid, member] : gang.members) {
-    if (!ViewOf(desk, gang, uid).bound()) continue;
+    if (!ViewOf(desk, uid, member).bound()) continue;
     const PodSeat seat = SeatOf(desk, gang, uid);
     seats.push_back({seat.node, seat.gpus()});
   }

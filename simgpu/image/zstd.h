@@ -1,5 +1,5 @@
 // Unpacks frames of Zstandard, in which compilers pack images, by its own library. Without dictionaries,
-// which no compiler uses. Pure.
+// which no compiler uses. The bare build is without that library and refuses each frame. Pure.
 #pragma once
 
 #include <cstddef>

@@ -17,17 +17,21 @@ const regex_t* PatternOf(const KernelRule& rule) { return static_cast<const rege
 }  // namespace
 
 bool CompilePattern(KernelRule* rule, std::string* error) {
+  if (rule->name.empty()) {
+    *error = "an empty one";
+    return false;
+  }
   auto pattern = std::make_unique<regex_t>();
   const int problem = regcomp(pattern.get(), rule->name.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (problem == 0 && !rule->name.empty()) {
+  if (problem == 0) {
     rule->pattern = std::shared_ptr<const regex_t>(pattern.release(), [](const regex_t* compiled) {
       regfree(const_cast<regex_t*>(compiled));
       delete compiled;
     });
     return true;
   }
-  char text[128] = "an empty one";
-  if (problem != 0) regerror(problem, pattern.get(), text, sizeof text);
+  char text[128];
+  regerror(problem, pattern.get(), text, sizeof text);
   *error = text;
   return false;
 }

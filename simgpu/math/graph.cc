@@ -154,7 +154,7 @@ std::vector<std::int64_t> Node::Integers(AttributeName name) const {
   const Attribute* attribute = Find(name);
   if (attribute == nullptr || attribute->type != static_cast<int>(AttributeType::kInt64)) return {};
   std::vector<std::int64_t> values(static_cast<std::size_t>(attribute->count));
-  std::memcpy(values.data(), attribute->bytes.data(), attribute->bytes.size());
+  if (!values.empty()) std::memcpy(values.data(), attribute->bytes.data(), attribute->bytes.size());
   return values;
 }
 

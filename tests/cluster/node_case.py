@@ -88,12 +88,12 @@ class NodeCase(unittest.TestCase):
             return kubectl_plugin.findings(self.cluster, self.build)[check]["verdict"] == verdict
         self.await_true(so, f"the doctor does not find {check}: {verdict}")
 
-    def wait_for_slots(self, allocatable, capacity=4):
+    def wait_for_slots(self, allocatable, capacity=4, timeout_s=60.0):
         def so(node):
             status = node["status"]
             return (status["allocatable"].get(SLOT) == str(allocatable)
                     and status["capacity"].get(SLOT) == str(capacity))
-        self.cluster.wait_for("node", self.node.name, so)
+        self.cluster.wait_for("node", self.node.name, so, timeout_s=timeout_s)
 
     def annotate(self, kind, name, **annotations):
         """Sets annotations of ours on an object. It removes those whose value is None."""

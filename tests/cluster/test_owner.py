@@ -95,7 +95,7 @@ class Owner(NodeCase):
         self.wait_for_words(f"gpu {theirs} is withheld: the DRA driver gpu.nvidia.com has given it to ResourceClaim "
                             f"{NAMESPACE}/theirs")
         self.cluster.kubectl("delete", "resourceclaim", "theirs", "--namespace", NAMESPACE)
-        self.wait_for_slots(4)  # a minute after the slices
+        self.wait_for_slots(4, timeout_s=120)  # a minute after the slices
         self.wait_for_doctor("dra_driver", "ok")
 
     def test_a_gpu_that_somebody_from_outside_uses_is_withheld(self):

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <latch>
 
 #include "common/base/futex.h"
 #include "simgpu/nccl/engine.h"
@@ -65,14 +66,17 @@ class NcclEngineTest : public testing::Test {
     EXPECT_TRUE(StartRoot(&id_, &error)) << error;
   }
 
-  // Runs `body` as each of `ranks` ranks, each in a thread of its own.
+  // Runs `body` as each of `ranks` ranks, each in a thread of its own, once all of them have met: a rank that
+  // ends earlier fails the others while they meet.
   void WithRanks(int ranks, const std::function<void(Rank&, int)>& body,
                  const std::map<int, Fault>& faults = {}) {
+    std::latch have_met(ranks);
     std::vector<std::thread> threads;
     for (int r = 0; r < ranks; ++r) {
       threads.emplace_back([&, r] {
         const auto fault = faults.find(r);
         Rank rank(id_, ranks, r, fault == faults.end() ? Fault{} : fault->second);
+        have_met.arrive_and_wait();
         ASSERT_TRUE(rank.joined()) << rank.error();
         body(rank, r);
       });

@@ -145,7 +145,7 @@ TEST(NcclExchangeTest, FaultsAreNamed) {
             "root: expected a rank from 0 to 3, got 4");
   EXPECT_EQ(fault(Pattern::kScatter, &value, &other, 1, ncclInt32, -1, 0),
             "root: expected a rank from 0 to 3, got -1");
-  EXPECT_EQ(fault(Pattern::kAlltoAll, &value, &other, 1, 99, 0, 0), "datatype 99 does not exist");
+  EXPECT_EQ(fault(Pattern::kAlltoAll, &value, &other, 1, ncclNumTypes, 0, 0), "datatype 12 does not exist");
   EXPECT_EQ(fault(Pattern::kAlltoAll, &value, &other, std::uint64_t{1} << 48, ncclInt8, 0, 0),
             "count is too large");
   EXPECT_EQ(fault(Pattern::kAlltoAll, nullptr, &other, 1, ncclInt32, 0, 0), "sendbuff is null");
