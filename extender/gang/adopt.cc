@@ -4,6 +4,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/need.h"
+#include "extender/gang/request.h"
 #include "extender/gang/room.h"
 
 namespace crossover::extender {
@@ -25,6 +26,7 @@ struct Found {
   double until_s = 0;
   int size = 0;                   // of the plan, by the reservations; 0: they do not say
   bool claims = false;            // other gangs still had the GPUs
+  placement::Bytes granted = 0;   // of each GPU's memory to its pods
   std::optional<Left> made_room;  // those that left, if some reservation says it
 };
 
@@ -44,6 +46,7 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
     found.until_s = std::max(found.until_s, reservation->until_s);
     found.size = std::max(found.size, reservation->size);
     found.claims |= reservation->claims;
+    found.granted = std::max(found.granted, GrantedOn(*view.pod));
     if (reservation->left) found.made_room = reservation->left;
   }
   return plans;
@@ -136,6 +139,9 @@ void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>&
   // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
   // and the gang counts as complete.
   gang.plan->whole = !BoundByAnother(desk, gang, *id);
+  // Pods that replace those of the plan get as much: the profile may have changed since, and gangs beside
+  // them count on it.
+  gang.granted = best->granted;
   gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
 }
 

@@ -60,8 +60,7 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   for (const Pod* pod : members) {
     if (pod->over || pod->deleting) continue;
     if (pod->node.empty() && Find(*pod, base::kReservationAnnotation) == nullptr) continue;
-    const std::string* granted = Find(*pod, base::kGrantedMemoryAnnotation);
-    const placement::Bytes bytes = granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());
+    const placement::Bytes bytes = GrantedOn(*pod);
     gang->memory_cap = std::max(gang->memory_cap, bytes);
     unbounded |= bytes == 0;
   }
@@ -125,6 +124,11 @@ std::string Unlike(const Pod& first, const Pod& other) {
 }
 
 }  // namespace
+
+placement::Bytes GrantedOn(const Pod& pod) {
+  const std::string* granted = Find(pod, base::kGrantedMemoryAnnotation);
+  return granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());
+}
 
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
                   const World& world) {

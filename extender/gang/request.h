@@ -22,4 +22,7 @@ struct Request {
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
                   const World& world);
 
+// Returns how much of each GPU's memory the pod was granted, in bytes. Returns 0 if it was granted none.
+placement::Bytes GrantedOn(const Pod& pod);
+
 }  // namespace crossover::extender

@@ -283,6 +283,35 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   for (const Action& action : reserve) EXPECT_EQ(action.memory, std::uint64_t{22} << 30);
 }
 
+// Gangs beside it count on the bound, so a new leader keeps it where the profile is gone and the pod as well.
+TEST_F(GangsTest, ANewLeaderGrantsAReplacedPodWhatThePlanHasGranted) {
+  constexpr std::uint64_t kGranted = std::uint64_t{22} << 30;
+  const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
+  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, keyed);
+  }
+  Lead();
+  for (const Action& action : Do(Kind::kReserve)) {
+    EXPECT_EQ(action.memory, kGranted);
+    Accept(action);
+    Change(action.pod.uid,
+           [](Pod& pod) { pod.annotations[base::kGrantedMemoryAnnotation] = std::to_string(kGranted); });
+  }
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  world_.Put(MadeProfile("bert"));
+  pending_.clear();
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  for (const char* uid : {"u0", "u1"}) Remove(uid);
+  Add("u2");
+  Change("u2", keyed);
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_EQ(reserve[0].memory, kGranted);
+}
+
 // The gang's reservations are on their way, with no memory granted, when the need of such jobs becomes
 // known.
 TEST_F(GangsTest, NobodyIsPutBesideWhoWasPlacedWithoutABound) {
