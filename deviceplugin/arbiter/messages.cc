@@ -36,8 +36,8 @@ std::optional<Wire> Copy(std::span<const std::byte> bytes) {
   return wire;
 }
 
-constexpr std::string_view kTransports = "0 to 3";
-bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_RELAYED_GATES; }
+constexpr std::string_view kTransports = "0 to 4";
+bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_SIGNALLED_GATES; }
 
 Broken Refused(std::string_view field, std::string_view expected, std::string_view got) {
   return Broken{base::Refusal(field, expected, got)};

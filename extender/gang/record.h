@@ -72,7 +72,8 @@ struct GangPlan {
   std::optional<Claim> claim{};  // set while other gangs still have its GPUs
   std::optional<Left> left{};    // which gangs made room for it; unset: none
 
-  // Returns the UIDs of the pods that have a slot. They are those of `slots`, which must not change meanwhile.
+  // Returns the UIDs of the pods that have a slot. They are those of `slots`, which must not change
+  // meanwhile.
   std::unordered_set<std::string_view> seated() const {
     std::unordered_set<std::string_view> uids;
     for (const Slot& slot : slots) uids.insert(slot.uid);
