@@ -112,7 +112,7 @@ Message Parse(std::span<const std::byte> bytes) {
     if (bytes.size() != sizeof header) return Broken{"ask of a wrong size"};
     return Ask{};
   }
-  return Unknown{};
+  return Unknown{{bytes.begin(), bytes.end()}};
 }
 
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib) {
