@@ -42,7 +42,10 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   {
     const std::lock_guard life(life_mutex_);
     const std::lock_guard live(live_mutex_);
-    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_);
+    if (signals::OffersSignals(config_.transport))
+      signals_ = std::make_unique<signals::SignalDesk>(identities_);
+    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_,
+                                                  signals_.get());
   }
   if (!arbiter_->Start(error)) return false;
   thread_ = std::thread([this] { arbiter_->Run(); });
@@ -71,6 +74,11 @@ bool Daemon::alive() {
 arbiter::Arbiter::Refusals Daemon::refusals() const {
   const std::lock_guard lock(live_mutex_);
   return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
+}
+
+std::map<std::string, signals::Figures> Daemon::signals() const {
+  const std::lock_guard lock(live_mutex_);
+  return signals_ != nullptr ? signals_->figures() : std::map<std::string, signals::Figures>();
 }
 
 void Daemon::Reload(const Reread& reread) {

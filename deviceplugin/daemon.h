@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,12 +17,13 @@
 #include "deviceplugin/config/config.h"
 #include "deviceplugin/mode_switch.h"
 #include "deviceplugin/recorder/recorder.h"
+#include "deviceplugin/signals/desk.h"
 #include "deviceplugin/trace/trace_writer.h"
 
 namespace crossover::deviceplugin {
 
 // A Daemon combines the arbiter, its thread, the recorder and the trace. Any thread may call the functions of
-// ModeSwitch and Limited, alive() and refusals(); the others belong to the main thread.
+// ModeSwitch and Limited, alive(), refusals() and signals(); the others belong to the main thread.
 class Daemon : public ModeSwitch, public Limited {
  public:
   // Reads the configuration again. Returns nothing, with the reason in `error`, if it is not valid.
@@ -43,6 +45,8 @@ class Daemon : public ModeSwitch, public Limited {
   // end of the daemon waits for it.
   bool alive();
   arbiter::Arbiter::Refusals refusals() const;
+  // Returns the counts of signals by UUID of the GPU. They are empty if the configuration has no signals.
+  std::map<std::string, signals::Figures> signals() const;
   // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.
   void Run(const Reread& reread);
 
@@ -70,6 +74,7 @@ class Daemon : public ModeSwitch, public Limited {
   TurnLimits limits_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<signals::SignalDesk> signals_;  // null: no signals; lives as long as the daemon
   std::unique_ptr<arbiter::Arbiter> arbiter_;
   std::thread thread_;
   clockid_t arbiter_clock_{};

@@ -73,7 +73,7 @@ int RunOnNode(const std::string& config_path) {
   PodTable pods(review);
   Namespaces namespaces(review);
   SlotBook slots;
-  const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root);
+  const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root, config->node.name_space);
   Extras extras;
   extras.identities = &identity;
   extras.mps_pipe_directory = config->node.mps_pipe_directory();

@@ -43,6 +43,7 @@ enum crossover_message {
   CROSSOVER_NOTICE = 5,
   CROSSOVER_ASK = 6, /* a header alone */
   CROSSOVER_LIMIT = 7
+  /* proto/signaller_protocol.h has the types from 8 to 14. */
 };
 
 /* How a client takes turns. Metrics show it. */
@@ -50,7 +51,10 @@ enum crossover_transport {
   CROSSOVER_TRANSPORT_NONE = 0,
   CROSSOVER_TRANSPORT_GPU_GATES = 1,
   CROSSOVER_TRANSPORT_HOST_GATES = 2,
-  CROSSOVER_TRANSPORT_RELAYED_GATES = 3 /* the GPU waits for a word that a thread of the client sets */
+  CROSSOVER_TRANSPORT_RELAYED_GATES = 3, /* the GPU waits for a word that a thread of the client sets */
+  /* GPU gates, with waits for signals (proto/signaller_protocol.h). Only for an arbiter that has sent an
+     Offer. */
+  CROSSOVER_TRANSPORT_SIGNALLED_GATES = 4
 };
 
 /* How urgent a client's turns are. Of the clients that wait, those of the highest priority go first. */

@@ -134,7 +134,9 @@ struct crossover_page {
   uint32_t clients;        /* CROSSOVER_MAX_CLIENTS */
   uint32_t arbiter_beat;   /* increases with each pass of the arbiter; stands still when the arbiter hangs */
   uint32_t signaller_beat; /* increases while a signaller follows the page (proto/signaller_protocol.h) */
-  uint32_t reserved[58];
+  uint32_t signals_again;  /* signals that it wrote more than once for a client that waits at its open gate;
+                              wraps */
+  uint32_t reserved[57];
   struct crossover_slot slot[CROSSOVER_MAX_CLIENTS];
 };
 

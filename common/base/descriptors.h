@@ -1,4 +1,4 @@
-// Sends file descriptors beside a message over a Unix socket.
+// Sends and takes file descriptors beside a message over a Unix socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -38,6 +38,21 @@ inline ssize_t SendWithDescriptors(int socket, const void* bytes, std::size_t si
     std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
   }
   return ::sendmsg(socket, &message, flags);
+}
+
+// Calls `take` with each descriptor that came along with a message of recvmsg(2). It owns the descriptor
+// then.
+template <class Take>
+void TakeDescriptors(msghdr* message, Take take) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      take(fd);
+    }
+  }
 }
 
 }  // namespace crossover::base

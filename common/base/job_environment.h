@@ -46,7 +46,7 @@ constexpr bool IsGangSize(const char* text) { return GangSizeOf(text) != 0; }
 
 constexpr bool IsSocket(const char* text) { return text[0] != '\0' && LengthOf(text) <= kLongestSocket; }
 constexpr bool IsGates(const char* text) {
-  return Same(text, "gpu") || Same(text, "relay") || Same(text, "host");
+  return Same(text, "gpu") || Same(text, "ipc") || Same(text, "relay") || Same(text, "host");
 }
 constexpr bool IsPriority(const char* text) {
   return Same(text, "high") || Same(text, "normal") || Same(text, "low");
@@ -126,7 +126,7 @@ inline constexpr JobVariable kGang = {"CROSSOVER_GANG", IsGang,
 inline constexpr JobVariable kGangSize = {"CROSSOVER_GANG_SIZE", IsGangSize,
                                           "a number of ranks from 1 to 1000000"};
 inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket, "a path of 1 to 107 bytes"};
-inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu, relay or host"};
+inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu, ipc, relay or host"};
 inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority, "high, normal or low"};
 inline constexpr JobVariable kMaxSlowdown = {"CROSSOVER_MAX_SLOWDOWN", IsSlowdown,
                                              "a number from 1.05 to 10 with at most three decimals"};

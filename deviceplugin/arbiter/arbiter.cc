@@ -15,7 +15,8 @@ namespace crossover::arbiter {
 namespace {
 
 constexpr std::uint64_t kMailTag = 0;
-static_assert(kMailTag < Reception::kFirstTag);
+constexpr std::uint64_t kExtensionTag = 1;
+static_assert(kExtensionTag < Reception::kFirstTag);
 
 // A stopping daemon opens gates for at most this long, for clients that still arrive at one.
 constexpr turn::Time kFarewell = 100 * base::kNsPerMs;
@@ -44,11 +45,12 @@ void Arbiter::Entry::Apply(const LiveSettings& live) {
 }
 
 Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles,
-                 const IdentitySource* identities)
+                 const IdentitySource* identities, Extension* extension)
     : settings_(settings),
       observer_(observer),
       profiles_(profiles),
       identities_(identities),
+      extension_(extension),
       reception_(settings.limits, &poller_, this) {}
 
 Arbiter::~Arbiter() { reception_.CloseAll("the daemon stops"); }
@@ -57,6 +59,11 @@ bool Arbiter::Start(std::string* error) {
   if (!poller_.Open(error) || !mailbox_.Open(error)) return false;
   if (!poller_.Add(mailbox_.fd(), kMailTag)) {
     *error = "watching the mailbox failed";
+    return false;
+  }
+  if (extension_ != nullptr &&
+      (!extension_->Open(observer_, error) || !poller_.Add(extension_->fd(), kExtensionTag))) {
+    if (error->empty()) *error = "watching the signallers failed";
     return false;
   }
   return reception_.Open(settings_.socket, error);
@@ -69,11 +76,15 @@ void Arbiter::Run() {
     const turn::Time now = base::MonotonicNs();
     reception_.Tick(now);
     for (const std::string& uuid : quarantine_.TakeReleased(now)) Release(uuid);
-    const turn::Time next = std::min({PollDue(now), reception_.next_tick(), quarantine_.next_release()});
+    const turn::Time polls = PollDue(now);
+    const turn::Time next =
+        std::min({polls, ServeExtension(now), reception_.next_tick(), quarantine_.next_release()});
     const turn::Time timeout = next == turn::kNever ? turn::kNever : next - base::MonotonicNs();
     for (const std::uint64_t tag : poller_.Wait(timeout)) {
       if (tag == kMailTag) {
         HandleMail();
+      } else if (tag == kExtensionTag) {
+        extension_->OnReady(base::MonotonicNs());
       } else {
         reception_.OnReady(tag, base::MonotonicNs());
       }
@@ -108,6 +119,16 @@ turn::Time Arbiter::PollDue(turn::Time now) {
     next = std::min(next, entry->next_poll);
   }
   for (const std::string& key : damaged) OnDamage(key, now);
+  return next;
+}
+
+// Returns when the extension is due again.
+turn::Time Arbiter::ServeExtension(turn::Time now) {
+  if (extension_ == nullptr) return turn::kNever;
+  const turn::Time next = extension_->Tick(now);
+  for (const Mail& mail : extension_->TakeMail()) {
+    reception_.Send(mail.client, mail.bytes, mail.descriptor == nullptr ? -1 : mail.descriptor->get());
+  }
   return next;
 }
 
@@ -327,6 +348,7 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   connection.member = std::get<std::shared_ptr<const Member>>(joined);
   entry->liveness.Watch(connection.member->slot, connection.id());
   entry->next_poll = 0;
+  if (extension_ != nullptr) extension_->OnJoin(connection.member);
   Log(LogLevel::kInfo, Describe(*connection.member) + " joined");
   return "";
 }
@@ -366,8 +388,13 @@ void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
                            " now, not by " + TransportName(before));
 }
 
+bool Arbiter::OnOther(Connection& connection, const Unknown& message, std::string* why) {
+  return extension_ == nullptr || extension_->OnMessage(connection, message, why);
+}
+
 void Arbiter::OnGone(const Connection& connection, std::string_view why) {
   const Member& member = *connection.member;
+  if (extension_ != nullptr) extension_->OnGone(member);
   const auto it = gpus_.find(member.gpu->key);
   if (it == gpus_.end()) return;
   Entry& entry = *it->second;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "deviceplugin/arbiter/extension.h"
 #include "deviceplugin/arbiter/gpu.h"
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/arbiter/liveness.h"
@@ -33,10 +34,11 @@ namespace crossover::arbiter {
 
 class Arbiter : private Reception::Desk {
  public:
-  // REQUIRES: all three pointers outlive the arbiter. Without `profiles`, the demand of a new client is
-  // unknown. Without `identities`, the arbiter believes what a client says of itself.
+  // REQUIRES: all pointers outlive the arbiter, and `extension` is not open yet. Without `profiles`, the
+  // demand of a new client is unknown. Without `identities`, the arbiter believes what a client says of
+  // itself.
   Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles = nullptr,
-          const IdentitySource* identities = nullptr);
+          const IdentitySource* identities = nullptr, Extension* extension = nullptr);
   ~Arbiter() override;
 
   // Opens the socket. Clients may connect as soon as it returns. Returns false with the reason in `error`.
@@ -80,6 +82,7 @@ class Arbiter : private Reception::Desk {
   std::string Welcome(Connection& connection, const Hello& hello);
   std::string Refuse(const Connection& connection, const std::string& who, const std::string& reason);
   void OnProfile(Connection& connection, const Profile& profile) override;
+  bool OnOther(Connection& connection, const Unknown& message, std::string* why) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 
   Entry* EntryFor(const Connection& connection, const Hello& hello, std::string* refusal);
@@ -91,6 +94,7 @@ class Arbiter : private Reception::Desk {
   bool Allowed(const std::string& uuid) const;
   bool MakeRoom();
   turn::Time PollDue(turn::Time now);
+  turn::Time ServeExtension(turn::Time now);
   void HandleMail();
   void Apply(LiveSettings settings);
   void ReviewAll();
@@ -101,6 +105,7 @@ class Arbiter : private Reception::Desk {
   Observer* observer_;
   const ProfileSource* profiles_;
   const IdentitySource* identities_;
+  Extension* extension_;  // may be null
   Mailbox mailbox_;
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key

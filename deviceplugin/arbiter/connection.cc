@@ -58,4 +58,10 @@ void Connection::SendNotice(std::string_view text) {
   SendIfTaken(socket_.get(), MakeNotice(text));
 }
 
+void Connection::Send(std::span<const std::byte> message, int fd) {
+  [[maybe_unused]] const ssize_t sent =
+      base::SendWithDescriptors(socket_.get(), message.data(), message.size(), std::span(&fd, fd < 0 ? 0 : 1),
+                                MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 }  // namespace crossover::arbiter

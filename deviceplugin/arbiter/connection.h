@@ -63,6 +63,8 @@ class Connection {
   void SendLimit(std::optional<std::uint32_t> memory_mib);
   void SendRefused(std::string_view reason);
   void SendNotice(std::string_view text);
+  // `fd` goes along unless it is -1.
+  void Send(std::span<const std::byte> message, int fd);
 
   std::uint64_t id() const { return id_; }
   int fd() const { return socket_.get(); }

@@ -41,6 +41,9 @@ class IdentitySource {
   // Returns how many MiB of each GPU a process of this account may have, or 0 if it has no limit. Returns
   // nothing if the source does not know yet; the process then asks again.
   virtual std::optional<std::uint32_t> MemoryOf(const Account&) const { return 0; }
+  // Returns whether a process of this account, which has the daemon's user ID, may be a signaller. A pod of a
+  // job may have that user ID as well.
+  virtual bool MaySignal(const Account&) const { return true; }
   // Returns the account that a connection counts against, before the client has sent a message. The number
   // of connections of an account is limited.
   virtual Account AccountOf(const Peer& peer) const { return AccountOfUser(peer); }

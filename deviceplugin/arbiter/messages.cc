@@ -36,8 +36,8 @@ std::optional<Wire> Copy(std::span<const std::byte> bytes) {
   return wire;
 }
 
-constexpr std::string_view kTransports = "0 to 3";
-bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_RELAYED_GATES; }
+constexpr std::string_view kTransports = "0 to 4";
+bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_SIGNALLED_GATES; }
 
 Broken Refused(std::string_view field, std::string_view expected, std::string_view got) {
   return Broken{base::Refusal(field, expected, got)};
@@ -112,7 +112,7 @@ Message Parse(std::span<const std::byte> bytes) {
     if (bytes.size() != sizeof header) return Broken{"ask of a wrong size"};
     return Ask{};
   }
-  return Unknown{};
+  return Unknown{{bytes.begin(), bytes.end()}};
 }
 
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib) {

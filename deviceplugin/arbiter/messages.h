@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "proto/arbiter_protocol.h"
 
@@ -43,7 +44,9 @@ struct Profile {
 
 struct Ask {};  // the question for the process's memory limit; only without a hello
 
-struct Unknown {};  // a message type of a later version; it is skipped
+struct Unknown {  // a message of a later version, which is skipped, or for an Extension
+  std::vector<std::byte> bytes;
+};
 
 struct Broken {  // an invalid message; it ends the connection
   std::string reason;

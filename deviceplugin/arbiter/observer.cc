@@ -53,8 +53,8 @@ const char* PhaseName(std::uint32_t phase) {
   return phase < 3 ? kNames[phase] : "invalid";
 }
 const char* TransportName(std::uint32_t transport) {
-  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates", "relayed_gates"};
-  return transport < 4 ? kNames[transport] : "invalid";
+  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates", "relayed_gates", "signalled_gates"};
+  return transport < 5 ? kNames[transport] : "invalid";
 }
 
 }  // namespace crossover::arbiter

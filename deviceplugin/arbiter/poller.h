@@ -13,6 +13,7 @@ namespace crossover::arbiter {
 class Poller {
  public:
   bool Open(std::string* error);
+  int fd() const { return fd_.get(); }  // readable while Wait() would return a tag
   bool Add(int fd, std::uint64_t tag);
   void Remove(int fd);
 

@@ -82,7 +82,7 @@ void Reception::Read(Connections::iterator it, turn::Time now) {
   std::string why = "it closed its connection";
   if (const Message* message = std::get_if<Message>(&received)) {
     if (HandleMessage(connection, *message, &why)) return;
-    connection.SendRefused(why);
+    if (!why.empty()) connection.SendRefused(why);
   }
   Close(it, why);
 }
@@ -101,6 +101,7 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
     }
     desk_->OnProfile(connection, *profile);
   }
+  if (const auto* other = std::get_if<Unknown>(&message)) return desk_->OnOther(connection, *other, why);
   return true;
 }
 
@@ -149,6 +150,10 @@ turn::Time Reception::next_tick() const {
 
 void Reception::SendNotice(std::uint64_t id, std::string_view text) {
   if (const auto it = connections_.find(id); it != connections_.end()) it->second.SendNotice(text);
+}
+
+void Reception::Send(std::uint64_t id, std::span<const std::byte> message, int fd) {
+  if (const auto it = connections_.find(id); it != connections_.end()) it->second.Send(message, fd);
 }
 
 void Reception::Close(std::uint64_t id, std::string_view why) {

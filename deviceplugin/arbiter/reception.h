@@ -35,6 +35,9 @@ class Reception {
     // Gives the client a slot (connection.member) and returns an empty string, or returns why it gets none.
     virtual std::string OnHello(Connection& connection, const Hello& hello) = 0;
     virtual void OnProfile(Connection& connection, const Profile& profile) = 0;
+    // Handles a message of another type. Returns false if the connection has to end, with the reason in
+    // `why`, which the peer is told unless it is empty.
+    virtual bool OnOther(Connection&, const Unknown&, std::string*) { return true; }
     // Reports that a client that had a slot is gone. Called once per client.
     virtual void OnGone(const Connection& connection, std::string_view why) = 0;
   };
@@ -56,8 +59,9 @@ class Reception {
   // Returns when Tick is due, or turn::kNever if it is not.
   turn::Time next_tick() const;
 
-  // SendNotice and Close act on the connection with that ID, if it still exists.
+  // SendNotice, Send and Close act on the connection with that ID, if it still exists.
   void SendNotice(std::uint64_t id, std::string_view text);
+  void Send(std::uint64_t id, std::span<const std::byte> message, int fd);
   void Close(std::uint64_t id, std::string_view why);
   void CloseAll(std::string_view why);
   std::size_t connections() const { return connections_.size(); }

@@ -17,6 +17,7 @@ std::string NeedRestart(const Config& running, const Config& wanted) {
   compare("api", running.api_socket == wanted.api_socket);
   compare("trace_file", running.trace_file == wanted.trace_file);
   compare("profiles", running.profiles == wanted.profiles);
+  compare("transport", running.transport == wanted.transport);
   return names;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/logging/log.h"
 #include "deviceplugin/arbiter/settings.h"
+#include "deviceplugin/signals/transport.h"
 
 namespace crossover::deviceplugin {
 
@@ -15,6 +16,7 @@ struct Config {
   std::string trace_file;      // file for events, as JSON lines; empty: none
   // The daemon stores job profiles in this directory. If it is empty, the daemon stores none.
   std::string profiles = "/var/lib/crossover/profiles";
+  signals::Transport transport = signals::Transport::kHost;
   logging::Level log_level = logging::Level::kInfo;
   logging::Format log_format = logging::Format::kText;
 };

@@ -19,6 +19,7 @@ const char kFlagHelp[] = R"(crossover-arbiter: keeps the turns of this machine's
   --tie-window-us W     auto, off or 1 to 10000 (default auto)
   --quantum-us Q        off or 1000 to 1000000 (default 5000)
   --watchdog-floor-ms N 1 to 60000 (default 200): shortest turn that counts as stuck
+  --transport T         host, ipc or auto (default host): whether clients may wait for signals
   --trace FILE          append events as JSON lines
   --log-level LEVEL     error, warn, info or debug (default info)
   --help, --version
@@ -80,6 +81,12 @@ bool SetWatchdogFloor(Text text, Config* config) {
   return floor.has_value();
 }
 
+bool SetTransport(Text text, Config* config) {
+  const auto transport = signals::ParseTransport(text);
+  config->transport = transport.value_or(config->transport);
+  return transport.has_value();
+}
+
 bool SetTrace(Text text, Config* config) {
   config->trace_file = text;
   return !text.empty();
@@ -106,6 +113,7 @@ constexpr std::array kFlags = {
     Flag{"--tie-window-us", SetTieWindow, kTieWindowAllowed},
     Flag{"--quantum-us", SetQuantum, kQuantumAllowed},
     Flag{"--watchdog-floor-ms", SetWatchdogFloor, "1 to 60000"},
+    Flag{"--transport", SetTransport, signals::kTransportAllowed},
     Flag{"--trace", SetTrace, "a file name"},
     Flag{"--log-level", SetLogLevel, kLogLevelAllowed},
 };

@@ -170,6 +170,14 @@ yaml::Handlers FixedKeys(Config* config, std::optional<std::string>* api_socket)
                return text.size() > 1 && text.front() == '/';
              });
            }},
+          {"transport",
+           [config](const auto& value, const auto& key) {
+             Scalar(value, key, signals::kTransportAllowed, [&](const std::string& text) {
+               const auto transport = signals::ParseTransport(text);
+               config->transport = transport.value_or(config->transport);
+               return transport.has_value();
+             });
+           }},
           {"profiles", [config](const auto& value, const auto& key) {
              Scalar(value, key, kProfilesAllowed, [&](const std::string& text) {
                config->profiles = text == "off" ? "" : text;

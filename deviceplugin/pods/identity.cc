@@ -76,6 +76,13 @@ arbiter::Account PodIdentity::AccountOf(const arbiter::Peer& peer) const {
   return AccountIn(CgroupsOf(peer), cgroup_root_, peer);
 }
 
+bool PodIdentity::MaySignal(const arbiter::Account& account) const {
+  if (!account.pod_uid) return false;
+  if (account.pod_uid->empty()) return true;
+  const auto pod = pods_->Find(*account.pod_uid);
+  return pod && !pod->over && !own_namespace_.empty() && pod->name_space == own_namespace_;
+}
+
 // Counts connections by pod, not by user: pods may run as the same user, but each has its own limit.
 arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std::string& cgroup_root,
                            const arbiter::Peer& peer) {

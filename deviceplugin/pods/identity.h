@@ -16,22 +16,29 @@ namespace crossover::deviceplugin {
 
 class PodIdentity : public arbiter::IdentitySource {
  public:
-  // REQUIRES: all pointers outlive this object. `cgroup_root` is the kubelet's (cgroup.h).
+  // REQUIRES: all pointers outlive this object. `cgroup_root` is the kubelet's (cgroup.h). `own_namespace` is
+  // the namespace of the installation: of pods, only those there may be signallers.
   PodIdentity(const PodTable* pods, const Namespaces* namespaces, const SlotBook* slots,
-              std::string cgroup_root)
-      : pods_(pods), namespaces_(namespaces), slots_(slots), cgroup_root_(std::move(cgroup_root)) {}
+              std::string cgroup_root, std::string own_namespace = "")
+      : pods_(pods),
+        namespaces_(namespaces),
+        slots_(slots),
+        cgroup_root_(std::move(cgroup_root)),
+        own_namespace_(std::move(own_namespace)) {}
 
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
   arbiter::Standing StandingOf(const arbiter::Member& member) const override;
   std::optional<std::uint32_t> MemoryOf(const arbiter::Account& account) const override;
   arbiter::Account AccountOf(const arbiter::Peer& peer) const override;
+  bool MaySignal(const arbiter::Account& account) const override;
 
  private:
   const PodTable* pods_;
   const Namespaces* namespaces_;
   const SlotBook* slots_;
   const std::string cgroup_root_;
+  const std::string own_namespace_;
 };
 
 // Returns the account of a process with these control groups (the text of /proc/PID/cgroup). `cgroups` is

@@ -68,4 +68,8 @@ std::uint32_t FollowedPage::Load(turn::SlotIndex slot, turn::Word word) const {
 
 void FollowedPage::Beat() { arbiter::Atomic(page_->signaller_beat).fetch_add(1); }
 
+void FollowedPage::CountAgain(int signals) {
+  if (signals != 0) arbiter::Atomic(page_->signals_again).fetch_add(static_cast<std::uint32_t>(signals));
+}
+
 }  // namespace crossover::signaller

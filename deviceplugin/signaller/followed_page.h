@@ -29,6 +29,8 @@ class FollowedPage {
   const std::uint32_t* gate(turn::SlotIndex slot) const { return &page_->slot[slot].gate; }
   // Shows the clients that the signaller follows this page.
   void Beat();
+  // Counts signals that were written again.
+  void CountAgain(int signals);
 
  private:
   explicit FollowedPage(crossover_page* page) : page_(page) {}

@@ -37,6 +37,7 @@ class Follower {
   turn::SlotSet Look(Memory& memory, turn::Time now) {
     turn::SlotSet due;
     busy_ = false;
+    again_ = 0;
     for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
       const turn::GateView view = turn::ViewGate(memory, slot);
       if (!(view == slot_[slot].seen)) active_until_ = now + kActiveFor;
@@ -49,6 +50,9 @@ class Follower {
 
   // Returns whether the last look saw a client that waits, a token that is parked, or a page in use.
   bool busy() const { return busy_; }
+  // Returns how many signals of the last look had been written before, for a client that waits at its gate.
+  // A token that is parked for an absent client is signalled again, too, and does not count.
+  int again() const { return again_; }
   // Returns how long after the last look the next one is due, unless a gate's futex wakes before.
   turn::Time period() const { return busy_ ? kLookPeriod : kIdlePeriod; }
   // Returns the gate that the last look saw.
@@ -63,18 +67,20 @@ class Follower {
   };
 
   // Notes what `view` shows. Returns whether the slot is signalled now.
-  static bool Signals(Slot* slot, const turn::GateView& view, turn::Time now) {
+  bool Signals(Slot* slot, const turn::GateView& view, turn::Time now) {
     const bool same = slot->due && slot->seen == view;
     slot->due = IsDue(view);
     slot->seen = view;
     if (!slot->due || (same && now < slot->again)) return false;
     slot->pause = same ? std::min(2 * slot->pause, kLongestRepeat) : kLookPeriod;
     slot->again = now + slot->pause;
+    if (same && view.ready != view.hold) ++again_;
     return true;
   }
 
   std::array<Slot, turn::kMaxSlots> slot_;
   bool busy_ = false;
+  int again_ = 0;
   turn::Time active_until_ = 0;
 };
 

@@ -14,23 +14,6 @@
 #include "deviceplugin/arbiter/messages.h"
 
 namespace crossover::signaller {
-namespace {
-
-std::vector<base::UniqueFd> TakeDescriptors(msghdr* header) {
-  std::vector<base::UniqueFd> taken;
-  for (cmsghdr* part = CMSG_FIRSTHDR(header); part != nullptr; part = CMSG_NXTHDR(header, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      taken.emplace_back(fd);
-    }
-  }
-  return taken;
-}
-
-}  // namespace
 
 bool Link::Connect(const std::string& path, const std::string& gpu_uuid, std::string* error) {
   sockaddr_un address{};
@@ -71,7 +54,8 @@ LinkState Link::Receive(std::size_t memory_bytes, Received* received) {
   header.msg_controllen = sizeof control;
   const ssize_t size = recvmsg(fd_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return LinkState::kNothing;
-  received->descriptors = size < 0 ? std::vector<base::UniqueFd>() : TakeDescriptors(&header);
+  received->descriptors.clear();
+  if (size > 0) base::TakeDescriptors(&header, [&](int fd) { received->descriptors.emplace_back(fd); });
   if (size <= 0) {
     Close();
     return LinkState::kEnded;
@@ -91,11 +75,20 @@ bool Link::SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_
   return false;
 }
 
-bool Link::SendRefused(const std::string& reason) {
-  const crossover_refused wire = arbiter::MakeRefused(reason);
-  if (send(fd_.get(), &wire, sizeof wire, MSG_NOSIGNAL) == sizeof wire) return true;
+bool Link::Send(const void* bytes, std::size_t size) {
+  if (send(fd_.get(), bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size)) return true;
   Close();
   return false;
+}
+
+bool Link::SendProven(const Prove& prove, bool written) {
+  const crossover_proof wire = MakeProven(prove, written);
+  return Send(&wire, sizeof wire);
+}
+
+bool Link::SendRefused(const std::string& reason) {
+  const crossover_refused wire = arbiter::MakeRefused(reason);
+  return Send(&wire, sizeof wire);
 }
 
 }  // namespace crossover::signaller

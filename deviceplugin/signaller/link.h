@@ -31,10 +31,13 @@ class Link {
   LinkState Receive(std::size_t memory_bytes, Received* received);
   // These return false if the arbiter does not take the message; the link is then closed.
   bool SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_fd);
+  bool SendProven(const Prove& prove, bool written);
   bool SendRefused(const std::string& reason);
   void Close() { fd_.Reset(); }
 
  private:
+  bool Send(const void* bytes, std::size_t size);
+
   base::UniqueFd fd_;
 };
 

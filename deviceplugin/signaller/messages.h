@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "deviceplugin/signals/wire.h"
 #include "proto/signaller_protocol.h"
 
 namespace crossover::signaller {
@@ -20,6 +21,13 @@ struct Follow {
   bool kept = false;       // the second descriptor is the memory that the arbiter has kept
   std::uint32_t area = 0;  // 0: the signaller chooses one
 };
+// A client asks that `number` is written into its line.
+struct Prove {
+  std::uint64_t client = 0;
+  std::uint32_t area = 0;
+  std::uint32_t line = 0;
+  std::uint32_t number = 0;
+};
 struct Refused {
   std::string reason;  // printable
 };
@@ -27,20 +35,18 @@ struct Unknown {};  // a message of another type; it is skipped
 struct Broken {     // an invalid message; it ends the connection
   std::string reason;
 };
-using Message = std::variant<Follow, Refused, Unknown, Broken>;
+using Message = std::variant<Follow, Prove, Refused, Unknown, Broken>;
 
 // Returns the message in `bytes`, which came with `descriptors` descriptors. Memory of `memory_bytes` bounds
-// the area of a Follow. REQUIRES: `bytes` is one whole message.
+// the area of a Follow or a Prove; SIZE_MAX says that there is none yet. REQUIRES: `bytes` is one whole
+// message.
 Message Parse(std::span<const std::byte> bytes, std::size_t descriptors, std::size_t memory_bytes);
 
-// Returns how many areas memory of so many bytes has, without area 0.
-constexpr std::uint32_t AreasOf(std::size_t memory_bytes) {
-  const std::size_t areas = memory_bytes / CROSSOVER_SIGNAL_AREA_BYTES;
-  return areas == 0 ? 0 : static_cast<std::uint32_t>(areas - 1);
-}
+using signals::AreasOf;
 
 // These return the message in wire format. arbiter::MakeRefused() makes a Refused.
 crossover_signaller_hello MakeHello(std::string_view gpu_uuid);
 crossover_signals MakeSignals(std::uint32_t area, std::size_t memory_bytes);
+crossover_proof MakeProven(const Prove& prove, bool written);
 
 }  // namespace crossover::signaller

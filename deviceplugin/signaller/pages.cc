@@ -42,6 +42,7 @@ bool Pages::Look(SignalMemory* memory, turn::Time now, std::string* error) {
     for (const turn::SlotIndex slot : followed.follower.Look(*followed.page, now)) {
       if (!memory->WriteCome(followed.area, slot, error)) return false;
     }
+    followed.page->CountAgain(followed.follower.again());
     followed.page->Beat();
   }
   while (pages_.size() > 1) {

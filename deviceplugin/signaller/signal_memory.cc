@@ -111,11 +111,20 @@ SignalMemory::~SignalMemory() {
   if (address_ != 0) driver_.MemAddressFree(address_, bytes_);
 }
 
-bool SignalMemory::WriteCome(std::uint32_t area, turn::SlotIndex slot, std::string* error) {
-  const std::uint32_t come = turn::kSignalCome;
+bool SignalMemory::Write(std::uint32_t area, std::uint32_t line, std::size_t offset, std::uint32_t value,
+                         std::string* error) {
   const CUdeviceptr word =
-      address_ + area * CROSSOVER_SIGNAL_AREA_BYTES + slot * sizeof(crossover_signal_line);
-  return Succeeds(driver_, driver_.MemcpyHtoD(word, &come, sizeof come), "cuMemcpyHtoD", error);
+      address_ + area * CROSSOVER_SIGNAL_AREA_BYTES + line * sizeof(crossover_signal_line) + offset;
+  return Succeeds(driver_, driver_.MemcpyHtoD(word, &value, sizeof value), "cuMemcpyHtoD", error);
+}
+
+bool SignalMemory::WriteCome(std::uint32_t area, turn::SlotIndex slot, std::string* error) {
+  return Write(area, slot, offsetof(crossover_signal_line, signal), turn::kSignalCome, error);
+}
+
+bool SignalMemory::WriteProof(std::uint32_t area, std::uint32_t line, std::uint32_t number,
+                              std::string* error) {
+  return Write(area, line, offsetof(crossover_signal_line, proof), number, error);
 }
 
 bool SignalMemory::ResetArea(std::uint32_t area, std::string* error) {

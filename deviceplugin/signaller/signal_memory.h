@@ -31,6 +31,8 @@ class SignalMemory {
   // Writes the signal that the client of `slot` may come. Returns when the word has it. Returns false, with
   // the reason in `error`, if the driver refuses. REQUIRES: `area` is 1 to AreasOf(bytes()).
   bool WriteCome(std::uint32_t area, turn::SlotIndex slot, std::string* error);
+  // Writes the number of a set-up proof into a line, under the same terms.
+  bool WriteProof(std::uint32_t area, std::uint32_t line, std::uint32_t number, std::string* error);
   // Lets all signals of `area` rest.
   bool ResetArea(std::uint32_t area, std::string* error);
 
@@ -38,6 +40,8 @@ class SignalMemory {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  bool Write(std::uint32_t area, std::uint32_t line, std::size_t offset, std::uint32_t value,
+             std::string* error);
   SignalMemory(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {}
   CUmemAllocationProp Properties() const;
   bool AskForSize(std::string* error);

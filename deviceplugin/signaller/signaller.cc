@@ -39,7 +39,8 @@ void Signaller::MeetArbiter(turn::Time now) {
     connect_again_ = now + kConnectPeriod;
     const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, &error);
     if (error != said_) logging::Warn("no arbiter: " + error);
-    if (connected) logging::Info("the arbiter at " + options_.socket + " is reached");
+    if (connected && said_refusal_.empty())
+      logging::Info("the arbiter at " + options_.socket + " is reached");
     said_ = error;
   }
   for (int i = 0; i < kMostMessagesPerLook; ++i) {
@@ -59,7 +60,13 @@ void Signaller::Take(Received received) {
     logging::Error("the arbiter: " + broken->reason);
     link_.Close();
   } else if (const auto* refused = std::get_if<Refused>(&received.message)) {
-    logging::Warn("the arbiter refuses: " + refused->reason);
+    if (refused->reason != said_refusal_) logging::Warn("the arbiter refuses: " + refused->reason);
+    said_refusal_ = refused->reason;
+  } else if (const auto* prove = std::get_if<Prove>(&received.message)) {
+    std::string error;
+    const bool written = memory_->WriteProof(prove->area, prove->line, prove->number, &error);
+    if (!written) logging::Error("a proof is not written: " + error);
+    link_.SendProven(*prove, written);
   } else if (const auto* follow = std::get_if<signaller::Follow>(&received.message)) {
     std::string error;
     const std::uint32_t area = Follow(*follow, std::move(received.descriptors), &error);
@@ -67,6 +74,7 @@ void Signaller::Take(Received received) {
       logging::Error("a turnstile is not followed: " + error);
       link_.SendRefused(error);
     } else if (link_.SendSignals(area, memory_->bytes(), memory_->fd())) {
+      said_refusal_.clear();
       logging::Info("follows a turnstile, with the signals of area " + std::to_string(area));
     }
   }

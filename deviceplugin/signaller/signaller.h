@@ -39,7 +39,8 @@ class Signaller {
   Pages pages_;
   Link link_;
   turn::Time connect_again_ = 0;
-  std::string said_;  // why the last try to connect failed
+  std::string said_;          // why the last try to connect failed
+  std::string said_refusal_;  // what the arbiter has refused since it let a turnstile be followed
 };
 
 }  // namespace crossover::signaller

@@ -70,7 +70,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.max_slowdown = config.max_slowdown;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
-  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu));
+  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu),
+                              config.signals);
   // This reads the environment again: programs also set these variables after the library has read it.
   if (config.launch_blocking || base::IsOn(::getenv("CUDA_LAUNCH_BLOCKING")))
     session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);

@@ -5,6 +5,8 @@
 
 #include "proto/arbiter_protocol.h"
 #include "proto/turnstile.h"
+#include "sidecar/link/messages.h"
+#include "sidecar/link/own_fd.h"
 #include "turn/ops.h"
 
 namespace crossover::link {
@@ -37,6 +39,13 @@ class Client {
   // Does periodic work while attached, and returns in how many microseconds it is to be called again. Never
   // waits for a user's thread, which may wait for a turn that only the helper can open.
   virtual int OnTick() = 0;
+
+  // Takes what the arbiter says about signals: an offer, with the memory that came along, and the answer of a
+  // signaller. Both return at once.
+  virtual void OnOffer(const crossover_offer& offer, OwnFd memory) = 0;
+  virtual void OnProven(const crossover_proof& proof) = 0;
+  // Fills in the next message about signals that is to be sent. Returns false if there is none.
+  virtual bool NextMessage(ToArbiter* message) = 0;
 
   // Fills in everything but the header. Returns false if another thread holds the client's lock. Like
   // OnTick(), never waits for a user's thread.

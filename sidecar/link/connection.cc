@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::int64_t kAnswerTimeoutMs = 2000;
 
-// A Received is one message from the socket, or the error in its place.
-struct Received {
-  MessageKind kind = MessageKind::kBroken;
-  int error = 0;  // errno, if nothing came
-  OwnFd fd;       // the descriptor that came along; none if there were several
-};
-
 // Moves the one descriptor of a message to `only`. If several came along, closes them all: otherwise each
 // message could leave some open in this process. The buffer has room for one control header and no more.
 void TakeDescriptors(msghdr* request, OwnFd* only) {
@@ -44,9 +37,9 @@ void TakeDescriptors(msghdr* request, OwnFd* only) {
 
 // Reads a message. Never blocks, even if none is there: since the poll, the program may have read it, or may
 // have put a file of its own in the place of our socket.
-Received Receive(int socket, Message* message) {
+Received Receive(int socket) {
   Received received;
-  iovec part{message, sizeof *message};
+  iovec part{&received.message, sizeof received.message};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr request{};
   request.msg_iov = &part;
@@ -60,7 +53,7 @@ Received Receive(int socket, Message* message) {
     return received;
   }
   TakeDescriptors(&request, &received.fd);
-  received.kind = Read(message, static_cast<std::size_t>(bytes));
+  received.kind = Read(&received.message, static_cast<std::size_t>(bytes));
   return received;
 }
 
@@ -116,14 +109,16 @@ Limit AskForLimit(const char* path, std::int64_t timeout_ns) {
   const OwnFd fd = ConnectTo(path, SOCK_NONBLOCK);
   if (!fd || ::send(fd.get(), &ask, sizeof ask, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof ask)) return {};
   while (AwaitReadable(fd.get(), deadline)) {
-    Message message{};
-    const Received received = Receive(fd.get(), &message);
+    const Received received = Receive(fd.get());
+    const Message& message = received.message;
     if (received.error == EINTR || received.error == EAGAIN) continue;
     switch (received.kind) {
       case MessageKind::kLimit:
         return {message.limit.known != 0, std::uint64_t{message.limit.memory_mib} << 20};
       case MessageKind::kUnknown:
       case MessageKind::kNotice:
+      case MessageKind::kOffer:
+      case MessageKind::kProven:
         break;
       case MessageKind::kBroken:
       case MessageKind::kMalformed:
@@ -154,8 +149,8 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   const std::int64_t deadline = base::MonotonicNs() + kAnswerTimeoutMs * base::kNsPerMs;
   while (true) {
     if (!AwaitReadable(fd_.get(), deadline)) return refuse("the arbiter does not answer");
-    Message message{};
-    const Received received = Receive(fd_.get(), &message);
+    const Received received = Receive(fd_.get());
+    const Message& message = received.message;
     if (received.error == EINTR || received.error == EAGAIN) continue;
     switch (received.kind) {
       case MessageKind::kBroken:
@@ -170,28 +165,32 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
       case MessageKind::kUnknown:
       case MessageKind::kNotice:
       case MessageKind::kLimit:
+      case MessageKind::kOffer:
+      case MessageKind::kProven:
         break;
     }
   }
 }
 
-bool Connection::AwaitEnd(int timeout_us) {
+bool Connection::AwaitEnd(int timeout_us, Received* received) {
+  *received = {};
+  received->kind = MessageKind::kUnknown;
   pollfd readable{fd_.get(), POLLIN, 0};
   if (readable.fd < 0) return true;
   const timespec timeout{timeout_us / 1'000'000, timeout_us % 1'000'000 * 1000L};
   if (::ppoll(&readable, 1, &timeout, nullptr) <= 0) return false;
   const int own = fd_.get();  // the number may have changed hands during the wait
   if (own < 0) return true;
-  Message message{};
-  const Received received = Receive(own, &message);
-  if (received.error != 0) return received.error != EAGAIN && received.error != EINTR;
-  if (received.kind == MessageKind::kNotice) log::Write(log::Level::kWarn, "%s", message.notice.text);
-  return received.kind == MessageKind::kBroken || received.kind == MessageKind::kMalformed;
+  *received = Receive(own);
+  if (received->error != 0) return received->error != EAGAIN && received->error != EINTR;
+  if (received->kind == MessageKind::kNotice)
+    log::Write(log::Level::kWarn, "%s", received->message.notice.text);
+  return received->kind == MessageKind::kBroken || received->kind == MessageKind::kMalformed;
 }
 
-void Connection::Send(const crossover_profile& profile) {
+void Connection::Send(const crossover_header* message) {
   [[maybe_unused]] const ssize_t ignored =
-      ::send(fd_.get(), &profile, sizeof profile, MSG_NOSIGNAL | MSG_DONTWAIT);
+      ::send(fd_.get(), message, message->bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace crossover::link

@@ -7,6 +7,7 @@
 #include "common/base/fd.h"
 #include "proto/arbiter_protocol.h"
 #include "proto/turnstile.h"
+#include "sidecar/link/messages.h"
 #include "sidecar/link/own_fd.h"
 #include "turn/ops.h"
 
@@ -18,6 +19,14 @@ struct Membership {
   crossover_page* page = nullptr;
   turn::SlotIndex slot = 0;
   std::uint32_t memory_mib = 0;  // memory limit of this process on each GPU; 0: the arbiter knows none
+};
+
+// A Received is one message from the socket, or the error in its place.
+struct Received {
+  MessageKind kind = MessageKind::kBroken;
+  int error = 0;  // errno, if nothing came
+  OwnFd fd;       // the descriptor that came along; none if there were several
+  Message message{};
 };
 
 // A Connection is one connection to the arbiter. It owns the socket. Not thread-safe.
@@ -35,12 +44,13 @@ class Connection {
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
   // Waits at most `timeout_us` microseconds for a message or the end of the connection. Writes a notice to
-  // the log, and skips any other message. Returns true if the connection has ended or is of no more use, also
-  // because the program has closed or taken our descriptor.
-  bool AwaitEnd(int timeout_us);
+  // the log. Moves what came to `received`; the caller acts on kOffer and kProven alone, and nothing else
+  // needs an answer. Returns true if the connection has ended or is of no more use, also because the program
+  // has closed or taken our descriptor.
+  bool AwaitEnd(int timeout_us, Received* received);
 
-  // Sends `profile` without waiting. Drops it if it does not fit into the socket now.
-  void Send(const crossover_profile& profile);
+  // Sends a message without waiting. Drops it if it does not fit into the socket now.
+  void Send(const crossover_header* message);
 
   void Close() { fd_.Reset(); }
   const OwnFd& fd() const { return fd_; }

@@ -120,7 +120,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   Watch watch(membership.page, membership.slot);
   std::int64_t next_profile_ns = base::MonotonicNs() + kProfileNs;
   while (true) {
-    if (connection->AwaitEnd(client_->OnTick())) break;
+    if (!Listen(connection)) break;
     if (watch.ArbiterHangs(client_->Asked())) break;
     const std::int64_t now = base::MonotonicNs();
     if (now < next_profile_ns) continue;
@@ -129,11 +129,25 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
     crossover_profile profile{};
     if (!client_->FillProfile(&profile)) continue;
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
-    connection->Send(profile);
+    connection->Send(&profile.header);
   }
   client_->StopTaking();
   Complain("the arbiter is lost");
   LetGo(client_, membership, &leftovers_);
+}
+
+// Lets the client do its periodic work, sends what it has to say, and hands it what the arbiter says
+// meanwhile. Returns false if the connection has ended.
+bool Helper::Listen(Connection* connection) {
+  const int timeout_us = client_->OnTick();
+  ToArbiter message;
+  while (client_->NextMessage(&message)) connection->Send(&message.header);
+  Received received;
+  if (connection->AwaitEnd(timeout_us, &received)) return false;
+  if (received.kind == MessageKind::kOffer)
+    client_->OnOffer(received.message.offer, static_cast<OwnFd&&>(received.fd));
+  if (received.kind == MessageKind::kProven) client_->OnProven(received.message.proven);
+  return true;
 }
 
 // Writes a line to the log, but one line only until the next time that the arbiter lets this client in.

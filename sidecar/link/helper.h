@@ -38,6 +38,7 @@ class Helper {
   bool Join(Connection* connection, Membership* membership);
   bool Enter(const Membership& membership);
   void Serve(Connection* connection, const Membership& membership);
+  bool Listen(Connection* connection);
   void Complain(const char* why);
 
   Client* client_ = nullptr;

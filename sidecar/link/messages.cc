@@ -32,6 +32,12 @@ MessageKind Read(Message* message, std::size_t bytes) {
       if (bytes != sizeof message->notice) break;
       EndWithin(message->notice.text);
       return MessageKind::kNotice;
+    case CROSSOVER_OFFER:
+      if (bytes != sizeof message->offer) break;
+      return MessageKind::kOffer;
+    case CROSSOVER_PROVEN:
+      if (bytes != sizeof message->proven) break;
+      return MessageKind::kProven;
     default:
       return MessageKind::kUnknown;
   }

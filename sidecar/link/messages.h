@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "proto/arbiter_protocol.h"
+#include "proto/signaller_protocol.h"
 
 namespace crossover::link {
 
@@ -14,6 +15,15 @@ union Message {
   crossover_limit limit;
   crossover_refused refused;
   crossover_notice notice;
+  crossover_offer offer;
+  crossover_proof proven;
+};
+
+// A ToArbiter is a message about signals that the client sends.
+union ToArbiter {
+  crossover_header header;
+  crossover_want_signals want;
+  crossover_proof prove;
 };
 
 // A MessageKind says what a message is and what its reader does with it.
@@ -25,6 +35,8 @@ enum class MessageKind {
   kLimit,      // limit of memory
   kRefused,    // refusal, whose reason ends within its field
   kNotice,     // notice, whose text ends within its field
+  kOffer,      // offer of signals
+  kProven,     // answer of a signaller
 };
 
 // Returns the kind of a message of `bytes` bytes. `message` holds as many of them as it has room for. Ends

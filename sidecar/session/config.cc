@@ -52,6 +52,11 @@ std::uint32_t TransportOf(const char* allowed) {
   return base::Same(allowed, "host") ? CROSSOVER_TRANSPORT_HOST_GATES : CROSSOVER_TRANSPORT_GPU_GATES;
 }
 
+ipc::Wish WishOf(const char* set) {
+  if (set == nullptr) return ipc::Wish::kAsOffered;
+  return base::Same(set, "ipc") ? ipc::Wish::kAsked : ipc::Wish::kNever;
+}
+
 Config config;
 constinit base::Mutex config_mutex;
 constinit std::atomic<bool> config_read{false};
@@ -81,6 +86,7 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gates = Read(get, base::kGates, "gpu");
   if (gates == nullptr) return parsed;
   parsed.transport = TransportOf(gates);
+  parsed.signals = WishOf(get(base::kGates.name));
   const char* priority = Read(get, base::kPriority, "normal");
   if (priority == nullptr) return parsed;
   parsed.priority = PriorityOf(priority);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "proto/arbiter_protocol.h"
+#include "sidecar/ipc/signals.h"
 
 namespace crossover::session {
 
@@ -20,6 +21,7 @@ struct Config {
   std::uint32_t max_slowdown = 0;                           // thousandths; 0: none
   std::uint64_t gpu_memory = 0;                             // bytes on each GPU; 0: no limit
   std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // the transport to try first
+  ipc::Wish signals = ipc::Wish::kAsOffered;                // whether streams wait for signals first
   bool asks_for_limit = false;   // the environment has no memory limit, but a daemon may know one
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
   bool one_connection = false;   // CUDA_DEVICE_MAX_CONNECTIONS is 1: all streams share a channel of the GPU

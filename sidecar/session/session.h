@@ -24,6 +24,7 @@
 #include "sidecar/gates/gpu_gate.h"
 #include "sidecar/gates/host_gate.h"
 #include "sidecar/gates/relay_gate.h"
+#include "sidecar/ipc/signals.h"
 #include "sidecar/link/client.h"
 #include "sidecar/phase/detector.h"
 #include "sidecar/phase/token.h"
@@ -139,21 +140,25 @@ class Session final : public link::Client {
   void OnExit();
 
   // Sets the driver, the context and the transport for turns. The session tries `transport` (enum
-  // crossover_transport) first. `overlap` says that collectives of this process and compute of another
-  // process run side by side on this GPU. If they do not, a turn lasts until its collective has ended, or
-  // until the arbiter's watchdog ends it (docs/design/0004-time-slices.md). REQUIRES: the helper thread is
-  // not started yet.
-  void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap);
+  // crossover_transport) first, with signals as `wish` says. `overlap` says that collectives of this process
+  // and compute of another process run side by side on this GPU. If they do not, a turn lasts until its
+  // collective has ended, or until the arbiter's watchdog ends it (docs/design/0004-time-slices.md).
+  // REQUIRES: the helper thread is not started yet.
+  void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap,
+             ipc::Wish wish = ipc::Wish::kNever);
 
   // The helper thread calls these.
   void OnThreadStart() override;
   std::uint32_t wanted_transport() const override;
   void LimitMemory(std::uint64_t bytes) override;  // any thread may call it
   bool Attach(crossover_page* page, turn::SlotIndex slot) override;
-  void StopTaking() override { taking_allowed_.store(false, std::memory_order_release); }
+  void StopTaking() override;
   turn::TurnNumber Asked() const override { return turns_.asked(); }
   void Detach() override;
   int OnTick() override;
+  void OnOffer(const crossover_offer& offer, link::OwnFd memory) override;
+  void OnProven(const crossover_proof& proof) override;
+  bool NextMessage(link::ToArbiter* message) override { return signals_.NextMessage(message); }
   bool FillProfile(crossover_profile* profile) override;
 
  private:
@@ -188,6 +193,8 @@ class Session final : public link::Client {
   std::uint32_t StretchAsked() const;
   void YieldIdleTurn();
   void AwaitCaptures();
+  int TendSignals();
+  int TendTurn();
   void LetGoAtExit();
   void LearnGaps(phase::StreamKey launching);
   bool CanBeAsked(phase::StreamKey launching) const;
@@ -264,6 +271,8 @@ class Session final : public link::Client {
   gates::GpuGate gpu_gate_;
   gates::RelayGate relay_gate_;
   gates::HostGate host_gate_;
+  ipc::Wish wish_ = ipc::Wish::kNever;
+  ipc::Signals signals_;  // the helper's alone, but for its End()
 };
 
 // Returns the session of this process. Constant-initialised, never destroyed.

@@ -4,8 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "common/base/job_environment.h"
 #include "sidecar/log/log.h"
@@ -39,7 +41,8 @@ void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedit
 
 }  // namespace
 
-void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap) {
+void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap,
+                    ipc::Wish wish) {
   const base::Locked locked(mutex_);
   driver_ = driver;
   context_ = context;
@@ -47,6 +50,7 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   overlap_ = overlap;
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = transport;
+  wish_ = wish;
 }
 
 void Session::OnThreadStart() {
@@ -134,19 +138,43 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
     return false;
   }
+  signals_.Attach(driver_, context_, wish_, gate == &gpu_gate_ ? &gpu_gate_ : nullptr, page, slot);
   const base::Locked locked(mutex_);
   Forget();
   turns_.Attach(page, slot, gate, event_);
   // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store. A gate that is set
   // up stays, because the driver knows the page now.
   taking_allowed_.store(true);
-  if (exiting_.load()) StopTaking();
+  if (exiting_.load()) taking_allowed_.store(false);
   Follow();
   if (watched_only()) PublishPhase(false);
   SetAttention();
   constexpr const char* kNames[] = {"no", "GPU", "host", "relayed"};
   log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, kNames[transport_]);
   return true;
+}
+
+// The arbiter is lost, so no offer counts any more. A signaller may be there, or not.
+void Session::StopTaking() {
+  taking_allowed_.store(false, std::memory_order_release);
+  signals_.Leave();
+}
+
+void Session::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
+  const base::Locked set_up(set_up_mutex_);
+  signals_.OnOffer(offer, static_cast<link::OwnFd&&>(memory));
+}
+
+void Session::OnProven(const crossover_proof& proof) {
+  const base::Locked set_up(set_up_mutex_);
+  signals_.OnProven(proof);
+}
+
+// Does what is due about signals. Uses the driver as Attach() does: not at the end of the process, and not
+// while a stream is being captured.
+int Session::TendSignals() {
+  const base::Locked set_up(set_up_mutex_);
+  return signals_.Tick(base::MonotonicNs(), !exiting_.load() && !AnyCapture());
 }
 
 void Session::Detach() {
@@ -162,12 +190,18 @@ void Session::Detach() {
   mode_ = CROSSOVER_MODE_OFF;
   watching.store(false, std::memory_order_relaxed);
   mutex_.Unlock();
+  signals_.Leave();
+}
+
+int Session::OnTick() {
+  const int signals_us = TendSignals();
+  return std::min(signals_us, TendTurn());
 }
 
 // Gives a turn back in which nothing runs (input stall, checkpoint, pause); the next launch takes it again.
 // If stalls are usual it does so at once, so that all ranks do it alike; elsewhere only if another client
 // waits.
-int Session::OnTick() {
+int Session::TendTurn() {
   constexpr int kNotWatched = 100'000;
   constexpr int kSoon = 1000;
   if (!mutex_.TryLock()) return idle_watch_.next_look();
@@ -217,11 +251,12 @@ void Session::YieldIdleTurn() {
 // holds none.
 void Session::OnExit() {
   exiting_.store(true);
-  StopTaking();
+  taking_allowed_.store(false, std::memory_order_release);
   if (LockSoon(&set_up_mutex_)) set_up_mutex_.Unlock();
   const bool locked = LockSoon(&mutex_);
   if (locked) LetGoAtExit();
   relay_gate_.LeaveMemory();
+  signals_.End();
   if (locked) mutex_.Unlock();
 }
 
@@ -249,7 +284,9 @@ bool Session::FillProfile(crossover_profile* profile) {
   profile->launches = slow_launches_;
   profile->period_tokens = detector_.period();
   profile->turns_per_period = gaps_.by_gaps() ? 1 : detector_.turns_per_period();
-  profile->transport = transport_;
+  const bool signalled = transport_ == CROSSOVER_TRANSPORT_GPU_GATES && signals_.awaited();
+  profile->transport =
+      signalled ? static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_SIGNALLED_GATES) : transport_;
   mutex_.Unlock();
   return true;
 }

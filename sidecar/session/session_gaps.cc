@@ -98,6 +98,7 @@ void Session::EndOwnContext() {
   told_of_end_ = !WatchOnly(base::WatchReason::kContextEnded);
   LeaveContext();
   relay_gate_.LeaveMemory();
+  signals_.End();
   context_ended_ = true;
 }
 

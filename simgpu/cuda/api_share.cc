@@ -9,6 +9,7 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
+#include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/memory.h"
 #include "simgpu/ipc/handle.h"
 #include "simgpu/machine/machine.h"
@@ -222,7 +223,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || Faults().import_fails)
+    return CUDA_ERROR_NOT_SUPPORTED;
   const int fd = fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)), F_DUPFD_CLOEXEC, 0);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_size == 0) {

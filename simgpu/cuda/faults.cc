@@ -19,6 +19,7 @@ struct PlainFault {
 };
 constexpr PlainFault kPlain[] = {{"memops_unsupported", &FaultSet::memops_unsupported},
                                  {"host_register_fails", &FaultSet::host_register_fails},
+                                 {"import_fails", &FaultSet::import_fails},
                                  {"cancellation_points", &FaultSet::cancellation_points}};
 
 // A CountedFault has a whole number from `low` to `high` behind its name and a colon. If `bare`, the name may
@@ -74,8 +75,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     if (item.empty() || Set(item, faults)) continue;
     *error = crossover::base::Refusal(
         "SIMGPU_FAULT",
-        "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, delayed_writes_us:N, "
-        "early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, drop_wait:N, "
+        "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, import_fails, "
+        "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, drop_wait:N, "
         "exit_at_launch:N, crash_after_exit[:N] or cancellation_points",
         item);
     return false;

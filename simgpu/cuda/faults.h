@@ -5,6 +5,7 @@
 //   memops_break:N           the process's N-th call of memory operations (from 0) is queued; when the GPU
 //                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
+//   import_fails             cuMemImportFromShareableHandle returns CUDA_ERROR_NOT_SUPPORTED
 //   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
 //   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of it is
 //   seen,
@@ -33,6 +34,7 @@ struct FaultSet {
   long memops_fail_after = -1;
   long broken_memop = -1;
   bool host_register_fails = false;
+  bool import_fails = false;
   long delayed_writes_us = 0;
   long early_waits_us = 0;
   long exit_at_launch = -1;

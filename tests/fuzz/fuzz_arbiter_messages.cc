@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "common/base/descriptors.h"
 #include "common/base/fd.h"
+#include "sidecar/ipc/signals.h"
 #include "sidecar/link/connection.h"
 #include "sidecar/link/messages.h"
 #include "sidecar/link/page.h"
@@ -73,10 +75,16 @@ struct Sent {
 Sent NextMessage(Bytes* input) {
   Sent sent;
   const std::uint8_t kind = input->NextByte();
-  constexpr std::uint32_t kSizes[] = {sizeof(crossover_welcome), sizeof(crossover_refused),
-                                      sizeof(crossover_notice), sizeof(crossover_header), kLongest};
-  constexpr std::uint32_t kTypes[] = {CROSSOVER_WELCOME, CROSSOVER_REFUSED, CROSSOVER_NOTICE,
-                                      CROSSOVER_PROFILE, 99};
+  constexpr std::uint32_t kSizes[] = {sizeof(crossover_welcome),
+                                      sizeof(crossover_refused),
+                                      sizeof(crossover_notice),
+                                      sizeof(crossover_header),
+                                      kLongest,
+                                      sizeof(crossover_offer),
+                                      sizeof(crossover_proof)};
+  constexpr std::uint32_t kTypes[] = {
+      CROSSOVER_WELCOME, CROSSOVER_REFUSED, CROSSOVER_NOTICE, CROSSOVER_PROFILE, 99,
+      CROSSOVER_OFFER,   CROSSOVER_PROVEN};
   const std::size_t which = kind % std::size(kTypes);
   crossover_header header{kTypes[which], kSizes[which], CROSSOVER_PROTOCOL_VERSION, 0};
   sent.size = header.bytes;
@@ -114,12 +122,38 @@ void ReadAlone(const Sent& sent) {
     case link::MessageKind::kNotice:
       RequireText(message.notice.text);
       break;
+    case link::MessageKind::kOffer:
+      Require(sent.size == sizeof message.offer);
+      break;
+    case link::MessageKind::kProven:
+      Require(sent.size == sizeof message.proven);
+      break;
     case link::MessageKind::kBroken:
     case link::MessageKind::kMalformed:
     case link::MessageKind::kUnknown:
     case link::MessageKind::kLimit:
       break;
   }
+}
+
+// Hands what came to the state of signals, as the helper does, with a driver that has no function. No offer
+// of any bytes gets as far as an import, and no message goes out that the arbiter has not asked for.
+void Answer(link::Received* received, const link::Membership& membership) {
+  static constinit gates::Driver driver;
+  static constinit gates::GpuGate gate;
+  static constinit ipc::Signals state;
+  state.Attach(&driver, nullptr, ipc::Wish::kAsOffered, &gate, membership.page, membership.slot);
+  const bool asked =
+      received->kind == link::MessageKind::kOffer && received->message.offer.state == CROSSOVER_OFFER_ASK;
+  if (received->kind == link::MessageKind::kOffer)
+    state.OnOffer(received->message.offer, std::move(received->fd));
+  if (received->kind == link::MessageKind::kProven) state.OnProven(received->message.proven);
+  link::ToArbiter message;
+  Require(state.NextMessage(&message) == asked);
+  crossover_offer given = received->message.offer;
+  given.state = CROSSOVER_OFFER_GIVEN;
+  state.OnOffer(given, std::move(received->fd));
+  Require(!state.awaited());
 }
 
 // Does as the helper does: joins, then listens until the connection ends. The arbiter's end is closed
@@ -139,7 +173,11 @@ void Live(base::UniqueFd client, std::size_t messages) {
   Require(membership.page->magic == CROSSOVER_TURNSTILE_MAGIC);
   membership.page->slot[membership.slot].heartbeat += 1;  // it can be written
   std::size_t looks = 0;
-  while (!connection.AwaitEnd(0)) Require(++looks <= messages);
+  link::Received received;
+  while (!connection.AwaitEnd(0, &received)) {
+    Require(++looks <= messages);
+    Answer(&received, membership);
+  }
   link::UnmapPage(membership.page);
 }
 

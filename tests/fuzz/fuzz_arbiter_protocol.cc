@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Message message = Parse(std::as_bytes(std::span(data, size)));
   if (const auto* hello = std::get_if<Hello>(&message)) CheckHello(*hello);
   if (const auto* profile = std::get_if<Profile>(&message)) {
-    if (profile->transport > CROSSOVER_TRANSPORT_RELAYED_GATES) __builtin_trap();
+    if (profile->transport > CROSSOVER_TRANSPORT_SIGNALLED_GATES) __builtin_trap();
   }
   if (const auto* broken = std::get_if<Broken>(&message)) {
     const crossover_refused refused = MakeRefused(broken->reason);

@@ -116,7 +116,8 @@ class Node {
     const std::size_t header = offsetof(crossover_page, slot) / sizeof(std::uint32_t);
     if (index < header) {
       return index != offsetof(crossover_page, arbiter_beat) / sizeof(std::uint32_t) &&
-             index != offsetof(crossover_page, signaller_beat) / sizeof(std::uint32_t);
+             index != offsetof(crossover_page, signaller_beat) / sizeof(std::uint32_t) &&
+             index != offsetof(crossover_page, signals_again) / sizeof(std::uint32_t);
     }
     const std::size_t byte = (index - header) * sizeof(std::uint32_t) % sizeof(crossover_slot);
     const auto within = [byte](std::size_t from, std::size_t size) {

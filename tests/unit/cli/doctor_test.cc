@@ -189,7 +189,7 @@ std::vector<Fault> EnvironmentFaults() {
     return [=](Facts* facts) { facts->environment[name] = value; };
   };
   return {
-      {"environment", Verdict::kFail, "CROSSOVER_GATES: expected gpu, relay or host, got maybe",
+      {"environment", Verdict::kFail, "CROSSOVER_GATES: expected gpu, ipc, relay or host, got maybe",
        set("CROSSOVER_GATES", "maybe")},
       {"environment", Verdict::kFail,
        "CROSSOVER_GANG: expected 1 to 127 printable characters without spaces, got two words",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/futex.h"
+#include "proto/signaller_protocol.h"
 #include "turn/ops.h"
 
 namespace crossover::test {
@@ -27,7 +28,14 @@ alignas(64) std::array<char, 4096> allocated;
 
 std::vector<std::pair<CUhostFn, void*>> queued;
 
+bool IsSignal(CUdeviceptr address) {
+  return FakeDriver::signal_lines != 0 && address - FakeDriver::signal_lines < CROSSOVER_SIGNAL_AREA_BYTES;
+}
+
 std::string WordAt(CUdeviceptr address) {
+  if (IsSignal(address)) {
+    return "signal" + std::to_string((address - FakeDriver::signal_lines) / sizeof(crossover_signal_line));
+  }
   if (address - reinterpret_cast<std::uintptr_t>(allocated.data()) < allocated.size()) return "open";
   const std::size_t offset = static_cast<std::size_t>(address - registered);
   if (offset == offsetof(crossover_page, magic)) return "magic";
@@ -78,7 +86,9 @@ CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParam
     const CUdeviceptr address = waits ? params[i].waitValue.address : params[i].writeValue.address;
     const cuuint32_t value = waits ? params[i].waitValue.value : params[i].writeValue.value;
     if (waits && params[i].waitValue.flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
-    line += ' ' + WordAt(address) + (waits ? ">=" : "=") + Number(value);
+    if (IsSignal(address) && !FakeDriver::signals_supported) return CUDA_ERROR_INVALID_VALUE;
+    line += ' ' + WordAt(address) + (waits ? ">=" : "=") +
+            (IsSignal(address) ? std::to_string(value) : Number(value));
     if (!waits) StoreIfTried(address, value);
   }
   return Note(line);

@@ -29,6 +29,8 @@ struct FakeDriver {
   inline static bool context_lost = false;                  // calls fail, except for CtxPush and CtxPop
   inline static bool cancellation_points = false;           // in memory operations and EventSynchronize()
   inline static CUcontext other_context = nullptr;          // if set: current in place of context()
+  inline static CUdeviceptr signal_lines = 0;               // if set: lines of signals, "signal1" for slot 1
+  inline static bool signals_supported = true;              // in memory operations
 
   static void Clear() {
     calls.clear();
@@ -48,6 +50,8 @@ struct FakeDriver {
     context_lost = false;
     cancellation_points = false;
     other_context = nullptr;
+    signal_lines = 0;
+    signals_supported = true;
   }
 
   // Returns the context that is current on every thread, unless there is another.

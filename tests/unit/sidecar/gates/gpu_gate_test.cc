@@ -95,6 +95,61 @@ TEST_F(GpuGateTest, OldDriverWithoutMemoryOperationsIsNoGate) {
   EXPECT_FALSE(gate_.SetUp(&old, &page_, 0));
 }
 
+class SignalledGateTest : public GpuGateTest {
+ protected:
+  void SetUp() override {
+    GpuGateTest::SetUp();
+    page_.slot[1].hold = k_ - 1;
+    ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 1));
+    FakeDriver::signal_lines = kLines;
+    gate_.AwaitSignals(kLines);
+    FakeDriver::calls.clear();
+  }
+
+  static constexpr CUdeviceptr kLines = 0x7000'0000;
+  const turn::TurnNumber k_ = turn::FirstStretch(7);
+  const CUstream stream_ = FakeDriver::Stream(0x100);
+};
+
+TEST_F(SignalledGateTest, QueuesTheOperationsOfSignalsAsOneBatchEach) {
+  EXPECT_EQ(gate_.awaited(), k_ - 1) << "no stream waits yet";
+  EXPECT_TRUE(gate_.Acquire(stream_, k_));
+  EXPECT_EQ(gate_.awaited(), k_);
+  EXPECT_TRUE(gate_.Yield(stream_, k_));
+  EXPECT_TRUE(gate_.Release(stream_, k_ + 1, {2, turn::FirstStretch(99)}));
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 ready1=7 | signal1>=1 | gate1>=7 hold1=7 signal1=0 gate1=7.end",
+                          "memop 100 ready1=7.1 rel1=7 | gate1>=7.1 hold1=7.1 signal1=0 gate1=7.end",
+                          "memop 100 gate2=99 signal2=1 rel1=7.1"));
+}
+
+// A neighbour's stream may wait for its signal, so releases write it as long as the driver takes that.
+TEST_F(SignalledGateTest, AfterItStopsAwaitingReleasesStillWriteSignals) {
+  gate_.StopAwaiting();
+  EXPECT_TRUE(gate_.Acquire(stream_, k_));
+  EXPECT_TRUE(gate_.Release(stream_, k_, {2, turn::FirstStretch(99)}));
+  EXPECT_EQ(gate_.awaited(), k_ - 1);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready1=7 | gate1>=7 hold1=7 gate1=7.end",
+                                             "memop 100 gate2=99 signal2=1 rel1=7"));
+}
+
+TEST_F(SignalledGateTest, ARefusedSignalIsATurnWithoutSignalsAndTheEndOfThem) {
+  FakeDriver::signals_supported = false;
+  EXPECT_TRUE(gate_.Acquire(stream_, k_));
+  EXPECT_EQ(gate_.signals(), GpuGate::Signals::kNone);
+  FakeDriver::signals_supported = true;
+  EXPECT_TRUE(gate_.Release(stream_, k_, {2, turn::FirstStretch(99)}));
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 ready1=7 | gate1>=7 hold1=7 gate1=7.end", "memop 100 gate2=99 rel1=7"));
+  gate_.StopAwaiting();
+  EXPECT_EQ(gate_.signals(), GpuGate::Signals::kNone);
+}
+
+TEST_F(SignalledGateTest, AnotherTurnstileBeginsWithoutSignals) {
+  ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 1));
+  EXPECT_EQ(gate_.signals(), GpuGate::Signals::kNone);
+}
+
 TEST(HandoverTest, FollowsTheSuccessorAndOpensWhateverItAsksNext) {
   crossover_page page{};
   page.slot[1].successor[0] = 3;

@@ -60,6 +60,7 @@ class ConnectionTest : public ::testing::Test {
 
   base::UniqueFd arbiter_;
   Connection connection_;
+  Received received_;
   Membership membership_;
   char reason_[CROSSOVER_REASON_MAX] = {};
 };
@@ -113,8 +114,10 @@ TEST_F(ConnectionTest, ANumberThatTheProgramHasTakenIsLeftAlone) {
   const base::UniqueFd far(users[0]), near(users[1]);
   ASSERT_EQ(::dup2(near.get(), number), number);
   ASSERT_EQ(::send(far.get(), "data", 4, 0), 4);
-  EXPECT_TRUE(connection_.AwaitEnd(1000)) << "our connection is gone";
-  connection_.Send(crossover_profile{});
+  EXPECT_TRUE(connection_.AwaitEnd(1000, &received_)) << "our connection is gone";
+  crossover_profile profile{};
+  profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
+  connection_.Send(&profile.header);
   connection_.Close();
   char data[8] = {};
   EXPECT_EQ(::recv(number, data, sizeof data, MSG_DONTWAIT), 4) << "it is open, and nothing was lost";
@@ -164,7 +167,7 @@ TEST_F(ConnectionTest, AMessageThatIsGoneIsNotWaitedFor) {
   });
   for (; round < kRounds;) {
     ++round;
-    EXPECT_FALSE(connection_.AwaitEnd(50'000));
+    EXPECT_FALSE(connection_.AwaitEnd(50'000, &received_));
   }
   arbiter.join();
   EXPECT_EQ(::shutdown(arbiter_.get(), SHUT_RDWR), 0);
@@ -173,7 +176,7 @@ TEST_F(ConnectionTest, AMessageThatIsGoneIsNotWaitedFor) {
 
 TEST_F(ConnectionTest, ANumberThatTheProgramHasClosedEndsTheConnection) {
   ::close(connection_.fd().get());
-  EXPECT_TRUE(connection_.AwaitEnd(1000));
+  EXPECT_TRUE(connection_.AwaitEnd(1000, &received_));
   EXPECT_FALSE(Join());
 }
 
@@ -289,7 +292,7 @@ TEST_F(ConnectionTest, SkipsUnknownMessagesOfAnyLength) {
 TEST_F(ConnectionTest, AMessageOfAnotherSizeThanItsTypeHasEndsTheConnection) {
   const crossover_header short_notice = MakeHeader(CROSSOVER_NOTICE, sizeof(crossover_header));
   SendMessage(arbiter_.get(), &short_notice, sizeof short_notice);
-  EXPECT_TRUE(connection_.AwaitEnd(1000));
+  EXPECT_TRUE(connection_.AwaitEnd(1000, &received_));
 }
 
 int OpenDescriptors() {
@@ -304,7 +307,7 @@ TEST_F(ConnectionTest, DescriptorsThatItDoesNotTakeAreClosed) {
   for (int message = 0; message < 3; ++message) {
     const crossover_header unknown = UnknownMessage();
     SendMessage(arbiter_.get(), &unknown, sizeof unknown, {STDIN_FILENO, STDIN_FILENO});
-    EXPECT_FALSE(connection_.AwaitEnd(1000));
+    EXPECT_FALSE(connection_.AwaitEnd(1000, &received_));
   }
   EXPECT_EQ(OpenDescriptors(), before);
 }
@@ -322,17 +325,17 @@ TEST_F(ConnectionTest, WhatTheArbiterSaysIsOneLineOfTheLog) {
                                 "no\ncrossover: all is well\033[2J"};
   SendMessage(arbiter_.get(), &notice, sizeof notice);
   ::testing::internal::CaptureStderr();
-  EXPECT_FALSE(connection_.AwaitEnd(1000));
+  EXPECT_FALSE(connection_.AwaitEnd(1000, &received_));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "crossover: no?crossover: all is well?[2J\n");
 }
 
 TEST_F(ConnectionTest, NoticesTheEnd) {
-  EXPECT_FALSE(connection_.AwaitEnd(0));
+  EXPECT_FALSE(connection_.AwaitEnd(0, &received_));
   const crossover_header unknown = UnknownMessage();
   SendMessage(arbiter_.get(), &unknown, sizeof unknown);
-  EXPECT_FALSE(connection_.AwaitEnd(0)) << "a message is not the end";
+  EXPECT_FALSE(connection_.AwaitEnd(0, &received_)) << "a message is not the end";
   arbiter_.Reset();
-  EXPECT_TRUE(connection_.AwaitEnd(1000));
+  EXPECT_TRUE(connection_.AwaitEnd(1000, &received_));
 }
 
 TEST_F(ConnectionTest, NoticesGoIntoTheLog) {
@@ -340,7 +343,7 @@ TEST_F(ConnectionTest, NoticesGoIntoTheLog) {
   memset(notice.text + 32, 'x', sizeof notice.text - 32);
   SendMessage(arbiter_.get(), &notice, sizeof notice);
   ::testing::internal::CaptureStderr();
-  EXPECT_FALSE(connection_.AwaitEnd(1000));
+  EXPECT_FALSE(connection_.AwaitEnd(1000, &received_));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("max-slowdown refused\n"));
 }
 

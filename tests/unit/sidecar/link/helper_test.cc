@@ -42,6 +42,17 @@ class FakeClient final : public Client {
     std::this_thread::sleep_for(std::chrono::seconds(stops_for_s.exchange(0)));
     return 10;
   }
+  void OnOffer(const crossover_offer& offer, OwnFd memory) override {
+    offered = offer.area;
+    offered_memory = static_cast<bool>(memory);
+    want = true;
+  }
+  void OnProven(const crossover_proof& proof) override { proven = proof.number; }
+  bool NextMessage(ToArbiter* message) override {
+    if (!want.exchange(false)) return false;
+    message->want = {{CROSSOVER_WANT_SIGNALS, sizeof message->want, CROSSOVER_PROTOCOL_VERSION, 0}, 1, 0};
+    return true;
+  }
   bool FillProfile(crossover_profile* profile) override {
     profile->turns = 17;
     return true;
@@ -53,6 +64,10 @@ class FakeClient final : public Client {
   }
 
   std::atomic<std::uint64_t> limit{0};
+  std::atomic<std::uint32_t> offered{0};
+  std::atomic<bool> offered_memory{false};
+  std::atomic<std::uint32_t> proven{0};
+  std::atomic<bool> want{false};
   std::atomic<turn::TurnNumber> asked{0};
   std::atomic<bool> stopped{false};
   std::atomic<bool> attaching{false};
@@ -131,6 +146,26 @@ TEST_F(HelperTest, TellsTheClientHowMuchMemoryItsPodMayHave) {
   Start();
   const base::UniqueFd connection = Admit(turnstile);
   EXPECT_EQ(client_->limit, std::uint64_t{5000} << 20);
+}
+
+TEST_F(HelperTest, HandsOverWhatIsSaidOfSignalsAndSendsWhatTheClientSays) {
+  Turnstile turnstile;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  crossover_offer offer{{CROSSOVER_OFFER, sizeof offer, CROSSOVER_PROTOCOL_VERSION, 0}, 0, 5, 4096, 1};
+  SendMessage(connection.get(), &offer, sizeof offer, turnstile.fd());
+  crossover_want_signals want{};
+  do {
+    ASSERT_GT(::recv(connection.get(), &want, sizeof want, 0), 0);
+  } while (want.header.type != CROSSOVER_WANT_SIGNALS);  // profiles come, too
+  EXPECT_EQ(want.header.bytes, sizeof want);
+  EXPECT_EQ(want.want, 1u);
+  EXPECT_EQ(client_->offered, 5u);
+  EXPECT_TRUE(client_->offered_memory);
+  crossover_proof proof{{CROSSOVER_PROVEN, sizeof proof, CROSSOVER_PROTOCOL_VERSION, 0}, 0, 5, 1, 77, 1};
+  SendMessage(connection.get(), &proof, sizeof proof);
+  while (client_->proven == 0) Pause();
+  EXPECT_EQ(client_->proven, 77u);
 }
 
 TEST_F(HelperTest, JoinsHoldsItsWordAndSendsProfiles) {

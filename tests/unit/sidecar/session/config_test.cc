@@ -157,6 +157,17 @@ TEST_F(ConfigTest, RelayedGates) {
   EXPECT_EQ(Parse().transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_RELAYED_GATES));
 }
 
+TEST_F(ConfigTest, SignalsAreTakenWhereTheyAreOfferedUnlessTheGatesAreNamed) {
+  EXPECT_EQ(Parse().signals, ipc::Wish::kAsOffered);
+  environment["CROSSOVER_GATES"] = "ipc";
+  EXPECT_EQ(Parse().signals, ipc::Wish::kAsked);
+  EXPECT_EQ(Parse().transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_GPU_GATES));
+  for (const char* gates : {"gpu", "relay", "host"}) {
+    environment["CROSSOVER_GATES"] = gates;
+    EXPECT_EQ(Parse().signals, ipc::Wish::kNever) << gates;
+  }
+}
+
 TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {
   const std::pair<std::string, std::string> malformed[] = {{"CROSSOVER_GANG", std::string(200, 'x')},
                                                            {"CROSSOVER_GANG", "two words"},

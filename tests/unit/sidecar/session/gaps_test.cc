@@ -81,7 +81,7 @@ class GapsTest : public ::testing::Test {
 
   const gates::Driver driver_ = FakeDriver::Table();
   crossover_page page_{
-      CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, 0, {}, {}};
+      CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, 0, 0, {}, {}};
   Session session_;
 };
 

@@ -110,7 +110,7 @@ class SessionTest : public ::testing::Test {
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
   const gates::Driver driver_ = FakeDriver::Table();
   crossover_page page_{
-      CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, 0, {}, {}};
+      CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, 0, 0, {}, {}};
   Session session_;
 };
 

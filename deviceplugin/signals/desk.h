@@ -1,0 +1,54 @@
+// Serves signallers and the clients that ask for signals, beside the arbiter.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "deviceplugin/arbiter/extension.h"
+#include "deviceplugin/arbiter/identity_source.h"
+#include "deviceplugin/arbiter/poller.h"
+#include "deviceplugin/signals/figures.h"
+#include "deviceplugin/signals/station.h"
+
+namespace crossover::signals {
+
+// Only the arbiter's thread uses it, but for figures().
+class SignalDesk : public arbiter::Extension {
+ public:
+  // Without `identities`, each process with the daemon's user ID may be a signaller. REQUIRES: `identities`
+  // outlives the desk.
+  explicit SignalDesk(const arbiter::IdentitySource* identities) : identities_(identities) {}
+
+  bool Open(arbiter::Observer* observer, std::string* error) override;
+  int fd() const override { return poller_.fd(); }
+  void OnReady(turn::Time now) override;
+  turn::Time Tick(turn::Time now) override;
+  void OnJoin(const std::shared_ptr<const arbiter::Member>& member) override;
+  void OnGone(const arbiter::Member& member) override;
+  bool OnMessage(const arbiter::Connection& connection, const arbiter::Unknown& message,
+                 std::string* why) override;
+  std::vector<arbiter::Mail> TakeMail() override { return std::exchange(mail_, {}); }
+
+  // Returns the counts of each GPU that has a client or has had a signaller. Any thread may call it.
+  std::map<std::string, Figures> figures() const;
+
+ private:
+  Station& StationOf(const std::string& gpu_uuid);
+  void Publish();
+  std::string Admit(const arbiter::Connection& connection, const SignallerHello& hello);
+
+  const arbiter::IdentitySource* identities_;
+  arbiter::Observer* observer_ = nullptr;
+  arbiter::Poller poller_;
+  std::unordered_map<std::uint64_t, std::string> gpu_of_tag_;  // the tag of a signaller's socket in poller_
+  std::uint64_t next_tag_ = 0;
+  std::map<std::string, Station> stations_;  // by UUID
+  std::vector<arbiter::Mail> mail_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Figures> figures_;  // as of the last tick; guarded by mutex_
+};
+
+}  // namespace crossover::signals

@@ -1,0 +1,88 @@
+// Keeps the signals of one GPU: its signaller, its memory, and which clients have it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deviceplugin/arbiter/extension.h"
+#include "deviceplugin/signals/beat.h"
+#include "deviceplugin/signals/erasures.h"
+#include "deviceplugin/signals/figures.h"
+#include "deviceplugin/signals/offer_rule.h"
+#include "deviceplugin/signals/signaller_link.h"
+
+namespace crossover::signals {
+
+// It is not thread-safe: only the arbiter's thread uses it. Times are those of CLOCK_MONOTONIC.
+class Station {
+ public:
+  // REQUIRES: `observer` outlives the station.
+  Station(std::string gpu_uuid, arbiter::Observer* observer)
+      : uuid_(std::move(gpu_uuid)), observer_(observer) {}
+
+  void Join(const std::shared_ptr<const arbiter::Member>& member, std::vector<arbiter::Mail>* mail);
+  void Leave(std::uint64_t client);
+  void Want(std::uint64_t client, bool want);
+  // Passes the proof on to the signaller, or answers that it is not written.
+  void Ask(std::uint64_t client, const Prove& proof, std::vector<arbiter::Mail>* mail);
+
+  // Takes a signaller. Returns why it does not: there is one already, which works. One that stands still
+  // gives way.
+  std::string Attach(std::unique_ptr<SignallerLink> link, turn::Time now);
+  // Reads what the signaller has sent. Returns false if it has gone; its descriptor is closed then.
+  bool Read(turn::Time now, std::vector<arbiter::Mail>* mail);
+  // Returns the descriptor of the signaller's socket, or -1.
+  int fd() const { return link_ == nullptr ? -1 : link_->fd(); }
+
+  // Does what is due: lets the signaller follow, and tells clients. Returns when it is to be called again.
+  turn::Time Tick(turn::Time now, std::vector<arbiter::Mail>* mail);
+  turn::Time due() const { return due_; }  // what Tick() has returned, or 0 if something has happened since
+  const Figures& figures() const { return figures_; }
+  // Returns whether it may be dropped without loss.
+  bool empty() const { return clients_.empty() && link_ == nullptr && memory_ == nullptr; }
+
+ private:
+  struct Client {
+    std::shared_ptr<const arbiter::Member> member;
+    bool wants = false;
+    crossover_offer_state told = CROSSOVER_OFFER_ASK;
+    std::uint64_t told_memory = 0;  // number of the memory that it got
+  };
+  enum class Following : std::uint8_t { kNo, kAsked, kYes, kRefused };
+
+  bool Apart(const Client& client) const { return client.member->gpu->key != uuid_; }
+  void ReadPage(turn::Time now);
+  bool KindsMeet() const;
+  bool Works(turn::Time now) const;
+  void Follow(turn::Time now);
+  void Drop();
+  void Take(const Signals& signals, std::vector<base::UniqueFd> descriptors, turn::Time now);
+  void TakeRefusal(const std::string& reason, turn::Time now);
+  void Tell(Client* client, crossover_offer_state state, std::vector<arbiter::Mail>* mail);
+  void Log(arbiter::LogLevel level, const std::string& text);
+
+  const std::string uuid_;
+  arbiter::Observer* observer_;
+  std::map<std::uint64_t, Client> clients_;  // by Member::id
+  std::shared_ptr<const arbiter::GpuInfo> turnstile_;
+  std::unique_ptr<SignallerLink> link_;
+  Following following_ = Following::kNo;
+  int unanswered_ = 0;  // Follow messages without an answer; the last answer counts
+  bool asked_with_memory_ = false;
+  turn::Time asked_at_ = 0;
+  turn::Time follow_again_ = 0;
+  std::shared_ptr<const base::UniqueFd> memory_;  // kept when the signaller goes
+  std::uint64_t memory_number_ = 0;               // counts what came in `Signals`
+  std::uint32_t bytes_ = 0;
+  std::uint32_t area_ = 0;  // of turnstile_; 0: none yet
+  Beat beat_;
+  Erasures erasures_;
+  OfferRule rule_;
+  Figures figures_;
+  turn::Time due_ = 0;
+};
+
+}  // namespace crossover::signals

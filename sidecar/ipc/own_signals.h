@@ -1,0 +1,60 @@
+// Writes the signals of this process's own slots where no other process is sure to: the signaller has gone,
+// or this client has left the turnstile. Streams may still wait there for a signal, and go on to their gates.
+//
+// A thread does this until no such wait is left. It writes the signal again and again, because each stream
+// resets its signal when it has passed. A signal that comes too early costs time, and nothing else
+// (turn/signal.h). The copy may stand behind the very wait that it is to end, in the same hardware channel:
+// so this is the last resort. The helper thread does not do this work, for the reason that link/leftovers.h
+// gives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/base/mutex.h"
+#include "proto/turnstile.h"
+#include "sidecar/gates/driver.h"
+#include "sidecar/ipc/copies.h"
+#include "turn/ops.h"
+
+namespace crossover::ipc {
+
+// An Awaited is a signal for which streams of this process wait.
+struct Awaited {
+  CUdeviceptr signal = 0;
+  const crossover_slot* slot = nullptr;
+  turn::TurnNumber newest = 0;  // number of the newest such wait
+};
+
+// OwnSignals is a bounded list of them, and the thread that writes them. Thread-safe.
+class OwnSignals {
+ public:
+  constexpr OwnSignals() = default;
+
+  // Writes the signal by `copies` from now on, until the slot's words say that no stream waits for it any
+  // more, or for an hour. If the signal is in the list already, its entry is replaced. Drops the oldest entry
+  // if there are too many. REQUIRES: `copies` is set up, is the same in all calls, and lives as long as the
+  // process.
+  void Add(const Awaited& awaited, Copies* copies);
+
+ private:
+  static constexpr std::size_t kMost = 16;
+
+  struct Entry {
+    Awaited awaited;
+    std::int64_t since_ns = 0;
+  };
+
+  static void* Run(void* self);
+  bool Note(const Awaited& awaited);
+  bool WriteAll(std::int64_t* pause_ns);
+  std::size_t Due(CUdeviceptr* due, std::int64_t* pause_ns);
+
+  base::Mutex mutex_;
+  Copies* copies_ = nullptr;
+  bool running_ = false;
+  std::size_t count_ = 0;
+  Entry entries_[kMost];
+};
+
+}  // namespace crossover::ipc

@@ -1,0 +1,142 @@
+"""Tests jobs whose streams wait for signals in device memory, with the real arbiter and real signallers: together, beside
+jobs without signals, and where something of it fails."""
+
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+from tests.process.sidecar.test_sidecar import SIMGPU, Machine, await_event, said_by_library
+
+_SIGNALLER = os.environ.get("SIGNALLER", "")
+_IPC = ("--transport", "ipc")
+_AWAITS = "streams wait for signals in device memory"
+_SIGNALLED = r"takes turns by signalled_gates now"
+
+
+class Ipc(unittest.TestCase):
+
+    def setUp(self):
+        self.machine = None
+        self.alone = None
+
+    def prepare(self, arbiter_options=_IPC, signallers=True, iterations=120):
+        """Starts the arbiter and a signaller for each GPU, and runs the job alone."""
+        self.machine = Machine(self, arbiter_options=arbiter_options)
+        self.options = (f"--iterations={iterations}",)
+        self.alone, _ = self.machine.finish("s", self.machine.start("s", library=None, options=self.options))
+        if not signallers:
+            return []
+        found = self.signaller("GPU-00000000-0000-0000-0000-00000000dead").stderr.read()
+        gpus = re.search(r"expected a GPU of this machine \((.*)\)", found).group(1).split(", ")
+        self.assertEqual(len(gpus), 2, found)
+        return [self.signaller(gpu) for gpu in gpus]
+
+    def signaller(self, gpu):
+        no_mps = self.machine.directory / "no-mps"
+        no_mps.mkdir(exist_ok=True)
+        process = subprocess.Popen(
+            [_SIGNALLER, "--gpu", gpu, "--socket", self.machine.socket, "--no-mps", no_mps],
+            env={**self.machine.environment, "LD_LIBRARY_PATH": SIMGPU}, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def start(self, **jobs):
+        """Starts a job for each name, with the environment that it is given."""
+        return {name: self.machine.start(name, options=self.options, CROSSOVER_LOG="info", **environment)
+                for name, environment in jobs.items()}
+
+    def finish(self, jobs):
+        """Asserts that all jobs take turns and compute what the job alone computes. Returns {job: its lines}, and what
+        the arbiter wrote."""
+        said = {}
+        for name, ranks in jobs.items():
+            summary, lines = self.machine.finish(name, ranks)
+            said[name] = said_by_library(lines)
+            self.assertEqual(summary["losses_digest"], self.alone["losses_digest"], said[name])
+        events = self.machine.events()
+        for name in jobs:
+            self.assertGreater(sum(e["event"] == "hold" and e["gang"] == name for e in events), 20, said[name])
+        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
+        self.machine.arbiter.terminate()
+        return said, self.machine.arbiter.stderr.read()
+
+    def test_two_jobs_with_signals(self):
+        self.prepare()
+        said, arbiter = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={}))
+        for name, lines in said.items():
+            self.assertEqual(lines.count(_AWAITS), 2, f"each rank of {name}: {lines}")
+            self.assertNotIn("signals: expected", lines)
+        self.assertEqual(len(re.findall(_SIGNALLED, arbiter)), 4, arbiter)
+
+    def test_on_one_hardware_queue(self):
+        self.prepare()
+        queue = {"SIMGPU_FAULT": "queues:2"}
+        said, _ = self.finish(self.start(a=queue, b=queue))
+        for lines in said.values():
+            self.assertEqual(lines.count(_AWAITS), 2, lines)
+
+    def test_without_an_offer_nothing_changes(self):
+        self.prepare(arbiter_options=(), signallers=False)
+        said, arbiter = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={}))
+        self.assertEqual(said["a"].count("expected an arbiter that offers signals, got none"), 2, said["a"])
+        self.assertNotIn("signals", said["b"])
+        self.assertNotIn(_AWAITS, said["a"])
+        self.assertNotRegex(arbiter, _SIGNALLED)
+
+    def test_beside_a_job_without_signals(self):
+        self.prepare()
+        said, _ = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={"CROSSOVER_GATES": "gpu"}))
+        self.assertEqual(said["a"].count("got another client of this GPU without them"), 2, said["a"])
+        self.assertNotIn("signals", said["b"])
+
+    def test_signallers_that_are_killed_while_streams_wait(self):
+        self.ends_in_the_midst(signal.SIGKILL)
+
+    def test_signallers_that_are_stopped_while_streams_wait(self):
+        self.ends_in_the_midst(signal.SIGSTOP)
+
+    def ends_in_the_midst(self, what):
+        signallers = self.prepare()
+        jobs = self.start(a={}, b={})
+        await_event(self.machine, "hold", 60)
+        for signaller in signallers:
+            signaller.send_signal(what)
+        said, _ = self.finish(jobs)
+        for lines in said.values():
+            self.assertEqual(lines.count(_AWAITS), 2, lines)
+            self.assertRegex(lines, r"signals: expected a signaller .*; streams wait at the turnstile alone")
+
+    def test_the_arbiter_and_the_signallers_die_at_once(self):
+        """What is queued is signalled by the library's own thread."""
+        signallers = self.prepare()
+        jobs = self.start(a={}, b={})
+        await_event(self.machine, "hold", 60)
+        for process in (self.machine.arbiter, *signallers):
+            process.kill()
+        for name, ranks in jobs.items():
+            summary, lines = self.machine.finish(name, ranks)
+            said = said_by_library(lines)
+            self.assertEqual(summary["losses_digest"], self.alone["losses_digest"], said)
+            self.assertEqual(said.count(_AWAITS), 2, said)
+            self.assertIn("the arbiter is lost", said)
+
+    def test_a_driver_that_refuses_the_import(self):
+        self.prepare()
+        said, _ = self.finish(self.start(a={"SIMGPU_FAULT": "import_fails"}, b={}))
+        line = "signals: expected memory that the driver imports, got the error of cuMemImportFromShareableHandle 801"
+        self.assertEqual(said["a"].count(line), 2, said["a"])
+        self.assertNotIn(_AWAITS, said["a"])
+
+    def test_a_driver_that_refuses_memory_operations_from_some_moment_on(self):
+        self.prepare()
+        said, _ = self.finish(self.start(a={"SIMGPU_FAULT": "memops_fail:60"}, b={}))
+        self.assertEqual(said["a"].count("host gates instead"), 2, said["a"])
+        self.assertEqual(said["a"].count("expected a driver that takes operations on signals"), 2, said["a"])
+
+
+if __name__ == "__main__":
+    unittest.main()
