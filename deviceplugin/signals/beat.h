@@ -10,7 +10,8 @@ namespace crossover::signals {
 
 class Beat {
  public:
-  // A signaller beats every 20 ms or more often. Clients wait as long (docs/design/0054-signals.md).
+  // A working signaller changes the word every 20 ms or more often. Clients look at it for the same time
+  // (docs/design/0054-signals.md).
   static constexpr turn::Time kStill = 200 * base::kNsPerMs;
 
   // Begins to watch: the word counts as changed at `now`.

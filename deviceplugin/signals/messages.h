@@ -20,7 +20,7 @@ struct Broken {     // an invalid message; it ends the connection
   std::string reason;
 };
 
-// What a peer of the arbiter sends that is not known as a signaller.
+// A PeerMessage comes over a connection that is not that of a signaller.
 struct SignallerHello {
   std::string gpu_uuid;
 };
@@ -33,7 +33,7 @@ struct Prove {
 };
 using PeerMessage = std::variant<SignallerHello, WantSignals, Prove, Unknown, Broken>;
 
-// What a signaller sends.
+// A SignallerMessage comes from a signaller.
 struct Signals {
   std::uint32_t area = 0;
   std::uint32_t bytes = 0;
@@ -48,8 +48,8 @@ struct Proven {
 };
 using SignallerMessage = std::variant<Signals, Refused, Proven, Unknown, Broken>;
 
-// Both return the message in `bytes`. REQUIRES: `bytes` is one whole message. A message of a signaller came
-// with `descriptors` descriptors.
+// These functions return the message in `bytes`. REQUIRES: `bytes` is one whole message. A message of a
+// signaller came with `descriptors` descriptors.
 PeerMessage ParsePeer(std::span<const std::byte> bytes);
 SignallerMessage ParseSignaller(std::span<const std::byte> bytes, std::size_t descriptors);
 

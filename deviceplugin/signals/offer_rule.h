@@ -7,7 +7,7 @@
 
 namespace crossover::signals {
 
-// What is known of a GPU.
+// Holds what is known of a GPU.
 struct Facts {
   bool followed = false;    // a signaller follows the turnstile
   bool refused = false;     // the signaller has refused to follow it
