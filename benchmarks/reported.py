@@ -91,7 +91,7 @@ _ALL = (
     _live(18, "mps_control_hangs", "a_control_daemon_that_hangs_gets_no_newcomers", DAEMON, group=_MPS),
     _live(22, "elastic", "an_elastic_job_begins_with_its_minimum_and_grows", group="test_recognition:PyTorchJobs"),
     _unit(22, "restored_etcd", "gang_test", "ElasticTest.AnOlderStateThatWasRestoredIsBelieved"),
-    # Each owner's kind: success of some, suspension, eviction, drain, a node that is lost.
+    # Each kind of owner lives through success of some, suspension, eviction, drain and the loss of a node.
     *(_unit(5, f"owner_{kind}", "gang_test", f"EachKind/OwnerLives.*/{kind}") for kind in _KINDS),
 )
 CASES = {case.name: case for case in _ALL}
