@@ -74,6 +74,7 @@ FIGURES = {
     "leader_kills": Figure("cluster", _CLUSTER),
     "opposed_cluster": Figure("cluster", _CLUSTER),
     "recognition": Figure("cluster", _CLUSTER),
+    "reported": Figure("cluster", (*_NODE, "extender")),
     "webhook_faults": Figure("cluster", ("extender/admission", "common")),
     "doors": Figure("cluster", (*_NODE, "extender")),
     "churn": Figure("cluster", _CLUSTER),

@@ -273,6 +273,15 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "label, as "
        "docs/operations.md says",
        NodesThatCountAsUnready},
+      {"descheduler_may_evict",
+       {"pods", "descheduler_of_chart", "descheduler_of_manifests"},
+       V::kWarn,
+       "the Descheduler leaves pods with slots where they run, or there is none",
+       "it may evict single ranks of a gang: set noEvictionPolicy: Mandatory in its DefaultEvictor, and make "
+       "the "
+       "pods again with extender.config.webhook.autoscalers: protect, or leave out pods with the label "
+       "crossover.dev/managed by its labelSelector",
+       PodsThatTheDeschedulerMoves},
       {"gang_waits",
        {"pods"},
        V::kWarn,

@@ -66,6 +66,8 @@ Places LongWaits(const ClusterFacts& facts);
 // autoscalers.cc has these checks.
 Places PodsThatAutoscalersMove(const ClusterFacts& facts);
 Places NodesThatCountAsUnready(const ClusterFacts& facts);
+// descheduler.cc has this check.
+Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
 // quotas.cc has these checks.
 Places QuotasWithoutSlots(const ClusterFacts& facts);
 Places LimitRangesOnGpus(const ClusterFacts& facts);

@@ -52,6 +52,11 @@ inline constexpr Sought kSought[] = {
      {"configmaps", "--namespace", "kube-system", "--field-selector",
       "metadata.name=cluster-autoscaler-status"}},
     {"node_pools", {"nodepools.karpenter.sh"}, true},
+    // The policy of a Descheduler, by the label of its chart or by the name in its manifests.
+    {"descheduler_of_chart",
+     {"configmaps", "--all-namespaces", "--selector", "app.kubernetes.io/name=descheduler"}},
+    {"descheduler_of_manifests",
+     {"configmaps", "--all-namespaces", "--field-selector", "metadata.name=descheduler-policy-configmap"}},
     {"pod_monitors", {"podmonitors.monitoring.coreos.com", "--all-namespaces"}, true},
 };
 

@@ -17,5 +17,8 @@ inline constexpr char kScaleDownAnnotation[] = "cluster-autoscaler.kubernetes.io
 inline constexpr char kSafeToEvictAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 // Karpenter does not consolidate the node of a pod where this annotation is "true".
 inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
+// The Descheduler does not evict a pod with this annotation, whatever its value, where its policy says
+// noEvictionPolicy: Mandatory. Elsewhere it only evicts other pods first.
+inline constexpr char kPreferNoEvictionAnnotation[] = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
 
 }  // namespace crossover::base

@@ -213,11 +213,13 @@ void AddIfMissing(const json& value, json* list) {
 }
 
 // Autoscalers see no whole GPUs in use on a node with slots, so they take it for empty. With these
-// annotations Cluster Autoscaler and Karpenter do not remove the node while the pod runs there. What a user
-// set stays.
+// annotations Cluster Autoscaler and Karpenter do not remove the node while the pod runs there. To the
+// Descheduler ranks of a gang on one node are duplicates; the third annotation asks it to leave them. What a
+// user set stays.
 void ProtectFromAutoscalers(json* annotations) {
   annotations->emplace(base::kSafeToEvictAnnotation, "false");
   annotations->emplace(base::kDoNotDisruptAnnotation, "true");
+  annotations->emplace(base::kPreferNoEvictionAnnotation, "true");
 }
 
 void SetPod(const RewriteSettings& settings, const std::string& mark, json* pod) {

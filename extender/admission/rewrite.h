@@ -19,7 +19,8 @@ struct RewriteSettings {
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
   std::string runtime_class;                                 // for sharing pods that name none; empty: none
   bool node_shm = false;  // volumes at /dev/shm of containers with GPUs are moved out of the way
-  // Adds the annotations by which Cluster Autoscaler and Karpenter leave a running pod where it is.
+  // Adds the annotations by which Cluster Autoscaler, Karpenter and the Descheduler leave a running pod where
+  // it is.
   bool protect_from_autoscalers = true;
   // Says whether jobs share through MPS on some node. Null: it is not known. Any thread calls it; it must not
   // block.

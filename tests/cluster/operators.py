@@ -8,15 +8,15 @@ import yaml
 
 from tests.cluster.rig import Refused, versions
 
-# {folder of tools/install: its program}
+# {folder of tools/install: its program}. The Descheduler is no operator, and is made in the same way.
 _PROGRAMS = {"jobset": "jobset", "lws": "cmd", "kueue": "kueue", "mpi-operator": "mpi-operator",
-             "training-operator": "training-operator.v1"}
+             "training-operator": "training-operator.v1", "descheduler": "descheduler"}
 _READY_WITHIN_S = 180
 
 
 def missing(name):
     """Returns what keeps an operator from being installed, in words, or "" if nothing does."""
-    files = _folder(name) / _PROGRAMS[name], _folder(name) / "manifests.yaml"
+    files = program(name), _folder(name) / "manifests.yaml"
     lacking = [file for file in files if not file.exists()]
     return f"missing: {', '.join(map(str, lacking))}; to install: tools/install.sh --matrix" if lacking else ""
 
@@ -26,7 +26,7 @@ def install(cluster, name):
     if missing(name):
         raise Refused(missing(name))
     image = f"crossover.test/{name}:{version(name)}"
-    cluster.image_of(image, {"/manager": _folder(name) / _PROGRAMS[name]})
+    cluster.image_of(image, {"/manager": program(name)})
     objects = list(yaml.load_all((_folder(name) / "manifests.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader))
     if versions.begins(cluster.setup.programs.kube_version, "1.31"):
         _leave_out_later_rules(objects)
@@ -56,6 +56,11 @@ def _leave_out_later_rules(objects):
 def version(name):
     """Returns the pinned version."""
     return versions.pinned(name)[0]
+
+
+def program(name):
+    """Returns the file of the operator's program, whether it exists or not."""
+    return _folder(name) / _PROGRAMS[name]
 
 
 def _folder(name):

@@ -17,14 +17,25 @@ quietly() {
 # downloaded FIELD prints a field of the output of `go mod download -json` on standard input.
 downloaded() { sed -n "s/.*\"$1\": \"\(.*\)\".*/\1/p"; }
 
+# replacements FILE prints what a go.mod replaces by a version of another module, as flags of `go mod edit`.
+replacements() {
+  sed -e 's|//.*||' -e 's/^[[:space:]]*replace[[:space:]]//' "$1" |
+    awk '$2 == "=>" && NF == 4 {print "-replace=" $1 "=" $3 "@" $4}
+         $3 == "=>" && NF == 5 {print "-replace=" $1 "@" $2 "=" $4 "@" $5}'
+}
+
 # new_module NAME VERSION MODULE writes a go.mod in this directory that asks for one version of a module.
 # shellcheck disable=SC2317  # `quietly` calls it
 new_module() {
   local name=$1 version=$2 module=$3 replaced
   go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
-  [[ $name == kube ]] || return 0
-  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree. As modules they are v0.MINOR.PATCH.
   replaced=$(go mod download -json "$module@v$version" | downloaded GoMod)
+  if [[ $name != kube ]]; then
+    # Go heeds what a module replaces only where that module is built by itself.
+    replacements "$replaced" | xargs --no-run-if-empty go mod edit
+    return
+  fi
+  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree. As modules they are v0.MINOR.PATCH.
   awk '$1 ~ /^k8s\.io\// && $2 == "v0.0.0" {print $1}' "$replaced" | sort -u |
     xargs -I{} echo "-replace={}={}@v0.${version#*.}" | xargs go mod edit
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the operators that tests/cluster/test_recognition.py runs, as far as they are missing, into
-# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module
-# as tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install:
-# kubectl renders it from the files of the same module. cluster.sh must have run before. Where one operator cannot be
-# built, the others are still installed.
+# Installs the operators that tests/cluster/test_recognition.py runs, and the Descheduler of test_descheduler.py, as far
+# as they are missing, into ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program,
+# built from its Go module as tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers
+# tell users to install: kubectl renders it from the files of the same module. cluster.sh must have run before. Where one
+# operator cannot be built, the others are still installed.
 #
 #   tools/install/operators.sh           install: some ten minutes on two cores
 #   tools/install/operators.sh --check   change nothing: exit 1 and say what is missing
@@ -21,6 +21,7 @@ readonly operators=(
   "kueue 0.18.3 sigs.k8s.io/kueue cmd/kueue config/default"
   "mpi-operator 0.8.2 github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/overlays/standalone"
   "training-operator 1.9.3 github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/overlays/standalone"
+  "descheduler 0.36.0 sigs.k8s.io/descheduler cmd/descheduler kubernetes/deployment"
 )
 
 # shellcheck source=tools/install/debian.sh

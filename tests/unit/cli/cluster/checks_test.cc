@@ -206,6 +206,19 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          First(f, "nodes")["metadata"]["labels"]["k8s.amazonaws.com/accelerator"] = "nvidia-h100";
        }},
+      {"descheduler_may_evict",
+       "team/a-0: descheduler.alpha.kubernetes.io/prefer-no-eviction: expected true, got \"\"",
+       [](ClusterFacts* f) {
+         First(f, "pods")["metadata"]["annotations"].erase(
+             "descheduler.alpha.kubernetes.io/prefer-no-eviction");
+       }},
+      {"descheduler_may_evict",
+       "kube-system/plain: expected noEvictionPolicy: Mandatory in each profile, got no such line",
+       [](ClusterFacts* f) {
+         f->lists["descheduler_of_manifests"] = json::parse(
+             R"([{"metadata": {"name": "plain", "namespace": "kube-system"}, "data": {"policy.yaml":
+             "kind: DeschedulerPolicy\nnoEvictionPolicy: Preferred\n"}}])");
+       }},
       {"gang_waits", "team/a-0 for 30 min",
        [](ClusterFacts* f) {
          First(f, "pods")["spec"].erase("nodeName");
@@ -482,6 +495,17 @@ TEST(ClusterChecksTest, WithoutAnAutoscalerNothingIsExpectedOfPodsAndNodes) {
   facts.lists["autoscaler_status"].clear();
   facts.lists["node_pools"].clear();
   EXPECT_EQ(Found(facts), std::set<std::string>());
+}
+
+TEST(ClusterChecksTest, ADeschedulerThatLeavesOurPodsOutNeedsNoAnnotation) {
+  ClusterFacts facts = SoundCluster();
+  First(&facts, "pods")["metadata"]["annotations"].erase("descheduler.alpha.kubernetes.io/prefer-no-eviction");
+  EXPECT_EQ(Found(facts).size(), 1u) << "the control";
+  First(&facts, "descheduler_of_chart")["data"]["policy.yaml"] =
+      "kind: DeschedulerPolicy\nlabelSelector: {matchExpressions: [{key: crossover.dev/managed}]}\n";
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+  First(&facts, "descheduler_of_chart")["data"] = {{"policy.yaml", "something else"}, {"other", 7}};
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "it is no policy of a Descheduler";
 }
 
 TEST(ClusterChecksTest, ManyPlacesAreCounted) {

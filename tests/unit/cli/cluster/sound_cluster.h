@@ -66,6 +66,7 @@ inline nlohmann::json Pod(const char* name, const char* node) {
              {{"crossover.dev/share", "true"},
               {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
               {"karpenter.sh/do-not-disrupt", "true"},
+              {"descheduler.alpha.kubernetes.io/prefer-no-eviction", "true"},
               {"crossover.dev/assignment", R"({"containers": {"main": ["GPU-1"]}})"}}}}},
           {"spec",
            {{"nodeName", node},
@@ -119,6 +120,10 @@ inline ClusterFacts SoundCluster() {
   lists["autoscaler_status"] = nlohmann::json::parse(
       R"([{"metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"}}])");
   lists["node_pools"] = nlohmann::json::parse(R"([{"metadata": {"name": "gpus"}}])");
+  lists["descheduler_of_chart"] = nlohmann::json::parse(
+      R"([{"metadata": {"name": "descheduler", "namespace": "kube-system"}, "data": {"policy.yaml":
+      "kind: DeschedulerPolicy\nprofiles:\n- pluginConfig:\n  - args:\n      noEvictionPolicy: \"Mandatory\"\n"}}])");
+  lists["descheduler_of_manifests"] = json::array();
   lists["namespaces"] = {
       {{"metadata", {{"name", "team"}, {"annotations", {{"crossover.dev/mode", "enforce"}}}}}}};
   lists["pod_monitors"] = {

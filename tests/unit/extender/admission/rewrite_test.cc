@@ -172,9 +172,11 @@ TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
 TEST_F(RewriteTest, AutoscalersAreToldToLeaveThePodWhereItRuns) {
   constexpr char kEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
   constexpr char kDisrupt[] = "karpenter.sh/do-not-disrupt";
+  constexpr char kPrefer[] = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
   json made = Admitted(MadePod({{kShare, "true"}}));
   EXPECT_EQ(made["metadata"]["annotations"][kEvict], "false");
   EXPECT_EQ(made["metadata"]["annotations"][kDisrupt], "true");
+  EXPECT_EQ(made["metadata"]["annotations"][kPrefer], "true");
   made = Admitted(MadePod({{kShare, "true"}, {kEvict, "true"}}));
   EXPECT_EQ(made["metadata"]["annotations"][kEvict], "true") << "the user's word stays";
   EXPECT_EQ(made["metadata"]["annotations"][kDisrupt], "true");
@@ -182,6 +184,7 @@ TEST_F(RewriteTest, AutoscalersAreToldToLeaveThePodWhereItRuns) {
   made = Admitted(MadePod({{kShare, "true"}}));
   EXPECT_FALSE(made["metadata"]["annotations"].contains(kEvict));
   EXPECT_FALSE(made["metadata"]["annotations"].contains(kDisrupt));
+  EXPECT_FALSE(made["metadata"]["annotations"].contains(kPrefer));
 }
 
 TEST_F(RewriteTest, UnderMpsAVolumeAtShmIsMovedOutOfTheWay) {

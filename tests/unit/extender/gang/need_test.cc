@@ -7,6 +7,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/gangs.h"
+#include "tests/unit/extender/gang/owner_samples.h"
 
 namespace crossover::extender {
 namespace {
@@ -110,92 +111,9 @@ TEST_F(NeedTest, AWorkQueueMakesNoPodsOnceOneHasSucceeded) {
   EXPECT_EQ(Need(), 3);
 }
 
-// A Kind is a kind of owner whose jobs have three pods here.
-struct Kind {
-  const char* name;
-  Labels labels, annotations;  // of its pods
-  Owner owner;                 // their controller
-  // The object that says the size, with one pod done; null: the pods say the size.
-  json object;
-};
-
-json Template() {
-  const json limits = {{"limits", {{base::kSlotResource, "1"}}}};
-  return {{"spec", {{"containers", {{{"name", "main"}, {"resources", limits}}}}}}};
-}
-
-Kind Kubeflow(const char* kind, const char* api_version, const char* parts, const char* role) {
-  return {.name = kind,
-          .labels = {{"training.kubeflow.org/job-name", "t"}, {role, "worker"}},
-          .annotations = {},
-          .owner = {api_version, kind, "t", "uid-of-t"},
-          .object = {{"apiVersion", api_version},
-                     {"kind", kind},
-                     {"spec", {{parts, {{"Worker", {{"replicas", 3}, {"template", Template()}}}}}}},
-                     {"status", {{"replicaStatuses", {{"Worker", {{"succeeded", 1}}}}}}}}};
-}
-
-std::vector<Kind> Kinds() {
-  constexpr char kType[] = "training.kubeflow.org/replica-type";
-  const json spec = {{"parallelism", 3}, {"completions", 3}, {"template", Template()}};
-  const json part = {{"name", "w"}, {"template", {{"spec", spec}}}};
-  std::vector<Kind> kinds = {
-      Kubeflow("PyTorchJob", "kubeflow.org/v1", "pytorchReplicaSpecs", kType),
-      Kubeflow("TFJob", "kubeflow.org/v1", "tfReplicaSpecs", kType),
-      Kubeflow("XGBoostJob", "kubeflow.org/v1", "xgbReplicaSpecs", kType),
-      Kubeflow("PaddleJob", "kubeflow.org/v1", "paddleReplicaSpecs", kType),
-      Kubeflow("JAXJob", "kubeflow.org/v1", "jaxReplicaSpecs", kType),
-      Kubeflow("MPIJob", "kubeflow.org/v1", "mpiReplicaSpecs", kType),
-      Kubeflow("MPIJob", "kubeflow.org/v2beta1", "mpiReplicaSpecs", "training.kubeflow.org/job-role")};
-  for (const char* prefix : {"batch.kubernetes.io/", ""}) {
-    kinds.push_back(
-        {.name = "Job",
-         .labels = {{std::string(prefix) + "job-name", "t"},
-                    {std::string(prefix) + "controller-uid", "uid-of-t"}},
-         .annotations = {{"batch.kubernetes.io/job-completion-index", "0"}},
-         .owner = {"batch/v1", "Job", "t", "uid-of-t"},
-         .object = {
-             {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}, {"status", {{"succeeded", 1}}}}});
-  }
-  kinds.push_back({.name = "JobSet",
-                   .labels = {{"jobset.sigs.k8s.io/jobset-name", "t"},
-                              {"jobset.sigs.k8s.io/replicatedjob-name", "w"},
-                              {"jobset.sigs.k8s.io/job-index", "0"}},
-                   .annotations = {},
-                   .owner = {"batch/v1", "Job", "t-w-0", "uid-of-t-w-0"},
-                   .object = {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
-                              {"kind", "JobSet"},
-                              {"spec", {{"replicatedJobs", json::array({part})}}}}});
-  kinds.push_back({.name = "Kueue's pod group",
-                   .labels = {{"kueue.x-k8s.io/pod-group-name", "t"}},
-                   .annotations = {{"kueue.x-k8s.io/pod-group-total-count", "3"}},
-                   .owner = {},
-                   .object = nullptr});
-  kinds.push_back({.name = "a gang by annotation",
-                   .labels = {},
-                   .annotations = {{"crossover.dev/gang", "t"}, {"crossover.dev/gang-size", "3"}},
-                   .owner = {"ray.io/v1", "RayCluster", "t", "uid-of-t"},
-                   .object = nullptr});
-  return kinds;
-}
-
-Pod PodOf(const Kind& kind, const std::string& uid) {
-  Pod pod;
-  pod.uid = pod.name = uid;
-  pod.name_space = "team";
-  pod.labels = kind.labels;
-  pod.annotations = kind.annotations;
-  if (!kind.owner.uid.empty()) pod.owner = kind.owner;
-  Container container;
-  container.name = "main";
-  container.slots = 1;
-  pod.containers = {container};
-  return pod;
-}
-
 // Returns what the gang waits for, once two pods of three wait. One pod has succeeded. `seen` says whether
 // that pod is still there, and `told` whether the owner says so.
-std::string WaitsFor(const Kind& kind, bool seen, bool told) {
+std::string WaitsFor(const OwnerSample& kind, bool seen, bool told) {
   World world;
   Pod done = PodOf(kind, "u0");
   done.node = "n0";
@@ -215,7 +133,7 @@ std::string WaitsFor(const Kind& kind, bool seen, bool told) {
 
 // A gang that is complete is told that it waits for GPUs: the cluster has none.
 TEST(NeedOfEachKind, TwoPodsAreCompleteWhereOneOfThreeHasSucceeded) {
-  for (const Kind& kind : Kinds()) {
+  for (const OwnerSample& kind : OwnerSamples()) {
     SCOPED_TRACE(kind.name);
     EXPECT_THAT(WaitsFor(kind, true, false), ::testing::HasSubstr("needs 2 GPUs"));
     EXPECT_THAT(WaitsFor(kind, false, false), ::testing::HasSubstr("2 of 3 pods are there"));

@@ -1,0 +1,80 @@
+// Checks what a Descheduler that is in the cluster does to our pods. docs/operations.md, "The Descheduler",
+// has its rules.
+#include <algorithm>
+#include <string_view>
+
+#include "cli/cluster/checks.h"
+#include "cli/cluster/objects.h"
+#include "common/base/foreign_keys.h"
+#include "common/base/names.h"
+#include "common/base/refusal.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+// A Stance says what a policy lets the Descheduler do to a pod with slots.
+enum class Stance {
+  kNoPolicy,       // the text is no policy of the Descheduler
+  kEvicts,         // it may evict any of them
+  kHeedsTheirs,    // it leaves those with the annotation
+  kLeavesManaged,  // it names the label of our pods, by which a labelSelector leaves them out
+};
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Returns whether a line of the text is noEvictionPolicy: Mandatory, with or without quotes.
+bool IsMandatory(std::string text) {
+  std::erase_if(text, [](char c) { return c == '"' || c == '\'' || c == ' ' || c == '\t'; });
+  return Has("\n" + text + "\n", "\nnoEvictionPolicy:Mandatory\n");
+}
+
+// The text is looked at by lines, since this program reads no YAML. Where one of several profiles says it,
+// the policy counts as saying it.
+Stance StanceOf(const std::string& text) {
+  if (!Has(text, "DeschedulerPolicy")) return Stance::kNoPolicy;
+  if (Has(text, base::kManagedLabel)) return Stance::kLeavesManaged;
+  return IsMandatory(text) ? Stance::kHeedsTheirs : Stance::kEvicts;
+}
+
+// Returns the stance of a ConfigMap, which is that of its policy.
+Stance StanceOf(const json& config) {
+  Stance stance = Stance::kNoPolicy;
+  const json& data = kube::At(config, "data");
+  if (!data.is_object()) return stance;
+  for (const json& text : data) {
+    if (text.is_string()) stance = std::max(stance, StanceOf(text.get<std::string>()));
+  }
+  return stance;
+}
+
+// Adds the running pods that lack the annotation.
+void AddUnmarked(const ClusterFacts& facts, Places* places) {
+  for (const json& pod : facts.Items("pods")) {
+    if (NodeOf(pod).empty() || IsOver(pod)) continue;
+    const json& annotations = kube::At(kube::At(pod, "metadata"), "annotations");
+    if (annotations.is_object() && annotations.contains(base::kPreferNoEvictionAnnotation)) continue;
+    places->push_back(FullName(pod) + ": " +
+                      base::Refusal(base::kPreferNoEvictionAnnotation, "true", base::Shown("")));
+  }
+}
+
+}  // namespace
+
+Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts) {
+  Places places;
+  bool heeds = false;
+  for (const char* list : {"descheduler_of_chart", "descheduler_of_manifests"}) {
+    for (const json& config : facts.Items(list)) {
+      const Stance stance = StanceOf(config);
+      heeds |= stance == Stance::kHeedsTheirs;
+      if (stance != Stance::kEvicts) continue;
+      places.push_back(FullName(config) +
+                       ": expected noEvictionPolicy: Mandatory in each profile, got no such line");
+    }
+  }
+  if (heeds) AddUnmarked(facts, &places);
+  return places;
+}
+
+}  // namespace crossover::cli
