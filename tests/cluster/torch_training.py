@@ -70,6 +70,8 @@ def make_volumes(cluster, namespace):
 class TorchJob(TrainingJob):
     """A TorchJob is one job of `ranks` pods, each with one GPU: its Indexed Job, and the service of its first pod."""
 
+    patience_s = 400.0  # importing PyTorch alone takes seconds of a core for each process
+
     def pod_spec(self):
         """Returns the specification of each pod. torchrun takes its options from variables, as Kubeflow gives them."""
         command = ["/usr/bin/python3", "-m", "torch.distributed.run", _SCRIPT, f"--steps={self._job.iterations}",

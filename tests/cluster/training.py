@@ -13,7 +13,6 @@ _PORT = 29500
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _LOG = "/out/log.jsonl"
 _DATA = "/usr/share/trainer/digits.csv"
-_PATIENCE_S = 120.0  # for the end of each pod
 
 
 def load_image(cluster, build, data, name=IMAGE, files=(), own_preload=True):
@@ -31,6 +30,8 @@ def _has_devices(pod):
 
 class TrainingJob:
     """A TrainingJob is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
+
+    patience_s = 120.0  # for the end of each pod
 
     def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
         """With `by_hand` the pods wait for bind(). Else they ask for GPUs as any pod does, and share by annotations."""
@@ -76,7 +77,7 @@ class TrainingJob:
         for rank in range(self._ranks):
             name = self.pod(rank)["metadata"]["name"]
             done = self._cluster.wait_for("pod", name, phase("Succeeded", "Failed"), self._namespace,
-                                          timeout_s=_PATIENCE_S)
+                                          timeout_s=self.patience_s)
             said = self._cluster.logs(name, self._namespace) if done["status"].get("containerStatuses") else ""
             if done["status"]["phase"] != "Succeeded":
                 raise AssertionError(f"pod {name} failed: {done['status'].get('message', '')} {said[-500:]} "
