@@ -40,8 +40,10 @@ def load_image(cluster, script):
     ask = "import sysconfig; print(sysconfig.get_path('stdlib'))"
     library = Path(subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip())
     files = {"/usr/bin/python3": python, _SCRIPT: script}
-    files |= {f"/usr/lib/{library.name}/{file.relative_to(library)}": file for file in library.rglob("*")
-              if file.is_file() and file.suffix != ".a" and not _NOT_IN_THE_IMAGE.intersection(file.relative_to(library).parts)}
+    for file in library.rglob("*"):
+        inside = file.relative_to(library)
+        if file.is_file() and file.suffix != ".a" and not _NOT_IN_THE_IMAGE.intersection(inside.parts):
+            files[f"/usr/lib/{library.name}/{inside}"] = file
     files |= {str(file): file for file in _of_the_system(site_packages())}
     cluster.image_of(IMAGE, files)
 

@@ -63,10 +63,10 @@ class ClusterDemo:
         self._stack.close()
 
     def run(self):
-        """Runs all jobs and returns (outcome, demo.Turns)."""
+        """Runs all jobs and returns (outcome, demo.Turns). `alone` then has the logs of the jobs that ran alone."""
         self._install()
-        alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
-                 for seed, name in enumerate(demo.NAMES, 1)]
+        self.alone = alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
+                              for seed, name in enumerate(demo.NAMES, 1)]
         with self._step("what they need is learnt"):
             self.cluster.wait_for_any("jobprofiles", _is_learnt, _TEAM, _LEARNT_WITHIN_S)
         free = self._run("both, free-running, MPS", [f"{name}-free" for name in demo.NAMES],
@@ -92,9 +92,9 @@ class ClusterDemo:
 
     def _install(self):
         with self._step("images, software GPUs"):
-            self._gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries,
+            self.gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries,
                                       self._work.libraries)
-            self._release = Release(self.cluster, self._build, self._gpus)
+            self._release = Release(self.cluster, self._build, self.gpus)
             self._release.prepare()
             self.cluster.namespace(_TEAM)
             self._work.prepare(self.cluster, self._build, _TEAM)
