@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help install build demo demo-down test test-unit test-frameworks test-matrix bench gate soak lint format fuzz ci release clean
+.PHONY: help install build demo demo-torch demo-down test test-unit test-frameworks test-matrix bench gate soak lint format fuzz ci release clean
 
 PYTHON := python3 -B
 
@@ -20,6 +20,11 @@ demo: install ## a Kubernetes of two nodes here, Crossover by helm install, two 
 	@[ "$$(id -u)" != 0 ] || tools/install.sh --cluster || true
 	@tools/build.sh release
 	@$(PYTHON) -m tools.demo $(if $(STAY),--stay)
+
+demo-torch: install ## the same with two jobs of unmodified PyTorch (0.6 GB, fetched once), in a cluster or not at all (as root)
+	@tools/install.sh --cluster && tools/install.sh --torch
+	@tools/build.sh release
+	@$(PYTHON) -m tools.demo --torch $(if $(STAY),--stay)
 
 demo-down: ## end what a killed demo may have left behind
 	@$(PYTHON) -m tools.demo --down

@@ -52,6 +52,11 @@ class Build:
         return self.top / "simgpu" / "lib"
 
     @property
+    def stand_ins(self):
+        """The directory of the stand-ins for the libraries of NVIDIA's that PyTorch is linked with."""
+        return self.top / "simgpu" / "stand_ins" / "lib"
+
+    @property
     def recorder(self):
         """The directory of a libcuda.so.1 that records calls and passes them to the software GPU's."""
         return self.top / "tests" / "process" / "sidecar" / "recorder"

@@ -14,13 +14,16 @@ _C_LIBRARY = ("ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt.")
 
 class SoftwareGpus:
     """Holds the software GPUs of one cluster. `machine` (benchmarks.machine) says how many GPUs its nodes have and how
-    they are linked. Create it before the images that use it."""
+    they are linked. `libraries` is the folder of the driver's libraries, `also` those of more that containers are to
+    find with them. Create it before the images that use it."""
 
-    def __init__(self, cluster, machine, libraries):
+    def __init__(self, cluster, machine, libraries, also=()):
         self.machine = machine
         self._libraries = libraries
         self.driver = cluster.directory / "software-driver"  # the libraries that containers are to find
-        self._collect(libraries)
+        self.driver.mkdir()
+        for folder in (libraries, *also):
+            self._collect(folder)
         self.state = cluster.directory / "software-gpus"
         self.state.mkdir()
         self.state.chmod(0o777)
@@ -31,8 +34,7 @@ class SoftwareGpus:
         cluster.image_environment.update(self._way.image_environment)
 
     def _collect(self, libraries):
-        """Copies the driver's libraries with all that they need and an image may lack. The C library stays out."""
-        self.driver.mkdir()
+        """Copies libraries with all that they need and an image may lack. The C library stays out."""
         for library in (path for path in libraries.iterdir() if ".so" in path.name):
             for file in (library, *images.libraries(library, provided=_OWN)):
                 if not file.name.startswith(_C_LIBRARY):

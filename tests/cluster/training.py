@@ -31,6 +31,8 @@ def _has_devices(pod):
 class TrainingJob:
     """A TrainingJob is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 
+    patience_s = 120.0  # for the end of each pod
+
     def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
         """With `by_hand` the pods wait for bind(). Else they ask for GPUs as any pod does, and share by annotations."""
         self._by_hand = by_hand
@@ -74,15 +76,20 @@ class TrainingJob:
         ranks = []
         for rank in range(self._ranks):
             name = self.pod(rank)["metadata"]["name"]
-            done = self._cluster.wait_for("pod", name, phase("Succeeded", "Failed"), self._namespace, timeout_s=120)
+            done = self._cluster.wait_for("pod", name, phase("Succeeded", "Failed"), self._namespace,
+                                          timeout_s=self.patience_s)
             said = self._cluster.logs(name, self._namespace) if done["status"].get("containerStatuses") else ""
             if done["status"]["phase"] != "Succeeded":
                 raise AssertionError(f"pod {name} failed: {done['status'].get('message', '')} {said[-500:]} "
                                      f"{self._cluster.events(self._namespace, name)}")
             lines = said.splitlines()
             self.own_preloads += sum(line == "own preload was here" for line in lines)
-            ranks.append(logs.parse_rank_log([line for line in lines if line.startswith("{")]))
+            ranks.append(self.parse([line for line in lines if line.startswith("{")]))
         return logs.JobLog(self.name, tuple(ranks))
+
+    def parse(self, lines):
+        """Returns the log of a rank, which its pod printed in lines of JSON."""
+        return logs.parse_rank_log(lines)
 
     def pod(self, rank):
         """Returns the pod of a rank, once the Job has made it."""
@@ -106,6 +113,13 @@ class TrainingJob:
                          "ports": [{"port": _PORT}], "publishNotReadyAddresses": True}}
 
     def _indexed_job(self):
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},
+                "spec": {"completions": self._ranks, "parallelism": self._ranks, "completionMode": "Indexed",
+                         "backoffLimit": 3,  # keeps a failed pod for inspection
+                         "template": {"metadata": {"annotations": self._annotations}, "spec": self.pod_spec()}}}
+
+    def pod_spec(self):
+        """Returns the specification of each of the job's pods."""
         job = self._job
         flags = [f"--variant={job.variant}", f"--iterations={job.iterations}", f"--compute-ms={job.compute_ms:g}",
                  f"--gradient-bytes={job.gradient_bytes}", f"--early-bytes={job.early_bytes:g}", f"--seed={job.seed}",
@@ -115,18 +129,21 @@ class TrainingJob:
         spec = pod["spec"] | {"volumes": [{"name": "out", "emptyDir": {}}]}
         if self._by_hand:
             spec["schedulerName"] = "by-hand"
+        address, port = self.first
+        plain = {"WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0", "MASTER_ADDR": address, "MASTER_PORT": port}
         container = spec["containers"][0]
         container |= {"resources": {"limits": {SLOT if self._by_hand else "nvidia.com/gpu": "1"}},
-                      "volumeMounts": [{"name": "out", "mountPath": "/out"}], "env": self._variables()}
+                      "volumeMounts": [{"name": "out", "mountPath": "/out"}], "env": self.variables("RANK", plain)}
         spec["containers"] = [container]
-        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},
-                "spec": {"completions": self._ranks, "parallelism": self._ranks, "completionMode": "Indexed",
-                         "backoffLimit": 3,  # keeps a failed pod for inspection
-                         "template": {"metadata": {"annotations": self._annotations}, "spec": spec}}}
+        return spec
 
-    def _variables(self):
+    def variables(self, of_index, plain):
+        """Returns the variables of a pod: `of_index` has its number, `plain` is {name: value}."""
         index = {"fieldRef": {"fieldPath": f"metadata.annotations['{_INDEX}']"}}
-        service = self.name.upper().replace("-", "_")
-        plain = {"WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0", "MASTER_ADDR": f"$({service}_SERVICE_HOST)",
-                 "MASTER_PORT": str(_PORT), **self._environment}
-        return [{"name": "RANK", "valueFrom": index}, *({"name": k, "value": v} for k, v in plain.items())]
+        return [{"name": of_index, "valueFrom": index},
+                *({"name": k, "value": v} for k, v in {**plain, **self._environment}.items())]
+
+    @property
+    def first(self):
+        """The address and the port at which the pods find the first of them."""
+        return f"$({self.name.upper().replace('-', '_')}_SERVICE_HOST)", str(_PORT)

@@ -1,4 +1,4 @@
-"""Implements the command line of the demo: `python3 -m tools.demo [--build DIR] [--stay] [--down]`."""
+"""Implements the command line of the demo: `python3 -m tools.demo [--build DIR] [--torch] [--stay] [--down]`."""
 
 import contextlib
 import subprocess
@@ -12,16 +12,19 @@ from benchmarks.processes import Failed, find_marked, interruptible, kill_marked
 from tests.cluster.rig import Refused, removal
 from tools.demo import demo, table
 from tools.demo.cluster import ClusterDemo
+from tools.demo.digits import Digits
 from tools.demo.processes import ProcessDemo
+from tools.demo.pytorch import PyTorch
 
 
 def main():
     parser = Parser(prog="demo", description="Two training jobs take turns on software GPUs, in a Kubernetes cluster "
                     "on this machine; where there can be none, as plain processes.")
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="build directory (%(default)s)")
-    parser.add_argument("--out", type=Path, help="where report.html and trace.json go (<build>/demo)")
+    parser.add_argument("--out", type=Path, help="where report.html and trace.json go (<build>/demo, demo-torch)")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--cluster", action="store_true", help="in a cluster or not at all")
+    where.add_argument("--torch", action="store_true", help="unmodified PyTorch, in a cluster or not at all")
     where.add_argument("--processes", action="store_true", help="as plain processes, without a cluster")
     parser.add_argument("--stay", action="store_true", help="let the cluster stand until Ctrl-C, to look around")
     parser.add_argument("--no-namespaces", action="store_true", help="of plain processes: without namespaces")
@@ -49,13 +52,14 @@ def show(build, options):
     """Runs the demo in a cluster where one can be had, and as processes elsewhere. A fault once the cluster stands is a
     failure, and no reason to run without a cluster."""
     began = time.monotonic()
-    say("Two jobs of four ranks, two nodes with two software GPUs each.")
+    work = PyTorch(build) if options.torch else Digits()
+    say(work.title)
     with contextlib.ExitStack() as stack:
         if not options.processes:
             try:
-                course = stack.enter_context(ClusterDemo(build, say))
+                course = stack.enter_context(ClusterDemo(build, say, work))
             except (Refused, Failed, OSError, subprocess.SubprocessError) as failure:
-                if options.cluster:
+                if options.cluster or options.torch:
                     raise Failed(f"no cluster can be had here: {failure}") from failure
                 say(f"No cluster can be had here: {failure}\nSo the jobs run as plain processes, without Kubernetes.")
             else:
@@ -69,7 +73,7 @@ def say(line):
 
 
 def folder(build, options):
-    return (options.out or build.top / "demo").resolve()
+    return (options.out or build.top / ("demo-torch" if options.torch else "demo")).resolve()
 
 
 def run(course, build, options, began):

@@ -14,18 +14,12 @@ from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus
 from tests.cluster.release import Release
 from tests.cluster.rig import Cluster
-from tests.cluster.rig.versions import TREE
 from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob, load_image
 from tools.demo import demo
 
 PREFIX = f"{demo.MARK}-cluster-"
 _TEAM = "team"
-_DATA = TREE / "examples/data/digits.csv"
 _LEARNT_WITHIN_S = 90.0  # a node publishes every half minute what it has learnt
-# All jobs of the demo are one training: the profile of the first run holds for the others.
-_PROFILE = {"crossover.dev/profile-key": "digits"}
-_ITERATIONS = 450  # the daemons' own values are means over ten seconds
 # This is the mean over all GPUs, as the daemons report it, at the end of the time in which both jobs ran.
 _GAIN = f'avg(avg_over_time(crossover_gain_ratio{{namespace="{_TEAM}"}}[5s]))'
 
@@ -48,17 +42,20 @@ class Cpu:
 
 
 class ClusterDemo:
-    """Runs the demo in a cluster, as a context. `say` takes lines of progress. Entering it fails on machines that allow
-    no cluster (Refused, Failed)."""
+    """Runs the demo in a cluster, as a context. `say` takes lines of progress. `work` is what the jobs train (Digits
+    or PyTorch). Entering it fails on machines that allow no cluster (Refused, Failed)."""
 
-    def __init__(self, build, say, iterations=_ITERATIONS):
-        self._build, self._say, self._iterations = build, say, iterations
-        self._machine = demo.machine()
+    def __init__(self, build, say, work):
+        self._build, self._say, self._work = build, say, work
+        self._machine = work.machine
+        # All jobs of a demo are one training: the profile of the first run holds for the others.
+        self._profile = {"crossover.dev/profile-key": work.profile_key}
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
         with self._step("a Kubernetes of two nodes"), contextlib.ExitStack() as stack:
-            self.cluster = stack.enter_context(Cluster(service_routing=True, prefix=PREFIX))
+            self.cluster = stack.enter_context(Cluster(service_routing=True, prefix=PREFIX,
+                                                       controllers=self._work.controllers))
             self._stack = stack.pop_all()
         return self
 
@@ -66,10 +63,10 @@ class ClusterDemo:
         self._stack.close()
 
     def run(self):
-        """Runs all jobs and returns (outcome, demo.Turns)."""
+        """Runs all jobs and returns (outcome, demo.Turns). `alone` then has the logs of the jobs that ran alone."""
         self._install()
-        alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
-                 for seed, name in enumerate(demo.NAMES, 1)]
+        self.alone = alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
+                              for seed, name in enumerate(demo.NAMES, 1)]
         with self._step("what they need is learnt"):
             self.cluster.wait_for_any("jobprofiles", _is_learnt, _TEAM, _LEARNT_WITHIN_S)
         free = self._run("both, free-running, MPS", [f"{name}-free" for name in demo.NAMES],
@@ -81,7 +78,7 @@ class ClusterDemo:
         gain = self._gain(ours)
         outcome = demo.judge(alone, [demo.Together("free-running, MPS", tuple(free)),
                                      demo.Together("Crossover", tuple(ours))], turns,
-                             self._conditions(alone, used, gain))
+                             self._conditions(alone, used, gain), notes=self._work.notes)
         if gain is None:
             outcome = replace(outcome, faults=(*outcome.faults, f"Prometheus has nothing for {_GAIN}"))
         return outcome, turns
@@ -95,11 +92,12 @@ class ClusterDemo:
 
     def _install(self):
         with self._step("images, software GPUs"):
-            self._gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries)
-            self._release = Release(self.cluster, self._build, self._gpus)
+            self.gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries,
+                                      self._work.libraries)
+            self._release = Release(self.cluster, self._build, self.gpus)
             self._release.prepare()
             self.cluster.namespace(_TEAM)
-            load_image(self.cluster, self._build, _DATA, own_preload=False)
+            self._work.prepare(self.cluster, self._build, _TEAM)
         with self._step("helm install crossover charts/crossover --wait"):
             self._release.install()
             slots = str(slots_per_gpu() * self._machine.gpus_per_node)
@@ -112,9 +110,7 @@ class ClusterDemo:
     def _run(self, what, names, annotations=None, first=1):
         """Runs jobs of these names at once and returns their logs."""
         with self._step(what):
-            jobs = [TrainingJob(self.cluster, _TEAM, job, self._machine.ranks, by_hand=False,
-                                annotations={**_PROFILE, **(annotations or {})})
-                    for job in demo.jobs(self._iterations, names, first)]
+            jobs = self._work.jobs(self.cluster, _TEAM, names, first, {**self._profile, **(annotations or {})})
             for job in jobs:
                 job.create()
             return [job.finish() for job in jobs]
@@ -128,7 +124,7 @@ class ClusterDemo:
 
     def _conditions(self, alone, cpu_used, gain):
         programs = self.cluster.setup.programs
-        return [*demo.in_words(self._machine, alone[0].ranks[0].summary),
+        return [*self._work.conditions(alone),
                 f"Kubernetes {programs.kube_version} with containerd {programs.containerd_version}, two nodes on this "
                 "machine, service routing, RBAC, no DNS; Crossover by helm install; GPUs given through CDI",
                 "the jobs are Indexed Jobs of pods at the level restricted of Pod Security, which ask for "

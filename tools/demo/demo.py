@@ -53,7 +53,7 @@ def jobs(iterations=ITERATIONS, names=NAMES, first=1):
     return tuple(Job(name, seed, COMPUTE_MS, iterations) for seed, name in enumerate(names, first))
 
 
-def judge(alone, together, turns, conditions, remark=""):
+def judge(alone, together, turns, conditions, remark="", notes=NOTES):
     """Returns the outcome. `alone` has the log of each job that ran alone. `together` is a list of Together, the last
     one with Crossover. `turns` are those of that last run."""
     solos = [evaluate.solo_of(log, WARM_UP) for log in alone]
@@ -68,7 +68,7 @@ def judge(alone, together, turns, conditions, remark=""):
         jobs=NAMES, rows=tuple(rows), bound_ms=bound, plain_bound_ms=bounds.cycle_bound(shapes),
         compute_ms=sum(s.compute_ms for s in solos) / len(solos),
         exposed_ms=sum(s.exposed_ms for s in solos) / len(solos),
-        conditions=tuple(conditions), notes=NOTES, faults=_faults(rows, turns))
+        conditions=tuple(conditions), notes=notes, faults=_faults(rows, turns))
 
 
 def in_words(of, summary):

@@ -1,5 +1,6 @@
 """Makes container images without a registry: archives of one layer, as `docker save` writes them, from local files."""
 
+import fnmatch
 import hashlib
 import io
 import json
@@ -44,12 +45,13 @@ def image_of(archive, name, files, command=(), user=USER, provided=(), environme
 
 def libraries(program, provided=()):
     """Returns the shared libraries of a program or library, the loader among them. A static program and other files
-    have none."""
+    have none. `provided` are patterns of names that may be missing here."""
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return []
     listing = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
-    missing = [name for name in re.findall(r"(\S+) => not found", listing) if name not in provided]
+    missing = [name for name in re.findall(r"(\S+) => not found", listing)
+               if not any(fnmatch.fnmatch(name, pattern) for pattern in provided)]
     if missing:
         raise FileNotFoundError(f"{program}: {listing.strip()}")
     # ldd prints "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)" and "/lib64/ld-linux-x86-64.so.2 (0x...)".
