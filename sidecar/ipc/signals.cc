@@ -103,7 +103,9 @@ void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
   }
   if (!wants_) return;
   if (const Reason reason = ReasonOf(offer.state); reason != Reason::kNone) {
-    if (reason != refused_ || step_ != Step::kWanted) Refuse({reason, offer.state}, Step::kWanted);
+    const bool said = step_ == Step::kWanted && refused_ != Reason::kNone;
+    if (!said) return Refuse({reason, offer.state}, Step::kWanted);
+    refused_ = reason;  // another one: the streams wait at the turnstile alone all the same
     return;
   }
   StopAwaiting();

@@ -76,7 +76,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     *error = crossover::base::Refusal(
         "SIMGPU_FAULT",
         "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, import_fails, "
-        "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, drop_wait:N, "
+        "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
+        "drop_wait:N, "
         "exit_at_launch:N, crash_after_exit[:N] or cancellation_points",
         item);
     return false;
