@@ -19,8 +19,9 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
   MetricFamily offers = Family("crossover_signal_offers_total",
                                "Times that a client that asks for signals was told what it may do, by state.",
                                MetricType::Counter);
-  MetricFamily proofs = Family("crossover_signal_proofs_total",
-                               "Proofs that clients asked for at their set-up, by outcome.", MetricType::Counter);
+  MetricFamily proofs =
+      Family("crossover_signal_proofs_total", "Proofs that clients asked for at their set-up, by outcome.",
+             MetricType::Counter);
   MetricFamily again =
       Family("crossover_signals_again_total",
              "Signals that were written more than once for a client that waits.", MetricType::Counter);

@@ -1,6 +1,7 @@
 // libs: crossover_signaller_core
 // Parses any bytes as a message of the arbiter, with any number of descriptors. A Follow that is accepted has
-// the descriptors and the area that it says, a proof stays in the memory, a reason is one printable line, and no other size is accepted.
+// the descriptors and the area that it says, a proof stays in the memory, a reason is one printable line, and
+// no other size is accepted.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -125,8 +125,8 @@ TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
   EXPECT_EQ(identity.MemoryOf(identity.AccountOf(young)), std::nullopt);
 }
 
-// Returns whether a process with these control groups may be a signaller of an installation in `own`, on a node
-// with one pod in the namespace "team".
+// Returns whether a process with these control groups may be a signaller of an installation in `own`, on a
+// node with one pod in the namespace "team".
 bool MaySignalIn(const std::optional<std::string>& cgroups, const char* own) {
   PodTable pods;
   const Namespaces namespaces([] {});
