@@ -15,6 +15,7 @@
 #include "deviceplugin/metrics/gpu_metrics.h"
 #include "deviceplugin/metrics/job_metrics.h"
 #include "deviceplugin/metrics/server.h"
+#include "deviceplugin/metrics/signal_metrics.h"
 #include "deviceplugin/nvml/memory_watch.h"
 #include "deviceplugin/profiles/keeper.h"
 
@@ -81,7 +82,8 @@ int Serve(const Config& config, const Extras& extras) {
     const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
     const auto gpus = std::make_shared<GpuMetrics>([&memory] { return memory.usages(); });
     const auto build = std::make_shared<BuildInfo>(CROSSOVER_VERSION);
-    MetricsServer::Sources sources{.metrics = {build, metrics, jobs, gpus},
+    const auto signals = std::make_shared<SignalMetrics>([&daemon] { return daemon.signals(); });
+    MetricsServer::Sources sources{.metrics = {build, metrics, jobs, gpus, signals},
                                    .alive = [&daemon] { return daemon.alive(); },
                                    .missing = {},
                                    .access = {}};

@@ -1,6 +1,7 @@
 // libs: crossover_signaller_core
 // Parses any bytes as a message of the arbiter, with any number of descriptors. A Follow that is accepted has
-// the descriptors and the area that it says, a reason is one printable line, and no other size is accepted.
+// the descriptors and the area that it says, a proof stays in the memory, a reason is one printable line, and
+// no other size is accepted.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(bytes.size() == sizeof(crossover_follow));
     Require(descriptors == (follow->kept ? 2 : 1));
     Require(follow->area <= signaller::AreasOf(memory) && (follow->kept || follow->area == 0));
+  } else if (const auto* prove = std::get_if<signaller::Prove>(&message)) {
+    Require(bytes.size() == sizeof(crossover_proof));
+    Require(prove->area >= 1 && prove->area <= signaller::AreasOf(memory));
+    Require(prove->line < CROSSOVER_MAX_CLIENTS);
   } else if (const auto* refused = std::get_if<signaller::Refused>(&message)) {
     Require(bytes.size() == sizeof(crossover_refused));
     RequirePrintable(refused->reason);

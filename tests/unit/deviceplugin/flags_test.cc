@@ -97,8 +97,9 @@ TEST(ConfigTest, NamesWhatNeedsARestart) {
   wanted.log_level = logging::Level::kDebug;
   EXPECT_EQ(NeedRestart(running, wanted), "");
   wanted.trace_file = "/x";
+  wanted.transport = signals::Transport::kIpc;
   wanted.arbiter.socket.path = "/y";
-  EXPECT_EQ(NeedRestart(running, wanted), "socket, trace_file");
+  EXPECT_EQ(NeedRestart(running, wanted), "socket, trace_file, transport");
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ watchdog:
   forgive_s: 60
 trace_file: /tmp/trace.jsonl
 profiles: /tmp/profiles
+transport: ipc
 log_level: warn
 log_format: json
 )");
@@ -86,6 +87,7 @@ log_format: json
   EXPECT_EQ(config->arbiter.live.turn.watchdog.forgive, 60'000'000'000);
   EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
   EXPECT_EQ(config->profiles, "/tmp/profiles");
+  EXPECT_EQ(config->transport, signals::Transport::kIpc);
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
   EXPECT_EQ(config->log_format, logging::Format::kJson);
 }
@@ -109,6 +111,12 @@ TEST(YamlConfigTest, ProfilesAreKeptInADirectoryOrNot) {
             "f.yaml:1: profiles: expected an absolute path of at most 3000 bytes, or off, got /");
   ErrorOf("profiles: [/a]\n");
   ErrorOf("profiles: /" + std::string(3000, 'x') + "\n");
+}
+
+TEST(YamlConfigTest, TheTransportIsOneOfThree) {
+  EXPECT_EQ(ParseText("")->transport, signals::Transport::kHost);
+  EXPECT_EQ(ParseText("transport: auto\n")->transport, signals::Transport::kAuto);
+  EXPECT_EQ(ErrorOf("transport: gpu\n"), "f.yaml:1: transport: expected host, ipc or auto, got gpu");
 }
 
 TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {

@@ -125,6 +125,24 @@ TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
   EXPECT_EQ(identity.MemoryOf(identity.AccountOf(young)), std::nullopt);
 }
 
+// Returns whether a process with these control groups may be a signaller of an installation in `own`, on a
+// node with one pod in the namespace "team".
+bool MaySignalIn(const std::optional<std::string>& cgroups, const char* own) {
+  PodTable pods;
+  const Namespaces namespaces([] {});
+  const SlotBook slots;
+  pods.OnChange({{"metadata", {{"name", "train-0"}, {"namespace", "team"}, {"uid", kUid}}}});
+  return PodIdentity(&pods, &namespaces, &slots, "", own).MaySignal(AccountIn(cgroups, "", arbiter::Peer()));
+}
+
+TEST(PodIdentityTest, OfPodsOnlyThoseOfTheInstallationMaySignal) {
+  EXPECT_TRUE(MaySignalIn("0::/user.slice\n", "crossover-system")) << "a service of the node";
+  EXPECT_TRUE(MaySignalIn(kGroups, "team"));
+  EXPECT_FALSE(MaySignalIn(kGroups, "crossover-system")) << "a job's pod that runs as root";
+  EXPECT_FALSE(MaySignalIn(kGroups, "")) << "the installation's namespace is not known";
+  EXPECT_FALSE(MaySignalIn(std::nullopt, "team")) << "it cannot be told from another";
+}
+
 TEST(PodIdentityTest, ConnectionsCountAgainstThePodElseTheUser) {
   arbiter::Peer peer;
   peer.uid = 7;

@@ -1,0 +1,45 @@
+#include "deviceplugin/metrics/signal_metrics.h"
+
+#include "common/metrics/families.h"
+#include "deviceplugin/signals/messages.h"
+
+namespace crossover::deviceplugin {
+
+using metrics::AddCounter;
+using metrics::AddGauge;
+using metrics::Family;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::vector<MetricFamily> SignalMetrics::Collect() const {
+  const ByGpu figures = look_();
+  if (figures.empty()) return {};
+  MetricFamily present =
+      Family("crossover_signallers", "Signallers of a GPU that are connected.", MetricType::Gauge);
+  MetricFamily offers = Family("crossover_signal_offers_total",
+                               "Times that a client that asks for signals was told what it may do, by state.",
+                               MetricType::Counter);
+  MetricFamily proofs =
+      Family("crossover_signal_proofs_total", "Proofs that clients asked for at their set-up, by outcome.",
+             MetricType::Counter);
+  MetricFamily again =
+      Family("crossover_signals_again_total",
+             "Signals that were written more than once for a client that waits.", MetricType::Counter);
+  for (const auto& [uuid, figure] : figures) {
+    AddGauge(&present, {{"gpu_uuid", uuid}}, figure.signaller ? 1 : 0);
+    for (std::uint32_t state = 0; state < CROSSOVER_OFFER_STATES; ++state) {
+      if (state == CROSSOVER_OFFER_ASK) continue;
+      AddCounter(&offers,
+                 {{"gpu_uuid", uuid}, {"state", signals::NameOf(static_cast<crossover_offer_state>(state))}},
+                 static_cast<double>(figure.offers[state]));
+    }
+    AddCounter(&proofs, {{"gpu_uuid", uuid}, {"outcome", "written"}},
+               static_cast<double>(figure.proofs_written));
+    AddCounter(&proofs, {{"gpu_uuid", uuid}, {"outcome", "failed"}},
+               static_cast<double>(figure.proofs_failed));
+    AddCounter(&again, {{"gpu_uuid", uuid}}, static_cast<double>(figure.again));
+  }
+  return {std::move(present), std::move(offers), std::move(proofs), std::move(again)};
+}
+
+}  // namespace crossover::deviceplugin
