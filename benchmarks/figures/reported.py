@@ -40,8 +40,8 @@ def measure(context, case):
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
     context.say(f"    {wrong or 'all as designed'}; {remarks}")
-    yield Measured("reported", case, len(wrong), f"of {len(wanted.tests)} that do not pass", _GOAL, (len(wrong),), control,
-                   f"finding {wanted.finding}: {', '.join(wanted.tests)}",
+    yield Measured("reported", case, len(wrong), f"of {len(wanted.tests)} that do not pass", _GOAL, (len(wrong),),
+                   control, f"finding {wanted.finding}: {', '.join(wanted.tests)}",
                    {"finding": wanted.finding, "wrong": wrong, **remarks},
                    {"kind": wanted.place, "what": f"{wanted.group}: {', '.join(wanted.tests)}"})
 
