@@ -1,5 +1,5 @@
-"""reported counts tests of one reported fault that do not pass (benchmarks/reported.py has the faults, by their number in
-the list of reports). Cases of kind cluster run on a real API server, scheduler and controllers.
+"""reported counts tests of one reported fault that do not pass (benchmarks/reported.py has the faults, by their number
+in the list of reports). Cases of kind cluster run on a real API server, scheduler and controllers.
 
 Control: the same tests with a program of the revision that the reports were tried on, or tests that do as was done
 then. A case without a control says so in its remarks.
