@@ -12,8 +12,8 @@ CLUSTER, UNIT = "cluster", "program"
 
 _OWNERS, _REBOOTS = "test_owners_live:OwnersLive", "test_owners_live:Reboots"
 _ROOM, _OWNER, _MPS = "test_preemption:Preemption", "test_owner:Owner", "test_mps:Mps"
-_KINDS = ("PyTorchJob0", "TFJob1", "XGBoostJob2", "PaddleJob3", "JAXJob4", "MPIJob5", "MPIJob6", "Job7", "Job8", "JobSet9",
-          "LeaderWorkerSet10", "Kueuespodgroup11", "agangbyannotation12")
+_KINDS = ("PyTorchJob0", "TFJob1", "XGBoostJob2", "PaddleJob3", "JAXJob4", "MPIJob5", "MPIJob6", "Job7", "Job8",
+          "JobSet9", "LeaderWorkerSet10", "Kueuespodgroup11", "agangbyannotation12")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""reported counts tests of one reported fault that do not pass (benchmarks/reported.py has the faults, by their number in
-the list of reports). Cases of kind cluster run on a real API server, scheduler and controllers.
+"""reported counts tests of one reported fault that do not pass (benchmarks/reported.py has the faults, by their number
+in the list of reports). Cases of kind cluster run on a real API server, scheduler and controllers.
 
 Control: the same tests with a program of the revision that the reports were tried on, or tests that do as was done
 then. A case without a control says so in its remarks.
@@ -40,8 +40,8 @@ def measure(context, case):
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
     context.say(f"    {wrong or 'all as designed'}; {remarks}")
-    yield Measured("reported", case, len(wrong), f"of {len(wanted.tests)} that do not pass", _GOAL, (len(wrong),), control,
-                   f"finding {wanted.finding}: {', '.join(wanted.tests)}",
+    yield Measured("reported", case, len(wrong), f"of {len(wanted.tests)} that do not pass", _GOAL, (len(wrong),),
+                   control, f"finding {wanted.finding}: {', '.join(wanted.tests)}",
                    {"finding": wanted.finding, "wrong": wrong, **remarks},
                    {"kind": wanted.place, "what": f"{wanted.group}: {', '.join(wanted.tests)}"})
 

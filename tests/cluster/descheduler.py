@@ -1,5 +1,5 @@
-"""Runs the real Descheduler (tools/install/operators.sh) on a test cluster, with the account and the role of its makers'
-manifests. It makes one pass at a time: it ends when it has looked at all pods once.
+"""Runs the real Descheduler (tools/install/operators.sh) on a test cluster, with the account and the role of its
+makers' manifests. It makes one pass at a time: it ends when it has looked at all pods once.
 """
 
 import json

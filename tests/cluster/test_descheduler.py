@@ -130,7 +130,8 @@ class Deschedulers(unittest.TestCase):
 
     def without_annotation(self, name):
         for pod in self.ranks(name):
-            self.world.api.merge(f"{PODS}/{pod['metadata']['name']}", {"metadata": {"annotations": {_ANNOTATION: None}}})
+            self.world.api.merge(f"{PODS}/{pod['metadata']['name']}",
+                                 {"metadata": {"annotations": {_ANNOTATION: None}}})
 
     # These are the usual policies.
 

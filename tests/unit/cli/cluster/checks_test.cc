@@ -499,7 +499,8 @@ TEST(ClusterChecksTest, WithoutAnAutoscalerNothingIsExpectedOfPodsAndNodes) {
 
 TEST(ClusterChecksTest, ADeschedulerThatLeavesOurPodsOutNeedsNoAnnotation) {
   ClusterFacts facts = SoundCluster();
-  First(&facts, "pods")["metadata"]["annotations"].erase("descheduler.alpha.kubernetes.io/prefer-no-eviction");
+  First(&facts, "pods")["metadata"]["annotations"].erase(
+      "descheduler.alpha.kubernetes.io/prefer-no-eviction");
   EXPECT_EQ(Found(facts).size(), 1u) << "the control";
   First(&facts, "descheduler_of_chart")["data"]["policy.yaml"] =
       "kind: DeschedulerPolicy\nlabelSelector: {matchExpressions: [{key: crossover.dev/managed}]}\n";

@@ -1,6 +1,6 @@
-// Tests what becomes of a job of each kind of owner when some of its pods have succeeded, when it is suspended
-// and resumed, when a pod is evicted, when a node is drained and when a node is lost. Its controller makes again
-// what is gone.
+// Tests what becomes of a job of each kind of owner when some of its pods have succeeded, when it is
+// suspended and resumed, when a pod is evicted, when a node is drained and when a node is lost. Its
+// controller makes again what is gone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,9 +104,9 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
   std::string Fullest() {
     std::map<std::string, int> pods;
     for (const auto& [number, uid] : pods_) ++pods[world_.FindPod(uid)->node];
-    return std::max_element(pods.begin(), pods.end(), [](const auto& a, const auto& b) {
-             return a.second < b.second;
-           })->first;
+    return std::max_element(pods.begin(), pods.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
   }
   std::vector<int> On(const std::string& node) {
     std::vector<int> numbers;
@@ -115,7 +115,8 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
     }
     return numbers;
   }
-  // Asserts that all pods that have not succeeded run, each on a GPU of its own, and that Gangs took none away.
+  // Asserts that all pods that have not succeeded run, each on a GPU of its own, and that Gangs took none
+  // away.
   void ExpectWhole(const std::string& waits) {
     EXPECT_EQ(waits, "");
     std::set<std::string> gpus;

@@ -58,7 +58,8 @@ std::vector<OwnerSample> OwnerSamples() {
                               {"spec", {{"replicatedJobs", json::array({part})}}}}});
   kinds.push_back(
       {.name = "LeaderWorkerSet",
-       .labels = {{"leaderworkerset.sigs.k8s.io/name", "t"}, {"leaderworkerset.sigs.k8s.io/group-index", "0"}},
+       .labels = {{"leaderworkerset.sigs.k8s.io/name", "t"},
+                  {"leaderworkerset.sigs.k8s.io/group-index", "0"}},
        .annotations = {},
        .owner = {"apps/v1", "StatefulSet", "t-0", "uid-of-t-0"},
        .object = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"},
