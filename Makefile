@@ -40,7 +40,7 @@ test-frameworks: build ## PyTorch, JAX and NVIDIA's own libraries under the libr
 	@$(MAKE) bench ONLY=framework_time
 
 test-matrix: build ## the tests on Kubernetes 1.34 and 1.31, and on containerd 1.6 (as root); ONLY=1.31 takes one
-	@tools/install.sh --cluster && tools/install.sh --matrix && tools/install.sh --images
+	@tools/install.sh --cluster && tools/install.sh --matrix && tools/install.sh --images && tools/install.sh --torch
 	@$(PYTHON) -m tools.matrix $(if $(ONLY),--only $(ONLY))
 
 test-unit: build ## the unit tests alone: no root, no namespaces

@@ -4,13 +4,17 @@
 #include "sidecar/link/connection.h"
 
 using crossover::link::Connection;
+using crossover::link::Received;
 
 extern "C" {
 
-bool __real__ZN9crossover4link10Connection8AwaitEndEi(Connection* connection, int timeout_us);
+bool __real__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(Connection* connection, int timeout_us,
+                                                                     Received* received);
 
-bool __wrap__ZN9crossover4link10Connection8AwaitEndEi(Connection* connection, int timeout_us) {
-  return __real__ZN9crossover4link10Connection8AwaitEndEi(connection, std::min(timeout_us, 100));
+bool __wrap__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(Connection* connection, int timeout_us,
+                                                                     Received* received) {
+  return __real__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(
+      connection, std::min(timeout_us, 100), received);
 }
 
 }  // extern "C"
