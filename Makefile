@@ -34,10 +34,15 @@ test: build ## every test that runs here, those on a real Kubernetes among them 
 	@tools/install.sh --torch
 	@tools/test.sh dev
 
-test-frameworks: build ## PyTorch, JAX and NVIDIA's own libraries under the library, without a GPU (6 GB of downloads)
+# The patterns need no package of NVIDIA; what follows them needs all of them.
+test-frameworks: build ## PyTorch in many patterns, JAX, NVIDIA's own libraries, without a GPU (6 GB of downloads); ONLY=pattern runs one
+	@tools/install.sh --torch
+	@$(PYTHON) -m unittest -v $(if $(ONLY),tests.frameworks.test_patterns.Patterns.test_$(ONLY),tests.frameworks.test_patterns)
+ifndef ONLY
 	@tools/install.sh --frameworks
 	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs
 	@$(MAKE) bench ONLY=framework_time
+endif
 
 test-matrix: build ## the tests on Kubernetes 1.34 and 1.31, and on containerd 1.6 (as root); ONLY=1.31 takes one
 	@tools/install.sh --cluster && tools/install.sh --matrix && tools/install.sh --images && tools/install.sh --torch

@@ -1,35 +1,16 @@
 """Runs unmodified PyTorch on stand-in libraries and the software GPU: one process, a DDP job alone, and two DDP jobs
 that take turns."""
 
-import collections
 import tempfile
 import unittest
 
 from simgpu.stand_ins import wanted
 from tests.frameworks import software_gpu as gpu
+from tests.frameworks.records import count, launches
 
 _STEPS = 40
 _LEAST_TURNS = 100  # of each job
 _LEAST_LAUNCHES = 100  # in each step, of each rank
-
-
-def launches(path):
-    """Returns the launches of kernels and collectives in a record, a list for each thread that launches any. Functions
-    and streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
-    numbers of threads."""
-    threads, names = collections.defaultdict(list), collections.defaultdict(dict)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        thread, owner, function, *arguments = line.split()
-        if owner != "ours" and function.startswith(("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")):
-            known = names[thread]
-            numbered = (known.setdefault(a, f"#{len(known)}") if a.startswith("h") else a for a in arguments)
-            threads[thread].append(" ".join((function, *numbered)))
-    return sorted(threads.values(), key=lambda calls: (len(calls), calls))
-
-
-def count(threads):
-    """Returns the number of launches in what launches() returns."""
-    return sum(len(calls) for calls in threads)
 
 
 class Wheel(unittest.TestCase):

@@ -1,0 +1,80 @@
+"""Holds what scripts of this folder share: a small transformer, the options of the command line, and the loop over the
+steps. torchrun starts each script."""
+
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+
+VOCABULARY = 1000
+LENGTH = 64  # tokens of a sequence
+
+
+class Block(nn.Module):
+    """Applies a layer of attention and a layer of two products, each with a residual."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.project = nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        heads = (t.unflatten(-1, (4, -1)).transpose(1, 2) for t in self.query_key_value(self.norm1(x)).chunk(3, -1))
+        x = x + self.project(F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class Transformer(nn.Module):
+    """Predicts the next token."""
+
+    def __init__(self, width=128, layers=2):
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, width)
+        self.blocks = nn.ModuleList(Block(width) for _ in range(layers))
+        self.head = nn.Linear(width, VOCABULARY)
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def tokens_on(device, batch=8):
+    """Returns a batch of sequences that are one token longer than LENGTH, so that inputs and targets are parts."""
+    return torch.randint(VOCABULARY, (batch, LENGTH + 1)).to(device)
+
+
+def loss_of(logits, tokens):
+    """Returns how badly the next tokens are predicted."""
+    return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+
+
+def main(build):
+    """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
+    the command line. Prints a line every ten steps, and in the end each rank's peak of memory."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--one-more-at", type=int, default=-1, metavar="STEP", help="one kernel more after this step")
+    arguments = parser.parse_args()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl")
+    torch.manual_seed(1)
+    step = build(device, arguments)
+    for index in range(arguments.steps):
+        loss = step(index)
+        if index == arguments.one_more_at:
+            loss.detach().abs()
+        if index % 10 == 9:
+            loss.item()
+            if dist.get_rank() == 0:
+                print(f"step {index + 1}", flush=True)
+    torch.cuda.synchronize()
+    print(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes", flush=True)
+    dist.destroy_process_group()
