@@ -13,8 +13,8 @@ bool __real__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(Connection*
 
 bool __wrap__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(Connection* connection, int timeout_us,
                                                                      Received* received) {
-  return __real__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(
-      connection, std::min(timeout_us, 100), received);
+  return __real__ZN9crossover4link10Connection8AwaitEndEiPNS0_8ReceivedE(connection,
+                                                                         std::min(timeout_us, 100), received);
 }
 
 }  // extern "C"

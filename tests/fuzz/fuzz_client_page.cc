@@ -242,6 +242,7 @@ class Process {
               CROSSOVER_MAX_CLIENTS,
               0,
               0,
+              0,
               {},
               {}};
     page_->slot[slot_].mode = CROSSOVER_MODE_OBSERVE;

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spoiled{"SmallSlowdown", [](auto* hello) { hello->max_slowdown = 1049; },
                 "max_slowdown: expected 0, or 1050 to 10000 thousandths, got 1049"},
         Spoiled{"LargeSlowdown", [](auto* hello) { hello->max_slowdown = 10'001; }, "max_slowdown:"},
-        Spoiled{"Transport", [](auto* hello) { hello->transport = 4; }, "transport: expected 0 to 3, got 4"}),
+        Spoiled{"Transport", [](auto* hello) { hello->transport = 5; }, "transport: expected 0 to 4, got 5"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(MessagesTest, RankIsFreeWhereTheSizeIsUnknown) {
