@@ -1,5 +1,5 @@
-"""Tests jobs whose streams wait for signals in device memory, with the real arbiter and real signallers: together, beside
-jobs without signals, and where something of it fails."""
+"""Tests jobs whose streams wait for signals in device memory, with the real arbiter and real signallers: together,
+beside jobs without signals, and where something of it fails."""
 
 import os
 import re

@@ -46,7 +46,8 @@ class Inert(unittest.TestCase):
     def test_malformed_environment_is_one_line_and_no_harm(self):
         done = run([os.environ["LOOKUPS"], "nccl", os.environ["NCCL_USER"]], LD_PRELOAD=LIBRARY,
                    LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], CROSSOVER_GANG="a", CROSSOVER_GATES="maybe")
-        self.assertRegex(done.stderr, r"\Acrossover: CROSSOVER_GATES: expected gpu, ipc, relay or host, got maybe; .*\n\Z")
+        self.assertRegex(done.stderr,
+                         r"\Acrossover: CROSSOVER_GATES: expected gpu, ipc, relay or host, got maybe; .*\n\Z")
 
     def test_gccs_address_sanitizer_wants_to_be_told_not_to_look_for_its_place(self):
         if "SANITIZED" not in os.environ:
