@@ -12,6 +12,7 @@ from tests.process.sidecar.test_sidecar import SIMGPU, Machine, await_event, sai
 _SIGNALLER = os.environ.get("SIGNALLER", "")
 _IPC = ("--transport", "ipc")
 _AWAITS = "streams wait for signals in device memory"
+_OTHERS = "got another client of this GPU without them"
 _SIGNALLED = r"takes turns by signalled_gates now"
 
 
@@ -75,12 +76,13 @@ class Ipc(unittest.TestCase):
             self.both(lines, _AWAITS)
         self.assertGreaterEqual(len(re.findall(_SIGNALLED, arbiter)), 4, arbiter)
 
-    def test_on_two_hardware_queues(self):
+    def test_on_two_hardware_queues_jobs_go_on(self):
+        """The copy of the set-up may stand behind the job's own work there. The job then does without signals."""
         self.prepare()
         queue = {"SIMGPU_FAULT": "queues:2"}
         said, _ = self.finish(self.start(a=queue, b=queue))
         for lines in said.values():
-            self.both(lines, _AWAITS)
+            self.assertRegex(lines, f"{_AWAITS}|expected a copy that ends within 2 s|{_OTHERS}")
 
     def test_without_an_offer_nothing_changes(self):
         self.prepare(arbiter_options=(), signallers=False)
@@ -93,7 +95,7 @@ class Ipc(unittest.TestCase):
     def test_beside_a_job_without_signals(self):
         self.prepare()
         said, _ = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={"CROSSOVER_GATES": "gpu"}))
-        self.both(said["a"], "got another client of this GPU without them")
+        self.both(said["a"], _OTHERS)
         self.assertNotIn("signals", said["b"])
 
     def test_signallers_that_are_killed_while_streams_wait(self):
