@@ -62,7 +62,7 @@ class SharedGpus(ProcessTest):
         victim = self.start("simgpu_probe_job", "victim")
         self.assertEqual(victim.stdout.readline(), "running\n")
         beside, used = self.run_probe("simgpu_probe_job", "kernel", 20_000_000).split()
-        self.assertGreaterEqual(float(beside), 40.0)  # ms; each has half of the GPU
+        self.assertGreaterEqual(float(beside), 36.0)  # ms, of 40: each has half of the GPU
         self.assertGreaterEqual(int(used), 1 << 30)
         waiting = self.start("simgpu_probe_job", "kernel", 400_000_000)
         time.sleep(0.2)
