@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
@@ -28,6 +29,12 @@ struct Client {
   gates::GpuGate gate;
   Signals signals;
 };
+
+// Returns a client that stays reachable, so that no sanitizer takes it for lost.
+Client& NewClient() {
+  static auto& all = *new std::vector<Client*>();
+  return *all.emplace_back(new Client);
+}
 
 class SignalsTest : public ::testing::Test {
  protected:
@@ -101,7 +108,7 @@ class SignalsTest : public ::testing::Test {
   }
 
   const gates::Driver& driver_ = *new gates::Driver(FakeMemory::Table());
-  Client& client_ = *new Client;
+  Client& client_ = NewClient();
   std::int64_t now_ = 0;
   std::uint32_t number_ = 0;
 };
