@@ -40,8 +40,12 @@ inline ssize_t SendWithDescriptors(int socket, const void* bytes, std::size_t si
   return ::sendmsg(socket, &message, flags);
 }
 
-// Calls `take` with each descriptor that came along with a message of recvmsg(2). It owns the descriptor
-// then.
+// An Arrival is what recvmsg(2) says of one message.
+struct Arrival {
+  ssize_t size = -1;  // what recvmsg(2) returned; if it is -1, errno says why
+  bool cut = false;   // the message or its descriptors did not fit
+};
+
 template <class Take>
 void TakeDescriptors(msghdr* message, Take take) {
   for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part)) {
@@ -53,6 +57,23 @@ void TakeDescriptors(msghdr* message, Take take) {
       take(fd);
     }
   }
+}
+
+// Receives one message of at most `room` bytes. Calls `take` with each descriptor that came along, of which
+// there is room for kMostDescriptors; it owns the descriptor then. `flags` are those of recvmsg(2), and
+// MSG_CMSG_CLOEXEC is added.
+template <class Take>
+Arrival ReceiveWithDescriptors(int socket, void* bytes, std::size_t room, int flags, Take take) {
+  iovec part{bytes, room};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t size = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+  if (size >= 0) TakeDescriptors(&message, take);
+  return {size, (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0};
 }
 
 }  // namespace crossover::base

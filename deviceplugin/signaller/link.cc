@@ -45,22 +45,15 @@ void Link::Wait(turn::Time longest) const {
 LinkState Link::Receive(std::size_t memory_bytes, Received* received) {
   if (!fd_) return LinkState::kNothing;
   std::array<std::byte, kLongestMessage> bytes;
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(base::kMostDescriptors * sizeof(int))];
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const ssize_t size = recvmsg(fd_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return LinkState::kNothing;
   received->descriptors.clear();
-  if (size > 0) base::TakeDescriptors(&header, [&](int fd) { received->descriptors.emplace_back(fd); });
+  const auto [size, cut] =
+      base::ReceiveWithDescriptors(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT,
+                                   [received](int fd) { received->descriptors.emplace_back(fd); });
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return LinkState::kNothing;
   if (size <= 0) {
     Close();
     return LinkState::kEnded;
   }
-  const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
   received->message = cut ? Message(Unknown{})
                           : Parse(std::span(bytes).first(static_cast<std::size_t>(size)),
                                   received->descriptors.size(), memory_bytes);

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <variant>
 
-#include "deviceplugin/signals/wire.h"
 #include "proto/signaller_protocol.h"
 
 namespace crossover::signaller {
@@ -41,8 +40,6 @@ using Message = std::variant<Follow, Prove, Refused, Unknown, Broken>;
 // the area of a Follow or a Prove; SIZE_MAX says that there is none yet. REQUIRES: `bytes` is one whole
 // message.
 Message Parse(std::span<const std::byte> bytes, std::size_t descriptors, std::size_t memory_bytes);
-
-using signals::AreasOf;
 
 // These return the message in wire format. arbiter::MakeRefused() makes a Refused.
 crossover_signaller_hello MakeHello(std::string_view gpu_uuid);

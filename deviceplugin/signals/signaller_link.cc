@@ -1,7 +1,6 @@
 #include "deviceplugin/signals/signaller_link.h"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <array>
 #include <cerrno>
@@ -13,20 +12,13 @@ namespace crossover::signals {
 
 std::optional<SignallerLink::Received> SignallerLink::Receive() {
   std::array<std::byte, kLongestMessage> bytes;
-  iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(base::kMostDescriptors * sizeof(int))];
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const ssize_t size = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  Received received;
+  const auto [size, cut] =
+      base::ReceiveWithDescriptors(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT,
+                                   [&received](int fd) { received.descriptors.emplace_back(fd); });
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   ended_ = size <= 0;
   if (ended_) return std::nullopt;
-  Received received;
-  base::TakeDescriptors(&header, [&received](int fd) { received.descriptors.emplace_back(fd); });
-  const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
   received.message = cut ? SignallerMessage(Unknown{})
                          : ParseSignaller(std::span(bytes).first(static_cast<std::size_t>(size)),
                                           received.descriptors.size());

@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "common/base/signal_memory.h"
 #include "sidecar/log/log.h"
 
 namespace crossover::ipc {
@@ -19,10 +20,6 @@ constexpr std::int64_t kMovesForNs = base::kNsPerSecond;
 constexpr int kSoonUs = 1000;
 constexpr int kBeatUs = 40'000;
 constexpr int kLaterUs = 100'000;
-
-crossover_header Header(crossover_signaller_message type, std::size_t bytes) {
-  return {static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes), CROSSOVER_PROTOCOL_VERSION, 0};
-}
 
 }  // namespace
 
@@ -118,8 +115,7 @@ void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
 
 Refusal Signals::Check(const crossover_offer& offer) const {
   if (offer.signal_version != CROSSOVER_SIGNAL_VERSION) return {Reason::kVersion, offer.signal_version};
-  const std::uint32_t areas = offer.bytes / CROSSOVER_SIGNAL_AREA_BYTES;
-  if (offer.area == 0 || offer.area >= areas) return {Reason::kArea, offer.area};
+  if (offer.area == 0 || offer.area > base::AreasOf(offer.bytes)) return {Reason::kArea, offer.area};
   if (!memory_) return {Reason::kDescriptor};
   if (!CanImport(*driver_)) return {Reason::kFunctions};
   return {};
@@ -133,11 +129,11 @@ void Signals::OnProven(const crossover_proof& proof) {
 
 bool Signals::NextMessage(link::ToArbiter* message) {
   if (std::exchange(send_want_, false)) {
-    message->want = {Header(CROSSOVER_WANT_SIGNALS, sizeof message->want), wants_ ? 1u : 0u, 0};
+    message->want = {link::MakeHeader(CROSSOVER_WANT_SIGNALS, sizeof message->want), wants_ ? 1u : 0u, 0};
     return true;
   }
   if (!std::exchange(send_prove_, false)) return false;
-  message->prove = {Header(CROSSOVER_PROVE, sizeof message->prove), 0, area_, 0, number_, 0};
+  message->prove = {link::MakeHeader(CROSSOVER_PROVE, sizeof message->prove), 0, area_, 0, number_, 0};
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "common/base/descriptors.h"
 #include "sidecar/link/messages.h"
 #include "sidecar/link/page.h"
 #include "sidecar/log/log.h"
@@ -21,38 +22,25 @@ namespace {
 
 constexpr std::int64_t kAnswerTimeoutMs = 2000;
 
-// Moves the one descriptor of a message to `only`. If several came along, closes them all: otherwise each
-// message could leave some open in this process. The buffer has room for one control header and no more.
-void TakeDescriptors(msghdr* request, OwnFd* only) {
-  const cmsghdr* head = CMSG_FIRSTHDR(request);
-  if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return;
-  const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (std::size_t i = 0; i < count; ++i) {
-    int fd = -1;
-    memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
-    *only = OwnFd(fd);  // closes the one before
-  }
-  if (count > 1) only->Reset();
-}
-
 // Reads a message. Never blocks, even if none is there: since the poll, the program may have read it, or may
-// have put a file of its own in the place of our socket.
+// have put a file of its own in the place of our socket. If several descriptors came along, closes them all:
+// otherwise each message could leave some open in this process.
 Received Receive(int socket) {
   Received received;
-  iovec part{&received.message, sizeof received.message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr request{};
-  request.msg_iov = &part;
-  request.msg_iovlen = 1;
-  request.msg_control = control;
-  request.msg_controllen = sizeof control;
-  // With MSG_TRUNC this is the length of the whole message, even if it does not fit.
-  const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC | MSG_DONTWAIT);
+  int descriptors = 0;
+  const auto take = [&](int fd) {
+    received.fd = OwnFd(fd);  // closes the one before
+    ++descriptors;
+  };
+  // With MSG_TRUNC the size is that of the whole message, even if it does not fit.
+  const ssize_t bytes = base::ReceiveWithDescriptors(socket, &received.message, sizeof received.message,
+                                                     MSG_TRUNC | MSG_DONTWAIT, take)
+                            .size;
   if (bytes < 0) {
     received.error = errno;
     return received;
   }
-  TakeDescriptors(&request, &received.fd);
+  if (descriptors > 1) received.fd.Reset();
   received.kind = Read(&received.message, static_cast<std::size_t>(bytes));
   return received;
 }
@@ -93,10 +81,6 @@ bool AwaitReadable(int socket, std::int64_t deadline) {
 }
 
 }  // namespace
-
-crossover_header MakeHeader(crossover_message type, std::size_t bytes) {
-  return {static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(bytes), CROSSOVER_PROTOCOL_VERSION, 0};
-}
 
 bool Connection::Connect(const char* path) {
   fd_ = ConnectTo(path, 0);

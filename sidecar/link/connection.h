@@ -70,7 +70,4 @@ struct Limit {
 // Blocks for at most that long.
 Limit AskForLimit(const char* path, std::int64_t timeout_ns);
 
-// Returns the header of a message that is `bytes` long with its header.
-crossover_header MakeHeader(crossover_message type, std::size_t bytes);
-
 }  // namespace crossover::link

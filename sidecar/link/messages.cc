@@ -44,4 +44,8 @@ MessageKind Read(Message* message, std::size_t bytes) {
   return MessageKind::kMalformed;
 }
 
+crossover_header MakeHeader(std::uint32_t type, std::size_t bytes) {
+  return {type, static_cast<std::uint32_t>(bytes), CROSSOVER_PROTOCOL_VERSION, 0};
+}
+
 }  // namespace crossover::link

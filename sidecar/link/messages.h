@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "proto/arbiter_protocol.h"
 #include "proto/signaller_protocol.h"
@@ -42,5 +43,9 @@ enum class MessageKind {
 // Returns the kind of a message of `bytes` bytes. `message` holds as many of them as it has room for. Ends
 // the text of a message within its field.
 MessageKind Read(Message* message, std::size_t bytes);
+
+// Returns the header of a message that is `bytes` long with its header. `type` is of enum crossover_message
+// or enum crossover_signaller_message.
+crossover_header MakeHeader(std::uint32_t type, std::size_t bytes);
 
 }  // namespace crossover::link

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/signals/messages.h"
 #include "deviceplugin/signals/wire.h"
@@ -39,7 +40,7 @@ void CheckPeer(std::span<const std::byte> bytes) {
 void CheckSignaller(std::span<const std::byte> bytes, std::size_t descriptors) {
   const signals::SignallerMessage message = signals::ParseSignaller(bytes, descriptors);
   if (const auto* made = std::get_if<signals::Signals>(&message)) {
-    Require(descriptors == 1 && made->area >= 1 && made->area <= signals::AreasOf(made->bytes));
+    Require(descriptors == 1 && made->area >= 1 && made->area <= crossover::base::AreasOf(made->bytes));
   } else if (const auto* refused = std::get_if<signals::Refused>(&message)) {
     RequirePrintable(refused->reason);
   } else if (const auto* broken = std::get_if<signals::Broken>(&message)) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/messages.h"
 
 namespace crossover::signaller {
@@ -69,9 +70,9 @@ TEST(SignallerMessages, ALaterTypeIsSkipped) {
 }
 
 TEST(SignallerMessages, Areas) {
-  EXPECT_EQ(AreasOf(0), 0u);
-  EXPECT_EQ(AreasOf(1024), 0u);
-  EXPECT_EQ(AreasOf(kMemory), 2047u);
+  EXPECT_EQ(base::AreasOf(0), 0u);
+  EXPECT_EQ(base::AreasOf(1024), 0u);
+  EXPECT_EQ(base::AreasOf(kMemory), 2047u);
 }
 
 }  // namespace
