@@ -23,6 +23,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/base/clock.h"
 #include "turn/ops.h"
 
 namespace crossover::turn {
@@ -31,6 +32,10 @@ namespace crossover::turn {
 // (AtOrPast()).
 inline constexpr std::uint32_t kSignalRest = 0;
 inline constexpr std::uint32_t kSignalCome = 1;
+
+// The signaller changes crossover_page::signaller_beat every 20 ms or more often. A beat that has not changed
+// for so long stands still.
+inline constexpr std::int64_t kBeatStandsStillNs = 200 * base::kNsPerMs;
 
 // A SignalledOp is an operation on a word of the page, or on the signal word of `op.slot`. `op.word` has no
 // meaning in an operation on a signal word.

@@ -5,14 +5,13 @@
 
 #include "common/base/clock.h"
 #include "turn/policy.h"
+#include "turn/signal.h"
 
 namespace crossover::signals {
 
 class Beat {
  public:
-  // A working signaller changes the word every 20 ms or more often. Clients look at it for the same time
-  // (docs/design/0054-signals.md).
-  static constexpr turn::Time kStill = 200 * base::kNsPerMs;
+  static constexpr turn::Time kStill = turn::kBeatStandsStillNs;
 
   // Begins to watch: the word counts as changed at `now`.
   void Begin(turn::Time now) { changed_ = now; }

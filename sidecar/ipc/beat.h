@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "turn/signal.h"
 
 namespace crossover::ipc {
 
 // A Beat remembers what it saw last. It is not thread-safe.
 class Beat {
  public:
-  // A beat that has not changed for so long stands still. The signaller's changes at least every 20 ms.
-  static constexpr std::int64_t kPatienceNs = 200 * base::kNsPerMs;
+  static constexpr std::int64_t kPatienceNs = turn::kBeatStandsStillNs;
 
   constexpr Beat() = default;
 
