@@ -84,14 +84,14 @@ bool OutlivedTheirPlan(const Desk& desk, const GangRecord& gang, double until_s)
   const double ended_s = until_s + kEndedWithinS;
   if (until_s <= 0 || desk.now_s <= ended_s) return false;
   return std::ranges::none_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, gang, entry.first);
+    const View view = ViewOf(desk, entry.first, entry.second);
     return view.living() && !view.bound() && view.pod->created_s <= ended_s;
   });
 }
 
 bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string& id) {
   return std::ranges::any_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, gang, entry.first);
+    const View view = ViewOf(desk, entry.first, entry.second);
     if (!view.bound() || view.leaving()) return false;
     const auto reservation = ReservationOn(*view.pod);
     return !reservation || reservation->plan != id;

@@ -47,7 +47,7 @@ bool IsLower(const Desk& desk, const GangRecord& gang, const GangRecord& claiman
 // Returns whether a pod of the gang that was there at `at_s` is bound.
 bool HasOldPods(const Desk& desk, const GangRecord& gang, double at_s) {
   return std::ranges::any_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, gang, entry.first);
+    const View view = ViewOf(desk, entry.first, entry.second);
     return view.bound() && view.pod->created_s <= at_s;
   });
 }
