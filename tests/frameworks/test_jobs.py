@@ -71,11 +71,11 @@ class Turns(unittest.TestCase):
         gpu.require(self)
         machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40)
         options = ("--steps", _STEPS)
-        said = machine.finish("alone", machine.start("alone", "ddp_transformer.py", *options))
+        said = machine.finish("alone", machine.start("alone", "ddp.py", *options))
         self.assertNotIn("refused", said)
         machine.start_arbiter(self)
-        jobs = {"a": machine.start("a", "ddp_transformer.py", *options, library=True),
-                "b": machine.start("b", "ddp_transformer.py", *options, "--one-more-at", _STEPS // 2, library=True)}
+        jobs = {"a": machine.start("a", "ddp.py", *options, library=True),
+                "b": machine.start("b", "ddp.py", *options, "--one-more-at", _STEPS // 2, library=True)}
         for job, process in jobs.items():
             said = machine.finish(job, process)
             self.assertEqual(said.count(" done"), 2, said)
