@@ -6,8 +6,9 @@ A finding has a number, as the list of reports numbers them. ELSEWHERE says whic
 
 from dataclasses import dataclass
 
+from benchmarks.older_daemon import DAEMON, EXTENDER
+
 BEFORE = "a261eb0"  # the revision that the reports were tried on
-EXTENDER, DAEMON = "crossover-extender", "crossover-deviceplugin"
 CLUSTER, UNIT = "cluster", "program"
 
 _OWNERS, _REBOOTS = "test_owners_live:OwnersLive", "test_owners_live:Reboots"

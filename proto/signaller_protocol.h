@@ -8,8 +8,8 @@
  *       SignallerHello  ------------>
  *                       <------------  Follow + the turnstile's memfd, and the kept memory if there is any
  *       Signals + the memory  ------>                     (or Refused, and the turnstile is not followed)
- *                       <------------  Prove              (of a client; the arbiter fills in `client` and
- * `line`) Proven          ------------>
+ *                       <------------  Prove   (of a client; the arbiter fills in `client` and `line`)
+ *       Proven          ------------>
  *
  * An arbiter that has signals sends an Offer after each Welcome. A client of an older version skips it, and
  * an older arbiter sends none: both mean that the client takes its turns without signals. The client sends
@@ -22,10 +22,9 @@
  *       WantSignals (1) ------------>
  *                       <------------  Offer (GIVEN) + the memory, or Offer with the reason why there is none
  *       Prove           ------------>
- *                       <------------  Proven             (none within the client's own limit: it does
- * without)
- *                       <------------  Offer              (at any time: the last one counts)
- *       WantSignals (0) ------------>                     (it does without signals from now on)
+ *                       <------------  Proven  (a client that gets none in time does without signals)
+ *                       <------------  Offer   (at any time: the last one counts)
+ *       WantSignals (0) ------------>          (it does without signals from now on)
  *
  * The last Offer counts. While it is GIVEN, the client may queue waits for its signal, in the area that the
  * Offer names. With any other state it queues no more of them, at once and until an Offer says GIVEN again,

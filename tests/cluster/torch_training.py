@@ -21,7 +21,7 @@ _SCRIPT = "/opt/job/train.py"
 _PYTORCH = "/opt/pytorch"  # the wheel's packages, read-only
 _BYTECODE = "/var/cache/python"  # the first job fills it, and the others start faster
 _NOT_IN_THE_IMAGE = {"site-packages", "dist-packages", "test", "idlelib", "tkinter", "__pycache__"}
-# What the GPU's driver and the stand-ins bring. No image has it.
+# The GPU's driver and the stand-ins bring these libraries, so no image has them.
 _OF_THE_GPU = ("libcu*.so.*", "libnccl.so.*", "libnv*.so.*")
 
 

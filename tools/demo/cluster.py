@@ -93,7 +93,7 @@ class ClusterDemo:
     def _install(self):
         with self._step("images, software GPUs"):
             self.gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries,
-                                      self._work.libraries)
+                                     self._work.libraries)
             self._release = Release(self.cluster, self._build, self.gpus)
             self._release.prepare()
             self.cluster.namespace(_TEAM)
