@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/signals/wire.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::signaller {
 namespace {
@@ -20,7 +20,7 @@ Message ParseFollow(std::span<const std::byte> bytes, std::size_t descriptors, s
   const std::size_t expected = 1 + wire->kept;
   if (descriptors != expected)
     return Broken{Wrong("follow: descriptors", std::to_string(expected), descriptors)};
-  const std::uint32_t areas = base::AreasOf(memory_bytes);
+  const std::uint32_t areas = turn::AreasOf(memory_bytes);
   if (wire->area > areas) return Broken{Wrong("follow: area", "0 to " + std::to_string(areas), wire->area)};
   if (wire->kept == 0 && wire->area != 0)
     return Broken{Wrong("follow: area", "0 without kept memory", wire->area)};
@@ -31,7 +31,7 @@ Message ParseProve(std::span<const std::byte> bytes, std::size_t memory_bytes) {
   std::string error;
   const auto wire = Copy<crossover_proof>(bytes, "prove", &error);
   if (!wire) return Broken{error};
-  const std::uint32_t areas = memory_bytes == SIZE_MAX ? 0 : base::AreasOf(memory_bytes);
+  const std::uint32_t areas = memory_bytes == SIZE_MAX ? 0 : turn::AreasOf(memory_bytes);
   if (wire->area == 0 || wire->area > areas)
     return Broken{Wrong("prove: area", "1 to " + std::to_string(areas), wire->area)};
   if (wire->line >= CROSSOVER_MAX_CLIENTS)

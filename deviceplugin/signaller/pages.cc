@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/wait_any.h"
 #include "deviceplugin/signaller/messages.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::signaller {
 
@@ -17,7 +17,7 @@ bool Pages::IsFree(std::uint32_t area) const {
 std::uint32_t Pages::Add(SignalMemory* memory, std::unique_ptr<FollowedPage> page, std::uint32_t area,
                          turn::Time now, std::string* error) {
   if (pages_.size() >= kMost) pages_.erase(pages_.begin());
-  const std::uint32_t areas = base::AreasOf(memory->bytes());
+  const std::uint32_t areas = turn::AreasOf(memory->bytes());
   if (areas <= kMost) {
     *error = "signal memory: expected room for more than " + std::to_string(kMost) + " areas, got " +
              std::to_string(areas);

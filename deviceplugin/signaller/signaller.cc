@@ -4,8 +4,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/refusal.h"
-#include "common/base/signal_memory.h"
 #include "common/logging/log.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::signaller {
 namespace {
@@ -87,7 +87,7 @@ std::uint32_t Signaller::Follow(const signaller::Follow& follow, std::vector<bas
   if (page == nullptr) return 0;
   const bool had = memory_ != nullptr;
   if (!HaveMemory(follow.kept, &descriptors, error)) return 0;
-  const std::uint32_t areas = base::AreasOf(memory_->bytes());
+  const std::uint32_t areas = turn::AreasOf(memory_->bytes());
   if (follow.area > areas) {
     *error = base::Refusal("follow: area", "0 to " + std::to_string(areas), std::to_string(follow.area));
     return 0;

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/signals/wire.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::signals {
 namespace {
@@ -45,7 +45,7 @@ SignallerMessage ParseSignals(std::span<const std::byte> bytes, std::size_t desc
   std::string error;
   const auto wire = Copy<crossover_signals>(bytes, "signals", &error);
   if (!wire) return Broken{error};
-  const std::uint32_t areas = base::AreasOf(wire->bytes);
+  const std::uint32_t areas = turn::AreasOf(wire->bytes);
   if (wire->area == 0 || wire->area > areas)
     return Broken{Wrong("signals: area", "1 to " + std::to_string(areas), wire->area)};
   if (descriptors != 1) return Broken{Wrong("signals: descriptors", "1", descriptors)};

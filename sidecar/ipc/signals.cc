@@ -4,8 +4,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
-#include "common/base/signal_memory.h"
 #include "sidecar/log/log.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::ipc {
 namespace {
@@ -115,7 +115,7 @@ void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
 
 Refusal Signals::Check(const crossover_offer& offer) const {
   if (offer.signal_version != CROSSOVER_SIGNAL_VERSION) return {Reason::kVersion, offer.signal_version};
-  if (offer.area == 0 || offer.area > base::AreasOf(offer.bytes)) return {Reason::kArea, offer.area};
+  if (offer.area == 0 || offer.area > turn::AreasOf(offer.bytes)) return {Reason::kArea, offer.area};
   if (!memory_) return {Reason::kDescriptor};
   if (!CanImport(*driver_)) return {Reason::kFunctions};
   return {};

@@ -8,10 +8,10 @@
 #include <string>
 #include <variant>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/signaller/messages.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/require.h"
+#include "turn/signal_memory.h"
 
 namespace {
 
@@ -34,10 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto* follow = std::get_if<signaller::Follow>(&message)) {
     Require(bytes.size() == sizeof(crossover_follow));
     Require(descriptors == (follow->kept ? 2 : 1));
-    Require(follow->area <= crossover::base::AreasOf(memory) && (follow->kept || follow->area == 0));
+    Require(follow->area <= crossover::turn::AreasOf(memory) && (follow->kept || follow->area == 0));
   } else if (const auto* prove = std::get_if<signaller::Prove>(&message)) {
     Require(bytes.size() == sizeof(crossover_proof));
-    Require(prove->area >= 1 && prove->area <= crossover::base::AreasOf(memory));
+    Require(prove->area >= 1 && prove->area <= crossover::turn::AreasOf(memory));
     Require(prove->line < CROSSOVER_MAX_CLIENTS);
   } else if (const auto* refused = std::get_if<signaller::Refused>(&message)) {
     Require(bytes.size() == sizeof(crossover_refused));

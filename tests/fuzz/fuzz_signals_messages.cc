@@ -7,11 +7,11 @@
 #include <string>
 #include <variant>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/signals/messages.h"
 #include "deviceplugin/signals/wire.h"
 #include "tests/fuzz/require.h"
+#include "turn/signal_memory.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ void CheckPeer(std::span<const std::byte> bytes) {
 void CheckSignaller(std::span<const std::byte> bytes, std::size_t descriptors) {
   const signals::SignallerMessage message = signals::ParseSignaller(bytes, descriptors);
   if (const auto* made = std::get_if<signals::Signals>(&message)) {
-    Require(descriptors == 1 && made->area >= 1 && made->area <= crossover::base::AreasOf(made->bytes));
+    Require(descriptors == 1 && made->area >= 1 && made->area <= crossover::turn::AreasOf(made->bytes));
   } else if (const auto* refused = std::get_if<signals::Refused>(&message)) {
     RequirePrintable(refused->reason);
   } else if (const auto* broken = std::get_if<signals::Broken>(&message)) {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "common/base/signal_memory.h"
 #include "deviceplugin/arbiter/messages.h"
+#include "turn/signal_memory.h"
 
 namespace crossover::signaller {
 namespace {
@@ -70,9 +70,9 @@ TEST(SignallerMessages, ALaterTypeIsSkipped) {
 }
 
 TEST(SignallerMessages, Areas) {
-  EXPECT_EQ(base::AreasOf(0), 0u);
-  EXPECT_EQ(base::AreasOf(1024), 0u);
-  EXPECT_EQ(base::AreasOf(kMemory), 2047u);
+  EXPECT_EQ(turn::AreasOf(0), 0u);
+  EXPECT_EQ(turn::AreasOf(1024), 0u);
+  EXPECT_EQ(turn::AreasOf(kMemory), 2047u);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "proto/signaller_protocol.h"
 
-namespace crossover::base {
+namespace crossover::turn {
 
 // Returns how many areas memory of so many bytes has, without area 0.
 constexpr std::uint32_t AreasOf(std::size_t memory_bytes) {
@@ -14,4 +14,4 @@ constexpr std::uint32_t AreasOf(std::size_t memory_bytes) {
   return areas == 0 ? 0 : static_cast<std::uint32_t>(areas - 1);
 }
 
-}  // namespace crossover::base
+}  // namespace crossover::turn
