@@ -54,12 +54,23 @@ bool OwnSignals::Note(const Awaited& awaited) {
   return true;
 }
 
+bool OwnSignals::writes() {
+  const base::Locked locked(mutex_);
+  return running_;
+}
+
+Copies& OwnSignals::Using() {
+  const base::Locked locked(mutex_);
+  return *copies_;
+}
+
 void* OwnSignals::Run(void* self) {
   link::NameThread();
   auto* own = static_cast<OwnSignals*>(self);
-  own->copies_->Enter();
+  Copies& copies = own->Using();
+  copies.Enter();
   std::int64_t pause_ns = kSoonNs;
-  while (own->WriteAll(&pause_ns)) {
+  while (own->WriteAll(copies, &pause_ns)) {
     const timespec pause = base::TimespecOf(pause_ns);
     ::nanosleep(&pause, nullptr);
   }
@@ -68,14 +79,14 @@ void* OwnSignals::Run(void* self) {
 
 // Writes the signals that streams still wait for, and drops the others. Returns false if none is left; the
 // thread then ends. Calls the driver without the lock: a driver may keep its caller for long.
-bool OwnSignals::WriteAll(std::int64_t* pause_ns) {
+bool OwnSignals::WriteAll(Copies& copies, std::int64_t* pause_ns) {
   CUdeviceptr due[kMost];
   const std::size_t count = Due(due, pause_ns);
   if (count == 0) return false;
-  const Copies::Progress before = copies_->Ask();
+  const Copies::Progress before = copies.Ask();
   bool fails = before == Copies::Progress::kFailed;
   if (before == Copies::Progress::kDone) {  // otherwise copies that have not begun yet write the signals, too
-    for (std::size_t i = 0; i < count; ++i) fails = !copies_->Write(due[i], turn::kSignalCome) || fails;
+    for (std::size_t i = 0; i < count; ++i) fails = !copies.Write(due[i], turn::kSignalCome) || fails;
   }
   if (!fails) return true;
   const base::Locked locked(mutex_);  // a driver that fails will fail again

@@ -37,6 +37,10 @@ class OwnSignals {
   // process.
   void Add(const Awaited& awaited, Copies* copies);
 
+  // Returns whether the thread still writes signals. Once it does not, it uses neither the slots nor `copies`
+  // until the next Add().
+  bool writes();
+
  private:
   static constexpr std::size_t kMost = 16;
 
@@ -47,7 +51,8 @@ class OwnSignals {
 
   static void* Run(void* self);
   bool Note(const Awaited& awaited);
-  bool WriteAll(std::int64_t* pause_ns);
+  Copies& Using();
+  bool WriteAll(Copies& copies, std::int64_t* pause_ns);
   std::size_t Due(CUdeviceptr* due, std::int64_t* pause_ns);
 
   base::Mutex mutex_;

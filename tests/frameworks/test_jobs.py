@@ -9,7 +9,8 @@ from tests.frameworks import software_gpu as gpu
 from tests.frameworks.records import count, launches
 
 _STEPS = 40
-_LEAST_TURNS = 100  # of each job
+# A job that starts later on a busy machine shares fewer of its 40 steps: it has 140 turns where none is lost.
+_LEAST_TURNS = 50  # of each job
 _LEAST_LAUNCHES = 100  # in each step, of each rank
 
 

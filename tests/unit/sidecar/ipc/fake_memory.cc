@@ -1,14 +1,19 @@
 #include "tests/unit/sidecar/ipc/fake_memory.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <deque>
 
 #include "proto/signaller_protocol.h"
 
 namespace crossover::test {
 namespace {
 
-std::array<std::uint32_t, 64> pinned;
+// Memory of the host, as MemHostAlloc gives it out. It is never freed, and stays reachable.
+std::deque<std::array<std::uint32_t, 64>>& Pinned() {
+  static auto& pinned = *new std::deque<std::array<std::uint32_t, 64>>();
+  return pinned;
+}
 
 CUresult Copy(void* to, const void* from, std::size_t bytes) {
   if (!FakeMemory::copies_work) return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -26,7 +31,7 @@ CUdeviceptr Address(const void* memory) { return reinterpret_cast<CUdeviceptr>(m
 
 void FakeMemory::Clear() {
   for (std::uint32_t* memory : {words, other_words}) {
-    std::memset(memory, 0, kBytes);
+    std::fill_n(memory, kBytes / 4, 0u);
     memory[0] = CROSSOVER_SIGNAL_MAGIC;
     memory[1] = CROSSOVER_SIGNAL_VERSION;
   }
@@ -52,7 +57,7 @@ gates::Driver FakeMemory::Table() {
   };
   driver.StreamQuery = [](CUstream) { return busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.MemHostAlloc = [](void** memory, std::size_t, unsigned int) {
-    *memory = pinned.data();
+    *memory = Pinned().emplace_back().data();
     return CUDA_SUCCESS;
   };
   driver.MemImport = [](CUmemGenericAllocationHandle* handle, void*, CUmemAllocationHandleType) {

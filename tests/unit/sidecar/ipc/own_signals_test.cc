@@ -23,12 +23,21 @@ class OwnSignalsTest : public ::testing::Test {
     ASSERT_EQ(copies.SetUp(&driver, nullptr), CUDA_SUCCESS);
   }
 
+  // The next test begins when the thread of this one has ended.
+  void TearDown() override { EXPECT_TRUE(Holds([] { return !own.writes(); })); }
+
   static CUdeviceptr Address(const std::uint32_t* word) { return reinterpret_cast<CUdeviceptr>(word); }
 
   // Returns whether the word has `value` within a few seconds.
   static bool Becomes(const std::uint32_t* word, std::uint32_t value) {
+    return Holds([&] { return base::LoadWord(word) == value; });
+  }
+
+  // Returns whether `condition` holds within a few seconds.
+  template <typename Condition>
+  static bool Holds(Condition condition) {
     const std::int64_t end = base::MonotonicNs() + 10 * base::kNsPerSecond;
-    while (base::LoadWord(word) != value) {
+    while (!condition()) {
       if (base::MonotonicNs() > end) return false;
       const std::uint32_t never = 0;
       base::FutexWait(&never, 0, base::kNsPerMs);
