@@ -43,6 +43,16 @@ std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
   return context.queues[static_cast<std::size_t>(channels.Of(id))];
 }
 
+// Returns the end of the stream's own work. Where streams share a lane and this one has done nothing, that is
+// reached.
+RecordPtr OwnTail(Stream& stream) {
+  if (!stream.shares_lane) return stream.lane->Tail();
+  const std::lock_guard lock(stream.last_mutex);
+  return stream.last != nullptr ? stream.last : Record::OfNow();
+}
+
+bool OwnIdle(Stream& stream) { return stream.shares_lane ? OwnTail(stream)->Reached() : stream.lane->Idle(); }
+
 // Orders the legacy stream after all work of the context's blocking streams. REQUIRES: context.mutex is
 // held.
 void OrderAfterBlockingStreams(Context& context, Stream& legacy) {
@@ -187,6 +197,7 @@ StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, in
   stream->priority = priority;
   stream->id = next_id++;
   stream->lane = LaneFor(*context, stream->id);
+  stream->shares_lane = !context->queues.empty();
   context->streams.push_back(stream);
   return stream;
 }
@@ -219,11 +230,7 @@ CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work) {
   }
   const std::shared_ptr<Context> context = stream->context.lock();
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  if (!stream->blocking) {
-    stream->lane->Enqueue(std::move(work));
-    return CUDA_SUCCESS;
-  }
-  {
+  if (stream->blocking) {
     const std::lock_guard lock(context->mutex);
     if (stream->legacy) {
       OrderAfterBlockingStreams(*context, *stream);
@@ -232,7 +239,13 @@ CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work) {
     }
   }
   stream->lane->Enqueue(std::move(work));
+  if (stream->shares_lane) NoteLast(*stream);
   return CUDA_SUCCESS;
+}
+
+void NoteLast(Stream& stream) {
+  const std::lock_guard lock(stream.last_mutex);
+  stream.last = stream.lane->Tail();
 }
 
 RecordPtr TailOf(const StreamPtr& stream) {
@@ -240,8 +253,9 @@ RecordPtr TailOf(const StreamPtr& stream) {
   if (stream->legacy && context != nullptr) {
     const std::lock_guard lock(context->mutex);
     OrderAfterBlockingStreams(*context, *stream);
+    return stream->lane->Tail();
   }
-  return stream->lane->Tail();
+  return OwnTail(*stream);
 }
 
 bool IsIdle(const StreamPtr& stream) {
@@ -249,10 +263,10 @@ bool IsIdle(const StreamPtr& stream) {
   if (stream->legacy && context != nullptr) {
     const std::lock_guard lock(context->mutex);
     for (const StreamPtr& other : context->streams) {
-      if (other->blocking && !other->lane->Idle()) return false;
+      if (other->blocking && !OwnIdle(*other)) return false;
     }
   }
-  return stream->lane->Idle();
+  return OwnIdle(*stream);
 }
 
 void WaitForAll(const std::shared_ptr<Context>& context) {

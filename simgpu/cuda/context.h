@@ -56,6 +56,10 @@ struct Stream {
   unsigned flags = 0;
   std::uint64_t id = 0;
   RecordPtr legacy_seen;  // tail of the legacy stream for which this stream waits already
+  bool shares_lane = false;
+  // Where streams share a lane, the end of this one's latest work; null if it has none.
+  std::mutex last_mutex;
+  RecordPtr last;
   // CaptureMutex() guards the two fields below.
   std::shared_ptr<Capture> capture;
   std::vector<GraphNode*> frontier;  // nodes on which the next captured node depends
@@ -111,8 +115,10 @@ CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work);
 // Returns the ends of all work that the other streams of the stream's hardware channel have now, where a
 // write must wait for it; else none.
 std::vector<RecordPtr> ChannelTails(const Stream& stream);
+// Notes that the latest work in the stream's lane is the stream's. Submit() does that for what it queues.
+void NoteLast(Stream& stream);
 // Returns a record that is reached when all work submitted to the stream is done, and all work for which
-// that waits.
+// that waits. Work of other streams that stands behind it in the same lane does not count.
 RecordPtr TailOf(const StreamPtr& stream);
 // Returns true if a wait for TailOf(stream) would return at once.
 bool IsIdle(const StreamPtr& stream);

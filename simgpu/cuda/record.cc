@@ -4,6 +4,12 @@
 
 namespace simgpu {
 
+std::shared_ptr<Record> Record::OfNow() {
+  auto record = std::make_shared<Record>();
+  record->Anchor(nullptr, 0, MonotonicNow());
+  return record;
+}
+
 void Record::Anchor(std::shared_ptr<Flow> flow, Mark mark, Nanos time) {
   {
     const std::lock_guard lock(mutex_);

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "simgpu/cuda/capture.h"
-#include "simgpu/machine/os.h"
 
 namespace simgpu {
 
@@ -14,12 +13,6 @@ namespace {
 std::mutex& LaunchMutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
-}
-
-RecordPtr ReachedRecord() {
-  auto record = std::make_shared<Record>();
-  record->Anchor(nullptr, 0, MonotonicNow());
-  return record;
 }
 
 GraphPlan PlanOf(const Graph& graph) {
@@ -58,12 +51,13 @@ void GraphExec::Run(Lane& lane) const {
 CUresult GraphExec::LaunchBranches(const StreamPtr& stream) {
   const std::lock_guard lock(LaunchMutex());
   // This also orders the stream after what it has to follow.
-  const WorkPtr before = MakeWait(last_ != nullptr ? last_ : ReachedRecord());
+  const WorkPtr before = MakeWait(last_ != nullptr ? last_ : Record::OfNow());
   if (const CUresult error = Submit(stream, CU_GRAPH_NODE_TYPE_GRAPH, before); error != CUDA_SUCCESS)
     return error;
   QueueNodes(stream->lane->Tail());
   for (const auto& lane : lanes_) stream->lane->EnqueueAtOnce(MakeWait(lane->Tail()));
   last_ = stream->lane->Tail();
+  if (stream->shares_lane) NoteLast(*stream);
   return CUDA_SUCCESS;
 }
 

@@ -85,6 +85,30 @@ int PlayChannels(int come) {
   return 0;
 }
 
+// Makes a stream without work, one with a write, and one whose kernel spins, behind that write. Prints
+// whether the first two are done while the kernel spins, and the third one.
+int PlayQueries() {
+  const Program program;
+  const CUdeviceptr words = Words();
+  const CUstream idle = MakeStream(), writes = MakeStream(), spins = MakeStream();
+  OK(cuStreamWriteValue32(writes, At(words, 1), 1, CU_STREAM_WRITE_VALUE_DEFAULT));
+  OK(cuStreamSynchronize(writes));
+  auto done = At(words, 0);
+  unsigned one = 1;
+  void* parameters[] = {&done, &one};
+  Launch(program.Function("ring"), spins, parameters);
+  for (const CUstream stream : {idle, writes, spins})
+    std::printf("%d", cuStreamQuery(stream) == CUDA_SUCCESS);
+  OK(cuStreamSynchronize(idle));
+  OK(cuStreamWriteValue32(writes, At(words, 1), 2, CU_STREAM_WRITE_VALUE_DEFAULT));
+  std::printf("%d\n", cuStreamQuery(writes) == CUDA_SUCCESS);
+  Write(done, 1);
+  OK(cuStreamSynchronize(writes));
+  CHECK(Read(At(words, 1)) == 2);
+  OK(cuStreamSynchronize(spins));
+  return 0;
+}
+
 // Plays a litmus test. A stream writes x and then waits for y, in one list or in two calls, perhaps with a
 // barrier between. The host shuts y and then reads x. Prints in how many rounds the stream passed y although
 // x was not seen.
@@ -227,6 +251,7 @@ int main(int argc, char** argv) {
   const std::string part = argv[1], word = argc > 2 ? argv[2] : "";
   const auto number = [&](int i) { return i < argc ? std::atoi(argv[i]) : 0; };
   if (part == "channels") return PlayChannels(number(2));
+  if (part == "queries") return PlayQueries();
   if (part == "litmus") return PlayLitmus(word, number(3));
   if (part == "handover") return PlayHandover(number(2));
   if (part == "blocked") return PlayBlocked(static_cast<unsigned>(number(2)));

@@ -30,6 +30,10 @@ class UnkindGpu(ProcessTest):
                 variables = {"CUDA_DEVICE_MAX_CONNECTIONS": connections} if connections else {}
                 self.assertEqual(self.unkind("channels", 8 - late, machine=machine, **variables).strip(), str(late))
 
+    def test_a_stream_is_done_when_its_own_work_is(self):
+        """Work of another stream that stands behind it in its channel does not count, and work before it does."""
+        self.assertEqual(self.unkind("queries", machine="1x1,channel_order=in_order,channels=1").strip(), "1100")
+
     def test_a_bad_number_of_connections_is_named(self):
         process = self.start("simgpu_probe_unkind", "channels", 8, CUDA_DEVICE_MAX_CONNECTIONS="many")
         self.assertIn("environment: CUDA_DEVICE_MAX_CONNECTIONS=many: expected a whole number from 1 to 32",
