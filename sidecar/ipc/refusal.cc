@@ -36,7 +36,7 @@ constexpr Words kWords[] = {
     {"signals of version 1 in the memory", "version", true},
     {"memory that stays the same", "one more after this many:", true},
     {"a stream for copies", "the driver's error", true},
-    {"a copy that ends within 2 s", "one that does not"},
+    {"a copy that ends within 60 s", "one that does not"},
     {"a signaller that proves the path within 2 s", "no answer"},
     {"a signaller that can write", "one whose driver refuses"},
     {"the number that the signaller was asked to write", "", true},

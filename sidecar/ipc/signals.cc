@@ -10,8 +10,13 @@
 namespace crossover::ipc {
 namespace {
 
-// A step that waits for another process, or for a copy, lasts no longer.
+// The signaller and the arbiter answer within this time.
 constexpr std::int64_t kPatienceNs = 2 * base::kNsPerSecond;
+// A copy ends within this time. It may stand behind work of the job in the same hardware channel: some
+// iterations that the host has queued, and a wait for a turn in each of them. It holds up no such work.
+constexpr std::int64_t kCopyNs = 60 * base::kNsPerSecond;
+// After this time it is seldom asked whether a copy has ended.
+constexpr std::int64_t kAskOftenNs = base::kNsPerSecond;
 // An arbiter that has signals says so right after its welcome.
 constexpr std::int64_t kOfferNs = base::kNsPerSecond;
 // A signaller that stood still is trusted again once its beat has changed for so long.
@@ -160,7 +165,7 @@ int Signals::Tick(std::int64_t now, bool driver_is_free) {
     case Step::kReadBack:
       break;
   }
-  return kSoonUs;
+  return now - since_ns_ <= kAskOftenNs ? kSoonUs : kBeatUs;
 }
 
 void Signals::Advance(std::int64_t now) {
@@ -195,7 +200,7 @@ void Signals::Import(std::int64_t now) {
     return Refuse({Reason::kCopies, static_cast<std::uint64_t>(error)});
   }
   if (memories_ == kMostMemories) return Refuse({Reason::kMemories, memories_});
-  if (copies_.Ask() == Copies::Progress::kBusy && now - since_ns_ <= kPatienceNs) return;
+  if (copies_.Ask() == Copies::Progress::kBusy && now - since_ns_ <= kCopyNs) return;
   if (copies_.Ask() != Copies::Progress::kDone) return Refuse({Reason::kUnread});
   DropMapping();
   const Refusal refusal = ipc::Import(*driver_, memory_.get(), bytes_, &mapping_);
@@ -212,7 +217,7 @@ void Signals::Import(std::int64_t now) {
 
 void Signals::AwaitCopies(std::int64_t now) {
   const Copies::Progress progress = copies_.Ask();
-  if (progress == Copies::Progress::kBusy && now - since_ns_ <= kPatienceNs) return;
+  if (progress == Copies::Progress::kBusy && now - since_ns_ <= kCopyNs) return;
   if (progress != Copies::Progress::kDone) return Refuse({Reason::kUnread});
   step_ == Step::kHead ? CheckHead(now) : CompareProof();
 }
