@@ -14,8 +14,9 @@ using prometheus::MetricType;
 std::vector<MetricFamily> SignalMetrics::Collect() const {
   const ByGpu figures = look_();
   if (figures.empty()) return {};
-  MetricFamily present =
-      Family("crossover_signallers", "Signallers of a GPU that are connected.", MetricType::Gauge);
+  MetricFamily present = Family(
+      "crossover_signallers",
+      "Signallers of a GPU that are connected: one works, and the others stand ready.", MetricType::Gauge);
   MetricFamily offers = Family("crossover_signal_offers_total",
                                "Times that a client that asks for signals was told what it may do, by state.",
                                MetricType::Counter);
@@ -26,7 +27,7 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
       Family("crossover_signals_again_total",
              "Signals that were written more than once for a client that waits.", MetricType::Counter);
   for (const auto& [uuid, figure] : figures) {
-    AddGauge(&present, {{"gpu_uuid", uuid}}, figure.signaller ? 1 : 0);
+    AddGauge(&present, {{"gpu_uuid", uuid}}, figure.signallers);
     for (std::uint32_t state = 0; state < CROSSOVER_OFFER_STATES; ++state) {
       if (state == CROSSOVER_OFFER_ASK) continue;
       AddCounter(&offers,

@@ -25,20 +25,30 @@ std::string TextOf(const CUuuid& uuid) {
   return text;
 }
 
-// Looks for the GPU among those that the driver shows this process.
-bool FindDevice(const Driver& driver, const std::string& gpu_uuid, CUdevice* device, std::string* error) {
+// Gives the GPUs that the driver shows this process; the position is the ordinal.
+bool ListUuids(const Driver& driver, std::vector<std::string>* uuids, std::string* error) {
   int count = 0;
   if (!Succeeds(driver, driver.DeviceGetCount(&count), "cuDeviceGetCount", error)) return false;
-  std::string seen;
   for (int i = 0; i < count; ++i) {
+    CUdevice device = 0;
     CUuuid uuid{};
-    if (!Succeeds(driver, driver.DeviceGet(device, i), "cuDeviceGet", error) ||
-        !Succeeds(driver, driver.DeviceGetUuid(&uuid, *device), "cuDeviceGetUuid", error)) {
+    if (!Succeeds(driver, driver.DeviceGet(&device, i), "cuDeviceGet", error) ||
+        !Succeeds(driver, driver.DeviceGetUuid(&uuid, device), "cuDeviceGetUuid", error)) {
       return false;
     }
-    const std::string text = TextOf(uuid);
-    if (text == gpu_uuid) return true;
-    seen += (seen.empty() ? "" : ", ") + text;
+    uuids->push_back(TextOf(uuid));
+  }
+  return true;
+}
+
+bool FindDevice(const Driver& driver, const std::string& gpu_uuid, CUdevice* device, std::string* error) {
+  std::vector<std::string> uuids;
+  if (!ListUuids(driver, &uuids, error)) return false;
+  std::string seen;
+  for (std::size_t i = 0; i < uuids.size(); ++i) {
+    if (uuids[i] == gpu_uuid)
+      return Succeeds(driver, driver.DeviceGet(device, static_cast<int>(i)), "cuDeviceGet", error);
+    seen += (i == 0 ? "" : ", ") + uuids[i];
   }
   *error = base::Refusal("--gpu", "a GPU of this machine (" + seen + ")", gpu_uuid);
   return false;
@@ -51,6 +61,13 @@ bool IsEmptyFolder(const std::string& path, std::string* error) {
   *error = base::Refusal("--no-mps " + path, "an empty folder",
                          failure ? failure.message() : "a folder with files");
   return false;
+}
+
+// Initialises the driver. It looks for the control daemon of MPS in an empty folder, and finds none.
+bool InitialiseWithoutMps(const Driver& driver, const std::string& no_mps, std::string* error) {
+  if (!IsEmptyFolder(no_mps, error)) return false;
+  setenv(base::kMpsPipeVariable, no_mps.c_str(), 1);
+  return Succeeds(driver, driver.Init(0), "cuInit", error);
 }
 
 }  // namespace
@@ -79,12 +96,15 @@ bool Succeeds(const Driver& driver, CUresult status, std::string_view what, std:
   return false;
 }
 
+bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std::string>* uuids,
+               std::string* error) {
+  return InitialiseWithoutMps(driver, no_mps, error) && ListUuids(driver, uuids, error);
+}
+
 bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
              std::string* error) {
-  if (!IsEmptyFolder(no_mps, error)) return false;
-  setenv(base::kMpsPipeVariable, no_mps.c_str(), 1);
   CUcontext context = nullptr;
-  return Succeeds(driver, driver.Init(0), "cuInit", error) && FindDevice(driver, gpu_uuid, device, error) &&
+  return InitialiseWithoutMps(driver, no_mps, error) && FindDevice(driver, gpu_uuid, device, error) &&
          Succeeds(driver, driver.DevicePrimaryCtxRetain(&context, *device), "cuDevicePrimaryCtxRetain",
                   error) &&
          Succeeds(driver, driver.CtxSetCurrent(context), "cuCtxSetCurrent", error);

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crossover::signaller {
 
@@ -21,6 +22,11 @@ bool LoadDriver(Driver* driver, std::string* error);
 
 // Returns whether `status` is a success. Otherwise `error` says what failed, and how.
 bool Succeeds(const Driver& driver, CUresult status, std::string_view what, std::string* error);
+
+// Initialises the driver as no client of MPS, and gives the UUIDs of the GPUs that it shows this process.
+// Makes no context. Returns false, with the reason in `error`. REQUIRES: as OpenGpu().
+bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std::string>* uuids,
+               std::string* error);
 
 // Initialises the driver as no client of MPS, and makes the primary context of the GPU with this UUID
 // current. `no_mps` is an empty folder: the driver looks for the control daemon there. Returns false, with

@@ -1,8 +1,10 @@
-// crossover-signaller tells the clients of one GPU when to look at their gates.
+// crossover-signaller tells the clients of one GPU when to look at their gates, or keeps such processes for
+// all GPUs.
 #include <cstdio>
 #include <span>
 
 #include "common/logging/log.h"
+#include "deviceplugin/signaller/keeper.h"
 #include "deviceplugin/signaller/options.h"
 #include "deviceplugin/signaller/signaller.h"
 
@@ -18,12 +20,20 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "crossover-signaller: %s\n", error->text.c_str());
     return 2;
   }
-  signaller::Signaller program(std::get<signaller::Options>(result));
+  const auto& options = std::get<signaller::Options>(result);
   std::string error;
-  if (!program.Start(&error)) {
-    std::fprintf(stderr, "crossover-signaller: %s\n", error.c_str());
-    return 2;
+  switch (options.role) {
+    case signaller::Role::kKeep:
+      return signaller::Keep(options);
+    case signaller::Role::kListGpus:
+      if (signaller::ListGpus(options, &error)) return 0;
+      break;
+    case signaller::Role::kSignal:
+      signaller::Signaller program(options);
+      if (!program.Start(&error)) break;
+      logging::Error(options.gpu_uuid + ": " + program.Run());
+      return 1;
   }
-  logging::Error(program.Run());
-  return 1;
+  std::fprintf(stderr, "crossover-signaller: %s\n", error.c_str());
+  return 2;
 }

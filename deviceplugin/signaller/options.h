@@ -1,15 +1,27 @@
 // Reads the signaller's command line. Pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <variant>
 
 namespace crossover::signaller {
 
+inline constexpr int kMostSignallers = 4;
+
+// A Role is what the program does.
+enum class Role : std::uint8_t {
+  kSignal,    // it signals the clients of one GPU
+  kKeep,      // it keeps signallers for each GPU of the machine
+  kListGpus,  // it names the GPUs of the machine
+};
+
 struct Options {
+  Role role = Role::kSignal;
   std::string socket = "/run/crossover/arbiter.sock";
-  std::string gpu_uuid;
+  std::string gpu_uuid;  // kSignal
+  int count = 0;         // kKeep: of signallers for each GPU, 1 to kMostSignallers
   std::string no_mps = "/run/crossover/no-mps";
 };
 struct HelpWanted {};

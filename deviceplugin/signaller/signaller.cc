@@ -34,21 +34,26 @@ std::string Signaller::Run() {
   }
 }
 
+void Signaller::Say(logging::Level level, const std::string& text) const {
+  logging::Write(level, options_.gpu_uuid + ": " + text);
+}
+
 void Signaller::MeetArbiter(turn::Time now) {
   if (!link_.connected() && now >= connect_again_) {
     std::string error;
     connect_again_ = now + kConnectPeriod;
     const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, &error);
-    if (error != said_) logging::Warn("no arbiter: " + error);
+    if (error != said_) Say(logging::Level::kWarn, "no arbiter: " + error);
     if (connected && said_refusal_.empty())
-      logging::Info("the arbiter at " + options_.socket + " is reached");
+      Say(logging::Level::kInfo, "the arbiter at " + options_.socket + " is reached");
     said_ = error;
   }
   for (int i = 0; i < kMostMessagesPerLook; ++i) {
     Received received;
     const LinkState state = link_.Receive(memory_ == nullptr ? SIZE_MAX : memory_->bytes(), &received);
     if (state == LinkState::kEnded) {
-      logging::Warn("the arbiter has gone; the turnstiles that are known are followed without it");
+      Say(logging::Level::kWarn,
+          "the arbiter has gone; the turnstiles that are known are followed without it");
       connect_again_ = now + kConnectPeriod;
     }
     if (state != LinkState::kMessage) return;
@@ -58,25 +63,26 @@ void Signaller::MeetArbiter(turn::Time now) {
 
 void Signaller::Take(Received received) {
   if (const auto* broken = std::get_if<Broken>(&received.message)) {
-    logging::Error("the arbiter: " + broken->reason);
+    Say(logging::Level::kError, "the arbiter: " + broken->reason);
     link_.Close();
   } else if (const auto* refused = std::get_if<Refused>(&received.message)) {
-    if (refused->reason != said_refusal_) logging::Warn("the arbiter refuses: " + refused->reason);
+    if (refused->reason != said_refusal_)
+      Say(logging::Level::kWarn, "the arbiter refuses: " + refused->reason);
     said_refusal_ = refused->reason;
   } else if (const auto* prove = std::get_if<Prove>(&received.message)) {
     std::string error;
     const bool written = memory_->WriteProof(prove->area, prove->line, prove->number, &error);
-    if (!written) logging::Error("a proof is not written: " + error);
+    if (!written) Say(logging::Level::kError, "a proof is not written: " + error);
     link_.SendProven(*prove, written);
   } else if (const auto* follow = std::get_if<signaller::Follow>(&received.message)) {
     std::string error;
     const std::uint32_t area = Follow(*follow, std::move(received.descriptors), &error);
     if (area == 0) {
-      logging::Error("a turnstile is not followed: " + error);
+      Say(logging::Level::kError, "a turnstile is not followed: " + error);
       link_.SendRefused(error);
     } else if (link_.SendSignals(area, memory_->bytes(), memory_->fd())) {
       said_refusal_.clear();
-      logging::Info("follows a turnstile, with the signals of area " + std::to_string(area));
+      Say(logging::Level::kInfo, "follows a turnstile, with the signals of area " + std::to_string(area));
     }
   }
 }

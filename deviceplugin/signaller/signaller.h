@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "common/logging/log.h"
 #include "deviceplugin/signaller/driver.h"
 #include "deviceplugin/signaller/link.h"
 #include "deviceplugin/signaller/options.h"
@@ -25,6 +26,8 @@ class Signaller {
   std::string Run();
 
  private:
+  // Writes a line of the log that names the GPU: several signallers may write to one log.
+  void Say(logging::Level level, const std::string& text) const;
   void MeetArbiter(turn::Time now);
   void Take(Received received);
   // Returns the area of the turnstile, or 0 with the reason in `error`.

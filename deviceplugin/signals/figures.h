@@ -9,7 +9,7 @@
 namespace crossover::signals {
 
 struct Figures {
-  bool signaller = false;  // one is connected
+  int signallers = 0;  // that are connected: one works, and the others stand ready
   // Offers that clients got, by crossover_offer_state.
   std::array<std::uint64_t, CROSSOVER_OFFER_STATES> offers{};
   std::uint64_t proofs_written = 0;

@@ -70,39 +70,64 @@ bool Station::Works(turn::Time now) const {
   return following_ != Following::kYes || !beat_.still(now);
 }
 
-std::string Station::Attach(std::unique_ptr<SignallerLink> link, turn::Time now) {
-  if (link_ != nullptr) {
-    ReadPage(now);
-    if (Works(now))
-      return "gpu " + uuid_ + " has a signaller already, process " + std::to_string(link_->pid());
-    Log(arbiter::LogLevel::kWarn, "its signaller stands still: another one takes its place");
-    Drop();
+std::string Station::Attach(std::unique_ptr<SignallerLink> link) {
+  ReadReady();
+  if (ready_.size() == kMostReady) {
+    return "gpu " + uuid_ + " has " + std::to_string(1 + kMostReady) + " signallers already";
   }
-  link_ = std::move(link);
-  figures_.signaller = true;
-  Log(arbiter::LogLevel::kInfo, "process " + std::to_string(link_->pid()) + " is its signaller");
+  const std::string process = "process " + std::to_string(link->pid());
+  if (link_ != nullptr) Log(arbiter::LogLevel::kInfo, process + " stands ready to be its signaller");
+  ready_.push_back(std::move(link));
+  if (link_ == nullptr) Promote();
+  figures_.signallers = static_cast<int>(ready_.size()) + 1;
   due_ = 0;
   return "";
 }
 
-void Station::Drop() {
+void Station::DropWorking() {
   link_ = nullptr;
   following_ = Following::kNo;
   unanswered_ = 0;
   follow_again_ = 0;
-  figures_.signaller = false;
+  Promote();
   due_ = 0;
 }
 
-bool Station::Read(turn::Time now, std::vector<arbiter::Mail>* mail) {
+// Lets the signaller work that has stood ready for longest.
+void Station::Promote() {
+  ReadReady();
+  if (!ready_.empty()) {
+    link_ = std::move(ready_.front());
+    ready_.erase(ready_.begin());
+    Log(arbiter::LogLevel::kInfo, "process " + std::to_string(link_->pid()) + " is its signaller");
+  }
+  figures_.signallers = static_cast<int>(ready_.size()) + (link_ == nullptr ? 0 : 1);
+}
+
+// A signaller that stands ready has nothing to say. It is read only to see whether it has gone.
+void Station::ReadReady() {
+  std::erase_if(ready_, [this](const auto& link) {
+    const auto received = link->Receive();
+    if (!link->ended() && !received) return false;
+    Log(arbiter::LogLevel::kWarn, "process " + std::to_string(link->pid()) + ", which stood ready, has gone");
+    return true;
+  });
+  figures_.signallers = static_cast<int>(ready_.size()) + (link_ == nullptr ? 0 : 1);
+}
+
+void Station::Read(turn::Time now, std::vector<arbiter::Mail>* mail) {
+  ReadReady();
+  ReadWorking(now, mail);
+}
+
+void Station::ReadWorking(turn::Time now, std::vector<arbiter::Mail>* mail) {
   for (int i = 0; i < kMostMessagesPerRead && link_ != nullptr; ++i) {
     auto received = link_->Receive();
     if (link_->ended()) {
       Log(arbiter::LogLevel::kWarn, "its signaller, process " + std::to_string(link_->pid()) + ", has gone");
-      Drop();
-      return false;
+      return DropWorking();
     }
-    if (!received) return true;
+    if (!received) return;
     due_ = 0;
     if (const auto* signals = std::get_if<Signals>(&received->message)) {
       Take(*signals, std::move(received->descriptors), now);
@@ -114,11 +139,9 @@ bool Station::Read(turn::Time now, std::vector<arbiter::Mail>* mail) {
         mail->push_back(MailOf(proven->client, MakeProven(proven->proof, proven->written)));
     } else if (const auto* broken = std::get_if<Broken>(&received->message)) {
       Log(arbiter::LogLevel::kError, "its signaller: " + broken->reason);
-      Drop();
-      return false;
+      return DropWorking();
     }
   }
-  return true;
 }
 
 void Station::Take(const Signals& signals, std::vector<base::UniqueFd> descriptors, turn::Time now) {
@@ -190,12 +213,16 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
   if (now < due_) return due_;
   const bool wanted =
       std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) { return entry.second.wants; });
+  ReadPage(now);
+  if (!ready_.empty() && !Works(now)) {
+    Log(arbiter::LogLevel::kWarn, "its signaller stands still: another one takes its place");
+    DropWorking();
+  }
   if (following_ == Following::kRefused && now >= follow_again_) following_ = Following::kNo;
   if (wanted && link_ != nullptr && turnstile_ != nullptr && following_ == Following::kNo &&
       now >= follow_again_) {
     Follow(now);
   }
-  ReadPage(now);
   const crossover_offer_state before = rule_.state();
   const crossover_offer_state state = rule_.Advance({.followed = following_ == Following::kYes,
                                                      .refused = following_ == Following::kRefused,

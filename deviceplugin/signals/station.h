@@ -29,12 +29,13 @@ class Station {
   // Passes the proof on to the signaller, or answers that it is not written.
   void Ask(std::uint64_t client, const Prove& proof, std::vector<arbiter::Mail>* mail);
 
-  // Takes a signaller. Returns why it does not: there is one already, which works. One that stands still
-  // gives way.
-  std::string Attach(std::unique_ptr<SignallerLink> link, turn::Time now);
-  // Reads what the signaller has sent. Returns false if it has gone; its descriptor is closed then.
-  bool Read(turn::Time now, std::vector<arbiter::Mail>* mail);
-  // Returns the descriptor of the signaller's socket, or -1.
+  // Takes a signaller. It works if there is no other one, and stands ready otherwise. Returns why it is not
+  // taken: there are too many.
+  std::string Attach(std::unique_ptr<SignallerLink> link);
+  // Reads what the signallers have sent. Closes the descriptors of those that have gone. Where that is the
+  // one that works, the next one takes over.
+  void Read(turn::Time now, std::vector<arbiter::Mail>* mail);
+  // Returns the descriptor of the socket of the signaller that works, or -1.
   int fd() const { return link_ == nullptr ? -1 : link_->fd(); }
 
   // Does what is due: lets the signaller follow, and tells clients. Returns when it is to be called again.
@@ -57,8 +58,11 @@ class Station {
   void ReadPage(turn::Time now);
   bool KindsMeet() const;
   bool Works(turn::Time now) const;
+  void ReadWorking(turn::Time now, std::vector<arbiter::Mail>* mail);
+  void ReadReady();
   void Follow(turn::Time now);
-  void Drop();
+  void DropWorking();
+  void Promote();
   void Take(const Signals& signals, std::vector<base::UniqueFd> descriptors, turn::Time now);
   void TakeRefusal(const std::string& reason, turn::Time now);
   void Tell(Client* client, crossover_offer_state state, std::vector<arbiter::Mail>* mail);
@@ -68,7 +72,9 @@ class Station {
   arbiter::Observer* observer_;
   std::map<std::uint64_t, Client> clients_;  // by Member::id
   std::shared_ptr<const arbiter::GpuInfo> turnstile_;
-  std::unique_ptr<SignallerLink> link_;
+  static constexpr std::size_t kMostReady = 3;
+  std::unique_ptr<SignallerLink> link_;                // of the signaller that works
+  std::vector<std::unique_ptr<SignallerLink>> ready_;  // of those that stand ready
   Following following_ = Following::kNo;
   int unanswered_ = 0;  // Follow messages without an answer; the last answer counts
   bool asked_with_memory_ = false;

@@ -1,11 +1,13 @@
 """Tests crossover-signaller with crossover-arbiter on the software GPU. The test is the client."""
 
 import os
+import select
 import signal
 import socket
 import struct
 import subprocess
 import unittest
+from pathlib import Path
 
 from benchmarks import wire
 from tests.process.signaller import test_signaller as alone
@@ -13,7 +15,7 @@ from tests.process.signaller import test_signaller as alone
 _ARBITER = os.environ.get("ARBITER", "")
 _PATIENCE = 60
 _SIGNALLER_HELLO, _OFFER, _WANT_SIGNALS, _PROVE, _PROVEN = 8, 11, 12, 13, 14
-_GIVEN, _ASK, _NO_SIGNALLER, _STILL, _KINDS_MEET = 0, 1, 2, 3, 4  # enum crossover_offer_state
+_GIVEN, _ASK, _NO_SIGNALLER, _KINDS_MEET = 0, 1, 2, 4  # enum crossover_offer_state
 _PHASE_LOCKED = 1
 _AREA_BYTES, _LINE_BYTES, _PROOF = 1024, 64, 4
 
@@ -79,6 +81,12 @@ class WithArbiter(alone.Signaller):
             if "listening on" in line:
                 return process
         raise AssertionError("the arbiter has ended")
+
+    def arbiter_says(self, text):
+        for line in self.arbiter.stderr:
+            if text in line:
+                return
+        raise AssertionError(f"the arbiter has ended, expected it to say: {text}")
 
     def join(self, gang):
         client = Client(self.socket, gang, self.uuid)
@@ -159,12 +167,11 @@ class Offers(WithArbiter):
     def test_a_second_signaller_takes_over_from_one_that_is_stopped(self):
         client, offer = self.given()
         line = self.line(client, offer)
-        second = self.start(self.uuid)
-        for text in second.stderr:
-            if "has a signaller already" in text:
-                break
+        self.start(self.uuid)
+        self.arbiter_says("stands ready to be its signaller")
         self.signaller.send_signal(signal.SIGSTOP)
-        self.assertEqual(client.offer()[0], _STILL)
+        self.assertNotEqual(client.offer()[0], _GIVEN)
+        self.arbiter_says("its signaller stands still: another one takes its place")
         self.assertEqual(client.await_offer(_GIVEN)[1], offer[1])
         self.gets_its_signal(client, line)
         self.signaller.send_signal(signal.SIGCONT)
@@ -194,6 +201,74 @@ class Offers(WithArbiter):
         os.chmod(self.folder, 0o755)
         self.assertEqual(self.refusal_of(65534),
                          "signaller: expected a process of user 0, the daemon's, got one of user 65534")
+
+
+class Keeper(WithArbiter):
+    """Tests the process that keeps two signallers for the machine's GPU."""
+
+    def setUp(self):
+        super().setUp()
+        self.arbiter = self.start_arbiter("--transport", "ipc", "--mode", "observe")
+        self.keeper = subprocess.Popen(
+            [alone.PROGRAM, "--each-gpu", "2", "--socket", self.socket, "--no-mps", str(self.folder / "no-mps")],
+            env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.keeper.stderr.close)
+        self.addCleanup(self.keeper.wait)
+        self.addCleanup(self.keeper.kill)
+        self.arbiter_says("stands ready to be its signaller")
+
+    def says(self, text):
+        for line in self.keeper.stderr:
+            if text in line:
+                return line
+        raise AssertionError(f"the keeper has ended, expected it to say: {text}")
+
+    def signallers(self):
+        children = Path(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children").read_text(encoding="utf-8")
+        return [int(word) for word in children.split()]
+
+    def test_one_that_is_killed_is_started_again_while_the_other_takes_over(self):
+        client = self.join("a")
+        self.assertEqual(client.offer()[0], _ASK)
+        client.want()
+        offer = client.await_offer(_GIVEN)
+        line = self.line(client, offer)
+        for gone in self.signallers():  # one of them works, and the other stands ready
+            os.kill(gone, signal.SIGKILL)
+            self.says(f"a signaller of {self.uuid} has ended with signal 9; it is started again in 1 s")
+            self.await_true("another one", lambda gone=gone: gone not in (now := self.signallers()) and len(now) == 2)
+        self.assertEqual(client.await_offer(_GIVEN)[1], offer[1])
+        self.gets_its_signal(client, line)
+
+    def test_they_end_when_it_is_told_to_end(self):
+        self.end_with_it(signal.SIGTERM, 0)
+
+    def test_they_end_when_it_is_killed(self):
+        self.end_with_it(signal.SIGKILL, -signal.SIGKILL)
+
+    def end_with_it(self, how, status):
+        processes = [os.pidfd_open(pid) for pid in self.signallers()]
+        self.assertEqual(len(processes), 2)
+        self.keeper.send_signal(how)
+        for process in processes:
+            self.assertTrue(select.select([process], [], [], _PATIENCE)[0], "it goes on")
+            os.close(process)
+        self.assertEqual(self.keeper.wait(_PATIENCE), status)
+
+    def test_without_a_driver_it_tries_again_and_says_why_once(self):
+        environment = {**self.environment, "LD_LIBRARY_PATH": ""}
+        keeper = subprocess.Popen([alone.PROGRAM, "--each-gpu", "1", "--socket", self.socket, "--no-mps",
+                                   str(self.folder / "no-mps")], env=environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(keeper.stderr.close)
+        self.assertRegex(keeper.stderr.readline(), "the GPUs are not known: crossover-signaller: libcuda.so.1: ")
+        keeper.terminate()
+        self.assertEqual(keeper.wait(_PATIENCE), 0)
+        self.assertEqual(keeper.stderr.read(), "")
+
+    def test_the_gpus_are_listed(self):
+        listed = subprocess.run([alone.PROGRAM, "--list-gpus", "--no-mps", str(self.folder / "no-mps")],
+                                env=self.environment, stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(listed.stdout, f"{self.uuid}\n")
 
 
 class NoOffers(WithArbiter):

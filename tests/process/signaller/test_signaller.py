@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import wire
 
-_PROGRAM = os.environ.get("SIGNALLER", "")
+PROGRAM = os.environ.get("SIGNALLER", "")
 _SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")
 
 _BEAT = 20  # proto/turnstile.h: the byte of signaller_beat
@@ -156,7 +156,7 @@ class Signaller(unittest.TestCase):
 
     def start(self, gpu, socket_path=None, no_mps=None):
         process = subprocess.Popen(
-            [_PROGRAM, "--gpu", gpu, "--socket", socket_path or self.socket,
+            [PROGRAM, "--gpu", gpu, "--socket", socket_path or self.socket,
              "--no-mps", str(no_mps or self.folder / "no-mps")],
             env=self.environment, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)

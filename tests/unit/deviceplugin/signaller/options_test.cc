@@ -24,8 +24,23 @@ TEST(SignallerOptions, AGpuIsEnough) {
   EXPECT_EQ(std::get<Options>(result).socket, "/run/crossover/arbiter.sock");
 }
 
+TEST(SignallerOptions, AProcessMayKeepThoseOfAllGpus) {
+  const OptionResult result = Read({"--each-gpu", "2", "--no-mps", "/empty"});
+  ASSERT_TRUE(std::holds_alternative<Options>(result));
+  EXPECT_EQ(std::get<Options>(result).role, Role::kKeep);
+  EXPECT_EQ(std::get<Options>(result).count, 2);
+  EXPECT_EQ(std::get<Options>(Read({"--list-gpus"})).role, Role::kListGpus);
+}
+
 TEST(SignallerOptions, WhatIsWrongIsNamed) {
-  EXPECT_EQ(ErrorOf({}), "--gpu: expected GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, got \"\"");
+  EXPECT_EQ(ErrorOf({}), "options: expected one of --gpu UUID, --each-gpu N or --list-gpus, got 0");
+  EXPECT_EQ(ErrorOf({"--gpu", kGpu, "--list-gpus"}),
+            "options: expected one of --gpu UUID, --each-gpu N or --list-gpus, got 2");
+  EXPECT_EQ(ErrorOf({"--gpu", "GPU-1"}),
+            "--gpu: expected GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, got GPU-1");
+  for (const char* count : {"0", "5", "12", "two"})
+    EXPECT_EQ(ErrorOf({"--each-gpu", count}),
+              "--each-gpu: expected a whole number from 1 to 4, got " + std::string(count));
   EXPECT_EQ(ErrorOf({"--gpu"}), "--gpu: expected a value, got none");
   EXPECT_EQ(ErrorOf({"--gpus", "all"}), "--gpus: unknown option; --help lists them");
   EXPECT_EQ(ErrorOf({"--gpu", kGpu, "--socket", "a.sock"}),

@@ -115,7 +115,7 @@ TEST_F(DeskTest, ASignallerFollowsWhenAClientAsks) {
   Next<crossover_offer>(client);
   Want(client);
   EXPECT_EQ(Next<crossover_follow>(signaller).header.type, static_cast<std::uint32_t>(CROSSOVER_FOLLOW));
-  EXPECT_TRUE(desk_.figures().at(kGpu).signaller);
+  EXPECT_EQ(desk_.figures().at(kGpu).signallers, 1);
 }
 
 TEST_F(DeskTest, AProcessOfAJobIsNoSignaller) {
@@ -138,11 +138,12 @@ TEST_F(DeskTest, AConnectionOfAClientIsNoSignaller) {
   EXPECT_THAT(Next<crossover_refused>(client).reason, HasSubstr("got that of a client"));
 }
 
-TEST_F(DeskTest, ASecondSignallerIsRefusedInWords) {
+TEST_F(DeskTest, AFifthSignallerIsRefusedInWords) {
   Start();
-  const base::UniqueFd first = Signaller();
-  const base::UniqueFd second = Signaller();
-  EXPECT_THAT(Next<crossover_refused>(second).reason, HasSubstr("has a signaller already"));
+  std::vector<base::UniqueFd> four;
+  for (int i = 0; i < 4; ++i) four.push_back(Signaller());
+  const base::UniqueFd fifth = Signaller();
+  EXPECT_THAT(Next<crossover_refused>(fifth).reason, HasSubstr("has 4 signallers already"));
 }
 
 TEST_F(DeskTest, AWishBeforeTheHelloIsRefused) {

@@ -106,13 +106,13 @@ class StationTest : public ::testing::Test {
   }
   // Lets client 1 have the signals of area 5.
   void GiveSignals() {
-    EXPECT_EQ(station_.Attach(far_.Link(70), now_), "");
+    EXPECT_EQ(station_.Attach(far_.Link(70)), "");
     Join(1, 0);
     station_.Want(1, true);
     Tick();
     ASSERT_TRUE(far_.Next<crossover_follow>());
     far_.SendSignals(5);
-    EXPECT_TRUE(station_.Read(now_, &mail_));
+    station_.Read(now_, &mail_);
     Tick();
     EXPECT_EQ(Last(1).state, static_cast<std::uint32_t>(CROSSOVER_OFFER_GIVEN));
     mail_.clear();
@@ -140,7 +140,7 @@ class StationTest : public ::testing::Test {
 };
 
 TEST_F(StationTest, AClientIsToldThatItMayAskAndNoMore) {
-  station_.Attach(far_.Link(70), now_);
+  station_.Attach(far_.Link(70));
   Join(1, 0);
   Tick();
   EXPECT_TRUE(LastIs(1, CROSSOVER_OFFER_ASK));
@@ -171,12 +171,12 @@ TEST_F(StationTest, WithoutASignallerAClientIsToldSo) {
 TEST_F(StationTest, TheNextSignallerGetsTheKeptMemory) {
   GiveSignals();
   far_.Die();
-  EXPECT_FALSE(station_.Read(now_, &mail_));
+  station_.Read(now_, &mail_);
   Tick();
   EXPECT_TRUE(LastIs(1, CROSSOVER_OFFER_NO_SIGNALLER));
   FarEnd next;
   now_ += OfferRule::kPause;
-  EXPECT_EQ(station_.Attach(next.Link(71), now_), "");
+  EXPECT_EQ(station_.Attach(next.Link(71)), "");
   Tick();
   const auto follow = next.Next<crossover_follow>();
   ASSERT_TRUE(follow);
@@ -195,7 +195,7 @@ TEST_F(StationTest, KeptMemoryThatIsRefusedIsGivenUp) {
   far_.Die();
   station_.Read(now_, &mail_);
   FarEnd next;
-  station_.Attach(next.Link(71), now_);
+  station_.Attach(next.Link(71));
   Tick();
   ASSERT_TRUE(next.Next<crossover_follow>());
   next.Send(arbiter::MakeRefused("kept memory: version: expected 2, got 1"));
@@ -208,7 +208,7 @@ TEST_F(StationTest, KeptMemoryThatIsRefusedIsGivenUp) {
 }
 
 TEST_F(StationTest, ASignallerThatRefusesIsAskedAgainLater) {
-  station_.Attach(far_.Link(70), now_);
+  station_.Attach(far_.Link(70));
   Join(1, 0);
   station_.Want(1, true);
   Tick();
@@ -335,25 +335,51 @@ TEST_F(StationTest, AProofInAnotherAreaOrWithoutSignalsIsNotWritten) {
   EXPECT_EQ(station_.figures().proofs_failed, 2u);
 }
 
-TEST_F(StationTest, ASecondSignallerTakesOverOnlyFromOneThatStandsStill) {
+TEST_F(StationTest, ASecondSignallerTakesOverFromOneThatStandsStill) {
   GiveSignals();
   FarEnd second;
-  EXPECT_THAT(station_.Attach(second.Link(71), now_),
-              ::testing::HasSubstr("has a signaller already, process 70"));
+  EXPECT_EQ(station_.Attach(second.Link(71)), "");
+  EXPECT_EQ(station_.figures().signallers, 2);
+  Pass(Beat::kStill - 1);
+  EXPECT_FALSE(second.Next<crossover_follow>()) << "the first one works";
   Pass(Beat::kStill + 1, /*beats=*/false);
-  FarEnd third;
-  EXPECT_EQ(station_.Attach(third.Link(72), now_), "");
+  const auto follow = second.Next<crossover_follow>();
+  ASSERT_TRUE(follow);
+  EXPECT_EQ(second.descriptors.size(), 2u) << "the page and the kept memory";
+  EXPECT_EQ(station_.figures().signallers, 1);
+}
+
+TEST_F(StationTest, ASecondSignallerTakesOverAtOnceFromOneThatDies) {
+  GiveSignals();
+  FarEnd second, third;
+  EXPECT_EQ(station_.Attach(second.Link(71)), "");
+  EXPECT_EQ(station_.Attach(third.Link(72)), "");
+  second.Die();
+  far_.Die();
+  station_.Read(now_, &mail_);
   Tick();
   EXPECT_TRUE(third.Next<crossover_follow>());
+  EXPECT_EQ(station_.figures().signallers, 1);
+}
+
+TEST_F(StationTest, TooManySignallersAreRefused) {
+  GiveSignals();
+  FarEnd ready[4];
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(station_.Attach(ready[i].Link(71 + i)), "");
+  EXPECT_THAT(station_.Attach(ready[3].Link(74)), ::testing::HasSubstr("has 4 signallers already"));
+  EXPECT_EQ(station_.figures().signallers, 4);
+  ready[1].Die();
+  FarEnd other;
+  EXPECT_EQ(station_.Attach(other.Link(75)), "");
 }
 
 TEST_F(StationTest, AMessageThatIsBrokenEndsTheConnection) {
   GiveSignals();
   const crossover_signals wire{HeaderOf<crossover_signals>(CROSSOVER_SIGNALS), 5, kBytes};
   far_.Send(wire);  // without its descriptor
-  EXPECT_FALSE(station_.Read(now_, &mail_));
+  station_.Read(now_, &mail_);
   EXPECT_EQ(station_.fd(), -1);
-  EXPECT_FALSE(station_.figures().signaller);
+  EXPECT_EQ(station_.figures().signallers, 0);
 }
 
 }  // namespace
