@@ -17,5 +17,6 @@ put() {  # IMAGE FILE PATH_IN_IMAGE
 rm -rf "${out:?}/extender" "${out:?}/deviceplugin"
 put extender bin/crossover-extender /usr/bin/crossover-extender
 put deviceplugin bin/crossover-deviceplugin /usr/bin/crossover-deviceplugin
+put deviceplugin bin/crossover-signaller /usr/bin/crossover-signaller
 put deviceplugin bin/crossover /usr/bin/crossover
 put deviceplugin "portable/$(uname -m)/libcrossover.so" /usr/lib/crossover/libcrossover.so

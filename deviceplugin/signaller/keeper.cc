@@ -30,8 +30,7 @@ constexpr auto kListPatience = std::chrono::seconds(60);
 constexpr turn::Time kListAgain = 10 * base::kNsPerSecond;
 constexpr char kSelf[] = "/proc/self/exe";
 
-// The signals that end the keeper or tell it that a signaller has ended. They stay blocked, and are taken in
-// turn.
+// Returns the signals that end the keeper or tell it that a signaller has ended. They stay blocked.
 sigset_t AwaitedSignals() {
   sigset_t set;
   sigemptyset(&set);

@@ -21,6 +21,8 @@ MONITORING = tuple(f"monitoring.{part}.enabled=true" for part in ("podMonitor", 
 INSTALLATIONS = {
     "defaults": (),
     "mps and monitoring": ("mps.enabled=true", "mps.multiUser=true", "driver.runtimeClassName=nvidia", *MONITORING),
+    "signals": ("mps.enabled=true", "signaller.enabled=true", "deviceplugin.config.transport=ipc",
+                "signaller.image.repository=signals", "signaller.image.tag=0.1.1"),
     "a driver's folder": ("driver.root=/home/kubernetes/bin/nvidia", "deviceplugin.config.node.devices=device-nodes",
                           "deviceplugin.hostDirectory=/home/kubernetes/bin/crossover",
                           "criticalPodsQuota.enabled=true"),

@@ -5,15 +5,19 @@ import unittest
 from tests.charts.chart import INSTALLATIONS, MONITORING, TREE, objects, pod_templates, render
 from tests.docs.pages import section
 
-_DAEMON, _MPS = "crossover-deviceplugin", "crossover-mps"
+_DAEMON, _MPS, _SIGNALLER = "crossover-deviceplugin", "crossover-mps", "crossover-signaller"
 _ROOT_OF_ITS_NODE = {"privileged": True, "runAsUser": 0, "readOnlyRootFilesystem": True}
+_ROOT_OF_NOTHING = {"runAsUser": 0, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+_ALL_AGENTS = ("mps.enabled=true", "signaller.enabled=true", "deviceplugin.config.transport=ipc")
 # These values name folders, which differ from the defaults.
 _FOLDERS = ("deviceplugin.kubeletDirectory=/kubelet", "deviceplugin.hostDirectory=/state", "driver.root=/driver")
 
 
-def exceptions(folders):
+def exceptions(folders, namespaces=("hostPID",), context=None):
     """Returns an agent's exceptions. `folders` is {folder of the host: what may be done there}."""
-    return {"namespaces": {"hostPID"}, "contexts": [_ROOT_OF_ITS_NODE], "ports": set(), "folders": folders}
+    return {"namespaces": set(namespaces), "contexts": [context or _ROOT_OF_ITS_NODE], "ports": set(),
+            "folders": folders}
 
 
 # Each set of values has the exceptions that it must have. docs/security.md, "Exceptions of the node daemon", says why,
@@ -22,11 +26,13 @@ _LISTED = {
     (): {
         _DAEMON: exceptions({"/var/lib/kubelet/device-plugins": "write", "/var/lib/crossover": "write",
                              "/run/crossover": "write", "/var/run/cdi": "write"}),
-        _MPS: exceptions({"/run/crossover/mps": "mount"})},
+        _MPS: exceptions({"/run/crossover/mps": "mount"}),
+        _SIGNALLER: exceptions({"/run/crossover": "read"}, (), _ROOT_OF_NOTHING)},
     _FOLDERS: {
         _DAEMON: exceptions({"/kubelet/device-plugins": "write", "/state": "write", "/run/crossover": "write",
                              "/var/run/cdi": "write", "/driver": "read"}),
-        _MPS: exceptions({"/run/crossover/mps": "mount", "/driver": "read"})}}
+        _MPS: exceptions({"/run/crossover/mps": "mount", "/driver": "read"}),
+        _SIGNALLER: exceptions({"/run/crossover": "read", "/driver": "read"}, ())}}
 
 
 def of_the_host(pod):
@@ -49,7 +55,7 @@ def of_the_host(pod):
 def unlike(constraints, made):
     """Returns where SecurityContextConstraints of OpenShift allow more or less than the pods of the node agents ask
     for, in words."""
-    agents = {name: pod for name, pod in pod_templates(made).items() if name in (_DAEMON, _MPS)}
+    agents = {name: pod for name, pod in pod_templates(made).items() if name in (_DAEMON, _MPS, _SIGNALLER)}
     have = [of_the_host(pod) for pod in agents.values()]
     wanted = {"allowHostPID": any("hostPID" in one["namespaces"] for one in have),
               "allowHostIPC": any("hostIPC" in one["namespaces"] for one in have),
@@ -71,7 +77,7 @@ def unlike(constraints, made):
 class Exceptions(unittest.TestCase):
     def test_they_are_those_that_are_listed(self):
         for values, listed in _LISTED.items():
-            pods = pod_templates(objects("mps.enabled=true", *MONITORING, *values))
+            pods = pod_templates(objects(*_ALL_AGENTS, *MONITORING, *values))
             for name, pod in pods.items():
                 with self.subTest(name, values=values):
                     if name in listed:
@@ -82,7 +88,7 @@ class Exceptions(unittest.TestCase):
             self.assertLess(set(listed), set(pods))
 
     def test_openshift_is_asked_for_exactly_these(self):
-        values = ("openshift.securityContextConstraints=true", "mps.enabled=true", *_FOLDERS)
+        values = ("openshift.securityContextConstraints=true", *_ALL_AGENTS, *_FOLDERS)
         made = objects(*values)
         constraints = next(item for item in made if item["kind"] == "SecurityContextConstraints")
         self.assertEqual(unlike(constraints, made), [])
@@ -94,7 +100,7 @@ class Exceptions(unittest.TestCase):
         bound = {item["subjects"][0]["name"] for item in made if item["kind"] == "RoleBinding"
                  and item["roleRef"]["name"] == "system:openshift:scc:nonroot-v2"}
         self.assertEqual(bound, {"crossover-extender", "crossover-test"})
-        self.assertNotIn("SecurityContextConstraints", {item["kind"] for item in objects("mps.enabled=true")})
+        self.assertNotIn("SecurityContextConstraints", {item["kind"] for item in objects(*_ALL_AGENTS)})
 
     def test_one_more_is_found(self):
         """This is the control."""

@@ -14,7 +14,7 @@ from tools import render_manifests
 
 _CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration",
                  "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-_NODE_AGENTS = {"crossover-deviceplugin", "crossover-mps"}
+_NODE_AGENTS = {"crossover-deviceplugin", "crossover-mps", "crossover-signaller"}
 _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component",
            "app.kubernetes.io/version", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart"}
 _NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # makes a program log that it ran, and its arguments
@@ -186,7 +186,8 @@ class Objects(unittest.TestCase):
         for items in self.each():
             for name, pod in pod_templates(items).items():
                 self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux"}, name)
-        pods = pod_templates(objects("mps.enabled=true", "arch=amd64", "extender.nodeSelector.pool=control",
+        pods = pod_templates(objects("mps.enabled=true", "signaller.enabled=true", "deviceplugin.config.transport=ipc",
+                                     "arch=amd64", "extender.nodeSelector.pool=control",
                                      "deviceplugin.nodeSelector.kubernetes\\.io/arch=arm64"))
         of_agents = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
         of_others = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "pool": "control"}
@@ -233,6 +234,20 @@ class Objects(unittest.TestCase):
         self.assertEqual(find(items, "DaemonSet", "crossover-mps")["spec"]["updateStrategy"], {"type": "OnDelete"})
         for name in ("defaults", "cert-manager"):
             self.assertNotIn("crossover-mps", pod_templates(self.made[name, "1.36.3"]))
+
+    def test_signallers_are_not_ended_by_an_upgrade_and_are_no_clients_of_mps(self):
+        items = self.made["signals", "1.36.3"]
+        self.assertEqual(find(items, "DaemonSet", "crossover-signaller")["spec"]["updateStrategy"],
+                         {"type": "OnDelete"})
+        container = pod_templates(items)["crossover-signaller"]["containers"][0]
+        self.assertEqual(container["image"], "signals:0.1.1")
+        self.assertEqual(container["args"], ["--each-gpu", "2", "--socket", "/run/crossover/arbiter.sock", "--no-mps",
+                                             "/no-mps"])
+        self.assertIn({"name": "no-mps", "mountPath": "/no-mps", "readOnly": True}, container["volumeMounts"])
+        self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", {variable["name"] for variable in container["env"]})
+        self.assertNotIn("nvidia.com/gpu", str(container["resources"]))
+        for name in ("defaults", "mps and monitoring"):
+            self.assertNotIn("crossover-signaller", pod_templates(self.made[name, "1.36.3"]))
 
     def test_mps_has_the_size_of_now(self):
         """The size also applies to a file system that is already mounted. MPS starts even if that one is too full for

@@ -101,19 +101,22 @@ class Chart(unittest.TestCase):
         """All pods but the node agents pass `restricted`. The agents' exceptions are those that their files explain,
         and no others."""
         refused = {}
-        for name, spec in pod_templates(objects("mps.enabled=true", *MONITORING, kube_version=self.version)).items():
+        values = ("mps.enabled=true", "signaller.enabled=true", "deviceplugin.config.transport=ipc", *MONITORING)
+        for name, spec in pod_templates(objects(*values, kube_version=self.version)).items():
             for key in ("serviceAccountName", "priorityClassName"):  # these objects do not exist here
                 spec.pop(key, None)
             metadata = {"name": name, "namespace": _RESTRICTED}
             done = self.dry_run([{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}])
             if done.returncode != 0:
                 refused[name] = done.stderr
-        self.assertEqual(set(refused), {"crossover-deviceplugin", "crossover-mps"})
+        self.assertEqual(set(refused), {"crossover-deviceplugin", "crossover-mps", "crossover-signaller"})
         daemon = refused["crossover-deviceplugin"]
         for words in ("hostPID=true", "hostPath", "privileged", "runAsUser=0"):
             self.assertIn(words, daemon)
         for words in ("hostNetwork", "hostIPC", "hostPort"):
             self.assertNotIn(words, daemon)
+        for words in ("hostPID", "privileged", "capabilities", "allowPrivilegeEscalation"):
+            self.assertNotIn(words, refused["crossover-signaller"])
 
     def test_pods_of_the_examples_pass_the_level_restricted(self):
         spec = None

@@ -54,6 +54,14 @@ An image's reference. Argument: (dict "key" "extender.image" "image" .Values.ext
 {{- end }}
 {{- end }}
 
+{{- define "crossover.signaller.image" -}}
+{{- if .Values.signaller.image.repository -}}
+{{ include "crossover.image" (dict "key" "signaller.image" "image" .Values.signaller.image "tag" .Chart.AppVersion "holds" "crossover-signaller") }}
+{{- else -}}
+{{ include "crossover.deviceplugin.image" . }}
+{{- end }}
+{{- end }}
+
 {{/*
 The nodes that a pod may be on: those that its image runs on, and what values say of it, which counts more.
 Argument: (dict "root" $ "own" .Values.extender.nodeSelector)
