@@ -27,12 +27,12 @@ _LISTED = {
         _DAEMON: exceptions({"/var/lib/kubelet/device-plugins": "write", "/var/lib/crossover": "write",
                              "/run/crossover": "write", "/var/run/cdi": "write"}),
         _MPS: exceptions({"/run/crossover/mps": "mount"}),
-        _SIGNALLER: exceptions({"/run/crossover": "read"}, (), _ROOT_OF_NOTHING)},
+        _SIGNALLER: exceptions({"/run/crossover/arbiter": "read"}, (), _ROOT_OF_NOTHING)},
     _FOLDERS: {
         _DAEMON: exceptions({"/kubelet/device-plugins": "write", "/state": "write", "/run/crossover": "write",
                              "/var/run/cdi": "write", "/driver": "read"}),
         _MPS: exceptions({"/run/crossover/mps": "mount", "/driver": "read"}),
-        _SIGNALLER: exceptions({"/run/crossover": "read", "/driver": "read"}, ())}}
+        _SIGNALLER: exceptions({"/run/crossover/arbiter": "read", "/driver": "read"}, ())}}
 
 
 def of_the_host(pod):

@@ -241,8 +241,8 @@ class Objects(unittest.TestCase):
                          {"type": "OnDelete"})
         container = pod_templates(items)["crossover-signaller"]["containers"][0]
         self.assertEqual(container["image"], "signals:0.1.1")
-        self.assertEqual(container["args"], ["--each-gpu", "2", "--socket", "/run/crossover/arbiter.sock", "--no-mps",
-                                             "/no-mps"])
+        self.assertEqual(container["args"], ["--each-gpu", "2", "--socket", "/run/crossover/arbiter/arbiter.sock",
+                                             "--no-mps", "/no-mps"])
         self.assertIn({"name": "no-mps", "mountPath": "/no-mps", "readOnly": True}, container["volumeMounts"])
         self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", {variable["name"] for variable in container["env"]})
         self.assertNotIn("nvidia.com/gpu", str(container["resources"]))

@@ -64,6 +64,7 @@ class Release:
         """Makes an image of the node daemon that brings this library."""
         self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
             "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/bin/crossover": self._build.cli,
+            "/usr/bin/crossover-signaller": self._build.program("crossover-signaller"),
             "/usr/lib/crossover/libcrossover.so": library, **_SHELL})
 
     def _install_driver(self, number, node):
@@ -83,6 +84,7 @@ class Release:
             "driver": {"root": _DRIVER},
             "deviceplugin": {"image": {"tag": VERSION}, "config": {"trace_file": _TRACE, "profiles": "off"}, **gpus},
             "mps": gpus,
+            "signaller": gpus,
             "extender": {"image": {"tag": VERSION}},
             "scheduler": {"image": {"repository": f"{REGISTRY}/kube-scheduler"}}}
 

@@ -1,0 +1,105 @@
+"""Tests signals in device memory on a real Kubernetes: the chart installs signallers, two jobs take turns by their
+signals, and the node daemons are replaced meanwhile."""
+
+import os
+import unittest
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import pairs, session
+from benchmarks.commands import Build
+from tests.cluster import turn_orders
+from tests.cluster.prometheus import Prometheus
+from tests.cluster.release import NAMESPACE, Release
+from tests.cluster.rig import Cluster, gone, phase
+from tests.cluster.software_gpus import SoftwareGpus
+from tests.cluster.training import TrainingJob, load_image
+from tests.process.demo.leftovers import until
+
+_TEAM, _KEY = "team", "digits"
+_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
+_LONG = 1500  # iterations of jobs that outlast the end of the daemons
+_LEARNT_WITHIN_S = 90.0
+_SIGNALLED_WITHIN_S = 60.0
+_SIGNALLED = 'sum by (node) (crossover_clients{transport="signalled_gates"})'
+
+
+class Signals(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.build = Build(Path(os.environ["BUILD"]))
+        cls.cluster = Cluster(service_routing=True)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.gpus = SoftwareGpus(cls.cluster, _SHAPE.machine(), cls.build.gpu_libraries)
+        cls.release = Release(cls.cluster, cls.build, cls.gpus)
+        cls.release.prepare()
+        cls.cluster.namespace(_TEAM)
+        load_image(cls.cluster, cls.build, Path(os.environ["TRAINER_DATA"]))
+        # The guard measures which way is faster. On a busy machine it may rightly let the jobs run side by side.
+        cls.release.install(deviceplugin={"config": {"guard": "off", "transport": "ipc"}}, signaller={"enabled": True})
+
+    def start_jobs(self, iterations, *names):
+        jobs = [TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=iterations).job(name, seed),
+                            self.gpus.machine.ranks, by_hand=False, annotations={"crossover.dev/profile-key": _KEY})
+                for seed, name in enumerate(names, 1)]
+        for job in jobs:
+            job.create()
+        return jobs
+
+    def digests(self, iterations):
+        """Returns the digests of the two jobs' losses as plain processes without Crossover, each alone."""
+        shape = replace(_SHAPE, iterations=iterations, compute_ms=1.0)
+        fast = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
+        plans = [session.Plan(fast, (shape.job("alone", seed),)) for seed in (1, 2)]
+        return [session.run(self.build, plan, "crossover-signals-test").job("alone").digest for plan in plans]
+
+    def restarts(self):
+        return {(pod["metadata"]["uid"], status["restartCount"]) for pod in self.release.pods("signaller")
+                for status in pod["status"]["containerStatuses"]}
+
+    def replace_daemons(self):
+        for pod in self.release.pods("deviceplugin"):
+            name = pod["metadata"]["name"]
+            self.cluster.kubectl("delete", "pod", name, "--namespace", NAMESPACE, "--wait=false")
+            self.cluster.wait_for("pod", name, gone, NAMESPACE)
+        self.await_daemons()
+        return self.release.pods("deviceplugin")
+
+    def await_daemons(self):
+        self.cluster.kubectl("rollout", "status", "daemonset/crossover-deviceplugin", "--namespace", NAMESPACE,
+                             "--timeout", "120s")
+
+    def await_query(self, prometheus, expression):
+        if not until(lambda: prometheus.query(expression), _SIGNALLED_WITHIN_S):
+            self.fail(f"expected {expression}, got {prometheus.query('crossover_clients')}: {self.release.said()}")
+
+    def test_two_jobs_take_turns_by_signals_while_daemons_are_replaced(self):
+        self.start_jobs(_SHAPE.iterations, "alone")[0].finish()
+        self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
+            "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        prometheus = Prometheus(self.cluster)
+        prometheus.start(self.release.pods("deviceplugin"))
+        jobs = self.start_jobs(_LONG, "alpha", "beta")
+        for job in jobs:
+            self.cluster.wait_for("pod", job.pod(0)["metadata"]["name"], phase("Running"), _TEAM)
+        nodes = len(self.cluster.nodes)
+        signalled = f"count({_SIGNALLED} >= 2) == {nodes}"
+        self.await_query(prometheus, signalled)
+        self.await_query(prometheus, f"count(crossover_signallers == 2) == {nodes * self.gpus.machine.gpus_per_node}")
+        before = self.restarts()
+        self.assertEqual(len(before), nodes)
+        prometheus.look_at(self.replace_daemons())
+        self.await_query(prometheus, signalled)
+        running = [phase("Running")(job.pod(0)) for job in jobs]
+        found = [job.finish() for job in jobs]
+        self.assertEqual(running, [True, True], "the jobs ended before the daemons were replaced")
+        self.assertEqual(self.restarts(), before, "the signallers go on without their daemon")
+        self.assertEqual([job.digest for job in found], self.digests(_LONG))
+        gangs = {f"{_TEAM}/alpha", f"{_TEAM}/beta"}
+        for number, node in enumerate(self.cluster.nodes):
+            self.assertTrue(turn_orders.alternate(self.release.trace(node), gangs, self.gpus.uuids(number)))
+
+
+if __name__ == "__main__":
+    unittest.main()
