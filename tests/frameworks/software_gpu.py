@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.ports import free_port
-from benchmarks.processes import dying_with_parent
+from tests.frameworks import family
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
@@ -37,14 +37,15 @@ def require(test):
 
 
 class Machine:
-    """A software machine of one node with two GPUs, in a directory of its own, which the caller removes. The speed of
-    its links makes a job's communication about as long as its computation where `kernel_scale` is 40. Without
-    `effects`, kernels of PyTorch leave memory as it is."""
+    """A software machine of one node with two GPUs, in a directory of its own, which the caller removes after close().
+    The speed of its links makes a job's communication about as long as its computation where `kernel_scale` is 40.
+    Without `effects`, kernels of PyTorch leave memory as it is."""
 
     def __init__(self, directory, kernel_scale=1, effects=True):
         self.directory = Path(directory)
         self.socket = self.directory / "arbiter.sock"
         self.trace = self.directory / "trace.jsonl"
+        self._running = []
         config = self.directory / "machine.yaml"
         config.write_text(f"state: {self.directory}/state\nkernel_scale: {kernel_scale}\n"
                           f"kernel_effects: {str(effects).lower()}\n"
@@ -54,34 +55,54 @@ class Machine:
                             "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "SIMGPU_CONFIG": str(config),
                             "LD_LIBRARY_PATH": f"{STAND_INS}:{DRIVER}"}
 
-    def start_arbiter(self, test):
-        """Starts an arbiter that ends with the test. Returns when it listens."""
-        command = dying_with_parent([str(ARBITER), "--socket", str(self.socket), "--trace", str(self.trace)])
-        arbiter = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        test.addCleanup(_end, arbiter)
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the arbiter and all jobs with their ranks. They also end when this process dies."""
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            process.wait()
+            if process.stderr:
+                process.stderr.close()
+        self._running.clear()
+
+    def start_arbiter(self):
+        """Starts an arbiter. Returns when it listens. One that ends instead is an AssertionError."""
+        arbiter = self._start([ARBITER, "--socket", self.socket, "--trace", self.trace], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
         for line in arbiter.stderr:
             if "listening" in line:
                 return
-        test.fail(f"{ARBITER} ended with {arbiter.wait()}")
+        raise AssertionError(f"{ARBITER} ended with {arbiter.wait()}")
 
     def run(self, *command):
         """Runs a Python program to its end, without the library. Returns the finished process."""
         return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
-    def start(self, job, script, *options, library=False):
-        """Starts a job of two ranks under torchrun. Returns its launcher's process."""
-        environment = self.environment | {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
-                                          "CROSSOVER_TEST_CUDA": f"{DRIVER}/libcuda.so.1",
-                                          "LD_LIBRARY_PATH": f"{RECORDER}:{STAND_INS}:{DRIVER}"}
+    def start(self, job, script, *options, library=False, launcher=(), environment=()):
+        """Starts a job of two ranks under torchrun, which gets the options `launcher`, with more of the user's
+        environment. Returns its launcher's process."""
+        variables = self.environment | {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
+                                        "CROSSOVER_TEST_CUDA": f"{DRIVER}/libcuda.so.1",
+                                        "LD_LIBRARY_PATH": f"{RECORDER}:{STAND_INS}:{DRIVER}"} | dict(environment)
         if library:
-            environment |= {"LD_PRELOAD": str(LIBRARY), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": "2",
-                            "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
+            variables |= {"LD_PRELOAD": str(LIBRARY), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": "2",
+                          "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
         command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={free_port()}",
-                   JOBS / script, *options]
+                   *launcher, JOBS / script, *options]
         with open(self.directory / f"{job}.log", "wb") as output:
-            return subprocess.Popen(dying_with_parent([str(word) for word in command]), env=environment,
-                                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            return self._start(command, env=variables, stdout=output, stderr=subprocess.STDOUT)
+
+    def _start(self, command, **popen):
+        process = subprocess.Popen(family.within(command), stdin=subprocess.DEVNULL, **popen)
+        self._running.append(process)
+        return process
 
     def finish(self, job, process):
         """Waits for a job. Returns what it said. A job that does not end well is an AssertionError."""
@@ -102,8 +123,3 @@ class Machine:
         """Returns the file in which the driver's calls of a rank are recorded."""
         return self.directory / f"{job}.calls.{rank}"
 
-
-def _end(process):
-    process.kill()
-    process.wait()
-    process.stderr.close()

@@ -70,11 +70,12 @@ class Turns(unittest.TestCase):
 
     def test_two_ddp_jobs_take_turns_and_launch_what_they_launch_alone(self):
         gpu.require(self)
-        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40)
+        directory = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm"))
+        machine = self.enterContext(gpu.Machine(directory, kernel_scale=40))
         options = ("--steps", _STEPS)
         said = machine.finish("alone", machine.start("alone", "ddp.py", *options))
         self.assertNotIn("refused", said)
-        machine.start_arbiter(self)
+        machine.start_arbiter()
         jobs = {"a": machine.start("a", "ddp.py", *options, library=True),
                 "b": machine.start("b", "ddp.py", *options, "--one-more-at", _STEPS // 2, library=True)}
         for job, process in jobs.items():

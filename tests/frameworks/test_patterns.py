@@ -48,7 +48,8 @@ class Patterns(unittest.TestCase):
     def machine(self):
         """Returns a machine of its own, for one or two jobs."""
         gpu.require(self)
-        return gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=_KERNEL_SCALE)
+        directory = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm"))
+        return self.enterContext(gpu.Machine(directory, kernel_scale=_KERNEL_SCALE))
 
     def finish(self, machine, job, process):
         """Waits for a job, which must end well and call nothing that is refused. Returns what it said."""
@@ -61,11 +62,11 @@ class Patterns(unittest.TestCase):
         """Runs a row in all three ways and compares them."""
         options = (*pattern.arguments, "--steps", pattern.steps)
         bare, single, shared = self.machine(), self.machine(), self.machine()
-        single.start_arbiter(self)
+        single.start_arbiter()
         alone = bare.start("alone", pattern.script, *options)
         under = single.start("under", pattern.script, *options, library=True)
         said = {"alone": self.finish(bare, "alone", alone), "under": self.finish(single, "under", under)}
-        shared.start_arbiter(self)
+        shared.start_arbiter()
         pair = {"a": shared.start("a", pattern.script, *options, library=True),
                 "b": shared.start("b", pattern.script, *options, "--one-more-at", pattern.steps // 2, library=True)}
         for job, process in pair.items():
