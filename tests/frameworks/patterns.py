@@ -42,7 +42,8 @@ def named(name):
 
 
 PATTERNS = (
-    Pattern("ddp", "ddp.py"),
-    Pattern("fsdp", "fsdp.py"),
-    Pattern("tensor_parallel", "tensor_parallel.py"),
+    Pattern("ddp", "ddp.py", expected=Expected.TURNS),
+    # Compute waits for a gather of each layer inside a turn.
+    Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
+    Pattern("tensor_parallel", "tensor_parallel.py", expected=Expected.TURNS),
 )
