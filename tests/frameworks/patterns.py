@@ -9,6 +9,7 @@ class Expected(enum.Enum):
     """Says what a job does beside another one."""
 
     TURNS = "takes turns"
+    GAPS = "takes turns by gaps"  # its collectives are not seen
     WATCHED = "is watched"
     NOT_SEEN = "has not been seen beside another job"  # launches and memory are compared all the same
 
@@ -21,8 +22,10 @@ class Pattern:
     name: str
     script: str
     arguments: tuple = ()
-    steps: int = 40
-    least_launches: int = 40  # in each step of each rank
+    launcher: tuple = ()  # options of torchrun
+    environment: tuple = ()  # (name, value) of what users set
+    steps: int = 30
+    least_launches: int = 40  # and waits, in each step of each rank
     expected: Expected = Expected.NOT_SEEN
     reason: str = ""
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is

@@ -5,8 +5,8 @@ import tempfile
 import unittest
 
 from simgpu.stand_ins import wanted
+from tests.frameworks import records
 from tests.frameworks import software_gpu as gpu
-from tests.frameworks.records import count, launches
 
 _STEPS = 40
 # A job that starts later on a busy machine shares fewer of its 40 steps: it has 140 turns where none is lost.
@@ -87,11 +87,12 @@ class Turns(unittest.TestCase):
         for job in jobs:
             self.assertGreaterEqual(turns[job], _LEAST_TURNS, turns)
         for rank in (0, 1):
-            alone, beside, more = (launches(machine.record(job, rank)) for job in ("alone", "a", "b"))
-            self.assertGreater(count(alone), _LEAST_LAUNCHES * _STEPS)
+            alone, beside, more = (records.calls(records.of(machine.record(job, rank)))
+                                   for job in ("alone", "a", "b"))
+            self.assertGreater(records.count(alone), _LEAST_LAUNCHES * _STEPS)
             self.assertEqual(beside, alone)
             self.assertNotEqual(more, alone, "one launch more would be seen")
-            self.assertEqual(count(more), count(alone) + 1)
+            self.assertEqual(records.count(more), records.count(alone) + 1)
 
 
 if __name__ == "__main__":
