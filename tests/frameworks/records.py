@@ -28,14 +28,16 @@ def calls(lines):
     return sorted(threads.values(), key=lambda calls: (len(calls), calls))
 
 
-def without_wait(lines):
-    """Returns the lines of a record without the middle one of the waits that count. A record without such waits is a
-    ValueError."""
-    waits = [index for index, _, function, _ in _kept(lines) if function.startswith(_WAIT)]
-    if not waits:
-        raise ValueError("record: expected a wait for a stream without collectives, got none")
-    left_out = waits[len(waits) // 2]
-    return [*lines[:left_out], *lines[left_out + 1:]]
+def without_one(lines):
+    """Returns what is left out, and the lines of a record without it: the middle one of the waits that count, or of the
+    launches where a program makes no such wait. A record of neither is a ValueError."""
+    counted = [(index, function) for index, _, function, _ in _kept(lines)]
+    waits = [index for index, function in counted if function.startswith(_WAIT)]
+    places = waits or [index for index, _ in counted]
+    if not places:
+        raise ValueError("record: expected a launch or a wait, got none")
+    left_out = places[len(places) // 2]
+    return "one wait" if waits else "one launch", [*lines[:left_out], *lines[left_out + 1:]]
 
 
 def count(threads):

@@ -56,13 +56,46 @@ class Records(unittest.TestCase):
                             records.calls(self._LINES))
 
     def test_a_wait_that_is_removed_is_seen(self):
-        shorter = records.calls(records.without_wait(self._LINES))
-        self.assertEqual(records.count(shorter), records.count(records.calls(self._LINES)) - 1)
+        what, lines = records.without_one(self._LINES)
+        self.assertEqual(what, "one wait")
+        self.assertEqual(records.count(records.calls(lines)), records.count(records.calls(self._LINES)) - 1)
 
     def test_a_wait_for_a_collective_does_not_count(self):
         self.assertEqual(records.calls(self._LINES[:-1]), records.calls(self._LINES))
-        with self.assertRaisesRegex(ValueError, "expected a wait for a stream without collectives, got none"):
-            records.without_wait(self._LINES[4:])
+        what, lines = records.without_one(self._LINES[4:])
+        self.assertEqual((what, records.calls(lines)), ("one launch", []))
+        with self.assertRaisesRegex(ValueError, "expected a launch or a wait, got none"):
+            records.without_one(self._LINES[5:])
+
+
+class Outcomes(unittest.TestCase):
+    """Tests what is concluded from the number of turns and from what a job says."""
+
+    _GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
+
+    def did(self, turns, said, expected, **more):
+        """Returns whether a job did what a row expects."""
+        return ways.Ran(said, {}, turns).did(Pattern("row", "ddp.py", expected=expected, **more))
+
+    def test_turns(self):
+        for turns, said, holds in ((500, "", True), (3, "", False), (500, self._GAPS, False),
+                                   (500, "crossover: takes no turns: streams", False)):
+            self.assertIs(self.did(turns, said, Expected.TURNS), holds, (turns, said))
+        self.assertTrue(self.did(500, self._GAPS, Expected.GAPS))
+        self.assertFalse(self.did(500, "", Expected.GAPS))
+
+    def test_no_turns(self):
+        for turns, most, holds in ((0, 0, True), (3, 3, True), (4, 3, False)):
+            self.assertIs(self.did(turns, "", Expected.WATCHED, most_turns=most), holds, turns)
+
+    def test_a_reason_that_the_row_does_not_name_is_a_surprise(self):
+        row = Pattern("row", "ddp.py", expected=Expected.WATCHED, reason="streams")
+        for said, surprises in (("takes no turns: streams", 0), ("takes no turns: graphs", 2), ("", 2)):
+            ran = {way: ways.Ran(said, {}, 0) for way in (ways.BESIDE, ways.MORE)}
+            self.assertEqual(len(ways.surprises(row, ran)), surprises, said)
+        self.assertFalse(self.did(80, "takes no turns: streams", Expected.VARIES))
+        self.assertTrue(self.did(80, "takes no turns: streams", Expected.STOPS, reason="streams"))
+        self.assertFalse(self.did(80, "", Expected.STOPS, reason="streams"))
 
 
 class Patterns(unittest.TestCase):
@@ -72,16 +105,10 @@ class Patterns(unittest.TestCase):
         """Runs a row in all three ways and compares them."""
         gpu.require(self)
         ran = ways.run(pattern)
-        beside = (ran[ways.BESIDE], ran[ways.MORE])
-        for job in beside:
+        for job in (ran[ways.BESIDE], ran[ways.MORE]):
             why = " | ".join(job.reasons) or "no reason is logged"
             print(f"\n{pattern.name}: {job.turns} turns; {why}", flush=True)
-        self.assertEqual(ways.differences(pattern, ran), [])
-        if pattern.expected is Expected.NOT_SEEN:
-            return
-        for job in beside:
-            self.assertIs(job.outcome, pattern.expected, job.turns)
-            self.assertEqual(job.reasons, [pattern.reason] if pattern.reason else [])
+        self.assertEqual(ways.differences(pattern, ran) + ways.surprises(pattern, ran), [])
 
 
 def _test_of(pattern):

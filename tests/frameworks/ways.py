@@ -35,18 +35,20 @@ class Ran:
         """Returns why the job takes no turns, as the user is told."""
         return sorted(set(re.findall("takes no turns: (.*)", self.said)))
 
-    def without_wait(self):
-        """Returns the same without one wait of rank 0."""
-        return dataclasses.replace(self, record={**self.record, 0: records.without_wait(self.record[0])})
+    def without_one(self):
+        """Returns what is left out, and the same without it: one wait or one launch of rank 0."""
+        what, lines = records.without_one(self.record[0])
+        return what, dataclasses.replace(self, record={**self.record, 0: lines})
 
-    @property
-    def outcome(self):
-        """Returns the Expected that the job did, or None for a few turns, or turns with a reason not to take them."""
-        if self.turns == 0:
-            return Expected.WATCHED
-        if self.turns < _LEAST_TURNS or self.reasons:
-            return None
-        return Expected.GAPS if _BY_GAPS in self.said else Expected.TURNS
+    def did(self, pattern):
+        """Returns whether the job did what its row expects."""
+        if self.reasons != ([pattern.reason] if pattern.reason else []):
+            return False
+        by_gaps = _BY_GAPS in self.said
+        return {Expected.TURNS: self.turns >= _LEAST_TURNS and not by_gaps,
+                Expected.GAPS: self.turns >= _LEAST_TURNS and by_gaps,
+                Expected.WATCHED: self.turns <= pattern.most_turns,
+                Expected.STOPS: True, Expected.VARIES: True}[pattern.expected]
 
     def calls(self, rank):
         """Returns the launches and waits of a rank."""
@@ -91,6 +93,12 @@ def differences(pattern, ran):
         if more != calls + 1:
             found.append(f"rank {rank}: expected {calls + 1} calls {MORE}, got {more}")
     return found
+
+
+def surprises(pattern, ran):
+    """Returns in words which jobs of the pair did not do what the row says, [] where both did."""
+    return [f"{way}: expected that it {pattern.expected.value}, '{pattern.reason}', got {ran[way].turns} turns, "
+            f"{ran[way].reasons}" for way in (BESIDE, MORE) if not ran[way].did(pattern)]
 
 
 def _first(threads, expected):

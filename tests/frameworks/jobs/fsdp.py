@@ -71,4 +71,4 @@ def build(device, arguments):
 
 
 if __name__ == "__main__":
-    training.main(build, parse())
+    training.main(build, parse(), training.BOTH)

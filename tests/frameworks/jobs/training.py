@@ -12,6 +12,7 @@ from torch import nn
 VOCABULARY = 1000
 LENGTH = 64  # tokens of a sequence
 CLASSES = 10
+BOTH = "cpu:gloo,cuda:nccl"  # the backend by which Python objects go over the CPU, and tensors of GPUs over NCCL
 
 
 class Block(nn.Module):
@@ -80,17 +81,17 @@ def loss_of(logits, tokens):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def main(build, parser=None):
+def main(build, parser=None, backend="nccl"):
     """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
-    the command line. `parser` has more options. Prints a line every ten steps, and in the end each rank's peak of
-    memory."""
+    the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line every ten
+    steps, and in the end each rank's peak of memory."""
     parser = parser or argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--one-more-at", type=int, default=-1, metavar="STEP", help="one kernel more after this step")
     arguments = parser.parse_args()
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
-    dist.init_process_group("nccl")
+    dist.init_process_group(backend)
     torch.manual_seed(1)
     step = build(device, arguments)
     for index in range(arguments.steps):
