@@ -49,6 +49,14 @@ def named(name):
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
+    # Megatron asks for this.
+    Pattern("ddp_one_connection", "ddp.py", environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"),),
+            expected=Expected.WATCHED,
+            reason="CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective"),
+    Pattern("ddp_non_blocking", "ddp.py", environment=(("TORCH_NCCL_USE_COMM_NONBLOCKING", "1"),),
+            expected=Expected.WATCHED,
+            reason="a communicator is non-blocking; PyTorch before 2.7.1 makes such ones with "
+            "init_process_group(device_id=...), and blocking ones where TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
     # PyTorch leaves out the wait for a collective that it finds done. The broadcasts of this job often are, on one rank
     # and not on another, so that the ranks do not find one period.
     Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
