@@ -49,6 +49,7 @@ def named(name):
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
+    Pattern("ddp_amp", "ddp.py", ("--amp",)),
     # Megatron asks for this.
     Pattern("ddp_one_connection", "ddp.py", environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"),),
             expected=Expected.WATCHED,
