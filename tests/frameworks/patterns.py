@@ -63,7 +63,7 @@ PATTERNS = (
     Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
-    Pattern("tensor_parallel", "tensor_parallel.py", steps=40),
+    Pattern("tensor_parallel", "tensor_parallel.py"),
     # Compute waits for each of nine collectives, more than the turns of any period.
     Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
     Pattern("graphs_whole", "graphs.py", ("--whole",), expected=Expected.STOPS,
