@@ -58,8 +58,9 @@ PATTERNS = (
             expected=Expected.WATCHED,
             reason="a communicator is non-blocking; PyTorch before 2.7.1 makes such ones with "
             "init_process_group(device_id=...), and blocking ones where TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
-    # PyTorch leaves out the wait for a collective that it finds done. The broadcasts of this job often are, on one rank
-    # and not on another, so that the ranks do not find one period.
+    # PyTorch leaves out the wait for a collective that it finds done. The broadcasts of these jobs often are, on one
+    # rank and not on another, so that the ranks do not find one period.
+    Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional"), expected=Expected.VARIES),
     Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
