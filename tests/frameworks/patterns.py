@@ -50,6 +50,9 @@ PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
     Pattern("ddp_amp", "ddp.py", ("--amp",)),
+    # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
+    Pattern("ddp_restart", "ddp.py", ("--die-at", "5"), launcher=("--standalone", "--max-restarts=1"),
+            environment=(("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),)),
     # Megatron asks for this.
     Pattern("ddp_one_connection", "ddp.py", environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"),),
             expected=Expected.WATCHED,
