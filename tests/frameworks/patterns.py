@@ -49,6 +49,7 @@ def named(name):
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
+    Pattern("ddp_find_unused_parameters", "ddp.py", ("--model", "spare", "--find-unused")),
     Pattern("ddp_amp", "ddp.py", ("--amp",)),
     # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
     Pattern("ddp_restart", "ddp.py", ("--die-at", "5"), launcher=("--standalone", "--max-restarts=1"),
