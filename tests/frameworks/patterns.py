@@ -68,6 +68,8 @@ PATTERNS = (
     Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
+    Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
+            most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
     # Compute waits for each of nine collectives, more than the turns of any period.
     Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
