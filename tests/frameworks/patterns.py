@@ -65,14 +65,17 @@ PATTERNS = (
     # PyTorch leaves out the wait for a collective that it finds done. The broadcasts of these jobs often are, on one
     # rank and not on another, so that the ranks do not find one period.
     Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional"), expected=Expected.VARIES),
+    Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
     Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
             most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
+    # Compute waits for each micro-batch that a rank receives.
+    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, most_turns=20),
     # Compute waits for each of nine collectives, more than the turns of any period.
     Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
-    Pattern("graphs_whole", "graphs.py", ("--whole",), expected=Expected.STOPS,
+    Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
             reason="collectives are captured into graphs"),
 )
