@@ -21,6 +21,7 @@ FIGURES = {
     "simgpu_error": Figure("processes", _SOFTWARE_GPU),
     "eta": Figure("processes", _TURNS),
     "losses_identical": Figure("processes", ("sidecar", *_SOFTWARE_GPU)),
+    "torch_identical": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
     "solo_overhead": Figure("processes", _TURNS),
     "gain_over_timeslicing": Figure("processes", _TURNS),
     "gain_over_mps": Figure("processes", _TURNS),

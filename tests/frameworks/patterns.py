@@ -9,8 +9,10 @@ class Expected(enum.Enum):
     """Says what a job does beside another one."""
 
     TURNS = "takes turns"
+    GAPS = "takes turns by gaps"  # its collectives are not seen
     WATCHED = "is watched"
-    NOT_SEEN = "has not been seen beside another job"  # launches and memory are compared all the same
+    STOPS = "is watched from some step on"  # it may have taken turns before
+    VARIES = "takes turns in some runs"  # the row says why; nothing is told to the user
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,14 +23,17 @@ class Pattern:
     name: str
     script: str
     arguments: tuple = ()
-    steps: int = 40
-    least_launches: int = 40  # in each step of each rank
-    expected: Expected = Expected.NOT_SEEN
+    launcher: tuple = ()  # options of torchrun
+    environment: tuple = ()  # (name, value) of what users set
+    steps: int = 30
+    least_launches: int = 40  # and waits, in each step of each rank
+    expected: Expected = Expected.TURNS
     reason: str = ""
+    most_turns: int = 0  # of a job that is watched: equal calls in a row look like a period for a while
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is
 
     def __post_init__(self):
-        if self.reason and self.expected is not Expected.WATCHED:
+        if self.reason and self.expected not in (Expected.WATCHED, Expected.STOPS):
             raise ValueError(f"pattern {self.name}: reason: expected none of a job that {self.expected.value}, got "
                              f"'{self.reason}'")
 
@@ -42,7 +47,35 @@ def named(name):
 
 
 PATTERNS = (
-    Pattern("ddp", "ddp.py"),
-    Pattern("fsdp", "fsdp.py"),
+    Pattern("ddp", "ddp.py", steps=40),
+    Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
+    Pattern("ddp_find_unused_parameters", "ddp.py", ("--model", "spare", "--find-unused")),
+    Pattern("ddp_amp", "ddp.py", ("--amp",)),
+    # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
+    Pattern("ddp_restart", "ddp.py", ("--die-at", "5"), launcher=("--standalone", "--max-restarts=1"),
+            environment=(("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),)),
+    # Megatron asks for this.
+    Pattern("ddp_one_connection", "ddp.py", environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"),),
+            expected=Expected.WATCHED,
+            reason="CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective"),
+    Pattern("ddp_non_blocking", "ddp.py", environment=(("TORCH_NCCL_USE_COMM_NONBLOCKING", "1"),),
+            expected=Expected.WATCHED,
+            reason="a communicator is non-blocking; PyTorch before 2.7.1 makes such ones with "
+            "init_process_group(device_id=...), and blocking ones where TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
+    # PyTorch leaves out the wait for a collective that it finds done. The broadcasts of these jobs often are, on one
+    # rank and not on another, so that the ranks do not find one period.
+    Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional"), expected=Expected.VARIES),
+    Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
+    Pattern("zero_1", "ddp.py", ("--zero",), expected=Expected.VARIES),
+    # Compute waits for a gather of each layer inside a turn.
+    Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
+    Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
+            most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
+    # Compute waits for each micro-batch that a rank receives.
+    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, most_turns=20),
+    # Compute waits for each of nine collectives, more than the turns of any period.
+    Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
+    Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
+            reason="collectives are captured into graphs"),
 )

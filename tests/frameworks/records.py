@@ -1,22 +1,64 @@
-"""Reads what the recorder wrote of a rank: the launches of kernels and collectives, in their order."""
+"""Reads what the recorder wrote of a rank: the launches of kernels, graphs and collectives, and the waits of streams
+for each other, in their order.
+
+Waits for a collective are left out: PyTorch asks whether the collective has ended, and makes no wait if it has, so
+that their number depends on the time."""
 
 import collections
 
+_LAUNCHES = ("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")
+_RECORD, _WAIT = "cuEventRecord", "cuStreamWaitEvent"
 
-def launches(path):
-    """Returns the launches of kernels and collectives in a record, a list for each thread that launches any. Functions
-    and streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
-    numbers of threads."""
+
+def of(path):
+    """Returns the lines of a record."""
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def calls(lines):
+    """Returns the launches and waits among the lines of a record, a list for each thread that has any. Functions and
+    streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
+    numbers of threads. A wait names the stream behind which its event was recorded last, since which event a program
+    takes again depends on the time."""
     threads, names = collections.defaultdict(list), collections.defaultdict(dict)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        thread, owner, function, *arguments = line.split()
-        if owner != "ours" and function.startswith(("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")):
-            known = names[thread]
-            numbered = (known.setdefault(a, f"#{len(known)}") if a.startswith("h") else a for a in arguments)
-            threads[thread].append(" ".join((function, *numbered)))
+    for _, thread, function, arguments in _kept(lines):
+        known = names[thread]
+        numbered = (known.setdefault(a, f"#{len(known)}") if a.startswith("h") else a for a in arguments)
+        threads[thread].append(" ".join((function, *numbered)))
     return sorted(threads.values(), key=lambda calls: (len(calls), calls))
 
 
+def without_one(lines):
+    """Returns what is left out, and the lines of a record without it: the middle one of the waits that count, or of the
+    launches where a program makes no such wait. A record of neither is a ValueError."""
+    counted = [(index, function) for index, _, function, _ in _kept(lines)]
+    waits = [index for index, function in counted if function.startswith(_WAIT)]
+    places = waits or [index for index, _ in counted]
+    if not places:
+        raise ValueError("record: expected a launch or a wait, got none")
+    left_out = places[len(places) // 2]
+    return "one wait" if waits else "one launch", [*lines[:left_out], *lines[left_out + 1:]]
+
+
 def count(threads):
-    """Returns the number of launches in what launches() returns."""
-    return sum(len(calls) for calls in threads)
+    """Returns the number of calls in what calls() returns."""
+    return sum(len(one) for one in threads)
+
+
+def _kept(lines):
+    """Yields (index, thread, function, arguments) of each line that counts."""
+    split = [line.split() for line in lines]
+    communicating = {arguments[1] for _, owner, function, *arguments in split
+                     if owner == "nccl" and function.startswith(_RECORD)}
+    behind = {}  # event: the stream
+    for index, (thread, owner, function, *arguments) in enumerate(split):
+        if owner == "ours":
+            continue
+        if function.startswith(_RECORD):
+            behind[arguments[0]] = arguments[1]
+        elif function.startswith(_WAIT):
+            stream, event, flags = arguments
+            if behind.get(event) not in communicating:
+                yield index, thread, function, (stream, behind.get(event, "none"), flags)
+        elif function.startswith(_LAUNCHES):
+            yield index, thread, function, arguments

@@ -5,8 +5,8 @@ import tempfile
 import unittest
 
 from simgpu.stand_ins import wanted
+from tests.frameworks import records
 from tests.frameworks import software_gpu as gpu
-from tests.frameworks.records import count, launches
 
 _STEPS = 40
 # A job that starts later on a busy machine shares fewer of its 40 steps: it has 140 turns where none is lost.
@@ -70,11 +70,12 @@ class Turns(unittest.TestCase):
 
     def test_two_ddp_jobs_take_turns_and_launch_what_they_launch_alone(self):
         gpu.require(self)
-        machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=40)
+        directory = self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm"))
+        machine = self.enterContext(gpu.Machine(directory, kernel_scale=40))
         options = ("--steps", _STEPS)
         said = machine.finish("alone", machine.start("alone", "ddp.py", *options))
         self.assertNotIn("refused", said)
-        machine.start_arbiter(self)
+        machine.start_arbiter()
         jobs = {"a": machine.start("a", "ddp.py", *options, library=True),
                 "b": machine.start("b", "ddp.py", *options, "--one-more-at", _STEPS // 2, library=True)}
         for job, process in jobs.items():
@@ -86,11 +87,12 @@ class Turns(unittest.TestCase):
         for job in jobs:
             self.assertGreaterEqual(turns[job], _LEAST_TURNS, turns)
         for rank in (0, 1):
-            alone, beside, more = (launches(machine.record(job, rank)) for job in ("alone", "a", "b"))
-            self.assertGreater(count(alone), _LEAST_LAUNCHES * _STEPS)
+            alone, beside, more = (records.calls(records.of(machine.record(job, rank)))
+                                   for job in ("alone", "a", "b"))
+            self.assertGreater(records.count(alone), _LEAST_LAUNCHES * _STEPS)
             self.assertEqual(beside, alone)
             self.assertNotEqual(more, alone, "one launch more would be seen")
-            self.assertEqual(count(more), count(alone) + 1)
+            self.assertEqual(records.count(more), records.count(alone) + 1)
 
 
 if __name__ == "__main__":

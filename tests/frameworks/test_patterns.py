@@ -2,22 +2,11 @@
 that differs from it by one launch."""
 
 import re
-import tempfile
 import unittest
 
+from tests.frameworks import records, ways
 from tests.frameworks import software_gpu as gpu
 from tests.frameworks.patterns import PATTERNS, Expected, Pattern, named
-from tests.frameworks.records import count, launches
-
-_LEAST_TURNS = 50  # of each job whose row says that it takes turns, see test_jobs.py
-_KERNEL_SCALE = 40
-_RANKS = (0, 1)
-_WATCHED = "takes no turns: "
-
-
-def peaks(said):
-    """Returns the peaks of memory that the ranks of a job have said, by rank."""
-    return dict(re.findall(r"^rank (\d+) done, peak (\d+) bytes$", said, re.MULTILINE))
 
 
 class Table(unittest.TestCase):
@@ -25,7 +14,7 @@ class Table(unittest.TestCase):
 
     def test_names_and_runs_differ(self):
         self.assertEqual(len({pattern.name for pattern in PATTERNS}), len(PATTERNS))
-        self.assertEqual(len({(pattern.script, pattern.arguments) for pattern in PATTERNS}), len(PATTERNS))
+        self.assertEqual(len({(p.script, p.arguments, p.launcher, p.environment) for p in PATTERNS}), len(PATTERNS))
 
     def test_an_unknown_name_is_refused_with_the_known_ones(self):
         with self.assertRaisesRegex(ValueError, "expected one of ddp, .*, got 'dpd'"):
@@ -38,67 +27,88 @@ class Table(unittest.TestCase):
     def test_the_scripts_do_not_know_where_they_run(self):
         words = re.compile("crossover|simgpu|software gpu|stand.in|arbiter", re.IGNORECASE)
         self.assertTrue(words.search("on the Software GPU"))
-        for script in {pattern.script for pattern in PATTERNS} | {"training.py"}:
-            self.assertIsNone(words.search((gpu.JOBS / script).read_text(encoding="utf-8")), script)
+        for script in sorted(gpu.JOBS.glob("*.py")):
+            self.assertIsNone(words.search(script.read_text(encoding="utf-8")), script)
+
+
+class Records(unittest.TestCase):
+    """Tests what is compared."""
+
+    _LINES = ["0 user cuLaunchKernel h7f01 1 1 1 h0", "0 user cuEventRecord h7e01 h0",
+              "0 ours cuLaunchKernel h7f02 h0", "0 user cuStreamWaitEvent h7a01 h7e01 0",
+              "1 user cuLaunchKernelEx h7f03", "1 nccl cuEventRecord h7e02 h7a01",
+              "0 user cuEventRecordWithFlags h7e03 h7a01 0", "0 user cuStreamWaitEvent h0 h7e03 0"]
+
+    def changed(self, before, after):
+        """Returns the calls of a record in which a text is another one."""
+        return records.calls([line.replace(before, after) for line in self._LINES])
+
+    def test_a_wait_names_the_stream_behind_which_its_event_was_recorded(self):
+        self.assertEqual(records.calls(self._LINES),
+                         [["cuLaunchKernelEx #0"], ["cuLaunchKernel #0 1 1 1 #1", "cuStreamWaitEvent #2 #1 0"]])
+
+    def test_another_event_and_another_address_are_no_difference(self):
+        for before, after in (("h7e01", "h7e09"), ("h7f01", "h5c01")):
+            self.assertEqual(self.changed(before, after), records.calls(self._LINES))
+
+    def test_a_wait_for_another_stream_is_seen(self):
+        self.assertNotEqual(self.changed("cuEventRecord h7e01 h0", "cuEventRecord h7e01 h7b01"),
+                            records.calls(self._LINES))
+
+    def test_a_wait_that_is_removed_is_seen(self):
+        what, lines = records.without_one(self._LINES)
+        self.assertEqual(what, "one wait")
+        self.assertEqual(records.count(records.calls(lines)), records.count(records.calls(self._LINES)) - 1)
+
+    def test_a_wait_for_a_collective_does_not_count(self):
+        self.assertEqual(records.calls(self._LINES[:-1]), records.calls(self._LINES))
+        what, lines = records.without_one(self._LINES[4:])
+        self.assertEqual((what, records.calls(lines)), ("one launch", []))
+        with self.assertRaisesRegex(ValueError, "expected a launch or a wait, got none"):
+            records.without_one(self._LINES[5:])
+
+
+class Outcomes(unittest.TestCase):
+    """Tests what is concluded from the number of turns and from what a job says."""
+
+    _GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
+
+    def did(self, turns, said, expected, **more):
+        """Returns whether a job did what a row expects."""
+        return ways.Ran(said, {}, turns).did(Pattern("row", "ddp.py", expected=expected, **more))
+
+    def test_turns(self):
+        for turns, said, holds in ((500, "", True), (3, "", False), (500, self._GAPS, False),
+                                   (500, "crossover: takes no turns: streams", False)):
+            self.assertIs(self.did(turns, said, Expected.TURNS), holds, (turns, said))
+        self.assertTrue(self.did(500, self._GAPS, Expected.GAPS))
+        self.assertFalse(self.did(500, "", Expected.GAPS))
+
+    def test_no_turns(self):
+        for turns, most, holds in ((0, 0, True), (3, 3, True), (4, 3, False)):
+            self.assertIs(self.did(turns, "", Expected.WATCHED, most_turns=most), holds, turns)
+
+    def test_a_reason_that_the_row_does_not_name_is_a_surprise(self):
+        row = Pattern("row", "ddp.py", expected=Expected.WATCHED, reason="streams")
+        for said, surprises in (("takes no turns: streams", 0), ("takes no turns: graphs", 2), ("", 2)):
+            ran = {way: ways.Ran(said, {}, 0) for way in (ways.BESIDE, ways.MORE)}
+            self.assertEqual(len(ways.surprises(row, ran)), surprises, said)
+        self.assertFalse(self.did(80, "takes no turns: streams", Expected.VARIES))
+        self.assertTrue(self.did(80, "takes no turns: streams", Expected.STOPS, reason="streams"))
+        self.assertFalse(self.did(80, "", Expected.STOPS, reason="streams"))
 
 
 class Patterns(unittest.TestCase):
     """Runs the rows. Each has a test of its own, test_NAME, which the end of this file adds."""
 
-    def machine(self):
-        """Returns a machine of its own, for one or two jobs."""
-        gpu.require(self)
-        return gpu.Machine(self.enterContext(tempfile.TemporaryDirectory(dir="/dev/shm")), kernel_scale=_KERNEL_SCALE)
-
-    def finish(self, machine, job, process):
-        """Waits for a job, which must end well and call nothing that is refused. Returns what it said."""
-        said = machine.finish(job, process)
-        self.assertEqual(len(peaks(said)), len(_RANKS), said)
-        self.assertNotRegex(said, "(?m)^simgpu .* refused ")
-        return said
-
     def run_row(self, pattern):
         """Runs a row in all three ways and compares them."""
-        options = (*pattern.arguments, "--steps", pattern.steps)
-        bare, single, shared = self.machine(), self.machine(), self.machine()
-        single.start_arbiter(self)
-        alone = bare.start("alone", pattern.script, *options)
-        under = single.start("under", pattern.script, *options, library=True)
-        said = {"alone": self.finish(bare, "alone", alone), "under": self.finish(single, "under", under)}
-        shared.start_arbiter(self)
-        pair = {"a": shared.start("a", pattern.script, *options, library=True),
-                "b": shared.start("b", pattern.script, *options, "--one-more-at", pattern.steps // 2, library=True)}
-        for job, process in pair.items():
-            said[job] = self.finish(shared, job, process)
-        self.compare_launches(pattern, (bare, single, shared))
-        if not pattern.memory_varies:
-            self.assertEqual([peaks(said[job]) for job in ("under", "a")], [peaks(said["alone"])] * 2)
-        for job in pair:
-            self.compare_turns(pattern, shared.turns()[job], said[job])
-
-    def compare_launches(self, pattern, machines):
-        """Asserts that counts and order are the same, but for the job that launches one kernel more."""
-        bare, single, shared = machines
-        for rank in _RANKS:
-            alone = launches(bare.record("alone", rank))
-            self.assertGreater(count(alone), pattern.least_launches * pattern.steps)
-            self.assertEqual(launches(single.record("under", rank)), alone, "with the library and no other job")
-            self.assertEqual(launches(shared.record("a", rank)), alone, "beside another job")
-            more = launches(shared.record("b", rank))
-            self.assertNotEqual(more, alone, "one launch more would be seen")
-            self.assertEqual(count(more), count(alone) + 1)
-
-    def compare_turns(self, pattern, turns, said):
-        """Asserts that a job takes turns or is watched as its row says, and that the user is told why."""
-        told = re.findall(re.escape(_WATCHED) + "(.*)", said)
-        print(f"\n{pattern.name}: {turns} turns; {' | '.join(sorted(set(told))) or 'no reason is logged'}",
-              flush=True)
-        if pattern.expected is Expected.TURNS:
-            self.assertGreaterEqual(turns, _LEAST_TURNS)
-            self.assertEqual(told, [])
-        elif pattern.expected is Expected.WATCHED:
-            self.assertEqual(turns, 0)
-            self.assertEqual(set(told), {pattern.reason} - {""})
+        gpu.require(self)
+        ran = ways.run(pattern)
+        for job in (ran[ways.BESIDE], ran[ways.MORE]):
+            why = " | ".join(job.reasons) or "no reason is logged"
+            print(f"\n{pattern.name}: {job.turns} turns; {why}", flush=True)
+        self.assertEqual(ways.differences(pattern, ran) + ways.surprises(pattern, ran), [])
 
 
 def _test_of(pattern):

@@ -1,5 +1,5 @@
-"""Holds what scripts of this folder share: a small transformer, the options of the command line, and the loop over the
-steps. torchrun starts each script."""
+"""Holds what scripts of this folder share: a small transformer and a small convolutional network, the options of the
+command line, and the loop over the steps. torchrun starts each script."""
 
 import argparse
 import os
@@ -11,6 +11,8 @@ from torch import nn
 
 VOCABULARY = 1000
 LENGTH = 64  # tokens of a sequence
+CLASSES = 10
+BOTH = "cpu:gloo,cuda:nccl"  # the backend by which Python objects go over the CPU, and tensors of GPUs over NCCL
 
 
 class Block(nn.Module):
@@ -45,9 +47,33 @@ class Transformer(nn.Module):
         return self.head(x)
 
 
+class Residual(nn.Module):
+    """Applies two convolutions with batch normalisation, with a residual."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                                  nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x):
+        return F.relu(x + self.body(x))
+
+
+def convolutional(width=64, blocks=3):
+    """Returns a network that classifies images of 16 x 16 points."""
+    return nn.Sequential(nn.Conv2d(3, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(),
+                         *(Residual(width) for _ in range(blocks)), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(width, CLASSES))
+
+
 def tokens_on(device, batch=8):
     """Returns a batch of sequences that are one token longer than LENGTH, so that inputs and targets are parts."""
     return torch.randint(VOCABULARY, (batch, LENGTH + 1)).to(device)
+
+
+def images_on(device, batch=16):
+    """Returns a batch of images, and their classes."""
+    return torch.randn(batch, 3, 16, 16).to(device), torch.randint(CLASSES, (batch,)).to(device)
 
 
 def loss_of(logits, tokens):
@@ -55,16 +81,17 @@ def loss_of(logits, tokens):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def main(build):
+def main(build, parser=None, backend="nccl"):
     """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
-    the command line. Prints a line every ten steps, and in the end each rank's peak of memory."""
-    parser = argparse.ArgumentParser()
+    the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line every ten
+    steps, and in the end each rank's peak of memory."""
+    parser = parser or argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--one-more-at", type=int, default=-1, metavar="STEP", help="one kernel more after this step")
     arguments = parser.parse_args()
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
-    dist.init_process_group("nccl")
+    dist.init_process_group(backend)
     torch.manual_seed(1)
     step = build(device, arguments)
     for index in range(arguments.steps):
