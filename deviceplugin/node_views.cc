@@ -78,7 +78,7 @@ NodeState NodeServices::State() const {
   const ModeSwitch::State mode = around_.modes->mode();
   for (const Occupant& occupant : verdicts.unhooked) {
     const auto pod = around_.pods->Find(*occupant.pod_uid);
-    const bool alone = pod && SharesWithNobody(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
+    const bool alone = pod && SharesWithNone(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
     if (alone || (pod && IsOff(*pod))) continue;  // it takes no part on purpose
     NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
     ++gpu.unhooked;

@@ -125,7 +125,7 @@ TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
   EXPECT_EQ(error, "NodeNameToMetaVictims.n: expected Pods and NumPDBViolations, got a list");
 }
 
-TEST(Wire, WhereANodeIsLeftNobodyIsToldWhyTheOthersAreNot) {
+TEST(Wire, WhereANodeIsLeftTheOthersReasonsAreLeftOut) {
   EXPECT_EQ(FilterText({.nodes = {"b", "never asked about"},
                         .failed = {{"c", "full"}},
                         .unresolvable = {{"d", "cordoned"}},

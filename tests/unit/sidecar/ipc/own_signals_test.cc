@@ -24,7 +24,9 @@ class OwnSignalsTest : public ::testing::Test {
   }
 
   // The next test begins when the thread of this one has ended.
-  void TearDown() override { EXPECT_TRUE(Holds([] { return !own.writes(); })); }
+  void TearDown() override {
+    EXPECT_TRUE(Holds([] { return !own.writes(); }));
+  }
 
   static CUdeviceptr Address(const std::uint32_t* word) { return reinterpret_cast<CUdeviceptr>(word); }
 
