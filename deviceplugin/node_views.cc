@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/occupants/notices.h"
 #include "deviceplugin/pods/slot_uuid.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "common/metrics/families.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "deviceplugin/pods/mistyped.h"
 #include "deviceplugin/switches/limits.h"
-#include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 
