@@ -150,6 +150,11 @@ def is_checked(path):
     return path != "tools/lint/words.py" and not path.startswith("benchmarks/results/")
 
 
+def checked():
+    """Returns the files of the tree whose texts count."""
+    return [path for path in tree.files(*TEXTS) if is_checked(path)]
+
+
 def complaints(paths):
     """({what: [line for --list]}, blocks in all)."""
     found, blocks = {"fragments": [], "vague": [], "unnamed": [], "allowed": []}, 0
@@ -168,7 +173,7 @@ def complaints(paths):
 
 
 def main(arguments=()):
-    found, blocks = complaints([path for path in tree.files(*TEXTS) if is_checked(path)])
+    found, blocks = complaints(checked())
     counts = {what: len(lines) for what, lines in found.items()}
     if "--list" in arguments:
         for what, lines in found.items():
