@@ -1,5 +1,5 @@
-"""size compares the lines of C++ of the product, without blank lines and comments, with those of the tree that the
-reading of the house was about (record 0059). It says what there is, and asks for fewer.
+"""size compares the lines of C++ of the product, without blank lines, comments and includes, with those of the tree at
+which tools/lint/names.json was written. It says what there is, and asks for fewer.
 
 Control: today's product, counted twice.
 """
@@ -24,7 +24,7 @@ def measure(_context, case):
     old, new = sum(before.values()), sum(now.values())
     goal = Goal("<=", float(old))
     yield Measured("size", case, new, "lines of C++", goal, (new,), controlled(goal, "the product twice", 2 * new),
-                   f"without blank lines and comments; {old} at {BEFORE}",
+                   f"without blank lines, comments and includes; {old} at {BEFORE}",
                    {"before": before, "now": now})
 
 
