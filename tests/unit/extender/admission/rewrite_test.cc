@@ -22,7 +22,8 @@ TEST(GpusOfTest, SlotsOfEachGoldenContainer) {
     const auto read = GpusOf(kube::PodWith(golden)["spec"], {});
     const auto* asking = std::get_if<std::vector<Asking>>(&read);
     EXPECT_EQ(asking == nullptr, golden.refused_by_us) << golden.resources;
-    if (asking != nullptr) EXPECT_EQ(asking->at(0).gpus, golden.slots) << golden.resources;
+    if (asking == nullptr) continue;
+    EXPECT_EQ(asking->at(0).gpus, golden.slots) << golden.resources;
   }
 }
 
