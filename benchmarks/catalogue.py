@@ -9,6 +9,7 @@ _SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl",
 _TURNS = ("sidecar", "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
 _NODE = ("deviceplugin", "common")
 _CLUSTER = ("extender", "common")
+_PRODUCT = ("proto", "common", "turn", "sidecar", "deviceplugin", "extender", "cli")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ FIGURES = {
     "webhook_faults": Figure("cluster", ("extender/admission", "common")),
     "doors": Figure("cluster", (*_NODE, "extender")),
     "churn": Figure("cluster", _CLUSTER),
-    "config_errors": Figure("program", ("deviceplugin/config", "common/config")),
+    "config_errors": Figure("program", ("deviceplugin/config", "deviceplugin/values", "common/config")),
     "restarts": Figure("cluster", _NODE),
     "mps_server": Figure("program", ("deviceplugin/mps", "deviceplugin/sharing", "deviceplugin/plugin", "simgpu/mps")),
     "added_start_ms": Figure("cluster", _NODE),
@@ -87,6 +88,8 @@ FIGURES = {
     "hostile_node": Figure("processes", ("sidecar", "turn", *_NODE)),
     "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
     "gpu_suite": Figure("program", ("benchmarks/gpu",)),
+    "house": Figure("program", _PRODUCT),
+    "size": Figure("program", _PRODUCT),
     "eta_hostgates_beside": Figure("processes", _TURNS),
 }
 # `python3 -m tools.soak` keeps this one. It plays tests from all folders.

@@ -36,7 +36,7 @@ def play(build, kills, seed, say=lambda text: None):
         return Outcome(tuple(after_s), leaked)
 
 
-def nobody_follows(build):
+def no_leader_follows(build):
     """The control: both replicas are killed and none is started again. Returns what is left."""
     with _world(build) as world:
         arrivals = Arrivals(world, None, 1, most=_AT_A_TIME, **_JOB)

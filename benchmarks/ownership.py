@@ -28,7 +28,7 @@ class Ownership:
     def twice(self):
         with self._lock:
             if self._broken or not self._looks:
-                raise RuntimeError(self._broken or "nobody has looked")
+                raise RuntimeError(self._broken or "no round has looked")
             return sorted(self._twice)
 
     def await_one(self, patience_s):

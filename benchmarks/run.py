@@ -50,7 +50,8 @@ def main(arguments=None):
             parser.error(f"--cases: expected some of {', '.join(sorted(known))}, got {case}")
     if options.runs < 1:
         parser.error(f"--runs: expected at least 1, got {options.runs}")
-    reason = built.why_not(options.build)
+    # A figure that only reads the sources says so, and can be taken without any program.
+    reason = built.why_not(options.build) if any(getattr(each, "NEEDS_BUILD", True) for each in figures) else ""
     if reason:
         parser.error(f"--build: {reason}")
     try:

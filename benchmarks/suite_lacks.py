@@ -16,7 +16,7 @@ from benchmarks.gpu import first, suite
 from benchmarks.suite_stage import Stage
 
 _CONTROL = "nvidia-cuda-mps-control"
-_NOBODY = 65534
+_UNPRIVILEGED = 65534
 _CONTEXTS = 4
 
 
@@ -265,7 +265,7 @@ def _no_nccl(stage):
 
 def _not_root(stage):
     stage.copy()
-    stage.user = _NOBODY if os.getuid() == 0 else None
+    stage.user = _UNPRIVILEGED if os.getuid() == 0 else None
 
 
 def _reaches_its_limit(stage):

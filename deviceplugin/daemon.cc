@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/logging/log.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "deviceplugin/arbiter/arbiter.h"
 #include "deviceplugin/config/config.h"
-#include "deviceplugin/mode_switch.h"
 #include "deviceplugin/recorder/recorder.h"
 #include "deviceplugin/signals/desk.h"
+#include "deviceplugin/switches/mode_switch.h"
 #include "deviceplugin/trace/trace_writer.h"
 
 namespace crossover::deviceplugin {

@@ -41,6 +41,7 @@
 #include "deviceplugin/plugin/plugin.h"
 #include "deviceplugin/plugin/service.h"
 #include "deviceplugin/pods/checkpoint_file.h"
+#include "deviceplugin/pods/mistyped.h"
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/publish/job_table.h"
@@ -51,7 +52,6 @@
 #include "deviceplugin/serve.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/sharing/watch.h"
-#include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/occupants/notices.h"
 #include "deviceplugin/pods/slot_uuid.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -78,7 +78,7 @@ NodeState NodeServices::State() const {
   const ModeSwitch::State mode = around_.modes->mode();
   for (const Occupant& occupant : verdicts.unhooked) {
     const auto pod = around_.pods->Find(*occupant.pod_uid);
-    const bool alone = pod && SharesWithNobody(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
+    const bool alone = pod && SharesWithNone(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
     if (alone || (pod && IsOff(*pod))) continue;  // it takes no part on purpose
     NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
     ++gpu.unhooked;

@@ -17,7 +17,7 @@
 #include "deviceplugin/metrics/server.h"
 #include "deviceplugin/metrics/signal_metrics.h"
 #include "deviceplugin/nvml/memory_watch.h"
-#include "deviceplugin/profiles/keeper.h"
+#include "deviceplugin/profile_keeper.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -68,9 +68,9 @@ def _lines(context, case, world):
                    controlled(_NONE, "slots alone, by the default scheduler", by_default), condition,
                    notes)
     yield Measured("control_plane_over_allocations", case, len(over), "GPUs", _NONE, (len(over),),
-                   controlled(_NONE, "somebody binds two pods of a gang to one GPU", by_hand), condition)
+                   controlled(_NONE, "a user binds two pods of a gang to one GPU", by_hand), condition)
     yield Measured("control_plane_pairwise", case, int(met), "pairs of gangs that met", _MEET, (int(met),),
-                   controlled(_MEET, "somebody puts the second four GPUs further", int(shifted)),
+                   controlled(_MEET, "a user puts the second four GPUs further", int(shifted)),
                    "two gangs of 8 pods and one of 4 on 2 real nodes of 6 GPUs")
     yield Measured("control_plane_untold", case, untold, f"pods of {waited}", _NONE, (untold,),
                    controlled(_NONE, "an extender that may not write events", _untold_without_events(world)), condition)

@@ -12,9 +12,9 @@ from tests.cluster import test_doors, test_ports
 
 GOAL = Goal("==", 0)
 SCOPE = "component"
-_PORTS = ("test_nobody_listens_but_where_it_is_stated", "test_the_scheduler_s_verbs_are_for_its_own_pod",
+_PORTS = ("test_each_port_that_is_open_is_stated", "test_the_scheduler_s_verbs_are_for_its_own_pod",
           "test_metrics_are_for_those_who_may_read_them", "test_the_scheduler_tells_nothing_but_its_health",
-          "test_health_names_nobody", "test_the_webhook_answers_reviews_and_does_nothing",
+          "test_health_names_no_job", "test_the_webhook_answers_reviews_and_does_nothing",
           "test_what_is_mounted_into_a_pod_that_shares")
 _VERBS = ("test_no_verb_of_the_api_server_is_open", "test_a_few_of_them_for_real")
 _TOKEN = ("test_it_writes_its_own_gpu_node_and_no_other", "test_a_token_that_is_bound_to_no_node_writes_none",

@@ -21,7 +21,7 @@ _LATE_S = 8.0
 def measure(context, case):
     try:
         found = leaders.play(context.build, _KILLS, 1, context.say)
-        left = leaders.nobody_follows(context.build)
+        left = leaders.no_leader_follows(context.build)
         late_s = leaders.late_follower(context.build, _LATE_S)
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal

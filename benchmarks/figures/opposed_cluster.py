@@ -41,7 +41,7 @@ def measure(context, case):
     try:
         with GangCluster(context.build, 2, 4, control=control) as world:
             wrong = play(world)
-            bad = opposed_plays.nobody_decides(world)
+            bad = opposed_plays.no_decision(world)
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
     for each in wrong:

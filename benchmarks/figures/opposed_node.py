@@ -28,7 +28,7 @@ _CONDITIONS = {
     "second_plugin": (test_owner.Owner, (
         "test_gpus_that_another_plugin_gives_out_are_withheld",
         "test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone",
-        "test_a_gpu_that_somebody_from_outside_uses_is_withheld")),
+        "test_a_gpu_that_a_process_from_outside_uses_is_withheld")),
     "foreign_uid": (test_mps.Mps, ("test_pods_are_clients_and_one_user_is_served_at_a_time",)),
     "upgraded": (test_opposed.Opposed, ("test_the_daemon_is_upgraded_under_a_pod",)),
     "kubelet_restarted": (test_opposed.Opposed, ("test_the_kubelet_is_restarted_under_a_pod",)),
@@ -90,7 +90,7 @@ def _under(context, test_class, names):
 
     unanswered = unmet(Watched, names)
     if not found:
-        raise Failed(f"nobody looked: {unanswered}")
+        raise Failed(f"no test looked: {unanswered}")
     context.say(f"    {len(names)} conditions: {found[0].twice or 'no GPU given out twice'}; "
                 f"{unanswered or 'each with an answer'}")
     return found[0].twice, unanswered

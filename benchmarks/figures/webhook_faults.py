@@ -64,7 +64,7 @@ def measure(context, case):
         what, seen = "all pods are asked about, and it is down", unmet(_AsksAboutAll, ("test_it_is_down",))
     else:
         what, seen = "it stands still", unmet(_StandsStill, ("test_connections_that_say_nothing",))
-    context.say(f"    {found or 'nobody suffered'}; {what}: {seen}")
+    context.say(f"    {found or 'no job suffered'}; {what}: {seen}")
     yield Measured("webhook_faults", case, len(found), f"conditions of {len(names)}", GOAL, (len(found),),
                    controlled(GOAL, what, len(seen)), "the webhook that is shipped, before a real API server",
                    {"found": found, "control_saw": seen, "conditions": list(names), **notes})

@@ -13,7 +13,7 @@ from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.gpu.ways import WAYS, missed, sharing
 
-_NOBODY = 65534
+_UNPRIVILEGED = 65534
 # Options that make one MPS server serve all users. Drivers of CUDA 12 know the first one alone; newer ones know -M.
 _EVERY_USER = ("-multiuser-server", "-M")
 
@@ -46,7 +46,7 @@ def _second_user(rig, case, options):
         began = time.monotonic()
         try:
             children.answer([program, "info"], rig.environment(**mps.environment, **state, **driver), rig.pick(10, 3),
-                            _become_nobody)
+                            _drop_root)
             value, why = time.monotonic() - began, ""
         except Cannot as reason:
             value, why = None, str(reason)
@@ -65,11 +65,11 @@ def _first_that_starts(stack, choices):
     raise Cannot("; ".join(reasons))
 
 
-def _become_nobody():
+def _drop_root():
     os.chdir("/")
     os.setgroups([])
-    os.setgid(_NOBODY)
-    os.setuid(_NOBODY)
+    os.setgid(_UNPRIVILEGED)
+    os.setuid(_UNPRIVILEGED)
 
 
 def kernel_kills(rig):

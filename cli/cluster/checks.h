@@ -34,7 +34,7 @@ Places StaleGpuNodes(const ClusterFacts& facts);
 Places DaemonsNotReady(const ClusterFacts& facts);
 Places MpsNotReady(const ClusterFacts& facts);
 Places ExtendersNotReady(const ClusterFacts& facts);
-Places NobodyLeads(const ClusterFacts& facts);
+Places NoLeader(const ClusterFacts& facts);
 Places SplitLeadership(const ClusterFacts& facts);
 Places VersionSkew(const ClusterFacts& facts);
 Places MissingWebhook(const ClusterFacts& facts);

@@ -177,9 +177,9 @@ Places ExtendersNotReady(const ClusterFacts& facts) {
   return NotReady(facts, "extender");
 }
 
-Places NobodyLeads(const ClusterFacts& facts) {
+Places NoLeader(const ClusterFacts& facts) {
   const auto leases = FreshLeases(facts);
-  if (leases.empty()) return {"nobody has renewed the Lease crossover-scheduler for a minute"};
+  if (leases.empty()) return {"no extender has renewed the Lease crossover-scheduler for a minute"};
   std::set<std::string> extenders;
   for (const json* pod : Programs(facts, "extender")) extenders.merge(HostNamesOf(*pod));
   Places places;

@@ -72,8 +72,8 @@ Finding ApiSocket(const Facts& facts) {
                "run the doctor as root to see what the daemon knows");
   }
   if (facts.arbiter.connect_errno != 0)
-    return Bad(Verdict::kFail, socket.path + ": nobody answers", kStartIt);
-  return Bad(Verdict::kWarn, socket.path + ": nobody answers, although the daemon runs",
+    return Bad(Verdict::kFail, socket.path + ": no daemon answers", kStartIt);
+  return Bad(Verdict::kWarn, socket.path + ": no daemon answers, although the daemon runs",
              "its API is off or elsewhere: see api.socket in its configuration, and name it with --socket");
 }
 

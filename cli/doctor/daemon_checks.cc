@@ -90,7 +90,7 @@ Finding JobsHavePeriods(const Facts& facts) {
     if (client == nullptr) return Say(Verdict::kOk, "no job keeps its neighbour from taking turns");
     return Say(Verdict::kWarn,
                Named(*client) + " has shown no period in " + Duration(client->connected_s()) +
-                   ", so nobody on that GPU takes turns",
+                   ", so no client on that GPU takes turns",
                "jobs with many small collectives inside compute (tensor or pipeline parallel, SyncBN, FSDP) "
                "have none: "
                "put it elsewhere");
@@ -126,7 +126,7 @@ Finding ClientFaults(const Facts& facts) {
     if (client == nullptr) return Say(Verdict::kOk, "no job had to open its own gate");
     return Say(Verdict::kWarn,
                Named(*client) + " opened its own gate " + std::to_string(client->faults()) +
-                   " times, as it says, because nobody else did",
+                   " times, as it says, because no other did",
                "is the daemon kept from running (CPU limits, a stopped process)?");
   });
 }

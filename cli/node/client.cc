@@ -44,7 +44,7 @@ std::string WhyNotConnected(const std::string& socket_path) {
     case ENOENT:
       return "it does not exist: no daemon runs, or its API is off or elsewhere (api.socket)";
     case ECONNREFUSED:
-      return "nobody listens: the daemon that made it is gone";
+      return "no daemon listens: the one that made it is gone";
     case EACCES:
     case EPERM:
       return "permission denied: it is for root and the daemon's own user";

@@ -26,7 +26,7 @@ std::string Look(const Environment& environment, const std::string& name) {
   return it == environment.end() ? "" : it->second;
 }
 
-bool SomebodyListens(const std::string& path) {
+bool DaemonListens(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -109,7 +109,7 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (!options.priority.empty()) plan.environment["CROSSOVER_TURN_PRIORITY"] = options.priority;
   if (!options.max_slowdown.empty()) plan.environment["CROSSOVER_MAX_SLOWDOWN"] = options.max_slowdown;
   if (!options.gpu_memory.empty()) plan.environment["CROSSOVER_GPU_MEMORY"] = options.gpu_memory;
-  if (!SomebodyListens(socket)) {
+  if (!DaemonListens(socket)) {
     plan.warnings.push_back("no daemon listens on " + socket +
                             ": the job runs without taking turns until one does");
   }

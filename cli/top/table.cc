@@ -27,14 +27,14 @@ std::string DaemonLine(const node::v1::Daemon& daemon) {
 
 std::string GpuLine(const Gpu& gpu) {
   std::string line = "GPU " + gpu.uuid() + ": ";
-  if (gpu.clients() == 0) return line + "nobody\n";
+  if (gpu.clients() == 0) return line + "no client\n";
   line += gpu.why_no_turns().empty() ? "turns are taken" : "no turns: " + gpu.why_no_turns();
   if (gpu.has_gain()) {
     line += "; gain " + Number(gpu.gain(), 2) + "x over one after the other";
     if (gpu.gain_uncertain()) line += " (uncertain, +-" + Number(gpu.gain_error() * 100, 0) + "%)";
   }
   if (gpu.has_rest_ratio())
-    line += "; rested while somebody waited " + Number(gpu.rest_ratio() * 100, 2) + "%";
+    line += "; rested while a client waited " + Number(gpu.rest_ratio() * 100, 2) + "%";
   if (gpu.watchdog_openings() != 0) {
     line += "; watchdog openings " + std::to_string(gpu.watchdog_openings());
   }

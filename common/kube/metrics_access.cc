@@ -14,11 +14,11 @@ using nlohmann::json;
 // Kubelets keep a permission for as long. A scrape every 15 s should not cause a request each time.
 constexpr std::chrono::minutes kYesBelieved{2};
 constexpr std::chrono::seconds kNoBelieved{10};
-constexpr std::chrono::hours kBelievedIfNobodySays{1};
+constexpr std::chrono::hours kBelievedWithoutAnAnswer{1};
 constexpr std::size_t kMostKnown = 64;  // of each kind
 constexpr int kMostAsking = 2;
 constexpr std::string_view kBearer = "Bearer ";
-constexpr int kOk = 200, kWho = 401, kMayNot = 403, kNobodyKnows = 503;
+constexpr int kOk = 200, kWho = 401, kMayNot = 403, kUnknown = 503;
 
 // Returns whether `text` may be a token. A header may hold any bytes. The API server is not asked about one
 // that cannot be a token.
@@ -45,13 +45,13 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
   if (authorization.compare(0, kBearer.size(), kBearer) != 0) return kWho;
   const std::string token = authorization.substr(kBearer.size());
   if (!MayBeToken(token)) return kWho;
-  int otherwise = kNobodyKnows;
+  int otherwise = kUnknown;
   {
     const std::lock_guard lock(mutex_);
     const auto now = clock_();
     if (const auto found = let_in_.find(token); found != let_in_.end()) {
       if (now - found->second < kYesBelieved) return kOk;
-      if (now - found->second < kBelievedIfNobodySays) otherwise = kOk;
+      if (now - found->second < kBelievedWithoutAnAnswer) otherwise = kOk;
     }
     const auto found = sent_away_.find(token);
     if (found != sent_away_.end() && now - found->second.said < kNoBelieved) return found->second.status;
@@ -61,7 +61,7 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
   const int status = Ask(token);
   const std::lock_guard lock(mutex_);
   --asking_;
-  if (status == kNobodyKnows) return otherwise;
+  if (status == kUnknown) return otherwise;
   Keep(token, status);
   return status;
 }
@@ -83,7 +83,7 @@ int MetricsAccess::Ask(const std::string& token) const {
   const auto who = Asked(
       client_, "/apis/authentication.k8s.io/v1/tokenreviews",
       {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", {{"token", token}}}});
-  if (!who) return kNobodyKnows;
+  if (!who) return kUnknown;
   if (!IsTrue(At(*who, "authenticated"))) return kWho;
   const json& user = At(*who, "user");
   const json& groups = At(user, "groups");
@@ -94,7 +94,7 @@ int MetricsAccess::Ask(const std::string& token) const {
                            {{"user", Text(At(user, "username"))},
                             {"groups", groups.is_array() ? groups : json::array()},
                             {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}}}});
-  if (!may) return kNobodyKnows;
+  if (!may) return kUnknown;
   return IsTrue(At(*may, "allowed")) ? kOk : kMayNot;
 }
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "deviceplugin/books/books.h"
-#include "deviceplugin/mode_switch.h"
 #include "deviceplugin/mps/news.h"
 #include "deviceplugin/profiles/store.h"
+#include "deviceplugin/switches/mode_switch.h"
 
 namespace crossover::deviceplugin {
 

@@ -8,8 +8,8 @@
 
 #include "common/base/refusal.h"
 #include "deviceplugin/api/messages.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "common/base/refusal.h"
 #include "deviceplugin/arbiter/messages.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 

@@ -7,8 +7,8 @@
 #include "common/files/read_file.h"
 #include "common/kube/quantity.h"
 #include "common/text/list.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

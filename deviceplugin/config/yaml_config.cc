@@ -2,8 +2,8 @@
 
 #include "common/files/read_file.h"
 #include "deviceplugin/arbiter/messages.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -132,9 +132,8 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
   MetricFamily openings = Family(
       "crossover_watchdog_openings_total",
       "Times that a client held its turn too long and the others went on without it.", MetricType::Counter);
-  MetricFamily rest =
-      Family("crossover_turn_rest_while_ready_seconds_total",
-             "Time nobody had the turn although somebody waited for it.", MetricType::Counter);
+  MetricFamily rest = Family("crossover_turn_rest_while_ready_seconds_total",
+                             "Time no client had the turn although one waited for it.", MetricType::Counter);
   MetricFamily held_back = Family(
       "crossover_arrivals_held_back_total",
       "Polls in which a waiting client was kept back for the one before it in order.", MetricType::Counter);
@@ -190,7 +189,7 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
 void ArbiterMetrics::CollectCharges(Families* families) const {
   MetricFamily seconds =
       Family("crossover_charged_gpu_seconds_total",
-             "Time of a GPU that a job is charged for: its turns, and its part of the time in which nobody "
+             "Time of a GPU that a job is charged for: its turns, and its part of the time in which no job "
              "has one.",
              MetricType::Counter);
   for (const auto& [job, charged] : charges_.Charged()) {
@@ -226,7 +225,7 @@ void ArbiterMetrics::CollectClients(Families* families) const {
 void ArbiterMetrics::CollectClaims(Families* families) const {
   MetricFamily faults =
       Family("crossover_client_faults_total",
-             "Times a client opened its own gate because nobody else did, as it says.", MetricType::Counter);
+             "Times a client opened its own gate because no other did, as it says.", MetricType::Counter);
   MetricFamily used =
       Family("crossover_memory_used_bytes",
              "GPU memory that a client asked for and has not freed, in its own books.", MetricType::Gauge);

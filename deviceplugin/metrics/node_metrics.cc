@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "common/metrics/families.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -132,7 +132,7 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       SlotsUsed(state),
       OfGpus("crossover_gpu_healthy", "Whether a GPU's slots are given out.", state,
              [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
-      OfGpus("crossover_gpu_used_by_others", "Whether somebody uses a GPU who has no slot of it.", state,
+      OfGpus("crossover_gpu_used_by_others", "Whether a process uses a GPU without a slot of it.", state,
              [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
       OfGpus("crossover_gpu_unhooked_processes",
              "Processes of pods that share and take no part, but those that are switched off.", state,

@@ -44,7 +44,7 @@ void TellNeighbours(const std::string& gpu, const std::string& culprit_uid, cons
 
 }  // namespace
 
-bool SharesWithNobody(const Pod& pod) {
+bool SharesWithNone(const Pod& pod) {
   const auto share = pod.annotations.find(base::kShareAnnotation);
   return share != pod.annotations.end() && share->second == "exclusive";
 }
@@ -61,7 +61,7 @@ UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vect
   for (const auto& [culprit, has_library] : culprits) {
     const auto& [gpu, uid] = culprit;
     const Pod* pod = FindPod(pods, uid);
-    if (pod != nullptr && SharesWithNobody(*pod) && !HasNeighbours(gpu, uid, pods, holders)) continue;
+    if (pod != nullptr && SharesWithNone(*pod) && !HasNeighbours(gpu, uid, pods, holders)) continue;
     const bool off = pod != nullptr && is_off(*pod);
     const char* why = off ? base::kSwitchedOff : has_library ? base::kLibrarySilent : base::kLibraryMissing;
     const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + ": " + why;

@@ -24,7 +24,7 @@ struct UnhookedNotices {
 
 // Returns whether the pod asked for whole GPUs, as users should for a program that cannot take part in
 // turns.
-bool SharesWithNobody(const Pod& pod);
+bool SharesWithNone(const Pod& pod);
 
 // Returns the notices for `unhooked`, the processes of pods with a slot that take no part. A pod that asked
 // for whole GPUs and shares its GPU with no other pod causes no notice. `pods` are those of the node.

@@ -1,7 +1,7 @@
 #include "deviceplugin/plugin/device_id.h"
 
 #include "deviceplugin/arbiter/messages.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/pods/cgroup.h"
+#include "deviceplugin/values/values.h"
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {

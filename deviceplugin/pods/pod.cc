@@ -9,8 +9,8 @@
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/kube/profile_key.h"
-#include "common/kube/quantity.h"
 #include "common/kube/shm_mounts.h"
+#include "common/kube/slots.h"
 #include "deviceplugin/switches/modes.h"
 
 namespace crossover::deviceplugin {
@@ -23,9 +23,8 @@ using nlohmann::json;
 void AddContainers(const json& containers, Pod* pod) {
   if (!containers.is_array()) return;
   for (const json& container : containers) {
-    const json& slots = At(At(At(container, "resources"), "limits"), base::kSlotResource);
     pod->containers.push_back({Text(At(container, "name")),
-                               static_cast<std::size_t>(kube::CountOf(slots).value_or(0)),
+                               static_cast<std::size_t>(kube::SlotsOf(container)),
                                kube::HasOwnShm(container)});
   }
 }

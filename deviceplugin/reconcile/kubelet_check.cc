@@ -54,7 +54,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     if (!Among(found_.drifts, drift)) Say(drift, *FindPod(pods, drift.pod_uid));
   }
   std::set<std::string> misplaced;  // pod UIDs
-  const auto somebody_leaves = [&pods](const std::vector<std::string>& uids) {
+  const auto any_leaves = [&pods](const std::vector<std::string>& uids) {
     return std::any_of(uids.begin(), uids.end(),
                        [&pods](const std::string& uid) { return FindPod(pods, uid)->grace_s.has_value(); });
   };
@@ -64,7 +64,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
   };
   for (const Collision& collision : found.collisions) {
     // A pod that is on the GPUs of its placement would get the same ones again, so a restart would not help.
-    if (has_drifted(collision.pods.back()) && !somebody_leaves(collision.pods))
+    if (has_drifted(collision.pods.back()) && !any_leaves(collision.pods))
       misplaced.insert(collision.pods.back());
     if (Among(found_.collisions, collision)) continue;
     const std::string what = "gpu " + collision.gpu_uuid + " has several ranks of gang " + collision.gang +
@@ -73,7 +73,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     tell_(About(*FindPod(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
   }
   for (const Double& twice : found.doubles) {
-    if (!somebody_leaves(twice.pods)) misplaced.insert(twice.pods.back());
+    if (!any_leaves(twice.pods)) misplaced.insert(twice.pods.back());
     if (Among(found_.doubles, twice)) continue;
     const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
     logging::Error(what);

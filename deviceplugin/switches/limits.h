@@ -4,9 +4,9 @@
 #include <string>
 
 #include "common/base/names.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/switches/own_node.h"
-#include "deviceplugin/turn_limits.h"
+#include "deviceplugin/switches/turn_limits.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 

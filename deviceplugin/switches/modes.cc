@@ -2,7 +2,7 @@
 
 #include "common/annotations/rules.h"
 #include "common/base/names.h"
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 

@@ -245,7 +245,7 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
   if (result.node.empty()) return;
   member.bound = result.node;
   if (gang.plan && !gang.plan->failing) {
-    Fail(desk_, gang, "a pod was bound to " + result.node + " by somebody else", false);
+    Fail(desk_, gang, "a pod was bound to " + result.node + " by another scheduler", false);
   }
 }
 

@@ -280,7 +280,7 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
                                      : " times one after the other, and ") +
              Number(settings.min_gain) + " is asked for";
     case Rule::kClosed:
-      return "its GPUs take nobody more at present";
+      return "its GPUs take no further pod at present";
     case Rule::kShape:
       return "its GPUs are not on nodes in multiples of " + std::to_string(newcomer.gpus_per_pod) +
              ", which one pod needs";

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/slots.h"
 
 namespace crossover::extender {
 namespace {
@@ -58,18 +60,25 @@ bool ReadText(const object& in, const char* key, std::string_view name, std::str
   return false;
 }
 
+// Returns the container's quantity of slots under `kind`, limits or requests; null if there is none.
+nlohmann::json SlotsAt(const element& container, const char* kind) {
+  element count;
+  if (container["resources"][kind][base::kSlotResource].get(count) != simdjson::SUCCESS) return nullptr;
+  std::string_view text;
+  if (count.get(text) == simdjson::SUCCESS) return std::string(text);
+  double number = 0;
+  if (count.get(number) == simdjson::SUCCESS) return number;
+  return nullptr;
+}
+
 // Returns whether any of the containers asks for slots. A list that cannot be read asks for none: such a
 // pod may go to any node.
 bool AsksForSlots(const element& containers) {
   array list;
   if (containers.get(list) != simdjson::SUCCESS) return false;
-  for (const element container : list) {
-    element count;
-    for (const char* kind : {"limits", "requests"}) {
-      if (container["resources"][kind][base::kSlotResource].get(count) == simdjson::SUCCESS) return true;
-    }
-  }
-  return false;
+  return std::any_of(list.begin(), list.end(), [](const element container) {
+    return kube::SlotsOf(SlotsAt(container, "limits"), SlotsAt(container, "requests")) > 0;
+  });
 }
 
 bool ReadPod(const object& root, PodRef* pod, std::string* error) {

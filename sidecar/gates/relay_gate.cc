@@ -6,7 +6,7 @@
 #include "common/base/futex.h"
 #include "sidecar/gates/memory_operations.h"
 #include "sidecar/gates/probe.h"
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 
 namespace crossover::gates {
 
@@ -34,7 +34,7 @@ bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotInde
   const std::uint32_t now = base::LoadWord(&page->slot[self].rel);
   base::StoreWord(&lines_[line_].open, now);
   if (!ProbeWait(*driver, lines_on_gpu_ + line_ * sizeof(Line), now)) return false;
-  started_ = started_ || link::StartThread(&RelayGate::Relay, this);
+  started_ = started_ || threads::StartThread(&RelayGate::Relay, this);
   return started_;
 }
 
@@ -123,7 +123,7 @@ void RelayGate::OnReached(void* passed) {
 }
 
 void* RelayGate::Relay(void* self) {
-  link::NameThread();
+  threads::NameThread();
   auto* gate = static_cast<RelayGate*>(self);
   while (true) {
     const std::uint32_t heard = base::LoadWord(&gate->bell_);

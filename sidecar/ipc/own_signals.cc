@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "common/base/timespec.h"
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 #include "turn/signal.h"
 
 namespace crossover::ipc {
@@ -33,7 +33,7 @@ void OwnSignals::Add(const Awaited& awaited, Copies* copies) {
     copies_ = copies;
     start = Note(awaited) && !std::exchange(running_, true);
   }
-  if (!start || link::StartThread(&OwnSignals::Run, this)) return;
+  if (!start || threads::StartThread(&OwnSignals::Run, this)) return;
   const base::Locked locked(mutex_);
   running_ = false;
 }
@@ -65,7 +65,7 @@ Copies& OwnSignals::Using() {
 }
 
 void* OwnSignals::Run(void* self) {
-  link::NameThread();
+  threads::NameThread();
   auto* own = static_cast<OwnSignals*>(self);
   Copies& copies = own->Using();
   copies.Enter();

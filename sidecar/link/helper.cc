@@ -8,8 +8,8 @@
 #include "common/base/timespec.h"
 #include "sidecar/link/leave.h"
 #include "sidecar/link/page.h"
-#include "sidecar/link/thread.h"
 #include "sidecar/log/log.h"
+#include "sidecar/threads/thread.h"
 
 namespace crossover::link {
 namespace {
@@ -56,11 +56,11 @@ void Helper::Start(Client* client, const char* path, const crossover_hello& hell
   client_ = client;
   path_ = path;
   hello_ = hello;
-  if (!StartThread(&Helper::Run, this)) Complain("no thread can be had");
+  if (!threads::StartThread(&Helper::Run, this)) Complain("no thread can be had");
 }
 
 void* Helper::Run(void* self) {
-  NameThread();
+  threads::NameThread();
   static_cast<Helper*>(self)->Loop();
   return nullptr;
 }

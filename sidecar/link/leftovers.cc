@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "sidecar/gates/gate.h"
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 
 namespace crossover::link {
 namespace {
@@ -30,7 +30,7 @@ void Leftovers::Add(const Membership& left, turn::TurnNumber asked) {
 }
 
 void Leftovers::Start() {
-  if (StartThread(&Leftovers::Run, this)) return;
+  if (threads::StartThread(&Leftovers::Run, this)) return;
   const base::Locked locked(mutex_);
   running_ = false;
 }
@@ -64,7 +64,7 @@ void Leftovers::Note(const Leftover& leftover) {
 }
 
 void* Leftovers::Run(void* self) {
-  NameThread();
+  threads::NameThread();
   while (static_cast<Leftovers*>(self)->Open()) {
     const timespec pause{0, kOpenAgainNs};
     ::nanosleep(&pause, nullptr);

@@ -6,14 +6,14 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 
 namespace crossover::link {
 
 bool Liveness::Start(std::uint32_t* word) {
   word_ = word;
   Become(kStarting);
-  if (!StartThread(&Liveness::Run, this)) {
+  if (!threads::StartThread(&Liveness::Run, this)) {
     Become(kIdle);
     return false;
   }
@@ -28,7 +28,7 @@ void Liveness::Stop() {
 }
 
 void* Liveness::Run(void* self) {
-  NameThread();
+  threads::NameThread();
   static_cast<Liveness*>(self)->Hold();
   return nullptr;
 }

@@ -32,7 +32,7 @@ class Listening(unittest.TestCase):
         for name, ports in _PORTS.items():
             pod = pod_templates(self.made[name])["crossover-extender"]
             named = {port["name"]: port["containerPort"] for each in pod["containers"] for port in each["ports"]}
-            self.assertEqual(named | {"verbs": ports["verbs"]}, ports, "that of verbs is for nobody else")
+            self.assertEqual(named | {"verbs": ports["verbs"]}, ports, "that of verbs is for no other")
             probes = {each[probe]["httpGet"]["port"] for each in pod["containers"]
                       for probe in ("livenessProbe", "readinessProbe") if probe in each}
             service = find(self.made[name], "Service", "crossover-extender")["spec"]["ports"]

@@ -315,7 +315,7 @@ class Monitoring(unittest.TestCase):
                     ("gpu.json", "Holds"): each('namespace="SPACE", gang="SPACE/a"'),
                     ("job.json", "Waits, by pod"): each('namespace="SPACE", pod="a-0"'),
                     ("job.json", "Holds, by pod"): each('namespace="SPACE", pod="a-0"'),
-                    ("fleet.json", "Rested while somebody waited"): [('{node="n"}', 0.1)]}
+                    ("fleet.json", "Rested while a client waited"): [('{node="n"}', 0.1)]}
         cases = {f"round({query_of(*panel)}, 0.001)": samples for panel, samples in promised.items()}
         done = evaluated(series, cases)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

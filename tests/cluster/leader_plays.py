@@ -25,7 +25,7 @@ class Leaders:
         with contextlib.ExitStack() as stack:
             self._world.add_nodes(stack, ["probe-node"], 1, PROBE)
             stack.enter_context(Watch(self._world.cluster.api(), _LEASES, self._on_lease, patient=True))
-            self._world.until(lambda: self._holder, "somebody leads")
+            self._world.until(lambda: self._holder, "an extender leads")
             self._stack = stack.pop_all()
         return self
 

@@ -280,7 +280,7 @@ def rolling_updates(world, times):
         return stage.finish()
 
 
-def nobody_decides(world):
+def no_decision(world):
     """The control stops all replicas, so the gang can neither run nor be told why it waits."""
     with Stage(world, patience_s=20.0) as stage:
         for number in range(len(world.control.replicas)):

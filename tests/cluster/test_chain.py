@@ -56,7 +56,7 @@ class Chain(unittest.TestCase):
     def test_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
         self.control.await_profile(_NAMESPACE, _KEY)
-        self.assertFalse(self._in_turns(turn_orders.alternate, "alone"), "the control: one job has nobody beside it")
+        self.assertFalse(self._in_turns(turn_orders.alternate, "alone"), "the control: one job has none beside it")
         jobs = self.run_jobs(["alpha", "beta"])
         for job in ("alpha", "beta"):
             self._granted(job)

@@ -117,7 +117,7 @@ class Helm(unittest.TestCase):
         self.assertNotIn("Failed", said)
         self.assertEqual(self.try_webhook("it-answers"), "Succeeded")
         self.cluster.kubectl("label", "namespace", "default", "crossover.dev/webhook=ignore")
-        self.assertEqual(self.try_webhook("it-does-not"), "Failed", "the control: nobody asks it there")
+        self.assertEqual(self.try_webhook("it-does-not"), "Failed", "the control: no API server asks it there")
         self.cluster.kubectl("label", "namespace", "default", "crossover.dev/webhook-")
 
     def try_webhook(self, name):
@@ -134,7 +134,7 @@ class Helm(unittest.TestCase):
         self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
             "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
         self.assertEqual(alone.digest, self.digests(_SHAPE.iterations)[0])
-        self.assertFalse(self.turns_alternate({f"{_TEAM}/alone"}), "the control: one job has nobody to take turns with")
+        self.assertFalse(self.turns_alternate({f"{_TEAM}/alone"}), "the control: one job has none to take turns with")
         names = ["alpha", "beta"]
         jobs = self.run_jobs(names)
         self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
@@ -226,7 +226,7 @@ class Helm(unittest.TestCase):
         self.labels_that_are_not_honoured_are_found(prometheus)
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
-            documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
+            documented.run("kubectl crossover explain pod no-such-pod -n NAMESPACE")
         # This comes last, because the daemons' pods have other names afterwards.
         restart, status = (f"kubectl rollout {verb} -n crossover-system daemonset/crossover-deviceplugin"
                            for verb in ("restart", "status"))
@@ -252,7 +252,7 @@ class Helm(unittest.TestCase):
         empty = []
         self.assertTrue(until(shown, _LEARNT_WITHIN_S), f"panels with nothing to show: {empty}")
         self.assertLess(set(panels.MAY_BE_EMPTY), panels.panels())
-        self.assertEqual(panels.empty(prometheus, since, "job.json", namespace=["nobody"]),
+        self.assertEqual(panels.empty(prometheus, since, "job.json", namespace=["no-such-namespace"]),
                          {panel for panel in panels.panels() if panel[0] == "job.json"}, "the control")
 
     def labels_that_are_not_honoured_are_found(self, prometheus):

@@ -175,7 +175,7 @@ class KubectlPlugin(unittest.TestCase):
             self.assertIn(f"the Lease {home}/crossover-scheduler", str(found["split_leadership"]))
             self.cluster.kubectl("delete", "lease", "crossover-scheduler", "--namespace", home)
 
-    def test_nobody_is_asked_who_only_calls_himself_a_daemon(self):
+    def test_a_pod_that_only_bears_the_daemons_name_is_not_asked(self):
         pod = restricted("impostor", _IMAGE, ["/usr/bin/crossover-deviceplugin", "--version"], self.node)
         pod["metadata"].update(namespace=_TEAM, labels=program("deviceplugin"))
         self.cluster.apply(pod)

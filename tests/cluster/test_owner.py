@@ -98,7 +98,7 @@ class Owner(NodeCase):
         self.wait_for_slots(4, timeout_s=120)  # a minute after the slices
         self.wait_for_doctor("dra_driver", "ok")
 
-    def test_a_gpu_that_somebody_from_outside_uses_is_withheld(self):
+    def test_a_gpu_that_a_process_from_outside_uses_is_withheld(self):
         uuid = self.gpus.uuids(0)[1]
         self.cluster.processes.start(
             "gpu-user", self.node.enter([str(self.build.program("gpu_user")), "1"]),

@@ -133,7 +133,7 @@ class OwnersLive(unittest.TestCase):
             "validations": [{"expression": f"!object.metadata.name.startsWith('{pods}')", "message": _KEPT}]}})
         self.world.api.create(_POLICY_BINDINGS, policy | {"kind": "ValidatingAdmissionPolicyBinding", "spec": {
             "policyName": "kept", "validationActions": ["Deny"]}})
-        name = f"{pods}-nobody"
+        name = f"{pods}-none"
         binding = json.dumps({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name, "namespace": SPACE},
                               "target": {"apiVersion": "v1", "kind": "Node", "name": "nowhere"}})
 

@@ -85,7 +85,7 @@ class Ports(unittest.TestCase):
     def addresses(self, component, port):
         return [(pod["status"]["podIP"], port) for pod in self.release.pods(component)]
 
-    def test_nobody_listens_but_where_it_is_stated(self):
+    def test_each_port_that_is_open_is_stated(self):
         for component, known in _PORTS.items():
             pods = self.release.pods(component)
             self.assertEqual(len(pods), 2, component)
@@ -132,7 +132,7 @@ class Ports(unittest.TestCase):
             status, said = self.ask(address, path, token=token, secure=True)
             self.assertIn(status, _NOT_FOR_THEM, f"{path}: {said[:200]}")
 
-    def test_health_names_nobody(self):
+    def test_health_names_no_job(self):
         for component, port in (("extender", _HEALTH), ("deviceplugin", _DAEMON)):
             for address, path in itertools.product(self.addresses(component, port), ("/healthz", "/readyz")):
                 self.assertEqual(self.ask(address, path), (200, "ok\n"))

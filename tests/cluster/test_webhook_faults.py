@@ -132,7 +132,7 @@ class WebhookFaults(WebhookCase):
         self.cluster.kubectl("patch", "mutatingwebhookconfiguration", "crossover-admission", "--type", "json",
                              "--patch", json.dumps([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle",
                                                      "value": _encoded(stranger)}]))
-        self.assertTrue(until(lambda: load.failures, PATIENCE_S), "what nobody vouches for is trusted")
+        self.assertTrue(until(lambda: load.failures, PATIENCE_S), "a certificate without an issuer is trusted")
         self.assertIn("x509", load.failures[0])
         self.assertTrue(until(replaced, PATIENCE_S), self.said()[-2000:])
         self.assertTrue(load.goes_on())

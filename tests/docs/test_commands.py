@@ -58,7 +58,7 @@ class Commands(unittest.TestCase):
                           "kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'", "LIBRARY=x ./program",
                           "kubectl get crd x", "skopeo copy a b"])
 
-    def test_each_is_run_by_somebody_or_it_is_known_why_not(self):
+    def test_each_is_run_by_a_test_or_it_is_known_why_not(self):
         found = commands()
         self.assertGreater(len(found), 50, "the pages have that many")
         self.assertEqual([f"{each.page}: {each.text}" for each in found if not each.runner and not each.by_hand], [])

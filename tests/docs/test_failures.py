@@ -116,7 +116,7 @@ def faults_in_words(text):
     raised = re.findall(r"\bCrossover[A-Z]\w+", text)
     wrong += [f"no alert {name}" for name in raised if name not in alerts()]
     wrong += [f"alert {name} is left out" for name in alerts() if name not in raised]
-    wrong += [f"nobody says '{words}'" for words in fragments(told) if words not in sources()]
+    wrong += [f"no source says '{words}'" for words in fragments(told) if words not in sources()]
     wrong += [found for word in codes(column("test", text)) if (found := wrong_test(word))]
     wrong += [f"nothing stands under {name} of {row[0]}" for head, rows in tables(text) for row in rows
               for name, cell in zip(head, row) if not cell]
@@ -143,7 +143,7 @@ class Failures(unittest.TestCase):
                                                              "event SlotHandedOutTwice is left out"]),
                 ("alert CrossoverTwoLead", "alert CrossoverTwoLeaders", ["no alert CrossoverTwoLeaders",
                                                                          "alert CrossoverTwoLead is left out"]),
-                ('"; it counts as not set"', '"; counts as unset"', ["nobody says '; counts as unset'"]),
+                ('"; it counts as not set"', '"; counts as unset"', ["no source says '; counts as unset'"]),
                 ("`tests/process/cli/test_caps.py`", "`tests/process/cli/test_cap.py`",
                  ["no test tests/process/cli/test_cap.py"]),
                 ("`make bench ONLY=guard`", "`make bench ONLY=guards`", ["no test make bench ONLY=guards"]),
@@ -163,7 +163,7 @@ class Failures(unittest.TestCase):
             self.assertEqual(text.count(right), 1, right)
             self.assertEqual(set(unread(text.replace(right, wrong))) - set(unread(text)), set(found))
 
-    def test_whoever_says_it_is_of_the_sources(self):
+    def test_what_says_it_is_of_the_sources(self):
         self.assertIn("its process is ending", sources())
         self.assertNotIn("its process is endng", sources(), "the control")
 

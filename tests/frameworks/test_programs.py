@@ -16,8 +16,8 @@ set -e
 cd "$1"
 git init -q -b main one
 cd one
-git config user.name nobody
-git config user.email nobody@example.com
+git config user.name test
+git config user.email test@example.com
 export GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z
 for i in 1 2 3; do seq $i > file; git add file; git commit -q -m "change $i"; done
 cd ..

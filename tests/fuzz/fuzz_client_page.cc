@@ -14,20 +14,20 @@
 #include "sidecar/gates/gate.h"
 #include "sidecar/link/leave.h"
 #include "sidecar/link/leftovers.h"
-#include "sidecar/link/thread.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
 #include "sidecar/session/session.h"
+#include "sidecar/threads/thread.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/stopped_clock.h"
 #include "tests/fuzz/toy_gpu.h"
 
 // The library gets no thread: this fuzzer does what the thread would do, at moments that it chooses.
-namespace crossover::link {
+namespace crossover::threads {
 bool StartThread(void* (*)(void*), void*) { return false; }
 void NameThread() {}
-}  // namespace crossover::link
+}  // namespace crossover::threads
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/config/node_yaml.h"
-#include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_config.h"
+#include "deviceplugin/values/values.h"
 
 namespace {
 

@@ -26,7 +26,7 @@ using crossover::fuzz::Require;
 using crossover::hooks::Contains;
 using crossover::hooks::FindInObject;
 
-constexpr char kAbsent[] = "crossover_of_nobody";
+constexpr char kAbsent[] = "crossover_no_such_name";
 
 std::uint32_t GnuHash(const std::string& name) {
   std::uint32_t hash = 5381;

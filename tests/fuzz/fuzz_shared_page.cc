@@ -79,7 +79,7 @@ class Node {
     std::uint32_t& word = Words()[index];
     Atomic(word).store(value);
     // The arbiter does not look at a page that no client has.
-    if (!NobodyWrites(index) || value == first_[index] || members_.Count() == 0) return;
+    if (!IsNeverWritten(index) || value == first_[index] || members_.Count() == 0) return;
     Poll(kSeenWithin);
     if (!gpu_->damaged() || gpu_->evidence().empty()) __builtin_trap();
   }
@@ -112,7 +112,7 @@ class Node {
 
   std::uint32_t* Words() const { return reinterpret_cast<std::uint32_t*>(info_->page->get()); }
 
-  static bool NobodyWrites(std::size_t index) {
+  static bool IsNeverWritten(std::size_t index) {
     const std::size_t header = offsetof(crossover_page, slot) / sizeof(std::uint32_t);
     if (index < header) {
       return index != offsetof(crossover_page, arbiter_beat) / sizeof(std::uint32_t) &&

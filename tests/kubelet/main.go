@@ -8,7 +8,7 @@
 //	{"do": "synced"}                        all pods there were when it started have been told
 //	{"do": "end", "uid": UID}               a pod has ended; no answer
 //	{"do": "end_amid", "uid": UID, "resource": NAME}
-//	                                        the same, while devices are handed out, and just then somebody lists
+//	                                        the same, while devices are handed out, and just then a client lists
 //	                                        the resources of pods; a little later, where none are; no answer
 //	{"do": "slots", "resource": NAME}       {"slots": how many are allocatable}
 //
@@ -47,7 +47,7 @@ func (s *speaker) say(answer any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if err := s.lines.Encode(answer); err != nil {
-		os.Exit(0) // nobody listens any more
+		os.Exit(0) // no reader is left
 	}
 }
 

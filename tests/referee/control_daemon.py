@@ -18,7 +18,7 @@ PROGRAM = "nvidia-cuda-mps-control"
 ABSENT = "absent"
 DRIVERS = (535, 550, 555)  # those that ours can act as
 _TIMEOUT_S = 20
-_NOBODY = 65534
+_UNPRIVILEGED = 65534
 _HELP = "a text of help"
 _UNKNOWN = "Unknown command"
 # Each of these is tried without a daemon. Some of them start one.
@@ -258,5 +258,5 @@ def _other_user(daemon):
         for number, command in enumerate(_COMMANDS_OF_OTHERS):
             again = _COMMANDS_OF_OTHERS[:number].count(command)
             told[f"another user's {command}" + (f" ({again + 1})" if again else "")] = daemon.run(
-                lines=command + "\n", user=_NOBODY)
+                lines=command + "\n", user=_UNPRIVILEGED)
     return told

@@ -85,7 +85,7 @@ def _faults(rows, turns):
     faults = [f"{row.name}: the losses are not those of the jobs alone" for row in rows
               if row.losses is False]
     if not any(event.event == "hold" for event in turns.trace):
-        faults.append("Crossover: nobody took turns")
+        faults.append("Crossover: no job took turns")
     return tuple(faults)
 
 

@@ -1,7 +1,8 @@
 """Checks the house rules that a compiler does not know: which files may include which, and what product code may not
 name.
 
-Includes point down (docs/architecture.md). A folder not listed in LAYERS may include anything.
+Includes point down (docs/architecture.md). A folder not listed in LAYERS may include anything, but no folders of the
+product include each other in a circle.
 """
 
 import re
@@ -83,11 +84,53 @@ def check_text(path):
         yield MAIN_LINES + 1, f"main.cc has over {MAIN_LINES} lines: put the work into a library that tests can call"
 
 
+def folder_edges(paths):
+    """Returns {(folder, folder that it includes): the first include, as path:line}, for folders of the product."""
+    edges = {}
+    for path in paths:
+        for _, name, line in tree.includes(path):
+            ends = tuple(each.rpartition("/")[0] for each in (path, name))
+            if ends[0] != ends[1] and all(each.startswith(PRODUCT) for each in (path, name)):
+                edges.setdefault(ends, f"{path}:{line}")
+    return edges
+
+
+def circles(edges):
+    """Returns the groups of folders that include each other, directly or not, each as a sorted list. `edges` holds
+    pairs (folder, folder that it includes)."""
+    below = {}
+    for upper, lower in edges:
+        below.setdefault(upper, set()).add(lower)
+
+    def reached(folder):
+        seen, todo = set(), [folder]
+        while todo:
+            new = below.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        return seen
+
+    all_below = {folder: reached(folder) for folder in below}
+    groups = {tuple(sorted(other for other in all_below if other in all_below[folder] and folder in all_below[other]))
+              for folder in all_below if folder in all_below[folder]}
+    return [list(group) for group in sorted(groups)]
+
+
+def check_circles(paths):
+    """Yields one complaint for each circle of folders. It names an include of each edge within the circle."""
+    edges = folder_edges(paths)
+    for circle in circles(edges):
+        within = [f"{where} includes {lower}" for (upper, lower), where in sorted(edges.items())
+                  if upper in circle and lower in circle]
+        yield circle[0], 1, f"expected no circle of folders, got {', '.join(circle)}: {'; '.join(within)}"
+
+
 def main():
     sources = tree.files(".h", ".cc", ".c", ".S", ".def", ".cu")
     complaints = [(path, *c) for path in sources for c in check_includes(path)]
     texts = sources + [f for f in tree.files("CMakeLists.txt") if f.startswith(PRODUCT)]
     complaints += [(path, *c) for path in texts for c in check_text(path)]
+    complaints += check_circles(sources)
     for path, line, text in complaints:
         print(f"{path}:{line}: {text}", file=sys.stderr)
     print(f"layers: {len(texts)} files, {len(complaints)} complaints")

@@ -1,7 +1,7 @@
 """Every static check. All of them run; the exit code is 1 when one complained.
 
     python3 tools/lint/run.py             everything
-    python3 tools/lint/run.py NAME...     only these: format layers words shell python headers tidy
+    python3 tools/lint/run.py NAME...     only these: format layers words house shell python headers tidy
     python3 tools/lint/run.py --fix       format the C and C++ files in place, and stop
 """
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import headers
+import house
 import layers
 import pycheck
 import tidy
@@ -52,6 +53,7 @@ CHECKS = {
     "format": check_format,
     "layers": layers.main,
     "words": words.main,
+    "house": house.main,
     "shell": check_shell,
     "python": pycheck.main,
     "headers": configured(headers.main),

@@ -137,7 +137,7 @@ class Turns(unittest.TestCase):
         for gang in ("alpha", "beta"):
             self.assertRegex(picture, rf"(?m)^  {gang} +.*█")
 
-    def test_a_watcher_that_stands_still_harms_nobody(self):
+    def test_a_watcher_that_stands_still_harms_no_other(self):
         node = self.holding_jobs()
         watcher = self.follow(node)
         os.kill(watcher.pid, signal.SIGSTOP)
@@ -161,7 +161,7 @@ class Life(unittest.TestCase):
         node = Node(self)
         node.stop_daemon(signal.SIGKILL)
         self.assertTrue(node.api.exists())
-        self.assertIn("nobody listens", node.ask("top", code=1))
+        self.assertIn("no daemon listens", node.ask("top", code=1))
         node.start_daemon()
         self.assertEqual(node.top()["daemon"]["pid"], node.daemon.pid)
 

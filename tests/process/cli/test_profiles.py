@@ -107,7 +107,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(clients(top)[0]["alone"]["source"], "remembered")
         self.assertEqual(top["jobs"][0]["profile"]["step_alone_ms"]["source"], "remembered")
 
-    def test_mode_observe_measures_who_is_alone_and_keeps_nobody_from_anything(self):
+    def test_mode_observe_measures_who_is_alone_and_holds_up_no_job(self):
         node = self.node()
         node.ask("mode", "observe")
         node.start_job("alpha")

@@ -453,7 +453,7 @@ TEST_F(HostileTest, ASecondHelloEndsTheMembership) {
   client.AwaitEnd();
 }
 
-TEST_F(HostileTest, APageFullOfGarbageHarmsNobodyElse) {
+TEST_F(HostileTest, APageFullOfGarbageHarmsNoOther) {
   StartDaemon();
   Client vandal(socket()), victim(socket());
   ASSERT_TRUE(vandal.Join("v"));

@@ -76,7 +76,7 @@ TEST_F(NewcomerTest, IsKnownByTheJobsName) {
   EXPECT_FALSE(KnownOf("other").known());
 }
 
-TEST_F(NewcomerTest, NobodyIsKnownWithoutProfiles) {
+TEST_F(NewcomerTest, NoJobIsKnownWithoutProfiles) {
   Start(nullptr);
   EXPECT_FALSE(KnownOf("known").known());
 }

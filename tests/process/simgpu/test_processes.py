@@ -72,7 +72,7 @@ class SharedGpus(ProcessTest):
         self.assertLess(float(elapsed), 800.0)  # ms; it would take that long beside the other
         self.assertEqual(int(used), 0)
 
-    def test_kills_at_any_instant_harm_nobody(self):
+    def test_kills_at_any_instant_harm_no_other(self):
         for round_number in range(8):
             hammers = [self.start("simgpu_probe_job", "hammer", machine="1x1,launch_us=0") for _ in range(3)]
             for hammer in hammers:

@@ -133,7 +133,7 @@ std::vector<Fault> MachineFaults() {
        [](Facts* f) { f->api.connect_errno = ENOENT; }},
       {"api_socket",
        Verdict::kFail,
-       "nobody answers",
+       "no daemon answers",
        [](Facts* f) { f->api.connect_errno = f->arbiter.connect_errno = ECONNREFUSED; },
        {"arbiter_socket", "arbiter_permissions"}},
       {"library",

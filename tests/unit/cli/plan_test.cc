@@ -92,7 +92,7 @@ TEST_F(PlanTest, SetsTheEnvironmentOfARank) {
   EXPECT_EQ(plan.environment.at("LD_PRELOAD"), Library());
 }
 
-TEST_F(PlanTest, WarnsWhereNobodyListensAndRunsAnyway) {
+TEST_F(PlanTest, WarnsWhereNoDaemonListensAndRunsAnyway) {
   const RunPlan plan = Plan();
   ASSERT_EQ(plan.warnings.size(), 1u);
   EXPECT_THAT(plan.warnings[0], HasSubstr("no daemon listens on " + root_ + "/none.sock"));

@@ -62,12 +62,12 @@ TEST(TopTableTest, ShowsWhoHoldsWhoWaitsAndWhatItCosts) {
   EXPECT_EQ(TopTable(Parse<node::v1::Top>(kShared)),
             R"(daemon 1.2.3, up 90.0 min, mode enforce
 
-GPU GPU-0: turns are taken; gain 1.57x over one after the other; rested while somebody waited 0.12%
+GPU GPU-0: turns are taken; gain 1.57x over one after the other; rested while a client waited 0.12%
   GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  STEP ms  ALONE ms    AGE  SLOWDOWN      CAP
   alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0     41.5      32.1   75 s     1.29x    1.50x
   beta     12     -  taking  host_gates  waits            99        -        -     41.5    33.0 *  2.0 h         -  1.25x !
 
-GPU GPU-1: nobody
+GPU GPU-1: no client
 
 * of an earlier process of the same gang, user and size
 

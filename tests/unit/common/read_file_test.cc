@@ -39,7 +39,7 @@ TEST_F(ReadFileOfOthersTest, WholeFilesThatAreNotTooLong) {
   EXPECT_EQ(error_, path_ + ": is longer than 8 bytes");
 }
 
-TEST_F(ReadFileOfOthersTest, NobodyIsKeptWaitingOrLedElsewhere) {
+TEST_F(ReadFileOfOthersTest, NoReaderIsKeptWaitingOrLedElsewhere) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_FALSE(Read());
   EXPECT_EQ(error_, path_ + ": is no regular file");

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {
 namespace {

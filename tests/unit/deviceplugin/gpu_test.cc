@@ -121,7 +121,7 @@ TEST_F(GpuTest, GatedClientsHandOverToEachOther) {
   EXPECT_EQ(observer_.Count(EventKind::kMode), 2u);
 }
 
-TEST_F(GpuTest, ALeaverIsNobodysSuccessor) {
+TEST_F(GpuTest, ALeaverIsNoSuccessor) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
   Poll();
@@ -131,7 +131,7 @@ TEST_F(GpuTest, ALeaverIsNobodysSuccessor) {
   EXPECT_EQ(Slot(a).successor[0], a);
   EXPECT_NE(Slot(a).generation, generation);
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
-  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF) << "whoever still maps the slot stops";
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF) << "a process that still maps the slot stops";
 }
 
 TEST_F(GpuTest, OneEntersAndTheOtherFollowsWithoutTheArbiter) {
@@ -257,16 +257,16 @@ TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
   MeasureOneThatIsAlone();
 }
 
-TEST_F(GpuTest, WhereNobodyTakesTurnsWithOthersTheyAreMeasuredToo) {
+TEST_F(GpuTest, WhereNoneTakesTurnsWithOthersTheyAreMeasuredToo) {
   known_ = {};
   gpu_->set_policy(Policy::kObserve);
   MeasureOneThatIsAlone();
   JoinLocked("b");
   Poll();
-  EXPECT_EQ(Slot(0).mode, CROSSOVER_MODE_OBSERVE) << "two are nobody's to measure";
+  EXPECT_EQ(Slot(0).mode, CROSSOVER_MODE_OBSERVE) << "of two neither is measured";
 }
 
-TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereSomebodyTakesNoPart) {
+TEST_F(GpuTest, NoneIsMeasuredInTimeSlicesOrWhereAProcessTakesNoPart) {
   known_ = {};
   const turn::SlotIndex a = JoinLocked("a");
   Slot(a).turns_last = 1;
@@ -373,7 +373,7 @@ TEST_F(GpuTest, TellsWhatAnIterationNeedsWhileTurnsAreTaken) {
     }
   };
   iterations(1, 5);
-  EXPECT_FALSE(observer_.events.back().demand.known()) << "nobody takes turns";
+  EXPECT_FALSE(observer_.events.back().demand.known()) << "no client takes turns";
   JoinLocked("b");
   Poll();
   iterations(6, 30);

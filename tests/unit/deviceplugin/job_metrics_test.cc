@@ -75,7 +75,7 @@ TEST(JobMetricsTest, SaysWhatSharingCostsAndGainsEachJob) {
   EXPECT_EQ(series.size(), 11u * 2 + 1) << ::testing::PrintToString(series);
 }
 
-TEST(JobMetricsTest, WhoeverHasNoPodHasNoLabelsOfOne) {
+TEST(JobMetricsTest, AClientWithoutAPodHasNoLabelsOfOne) {
   GpuView gpu = Gpu({Client(1, "a", "")});
   gpu.clients[0].shares = false;
   gpu.clients[0].slowdown.reset();

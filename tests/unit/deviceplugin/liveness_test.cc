@@ -58,7 +58,7 @@ TEST_F(LivenessTest, SeesADeathThatCameBeforeTheWatch) {
   EXPECT_EQ(dead_.get_future().get(), 5u);
 }
 
-TEST_F(LivenessTest, SeesAnOwnerThatWakesNobody) {
+TEST_F(LivenessTest, SeesAnOwnerThatWakesNone) {
   liveness_->Watch(1, 9);
   Atomic(page_->slot(1).alive).store(1000);
   AwaitMark(1);

@@ -31,7 +31,7 @@ TEST(MembershipTest, GivesEachClientASlotOfItsOwn) {
   EXPECT_EQ(membership.gang(b), "b");
 }
 
-TEST(MembershipTest, OrderIsThatOfTheSortedNamesWhoeverCameFirst) {
+TEST(MembershipTest, OrderIsThatOfTheSortedNamesWhicheverCameFirst) {
   Membership one, other;
   const turn::SlotIndex b = JoinOrFail(&one, "b");
   const turn::SlotIndex a = JoinOrFail(&one, "a");

@@ -55,7 +55,7 @@ struct Spoiled {
 
 class SpoiledHelloTest : public ::testing::TestWithParam<Spoiled> {};
 
-TEST(MessagesTest, AGangMayBeLeftToWhoeverKnowsBetter) {
+TEST(MessagesTest, AGangMayBeLeftToTheDaemon) {
   crossover_hello wire = GoodHello();
   wire.gang[0] = '\0';
   const Message message = Parse(std::as_bytes(std::span(&wire, 1)));

@@ -151,7 +151,7 @@ TEST_F(MetricsTest, MemoryIsShownAgainstItsBudget) {
   EXPECT_EQ(Find("crossover_memory_refusals_total", OfGang("b"))->counter.value, 7);
 }
 
-TEST_F(MetricsTest, CountsDamagesWhoeverDidThem) {
+TEST_F(MetricsTest, CountsDamagesByClientsAndByOthers) {
   Tell(arbiter::EventKind::kDamage, nullptr);
   const auto a = Join("a", 0);
   Tell(arbiter::EventKind::kDamage, a);

@@ -12,7 +12,7 @@ constexpr std::uint32_t kLearning = CROSSOVER_PHASE_LEARNING;
 constexpr std::uint32_t kLocked = CROSSOVER_PHASE_LOCKED;
 constexpr std::uint32_t kTaking = CROSSOVER_PHASE_TAKING;
 
-TEST(ModeRuleTest, NobodyIsGatedAlone) {
+TEST(ModeRuleTest, NoClientIsGatedAlone) {
   EXPECT_EQ(ModeFor(Policy::kEnforce, Phases{}), CROSSOVER_MODE_OBSERVE);
   EXPECT_EQ(ModeFor(Policy::kEnforce, Phases{kLocked}), CROSSOVER_MODE_OBSERVE);
   EXPECT_EQ(ModeFor(Policy::kEnforce, Phases{kTaking}), CROSSOVER_MODE_OBSERVE);

@@ -54,19 +54,19 @@ TEST_F(PacingTest, DenseInATurnOfUnknownLength) {
   EXPECT_EQ(Pace(102 * kMs), 102 * kMs + kMs / 10);
 }
 
-TEST_F(PacingTest, DenseWhileSomebodyWaits) {
+TEST_F(PacingTest, DenseWhileAClientWaits) {
   Watch(1, {1, 0, 0, 0}, 101 * kMs);
   EXPECT_EQ(Pace(102 * kMs), 102 * kMs + kMs / 10);
 }
 
-TEST_F(PacingTest, SparseWhileNobodyIsExpectedAndDenseNearTheArrival) {
+TEST_F(PacingTest, SparseWhileNoneIsExpectedAndDenseNearTheArrival) {
   EXPECT_EQ(Pace(104 * kMs), 105 * kMs);
   EXPECT_EQ(Pace(112 * kMs), 112 * kMs + kMs / 10);
   EXPECT_EQ(Pace(111 * kMs), 111 * kMs + 4 * kMs / 10) << "not past the point where it gets dense";
   EXPECT_EQ(Pace(150 * kMs), 151 * kMs) << "an arrival that is long overdue is not waited for";
 }
 
-TEST_F(PacingTest, LeavesTheOpenerAloneWhileNobodyIsGated) {
+TEST_F(PacingTest, LeavesTheOpenerAloneWhileNoneIsGated) {
   EXPECT_EQ(PacePoll(104 * kMs, 104 * kMs + kMs / 5, policy_, turn::SlotSet{}), 104 * kMs + kMs / 5);
 }
 
@@ -74,7 +74,7 @@ TEST_F(PacingTest, NeverEarlierThanTheTurnstileWants) {
   EXPECT_EQ(PacePoll(104 * kMs, 500 * kMs, policy_, gated_), 500 * kMs);
 }
 
-TEST_F(PacingTest, DenseWhenSomebodyOfHigherPriorityIsExpected) {
+TEST_F(PacingTest, DenseWhenAClientOfHigherPriorityIsExpected) {
   Take(1, 60 * kMs, 65 * kMs, 1);
   Take(2, 95 * kMs, 100 * kMs, 1);
   Watch(0, {3, 2, 2, 0}, 112 * kMs);
@@ -91,7 +91,7 @@ TEST(LaunchesPerStretch, AreAShareOfATurnsLaunches) {
   EXPECT_EQ(LaunchesPerStretch(5 * kMs, 4 * kMs, 80), 0u) << "shorter than a stretch";
   EXPECT_EQ(LaunchesPerStretch(5 * kMs, turn::kNever, 80), 0u);
   EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 0), 0u);
-  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 0xffffffffu), 0u) << "nobody launches so often";
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 0xffffffffu), 0u) << "no job launches so often";
 }
 
 }  // namespace

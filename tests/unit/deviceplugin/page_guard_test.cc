@@ -61,7 +61,7 @@ TEST_F(PageGuardTest, AWordThatOnlyTheArbiterWrites) {
   EXPECT_EQ(slot().mode, static_cast<std::uint32_t>(CROSSOVER_MODE_GATE)) << "it is mended all the same";
 }
 
-TEST_F(PageGuardTest, AWordThatNobodyWrites) {
+TEST_F(PageGuardTest, AWordThatIsNeverWritten) {
   EXPECT_EQ(guard_.evidence(), "");
   page_->slot(9).reserved1[4] = 1;  // also of a slot that no client has
   EXPECT_TRUE(Look());

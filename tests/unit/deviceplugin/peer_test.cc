@@ -11,7 +11,7 @@
 namespace crossover::arbiter {
 namespace {
 
-TEST(PeerTest, WhoeverIsAtTheOtherEnd) {
+TEST(PeerTest, TheProcessAtTheOtherEnd) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
   const auto peer = IdentifyPeer(ends[0]);

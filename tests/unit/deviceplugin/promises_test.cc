@@ -40,7 +40,7 @@ TEST_F(PromisesTest, WithoutCapsThereIsNothingToJudge) {
   EXPECT_FALSE(promises_.pending());
 }
 
-TEST_F(PromisesTest, WhoeverComesLaterIsRefusedWithTheReason) {
+TEST_F(PromisesTest, AClientThatComesLaterIsRefusedWithTheReason) {
   promises_.Join(0, "z", 1.2, 0);
   promises_.Join(1, "a", 1.5, kLater);
   const auto changes = Judge();
@@ -99,7 +99,7 @@ TEST_F(PromisesTest, OneWithoutACapTakesWhatIsLeft) {
 }
 
 // In time-slices each job has one turn in an iteration, of 25 ms and 50 ms.
-TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhoeverCameFirst) {
+TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhicheverCameFirst) {
   demand_[1].away = 30 * kMs;
   promises_.SetTurnsLast(true);
   promises_.Join(0, "a", 2.5, 0);

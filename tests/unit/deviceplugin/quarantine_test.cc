@@ -32,7 +32,7 @@ TEST(QuarantineTest, EndsOnceItIsKnownWhoItWas) {
   EXPECT_EQ(quarantine.TurnedAwayFor("mallory", 7, kSecond + Quarantine::kTurnedAway), 0);
 }
 
-TEST(QuarantineTest, TurnsNobodyElseAway) {
+TEST(QuarantineTest, TurnsNoOtherAway) {
   Quarantine quarantine;
   quarantine.Convict("a", "mallory", 7, 0);
   EXPECT_EQ(quarantine.TurnedAwayFor("mallory", 8, 1), 0) << "another user's job of that name";

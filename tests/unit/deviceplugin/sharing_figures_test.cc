@@ -116,7 +116,7 @@ TEST_F(SharingFiguresTest, WhatIsNotKnownIsNotSaid) {
   view_.clients[0].present_step.reset();  // it does not come any more
   gpu = FiguresOf(view_);
   EXPECT_FALSE(gpu.gain || gpu.eta || gpu.busy || gpu.clients[0].step_shared_s);
-  EXPECT_FALSE(FiguresOf(GpuView{}).busy) << "nobody is there";
+  EXPECT_FALSE(FiguresOf(GpuView{}).busy) << "no client is there";
 }
 
 TEST_F(SharingFiguresTest, ComputeThatIsLongerThanTheStepLeavesNothingExposed) {

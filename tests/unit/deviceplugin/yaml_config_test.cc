@@ -165,7 +165,7 @@ TEST(YamlConfigTest, RefusesValuesOutOfRange) {
                            "socket: {path: ''}",
                            "socket: {mode: 8}",
                            "socket: {mode: 0000}",
-                           "socket: {group: nobody-has-this-group}",
+                           "socket: {group: no-such-group}",
                            "metrics: {listen: 9465}",
                            "metrics: {listen: ':1'}",
                            "gpus: []",

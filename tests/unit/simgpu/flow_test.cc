@@ -46,7 +46,7 @@ TEST_F(FlowTest, TwoFlowsShareAGpu) {
   EXPECT_GE(end - begin, 10 * kMs);
 }
 
-TEST_F(FlowTest, LettingGoWakesWhoeverWaits) {
+TEST_F(FlowTest, LettingGoWakesTheWaiters) {
   const auto holder = Machine::Get()->OpenGpu(0), flow = Machine::Get()->OpenGpu(0);
   holder->Hold(132);
   const Mark end = flow->Extend(1.0 * kMs);

@@ -65,7 +65,7 @@ TEST_F(PeersTest, OnlyWhatZerosDoNotChangeIsThinned) {
   EXPECT_EQ(count(Function::kAllGather, ncclSum, -1), 80u);
 }
 
-TEST_F(PeersTest, OtherRanksCallNobody) {
+TEST_F(PeersTest, OtherRanksMakeNoCalls) {
   EXPECT_EQ(Peers::Call(2, 1, {}, &error_), nullptr);
   EXPECT_EQ(error_, "");
   EXPECT_EQ(Peers::Call(1, 0, {}, &error_), nullptr);

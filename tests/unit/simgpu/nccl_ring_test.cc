@@ -69,7 +69,7 @@ std::vector<Buffer> Execute(const RingCase& c, const std::vector<Buffer>& inputs
       if (from.send_step == from.plan.steps.size()) continue;
       if (Sendable(from.plan, from.send_step, from.recv_step, from.received) < from.sent + 4) continue;
       if (to.recv_step >= to.plan.steps.size()) {
-        ADD_FAILURE() << "rank " << r << " sends what nobody receives";
+        ADD_FAILURE() << "rank " << r << " sends what no rank receives";
         return {};
       }
       const Range source = from.plan.steps[from.send_step].send;

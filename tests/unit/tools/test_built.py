@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks import built
 
-_NOBODY = ["-c", "user.name=test", "-c", "user.email=test@example.com"]
+_AUTHOR = ["-c", "user.name=test", "-c", "user.email=test@example.com"]
 
 
 class Built(unittest.TestCase):
@@ -21,7 +21,7 @@ class Built(unittest.TestCase):
         self.first = self.commit("turn.cc", "one")
 
     def git(self, *arguments):
-        return subprocess.run(["git", *_NOBODY, *arguments], cwd=self.sources, check=True, capture_output=True,
+        return subprocess.run(["git", *_AUTHOR, *arguments], cwd=self.sources, check=True, capture_output=True,
                               text=True).stdout.strip()
 
     def commit(self, name, text):

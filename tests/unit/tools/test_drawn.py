@@ -31,7 +31,7 @@ class Drawn(unittest.TestCase):
             self.assertAlmostEqual(drawn.bound([steady(20.0), steady(20.0)], exposed, 4 / 132 * exposed),
                                    bounds.cycle_bound([bounds.one_turn(20, exposed)] * 2, 4, 132, "private"))
 
-    def test_a_job_alone_waits_for_its_slowest_rank(self):
+    def test_a_job_alany_waits_for_its_slowest_rank(self):
         computes = [[[20.0, 30.0]], [[10.0, 10.0]]]
         self.assertAlmostEqual(drawn.bound(computes, 40.0), 65.0)
         uneven = [[[20.0, 30.0], [30.0, 20.0]], [[1.0, 1.0], [1.0, 1.0]]]

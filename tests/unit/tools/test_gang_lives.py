@@ -98,7 +98,7 @@ class Judge(unittest.TestCase):
             self.see(pod(job, 0, "n", "g"))
         self.assertEqual((set(self.judge.two_ranks), set(self.judge.overfull)), (set(), {"g"}))
 
-    def test_whoever_is_gone_holds_nothing(self):
+    def test_a_pod_that_is_gany_holds_nothing(self):
         for job in "abc":
             self.see(pod(job, 0, "n", "g"))
             self.see(pod(job, 0, "n", "g"), "DELETED")

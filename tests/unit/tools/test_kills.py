@@ -40,7 +40,7 @@ class HandOvers(unittest.TestCase):
         del events[1]
         self.assertEqual(self.found(events, 5), [])
 
-    def test_nobody_ready_tells_nothing(self):
+    def test_no_ready_pod_tells_nothing(self):
         self.assertEqual(self.found([(1, "beta", "hold"), (2000, "alpha", "hold")], 5), [])
 
 
@@ -53,7 +53,7 @@ class FalseDeaths(unittest.TestCase):
     def test_a_job_that_lost_a_rank_may_lose_all(self):
         self.assertEqual(self.count((1, "beta", "join"), (6, "beta", "leave")), 0)
 
-    def test_nobody_killed_it(self):
+    def test_it_was_not_killed(self):
         self.assertEqual(self.count((1, "beta", "join"), (4, "beta", "leave")), 1)
         self.assertEqual(self.count((1, "beta", "join"), (6, "beta", "leave"), (7, "beta", "join"),
                                     (8, "beta", "leave")), 1)

@@ -52,7 +52,7 @@ class Holders(unittest.TestCase):
         self.assertEqual(self.count((0, 1, "hold"), (10, 2, "hold"), (20, 1, "release"), (40, 2, "release")), 1)
         self.assertEqual(self.count((0, 1, "hold"), (10, 2, "hold"), (20, 2, "leave"), (40, 1, "release")), 1)
 
-    def test_whom_the_watchdog_lets_in_and_whoever_takes_no_turns_does_not_count(self):
+    def test_those_let_in_by_the_watchdog_or_without_turns_do_not_count(self):
         self.assertEqual(self.count((0, 1, "hold"), (5, 1, "open"), (10, 2, "hold"), (20, 2, "release")), 0)
         self.assertEqual(self.count((0, 1, "hold"), (5, 1, "mode observe"), (10, 2, "hold"), (20, 2, "release")), 0)
         self.assertEqual(self.count((0, 1, "hold"), (5, 1, "mode gate"), (10, 2, "hold"), (20, 2, "release")), 1)

@@ -32,7 +32,7 @@ class WholeTurns(unittest.TestCase):
         self.assertAlmostEqual(long, 48 / cycle, delta=0.001)
 
 
-    def test_on_shared_links_whoever_communicates_at_once_is_slower(self):
+    def test_on_shared_links_jobs_that_communicate_at_once_are_slower(self):
         # Two jobs that always communicate at the same time need twice as long for it. A job that communicates beside
         # the other's compute does not.
         always = [Shape(1, 100), Shape(1, 100)]

@@ -61,16 +61,34 @@ class Counts(unittest.TestCase):
                 return words.main(), said.getvalue()
 
     def test_one_more_than_was_kept_is_red(self):
-        none = {"fragments": 0, "vague": 0, "allowed": 0}
-        for text, what in (("// Whether it waits.\n", "fragments"), ("// It waits for nobody.\n", "vague"),
+        none = {"fragments": 0, "vague": 0, "unnamed": 0, "allowed": 0}
+        for text, what in (("// Whether it waits.\n", "fragments"), ("// It says for " + "whom.\n", "vague"),
                            ('Say("at least one is ' + 'allowed");\n', "allowed")):
             status, said = self.run_on(text, none)
             self.assertEqual(status, 1, text)
             self.assertIn(f"{what}: expected 0 at most, got 1", said)
 
+    def test_words_that_name_nothing_are_found_in_names_and_in_texts(self):
+        """The words stand apart here, since the lint reads this file."""
+        kept = {"fragments": 0, "vague": 0, "unnamed": 0, "allowed": 0}
+        for planted in ("constexpr int kNo" + "body = -1;", "bool some" + "body_waits = true;",
+                        'Say("no' + 'body answers");', "TEST(Lease, Who" + "everLeads) {}",
+                        "int a;  // two, o" + "f whom one waits"):
+            status, said = self.run_on(planted + "\n", kept)
+            self.assertEqual((status, "unnamed: expected 0 at most, got 1" in said), (1, True), planted)
+        for good in ('{"nobody_leads", NoLeader},', "// The alert CrossoverNobodyLeads tells it.",
+                     "bool any_waits = true;"):
+            self.assertEqual(self.run_on(good + "\n", kept)[0], 0, good)
+
+    def test_which_files_count(self):
+        for path, counts in (("docs/usage.md", True), ("charts/crossover/files/alerts.yaml", True),
+                             ("tools/lint/words.py", False), ("benchmarks/results/opposed_node.jsonl", False)):
+            self.assertEqual(words.is_checked(path), counts, path)
+        self.assertFalse(words.commented("docs/usage.md"), "a page has no comment blocks")
+
     def test_vague_messages_are_found(self):
         """Values are refused by "expected X, got Y". The words stand apart here, since the lint reads this file."""
-        kept = {"fragments": 0, "vague": 0, "allowed": 0}
+        kept = {"fragments": 0, "vague": 0, "unnamed": 0, "allowed": 0}
         for words_of_it in (("mode: Off is not ", "allowed: enforce"), ("two of them are not ", "allowed"),
                             ("no such flag: allowed ", "are --check and --pin"), ("sizes: allowed ", "is one")):
             status, said = self.run_on(f'Say("{"".join(words_of_it)}");\n', kept)
@@ -80,7 +98,7 @@ class Counts(unittest.TestCase):
 
     def test_what_was_kept_passes_and_fewer_says_so(self):
         self.assertEqual(self.run_on("// Whether it waits.\n", {"fragments": 1})[0], 0)
-        status, said = self.run_on("// It waits.\n", {"fragments": 1, "vague": 0, "allowed": 0})
+        status, said = self.run_on("// It waits.\n", {"fragments": 1, "vague": 0, "unnamed": 0, "allowed": 0})
         self.assertEqual(status, 0)
         self.assertIn("--keep lowers it", said)
 

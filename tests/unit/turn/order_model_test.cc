@@ -40,7 +40,7 @@ TEST(OrderModelControl, WithoutTheTieRuleTheTrapLasts) {
   EXPECT_GT(Healed(options), 100);
 }
 
-TEST(OrderModel, TheTurnNeverRestsLongWhileSomebodyWaits) {
+TEST(OrderModel, TheTurnNeverRestsLongWhileAClientWaits) {
   const JobModelResult result = RunOrderModel({.gpus = 8, .jitter = 0.05, .iterations = 60});
   const double gpu_time = 8.0 * 60 * 40e6;
   EXPECT_LT(static_cast<double>(result.stats.rest_while_ready), 0.01 * gpu_time);

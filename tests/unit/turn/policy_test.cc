@@ -87,7 +87,7 @@ TEST(Policy, HoldsTheGpuBackOnlyForAPreferredClientExpectedInTheWindow) {
   EXPECT_EQ(policy.Want(kBoth, 65 * kMs).slot, 1u);
 }
 
-TEST(Policy, DoesNotHoldBackForSomebodyExpectedLater) {
+TEST(Policy, DoesNotHoldBackForAClientExpectedLater) {
   PolicySettings settings;
   settings.tie_window = 2 * kMs;
   Policy policy(settings);
@@ -240,21 +240,21 @@ TEST_F(TwoTurnsTest, WhoComesBackFirstKeepsTheTurnNextTime) {
   EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(4)), 1u) << "as after turn 2";
 }
 
-TEST_F(TwoTurnsTest, NobodyKeepsTheTurnWhereTurnsLast) {
+TEST_F(TwoTurnsTest, NoClientKeepsTheTurnWhereTurnsLast) {
   policy_.SetTurnsLast(true);
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
   EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 1u);
 }
 
-TEST_F(TwoTurnsTest, ButNotWhenItKeptSomebodyWaiting) {
+TEST_F(TwoTurnsTest, ButNotWhenItKeptAClientWaiting) {
   Turn(0, 1, 0, 2 * kMs);
   See(1, Waiting(1), 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
   EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 1u);
 }
 
-TEST_F(TwoTurnsTest, AHintThatKeptSomebodyWaitingIsDropped) {
+TEST_F(TwoTurnsTest, AHintThatKeptAClientWaitingIsDropped) {
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
   ASSERT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 0u);

@@ -58,10 +58,10 @@ class PreemptionTest : public ::testing::Test {
   ClientWords words_[2];
 };
 
-TEST_F(PreemptionTest, WhoeverHasTurnsDueIsLetInAfterAQuantum) {
+TEST_F(PreemptionTest, AClientWithTurnsDueIsLetInAfterAQuantum) {
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
-  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs)) << "nobody waits";
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs)) << "no client waits";
   Arrive(kShort, 204 * kMs);
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 204 * kMs)) << "the quantum is not over";
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs));
@@ -69,7 +69,7 @@ TEST_F(PreemptionTest, WhoeverHasTurnsDueIsLetInAfterAQuantum) {
   EXPECT_EQ(policy_.Want(kBoth, 206 * kMs).slot, kShort);
 }
 
-TEST_F(PreemptionTest, WhoeverHasHadItsTurnsWaitsForTheEnd) {
+TEST_F(PreemptionTest, AClientThatHasHadItsTurnsWaitsForTheEnd) {
   Time now = 96 * kMs;
   Arrive(kLong, now);
   Enter(kLong, now);

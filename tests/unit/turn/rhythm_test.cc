@@ -61,7 +61,7 @@ TEST(Rhythm, AnotherNumberOfTurnsIsLearnedAnew) {
   EXPECT_FALSE(rhythm.KeepsAfter(FirstStretch(1)));
 }
 
-TEST(Rhythm, NumbersNobodyMeansCountAsOne) {
+TEST(Rhythm, NumbersOutOfRangeCountAsOne) {
   Rhythm rhythm;
   for (const std::uint32_t turns : {0u, kMaxTurns + 1, 0xffffffffu}) {
     rhythm.SetTurns(turns);
@@ -93,7 +93,7 @@ TEST(Rhythm, ATurnThatStandsWhenItIsWatchedAgainBeginsThen) {
   EXPECT_EQ(rhythm.held(), 900 * kMs);
   EXPECT_FALSE(rhythm.Watch(Holding(2), 901 * kMs).held) << "once";
   EXPECT_TRUE(rhythm.Watch(Idle(2), 910 * kMs).released);
-  EXPECT_EQ(rhythm.turn(), 20 * kMs) << "how long it was in all nobody knows";
+  EXPECT_EQ(rhythm.turn(), 20 * kMs) << "how long it was in all is unknown";
 }
 
 TEST(Rhythm, AWaitThatStandsWhenItIsWatchedAgainBeginsThen) {

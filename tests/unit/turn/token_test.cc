@@ -148,7 +148,7 @@ TEST_F(PreemptTest, AHolderPassesItsYieldPointsUnlessItIsPreempted) {
   EXPECT_TRUE(memory_.Enter(1, 1));
 }
 
-TEST_F(PreemptTest, WhoeverHandsOverToItLetsItGoOn) {
+TEST_F(PreemptTest, AClientThatHandsOverToItLetsItGoOn) {
   ASSERT_TRUE(Preempt());
   ASSERT_FALSE(memory_.Yield(0));
   Step(token_, memory_, 1);
@@ -176,7 +176,7 @@ TEST_F(PreemptTest, OnlyAHolderWithAGateOfItsOwn) {
   EXPECT_FALSE(Preempt()) << "that gate was opened by a second token";
 }
 
-TEST(Token, WordsThatNoHonestClientWritesKeepNobodyWaiting) {
+TEST(Token, WordsThatNoHonestClientWritesKeepNoClientWaiting) {
   PlainMemory memory;
   Token token;
   memory.Set(0, Word::kReady, 900);

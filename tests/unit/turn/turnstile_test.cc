@@ -158,7 +158,7 @@ TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
 
 // Without polls, the machine stood still, or the daemon was stopped or throttled. The holder may have stood
 // still as well, so this time does not count against it.
-TEST_F(StuckHolderTest, ThatNobodyPolledIsNotHeldAgainstIt) {
+TEST_F(StuckHolderTest, ThatTheArbiterDidNotPollIsNotHeldAgainstIt) {
   RunUntil(100 * kMs);
   Poll(1100 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1));
@@ -222,7 +222,7 @@ TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
   for (int i = 0; i < 3; ++i) {
     next(1);
     poll();
-    ASSERT_TRUE(holds[1]) << "it has nobody to pass to";
+    ASSERT_TRUE(holds[1]) << "it has no successor to pass to";
   }
   for (int i = 0; i < 3; ++i) {
     for (const SlotIndex slot : {0u, 1u}) {
@@ -304,7 +304,7 @@ TEST_F(TurnstileTest, TokensThatFollowEachOtherMerge) {
   EXPECT_EQ(holds[0] + holds[1] + holds[2], 1);
 }
 
-TEST_F(TurnstileTest, ATokenThatNobodyIsExpectedForWaitsForWhoGoesFirst) {
+TEST_F(TurnstileTest, ATokenWithoutAnExpectedClientWaitsForWhoGoesFirst) {
   Turnstile turnstile;
   PlainMemory memory;
   turnstile.Join(0, 1);
@@ -332,7 +332,7 @@ TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
-TEST_F(TurnstileTest, ALongTurnThatKeepsNobodyWaitingBreaksNoRule) {
+TEST_F(TurnstileTest, ALongTurnThatKeepsNoClientWaitingBreaksNoRule) {
   memory_.Ask(0, 1);
   Poll(0);
   ASSERT_TRUE(memory_.Enter(0, 1));
@@ -441,7 +441,7 @@ TEST_F(TurnstileTest, WithoutSlicesATokenThatIsKeptGoesToOneThatWaits) {
 }
 
 // In time-slices the longest turn of all clients sets the watchdog's bound.
-TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
+TEST_F(TurnstileTest, ATurnThatWasHeldWhileNoneTookTurnsIsNotLearned) {
   turnstile_.SetTurnsLast(true);
   for (TurnNumber k = 1; k <= 4; ++k) {
     memory_.Ask(0, k);
@@ -474,7 +474,7 @@ TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
   EXPECT_TRUE(memory_.Enter(1, 1)) << "a holder that is stuck is gone round within twice the floor";
 }
 
-TEST_F(TurnstileTest, SleepsWhileNobodyTakesTurns) {
+TEST_F(TurnstileTest, SleepsWhileNoneTakesTurns) {
   turnstile_.SetGated(0, false);
   turnstile_.SetGated(1, false);
   EXPECT_EQ(Poll(1 * kMs), kNever);

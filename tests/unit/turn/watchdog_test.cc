@@ -51,7 +51,7 @@ TEST(Watchdog, TheSecondOffenceIsNamed) {
   EXPECT_TRUE(watchdog.offenders().Has(0));
 }
 
-TEST(Watchdog, NobodyIsBlamedForAFirstTurn) {
+TEST(Watchdog, NoClientIsBlamedForAFirstTurn) {
   Watchdog watchdog;
   for (std::uint32_t turn = 1; turn < 9; ++turn) watchdog.Suspend(0, FirstStretch(turn), false, turn * kMs);
   EXPECT_EQ(watchdog.offenders().Count(), 0);
@@ -72,7 +72,7 @@ TEST(Watchdog, WhoNeverGivesItsTurnBackIsNamedAndNamedAgain) {
   EXPECT_TRUE(watchdog.offenders().Has(0));
 }
 
-TEST(Watchdog, WhereTurnsLastNobodyIsNamedForWaiting) {
+TEST(Watchdog, WhereTurnsLastNoneIsNamedForWaiting) {
   Watchdog watchdog;
   watchdog.set_turns_last(true);
   watchdog.Suspend(0, FirstStretch(5), true, 0);

@@ -47,7 +47,7 @@ TEST(AskEachTest, WhatOneThrowsIsItsAnswer) {
   EXPECT_EQ(answers, std::vector<json>({1, {{"error", "no room"}}, 3}));
 }
 
-TEST(AskEachTest, NobodyIsAskedWhereThereIsNobody) {
+TEST(AskEachTest, NoneIsAskedWhereThereIsNone) {
   EXPECT_TRUE(AskEach({}, 16, [](const json&) { return json(); }).empty());
 }
 

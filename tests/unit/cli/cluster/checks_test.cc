@@ -72,7 +72,7 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["gpus"] = json::array(); }},
       {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
-      {"nobody_leads", "nobody has renewed",
+      {"nobody_leads", "no extender has renewed",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["renewTime"] = "2027-01-15T07:50:00Z"; }},
       {"nobody_leads", "held by crossover-system/gone, which is no extender",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["holderIdentity"] = "gone_1"; }},
@@ -353,7 +353,7 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   facts.lists["gpu_nodes"].push_back({{"metadata", {{"name", "inference"}}}, {"status", {{"usedSlots", 1}}}});
   EXPECT_EQ(Found(facts),
             std::set<std::string>({"stale_gpunode: GPUNode inference is of a node without daemon"}))
-      << "nobody holds that slot any more";
+      << "no pod holds that slot any more";
   facts.lists["pods"].push_back(Pod("c-0", "inference"));
   EXPECT_TRUE(IsDaemonMissing(facts)) << "pods hold slots there: it is left out by mistake";
   facts.lists["gpu_nodes"].erase(facts.lists["gpu_nodes"].size() - 1);
@@ -363,9 +363,9 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   EXPECT_TRUE(IsDaemonMissing(facts)) << "another one lets it in";
   facts.lists["daemon_sets"].erase(1);
   daemon().erase("hostPID");
-  EXPECT_TRUE(IsDaemonMissing(facts)) << "anybody may call a DaemonSet so";
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "a user may call a DaemonSet so";
   facts.lists["daemon_sets"].clear();
-  EXPECT_TRUE(IsDaemonMissing(facts)) << "nobody says that it is left out";
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "no setting says that it is left out";
 }
 
 TEST(ClusterChecksTest, WhereTheDaemonSetCannotBeSeenItIsNotKnownWhoNeedsADaemon) {

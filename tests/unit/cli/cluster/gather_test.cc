@@ -24,7 +24,7 @@ TEST(TimeInTest, IsThatOfWhatIsRenewed) {
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight), kEight - 119.5) << "the clock here is two minutes ahead";
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight - 240), kEight - 119.5) << "or behind";
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight - 100), kEight - 100) << "it is right";
-  EXPECT_DOUBLE_EQ(TimeIn(leases, kEight + 3000), kEight + 3000) << "nobody has renewed them for long";
+  EXPECT_DOUBLE_EQ(TimeIn(leases, kEight + 3000), kEight + 3000) << "no extender has renewed them for long";
   EXPECT_DOUBLE_EQ(TimeIn(json::array(), kEight), kEight);
 }
 

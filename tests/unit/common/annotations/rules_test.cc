@@ -63,7 +63,7 @@ TEST(OursTest, OnlyOursCountAndAnythingCanBeThere) {
   EXPECT_TRUE(OursOf(nlohmann::json(3), "labels").empty());
 }
 
-TEST(OursTest, WhatAnybodyWroteIsCutAndPrintable) {
+TEST(OursTest, WhatAUserWroteIsCutAndPrintable) {
   EXPECT_EQ(Shown("a\nb" + std::string(5000, 'x')), "a?b" + std::string(57, 'x') + "..");
   EXPECT_EQ(Shown("fine"), "fine");
 }

@@ -141,9 +141,9 @@ TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {
   EXPECT_EQ(names[0], names[1]);
 }
 
-TEST_F(EventsTest, OneThatIsThereThoughNobodyElseTellsItIsLost) { IsLostAt(409); }
+TEST_F(EventsTest, OneThatIsThereThoughNoOtherTellsItIsLost) { IsLostAt(409); }
 
-TEST_F(EventsTest, AServerThatNeverAnswersHoldsUpNobodyAtTheEnd) {
+TEST_F(EventsTest, AServerThatNeverAnswersDoesNotDelayTheEnd) {
   auto events = Start();
   events->Tell(About("p"));
   server_.AwaitRequest(0);

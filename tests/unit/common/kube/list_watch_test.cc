@@ -296,7 +296,7 @@ TEST_F(ListWatchTest, IsNotSyncedWhileStreamedListsBreakOff) {
   server_.Answer(200, Error(410));
   server_.Answer({.status = 200, .body = Event("ADDED", "a", "7"), .cut = true});
   server_.AwaitRequest(4);
-  EXPECT_FALSE(watch->synced()) << "a list may not: nobody knows what has gone since";
+  EXPECT_FALSE(watch->synced()) << "a list may not: what has gone since is unknown";
   server_.Answer(200, Event("ADDED", "a", "7") + End("8"));
   server_.AwaitRequest(5);
   EXPECT_TRUE(watch->synced());
@@ -408,7 +408,7 @@ TEST(BackoffTest, WaitsGrowAndAreSpread) {
   EXPECT_EQ(backoff.Next(999), Time(1599));
 }
 
-TEST(SlimTest, LeavesOutWhatNobodyReads) {
+TEST(SlimTest, LeavesOutWhatIsNotRead) {
   constexpr char kItem[] =
       R"({"metadata":{"name":"n","managedFields":[{"a":{"b":1}}],"labels":{"images":"x","managedFields":"y"}},)"
       R"("status":{"images":[{"names":["a"]}],"allocatable":{"images":"1"}}})";

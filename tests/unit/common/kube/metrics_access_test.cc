@@ -47,20 +47,20 @@ TEST_F(MetricsAccessTest, WhatTheApiServerIsAsked) {
                                 "nonResourceAttributes": {"path": "/metrics", "verb": "get"}})"));
 }
 
-TEST_F(MetricsAccessTest, NobodyIsAskedAboutARequestWithoutAToken) {
+TEST_F(MetricsAccessTest, TheServerIsNotAskedAboutARequestWithoutAToken) {
   EXPECT_EQ(access_.StatusFor(""), 401);
   EXPECT_EQ(access_.StatusFor("Basic YTpi"), 401);
   EXPECT_EQ(server_.requests(), 0U);
 }
 
-TEST_F(MetricsAccessTest, NobodyIsAskedAboutWhatIsNoToken) {
+TEST_F(MetricsAccessTest, TheServerIsNotAskedAboutWhatIsNoToken) {
   for (const char* bytes : {"", "\xff", "a b", "a\x01", "abc\x7f", "t\xc3\xb6ken"}) {
     EXPECT_EQ(access_.StatusFor(std::string("Bearer ") + bytes), 401) << bytes;
   }
   EXPECT_EQ(server_.requests(), 0U);
 }
 
-TEST_F(MetricsAccessTest, ATokenOfNobody) {
+TEST_F(MetricsAccessTest, ATokenWithoutAUser) {
   Says(kUnknown, nullptr);
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 401);
 }
@@ -94,7 +94,7 @@ TEST_F(MetricsAccessTest, WhoMayNotIsAskedAboutEveryTenSeconds) {
   EXPECT_EQ(server_.requests(), 4U);
 }
 
-TEST_F(MetricsAccessTest, WhoMayStaysOneForAnHourWhileNobodyCanSay) {
+TEST_F(MetricsAccessTest, WhoMayStaysOneForAnHourWhileTheServerCannotSay) {
   Says(kKnown, kMay);
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 200);
   now_ += std::chrono::minutes(59);
@@ -118,7 +118,7 @@ TEST_F(MetricsAccessTest, OnceRefusedTheHourIsOver) {
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 503);
 }
 
-TEST_F(MetricsAccessTest, TokensThatAreMadeUpDriveOutNobody) {
+TEST_F(MetricsAccessTest, TokensThatAreMadeUpDriveOutNone) {
   Says(kKnown, kMay);
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 200);
   for (int i = 0; i < 200; ++i) {

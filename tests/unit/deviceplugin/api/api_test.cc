@@ -159,7 +159,7 @@ std::string WhyNoTurns(std::string books, const std::string& held, std::size_t c
 TEST(WhyNoTurnsTest, AGpuThatIsHeldAndWhatElseIsWrongWithIt) {
   EXPECT_EQ(WhyNoTurns("gang a learns its period anew", "", 2), "gang a learns its period anew");
   EXPECT_EQ(WhyNoTurns("gang a learns its period anew", "held", 2), "held; gang a learns its period anew");
-  EXPECT_EQ(WhyNoTurns("alone on its GPU", "held", 1), "held") << "somebody is there who is no client";
+  EXPECT_EQ(WhyNoTurns("alone on its GPU", "held", 1), "held") << "a process is there that is no client";
   EXPECT_EQ(WhyNoTurns("alone on its GPU", "", 1), "alone on its GPU");
   EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2), "held") << "its mode is enforce";
   EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2, arbiter::Policy::kObserve),

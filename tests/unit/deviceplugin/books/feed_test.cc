@@ -41,7 +41,7 @@ TEST(FeedTest, TheOldestAreDroppedAndCounted) {
   EXPECT_EQ(feed.Take(kLong).dropped, 0u) << "each is told once";
 }
 
-TEST(FeedTest, SomebodyWhoWaitsIsWoken) {
+TEST(FeedTest, AWaiterIsWoken) {
   TurnFeed feed;
   std::thread putter([&feed] { feed.Put(EventAt(1)); });
   EXPECT_EQ(feed.Take(kLong).events.size(), 1u);

@@ -93,7 +93,7 @@ TEST_F(LedgerTest, CountsTurnsAndSaysWhatTheyAreLike) {
   EXPECT_EQ(client.hold, 20 * kMs);
 }
 
-TEST_F(LedgerTest, SaysSinceWhenSomebodyHoldsOrWaits) {
+TEST_F(LedgerTest, SaysSinceWhenAClientHoldsOrWaits) {
   const MemberPtr a = Join("a");
   const MemberPtr b = Join("b");
   Tell(EventKind::kHold, a, 0);
@@ -112,7 +112,7 @@ TEST_F(LedgerTest, WhatAJobTakesAloneIsKeptWhileItShares) {
   const MemberPtr a = Join("a");
   Steps({a}, 30 * kMs);
   EXPECT_EQ(Client(a).alone->each, 30 * kMs);
-  EXPECT_FALSE(Client(a).slowdown) << "it shares with nobody";
+  EXPECT_FALSE(Client(a).slowdown) << "it shares with none";
   const MemberPtr b = Join("b");
   Steps({a, b}, 40 * kMs);
   const ClientView client = Client(a);
@@ -415,7 +415,7 @@ TEST_F(LedgerProfileTest, KnowsWhatTurnsAndTheDriverTell) {
 }
 
 TEST_F(LedgerProfileTest, NothingIsLearnedBesideAProcessThatIsNotHeardOf) {
-  const Unheard somebody = {.processes = {{77, "GPU-0"}}, .found_out = {}, .gangs = {}};
+  const Unheard unheard = {.processes = {{77, "GPU-0"}}, .found_out = {}, .gangs = {}};
   const MemberPtr a = Join("a");
   estimate_ = {.busy = 20 * kMs, .away = 10 * kMs};
   Steps({a}, 30 * kMs);
@@ -423,8 +423,8 @@ TEST_F(LedgerProfileTest, NothingIsLearnedBesideAProcessThatIsNotHeardOf) {
   const auto good = ledger_.Profile(JobNamed("a"));
   estimate_ = {.busy = 50 * kMs, .away = 10 * kMs};
   Steps({a}, 60 * kMs, 400);  // it came since the last look
-  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone->value, 60 * kMs) << "nobody knows yet";
-  ledger_.NoteUnheard(somebody, now_);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone->value, 60 * kMs) << "it is not known yet";
+  ledger_.NoteUnheard(unheard, now_);
   EXPECT_EQ(ledger_.Profile(JobNamed("a")), good) << "what was learned beside it is forgotten";
   Steps({a}, 60 * kMs, 400);
   EXPECT_EQ(ledger_.Profile(JobNamed("a")), good);
@@ -445,7 +445,7 @@ TEST_F(LedgerProfileTest, JobsBesideAProcessThatWasFoundOutAreMarked) {
   Tell(EventKind::kLeave, a);
   EXPECT_EQ(ledger_.Profile(JobNamed("a"))->disturbed, found);
   EXPECT_EQ(ledger_.Profile(JobNamed("a"))->peak_memory->value, 7000u) << "whose it is the driver knows";
-  EXPECT_FALSE(ledger_.Profile(JobNamed("a"))->step_alone) << "nobody vouches for it";
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a"))->step_alone) << "no one run vouches for it";
   EXPECT_FALSE(ledger_.Profile(JobNamed("b"))->disturbed) << "on another GPU";
   EXPECT_TRUE(ledger_.Profile(JobNamed("b"))->step_alone);
 }

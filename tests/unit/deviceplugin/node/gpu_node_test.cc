@@ -27,7 +27,7 @@ GpuNode Made() {
           .node_uid = "u",
           .version = "1",
           .mode = "observe",
-          .mode_limited_by = "somebody",
+          .mode_limited_by = "the-cluster",
           .configuration = "",
           .sharing = "mps",
           .sharing_reason = "it runs",
@@ -60,7 +60,7 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["healthyGPUs"], 1);
   EXPECT_EQ(status["slots"], 4);
   EXPECT_EQ(status["usedSlots"], 2);
-  EXPECT_EQ(status["modeLimitedBy"], "somebody");
+  EXPECT_EQ(status["modeLimitedBy"], "the-cluster");
   EXPECT_FALSE(status.contains("configuration"));
   EXPECT_EQ(status["sharing"],
             json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
@@ -108,7 +108,7 @@ TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
       "beside":[{"namespace":"other","gang":"other/h","profileKey":"l"}]})"));
 }
 
-TEST(GpuNodeTest, OnlyWhatWhoeverPlacesJobsNeedsIsUrgent) {
+TEST(GpuNodeTest, OnlyWhatTheExtenderNeedsIsUrgent) {
   GpuNode node = Made();
   const std::string before = UrgentPartOf(node);
   node.version = "2";

@@ -142,7 +142,7 @@ TEST_F(JobTableTest, WhatWasNotTakingTurnsGainedNothingByThem) {
   EXPECT_THAT(table_.Jobs()[0].meetings, SizeIs(1)) << "where that is faster it is what they gain here";
 }
 
-TEST_F(JobTableTest, NoGainBesideSomebodyWhoTakesNoPart) {
+TEST_F(JobTableTest, NoGainBesideAProcessThatTakesNoPart) {
   std::vector<RankView> ranks = {Rank("a"), Rank("b")};
   ranks[1].disturbed = true;
   for (int i = 0; i < 3 * JobTable::kLeastLooks; ++i) Look(ranks, {Shared(ranks, 0.8)});
@@ -156,7 +156,7 @@ TEST_F(JobTableTest, OneThatHasEndedStaysUntilItWasPublishedAndForAWhileAfter) {
   EXPECT_TRUE(table_.Jobs()[0].ended);
   now_ += 10 * JobTable::kStays;
   Look({});
-  EXPECT_THAT(table_.Jobs(), SizeIs(1)) << "nobody has heard of it";
+  EXPECT_THAT(table_.Jobs(), SizeIs(1)) << "the server has not heard of it";
   table_.NotePublished(now_);
   now_ += JobTable::kStays - kSecond;
   Look({});
@@ -195,7 +195,7 @@ TEST_F(JobTableTest, AnotherAttemptMinutesLaterBeganThen) {
   now_ += 600 * kSecond;
   Look({Rank("a")});
   EXPECT_THAT(table_.Jobs(), SizeIs(1));
-  EXPECT_EQ(table_.Jobs()[0].began_s, 5601) << "nobody had the GPUs in between";
+  EXPECT_EQ(table_.Jobs()[0].began_s, 5601) << "no other job had the GPUs in between";
 }
 
 TEST_F(JobTableTest, OfThoseThatHaveEndedNotAllAreKept) {

@@ -25,7 +25,7 @@ class OccupantJudgeTest : public ::testing::Test {
   OccupantJudge::Known known_{.holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}, .mps_servers = {}};
 };
 
-TEST_F(OccupantJudgeTest, WhoeverStaysWithoutASlotTakesTheGpu) {
+TEST_F(OccupantJudgeTest, AProcessThatStaysWithoutASlotTakesTheGpu) {
   const std::vector<Occupant> stranger = {Process(5, std::nullopt)};
   EXPECT_THAT(At(0, stranger).strangers, IsEmpty());
   EXPECT_THAT(At(4, stranger).strangers, IsEmpty()) << "it may only look around";
@@ -44,7 +44,7 @@ TEST_F(OccupantJudgeTest, APodWithoutASlotOfTheGpuIsAStranger) {
   EXPECT_THAT(At(11, {elsewhere}).strangers, SizeIs(1)) << "it has a slot of another";
 }
 
-TEST_F(OccupantJudgeTest, WhoeverHasASlotAndIsNotHeardOfIsUnhooked) {
+TEST_F(OccupantJudgeTest, AProcessWithASlotThatIsNotHeardOfIsUnhooked) {
   const std::vector<Occupant> occupants = {Process(7, "ours"), Process(8, "ours")};
   At(0, occupants);
   EXPECT_THAT(At(29, occupants).unhooked, IsEmpty());
@@ -56,24 +56,24 @@ TEST_F(OccupantJudgeTest, WhoeverHasASlotAndIsNotHeardOfIsUnhooked) {
   EXPECT_THAT(At(31, occupants).unhooked, IsEmpty()) << "it has joined";
 }
 
-TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobodyAndANameIsNoServer) {
+TEST_F(OccupantJudgeTest, TheServerOfMpsIsNoOccupantAndANameIsNoServer) {
   const std::vector<Occupant> occupants = {Process(5, std::nullopt, "nvidia-cuda-mps"),
                                            Process(6, "other", "nvidia-cuda-mps")};
   known_.mps_servers = {5};
   At(0, occupants);
   EXPECT_EQ(At(60, occupants).strangers.at("GPU-1").pid, 6);
-  EXPECT_THAT(At(61, occupants).unheard, SizeIs(1)) << "the server is nobody";
+  EXPECT_THAT(At(61, occupants).unheard, SizeIs(1)) << "the server is no occupant";
   known_.mps_servers.clear();
   EXPECT_EQ(At(62, {occupants[0]}).strangers.size(), 0u)
       << "nor a stranger as soon as it is not known to be one";
 }
 
-TEST_F(OccupantJudgeTest, WhoeverIsNoClientIsUnheardFromTheFirstLook) {
+TEST_F(OccupantJudgeTest, AProcessThatIsNoClientIsUnheardFromTheFirstLook) {
   EXPECT_THAT(At(0, {Process(7, "ours")}).unheard, IsEmpty());
   EXPECT_THAT(At(1, {Process(7, "ours"), Process(8, "ours"), Process(9, std::nullopt)}).unheard, SizeIs(2));
 }
 
-TEST_F(OccupantJudgeTest, WhoeverIsThereAtTheFirstLookMayHaveBeenForLong) {
+TEST_F(OccupantJudgeTest, AProcessThatIsThereAtTheFirstLookMayHaveBeenForLong) {
   OccupantJudge judge;
   const std::vector<Occupant> there = {Process(5, std::nullopt), Process(8, "ours")};
   auto verdicts = judge.Judge(there, known_, 0);
@@ -85,7 +85,7 @@ TEST_F(OccupantJudgeTest, WhoeverIsThereAtTheFirstLookMayHaveBeenForLong) {
   EXPECT_THAT(judge.Judge({there[1]}, known_, OccupantJudge::kUnheard).unhooked, SizeIs(1));
 }
 
-TEST_F(OccupantJudgeTest, WhoeverComesAfterTheFirstLookMayOnlyLookAround) {
+TEST_F(OccupantJudgeTest, AProcessThatComesAfterTheFirstLookMayOnlyLookAround) {
   OccupantJudge judge;
   judge.Judge({Process(8, "ours")}, known_, 0);
   const std::vector<Occupant> later = {Process(8, "ours"), Process(5, std::nullopt)};

@@ -85,20 +85,20 @@ TEST_F(KubeletCheckTest, WhatIsRefusedIsTriedAgainAndAgain) {
   EXPECT_THAT(Look(180), IsEmpty()) << "three restarts are";
 }
 
-TEST_F(KubeletCheckTest, APodThatNobodyWouldMakeAnewStays) {
+TEST_F(KubeletCheckTest, APodThatNoControllerWouldMakeAnewStays) {
   pods_[0].controlled = false;
   EXPECT_THAT(Look(0), IsEmpty());
   EXPECT_EQ(Told().size(), 1u);
 }
 
-TEST_F(KubeletCheckTest, RanksThatNobodyPlacedOtherwiseWouldComeToTheSameGpuAgain) {
+TEST_F(KubeletCheckTest, RanksThatWereNotPlacedOtherwiseWouldComeToTheSameGpuAgain) {
   pods_[0].annotations.clear();
   EXPECT_THAT(Look(0), IsEmpty());
   EXPECT_EQ(Told().size(), 1u);
   EXPECT_TRUE(check_.held().contains("GPU-1"));
 }
 
-TEST_F(KubeletCheckTest, WhereOneIsLeavingNobodyIsMadeAnew) {
+TEST_F(KubeletCheckTest, WhereOneIsLeavingNoPodIsMadeAnew) {
   pods_[1].grace_s = 30;
   EXPECT_THAT(Look(0), IsEmpty()) << "the other has come in its place";
   EXPECT_TRUE(check_.held().contains("GPU-1")) << "as long as both are there";

@@ -87,7 +87,7 @@ TEST_F(LibraryStoreTest, NothingIsGivenOutFromWhereNothingRuns) {
   EXPECT_TRUE(InstallLibrary(Library("one"), top_ + "/elsewhere", &error_, noexec)) << error_;
 }
 
-TEST_F(LibraryStoreTest, VersionsThatNobodyHasAreCollected) {
+TEST_F(LibraryStoreTest, VersionsThatNoPodHasAreCollected) {
   const std::string host = top_ + "/host";
   std::vector<std::string> versions;
   for (const char* content : {"one", "two", "three"})

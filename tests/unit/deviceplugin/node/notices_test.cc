@@ -73,15 +73,15 @@ TEST_F(NoticesTest, APodThatIsOffByItsSwitchKnowsAndItsNeighboursDoNot) {
   EXPECT_EQ(notices.events[0].regarding.name, "mate");
 }
 
-TEST_F(NoticesTest, AStaticProgramThatSharesWithNobodyIsAsItWasToldToBe) {
+TEST_F(NoticesTest, AStaticProgramThatSharesWithNoneIsAsItWasToldToBe) {
   pods_[0].annotations = {{"crossover.dev/share", "exclusive"}};
   EXPECT_EQ(Notices({Process(5, "silent")}).held.size(), 1u)
-      << "the control: somebody is beside it all the same";
+      << "the control: a pod is beside it all the same";
   holders_ = {{"uid-silent", "GPU-1"}, {"uid-elsewhere", "GPU-2"}};
   EXPECT_THAT(Notices({Process(5, "silent")}).held, IsEmpty());
   EXPECT_THAT(Told({Process(5, "silent")}), IsEmpty());
   pods_[0].annotations = {{"crossover.dev/share", "true"}};
-  EXPECT_THAT(Told({Process(5, "silent")}), testing::SizeIs(1)) << "somebody may come";
+  EXPECT_THAT(Told({Process(5, "silent")}), testing::SizeIs(1)) << "a pod may come";
 }
 
 TEST_F(NoticesTest, TwoOnOneGpuAreNeighboursOfEachOtherAndOneNoticeIsEnoughForTheRest) {

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PublisherTest, ToldIsWhoeverPublishedWhatTheServerTook) {
+TEST(PublisherTest, ToldIsEachPublisherWhoseObjectTheServerTook) {
   kube::Server server;
   std::promise<std::string> published;
   std::atomic<int> looks{0};

@@ -67,7 +67,7 @@ TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayCom
     EXPECT_EQ(lost.withheld->reason, base::Withheld::kMpsGone);
   }
   const SharingChoice again = ChooseSharing(Sharing::kAuto, {});
-  EXPECT_EQ(base::TextOf(again.withheld), "") << "nobody needs it";
+  EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs it";
   EXPECT_EQ(again.reason,
             "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
 }
@@ -108,7 +108,7 @@ TEST(FarewellTest, OneThatHasEndedNeedsNone) {
   EXPECT_THAT(farewell.Due(pods, 0), IsEmpty());
 }
 
-TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
+TEST(PodsUnderMpsTest, PodsThatShareInAnotherWayThanNewcomers) {
   std::vector<Pod> pods = {Leaving("a", 0), Leaving("b", 0)};
   pods[0].name_space = pods[1].name_space = "team";
   pods[0].name = "old";
@@ -154,7 +154,7 @@ TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   pods[0].over = pods[1].over = true;
   EXPECT_THAT(ShmNotices(pods, handed_out), IsEmpty());
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
-  EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
+  EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "no pod that lives";
 }
 
 TEST(RecentMpsPodsTest, APodThatEndedWithTheServerIsToldToo) {

@@ -55,10 +55,10 @@ TEST(CgroupTest, APodCannotGiveItselfAnotherName) {
       << "hierarchies that do not agree";
 }
 
-TEST(CgroupTest, NobodyElseCanMakeAKubeletsGroup) {
+TEST(CgroupTest, NoOtherCanMakeAKubeletsGroup) {
   EXPECT_EQ(UidIn(With("0::/user.slice/user-1000.slice/user@1000.service/kubepods/podUID")), std::nullopt);
   EXPECT_EQ(UidIn(With("0::/kubepods/podUID"), "kubelet"), std::nullopt) << "its root is elsewhere";
-  EXPECT_EQ(UidIn(With("0::/kubepods/burstable/somebodys/podUID/x")), std::nullopt) << "too deep";
+  EXPECT_EQ(UidIn(With("0::/kubepods/burstable/another/podUID/x")), std::nullopt) << "too deep";
 }
 
 TEST(CgroupTest, SeenFromAPodsOwnGroup) {

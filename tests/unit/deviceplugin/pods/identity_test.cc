@@ -37,7 +37,7 @@ TEST(HelloOfTest, TheGangIsThePodsWhateverItSays) {
   EXPECT_EQ(hello.name_space, "team");
   EXPECT_EQ(hello.pod, "train-0");
   EXPECT_EQ(hello.rank, 3u);
-  EXPECT_EQ(hello.gang_size, 64u) << "of which nobody knows better";
+  EXPECT_EQ(hello.gang_size, 64u) << "no source says better";
 }
 
 TEST(HelloOfTest, AnnotationsGoBeforeItsOwnWishes) {

@@ -39,7 +39,7 @@ TEST(PodTableTest, KeepsUpWithWhatItIsTold) {
   EXPECT_FALSE(table.Find("a"));
   EXPECT_TRUE(table.Find("b"));
   table.OnList(json::array({Made("c", "1", "G")}));
-  EXPECT_FALSE(table.Find("b")) << "it went while nobody watched";
+  EXPECT_FALSE(table.Find("b")) << "it went while the watch was down";
   EXPECT_EQ(table.All().size(), 1u);
 }
 
@@ -98,7 +98,7 @@ TEST(PodTableTest, APodThatTheKubeletHeardOfFirstIsWaitedFor) {
   later.join();
 }
 
-TEST(PodTableTest, NobodyIsWaitedForWhereOneIsKnownNorForLong) {
+TEST(PodTableTest, NoPodIsWaitedForWhereOneIsKnownNorForLong) {
   PodTable table;
   table.OnList(json::array({Made("a", "1", "G")}));
   table.AwaitOne(1, {}, std::chrono::hours(1));

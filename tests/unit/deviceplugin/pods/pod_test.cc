@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/common/kube/golden_slots.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -47,6 +49,14 @@ TEST(PodTest, AThousandSlotsAsAnApiServerWritesThem) {
   EXPECT_EQ(ParsePod(object)->containers.back().slots, 1000u);
 }
 
+TEST(PodTest, SlotsOfEachGoldenContainer) {
+  for (const kube::GoldenSlots& golden : kube::kGoldenSlots) {
+    const auto pod = ParsePod(kube::PodWith(golden));
+    ASSERT_TRUE(pod);
+    EXPECT_EQ(static_cast<std::int64_t>(pod->containers.at(0).slots), golden.slots) << golden.resources;
+  }
+}
+
 TEST(PodTest, WhichContainersBringAVolumeForShm) {
   json object = Object();
   object["spec"]["containers"][0]["volumeMounts"] = {{{"name", "x"}, {"mountPath", "/dev//shm/"}}};
@@ -77,7 +87,7 @@ TEST(PodTest, OddPartsAreLeftOut) {
   object["metadata"]["annotations"] = 3;
   object["metadata"]["labels"] = nullptr;
   object["spec"]["containers"] =
-      json::parse(R"([3, {"resources": {"limits": {"crossover.dev/slot": "500m"}}}])");
+      json::parse(R"([3, {"resources": {"limits": {"crossover.dev/slot": "half"}}}])");
   object["spec"]["initContainers"] = "x";
   const auto pod = ParsePod(object);
   ASSERT_TRUE(pod);

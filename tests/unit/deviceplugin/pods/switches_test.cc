@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "deviceplugin/pods/mistyped.h"
 #include "deviceplugin/switches/limits.h"
-#include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 
@@ -34,7 +34,7 @@ TEST(ModesTest, ASwitchThatIsALabelIsNamedWhateverItSays) {
   EXPECT_THAT(FaultsIn({}, {{"crossover.dev/configuration", "big"}}), IsEmpty());
 }
 
-TEST(ModesTest, WhatAnybodyWroteIsCutAndPrintable) {
+TEST(ModesTest, WhatAUserWroteIsCutAndPrintable) {
   EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "a\nb" + std::string(5000, 'x')}}, {}),
               ElementsAre("crossover.dev/mode: expected enforce, observe or off, got a?b" +
                           std::string(57, 'x') + ".."));

@@ -120,7 +120,7 @@ TEST_F(StoreTest, WhatIsNoProfileStays) {
   EXPECT_THAT(Files(), ElementsAre("README")) << "but what a killed daemon was writing goes";
 }
 
-TEST_F(StoreTest, TheOldestOfWhoeverHasMostGoesFirst) {
+TEST_F(StoreTest, TheOldestOfTheJobWithMostGoesFirst) {
   constexpr std::size_t kMost = 8;
   {
     const auto store = ProfileStore::Open(directory(), &error_, kMost);
@@ -151,7 +151,7 @@ TEST_F(StoreTest, ADirectoryThatCannotBeUsedIsAnError) {
                                 " with mode 777"));
 }
 
-TEST_F(StoreTest, ADiskThatFailsKeepsNobodyFromLearning) {
+TEST_F(StoreTest, ADiskThatFailsKeepsNoJobFromLearning) {
   Open()->Put(Sample("before"));
   for (const int error : {ENOSPC, EDQUOT, EROFS, EIO}) {
     disk_error = error;

@@ -40,7 +40,7 @@ TEST_F(KubeCertificatesTest, ASecretThatIsThereIsChangedOverTheVersionThatWasRea
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("application/merge-patch+json"));
   EXPECT_EQ(BodyOf(1), json::parse(R"({"metadata": {"resourceVersion": "7"}, "data": {"tls.crt": "Yg=="}})"));
   server_.Answer(409, "{}");
-  EXPECT_FALSE(objects_.WriteSecret({"7", {}})) << "somebody else was faster";
+  EXPECT_FALSE(objects_.WriteSecret({"7", {}})) << "another writer was faster";
 }
 
 TEST_F(KubeCertificatesTest, ASecretThatIsNotThereIsMade) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "extender/admission/gpus.h"
+#include "tests/unit/common/kube/golden_slots.h"
 #include "tests/unit/extender/admission/made_pod.h"
 
 namespace crossover::extender::admission {
@@ -13,6 +15,17 @@ using testing::HasSubstr;
 using testing::StrEq;
 
 constexpr char kShare[] = "crossover.dev/share";
+
+// The webhook counts as all others do, and refuses what an API server or a kubelet could read otherwise.
+TEST(GpusOfTest, SlotsOfEachGoldenContainer) {
+  for (const kube::GoldenSlots& golden : kube::kGoldenSlots) {
+    const auto read = GpusOf(kube::PodWith(golden)["spec"], {});
+    const auto* asking = std::get_if<std::vector<Asking>>(&read);
+    EXPECT_EQ(asking == nullptr, golden.refused_by_us) << golden.resources;
+    if (asking == nullptr) continue;
+    EXPECT_EQ(asking->at(0).gpus, golden.slots) << golden.resources;
+  }
+}
 
 class RewriteTest : public ::testing::Test {
  protected:

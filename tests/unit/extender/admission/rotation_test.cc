@@ -97,7 +97,7 @@ TEST_F(NextStepTest, AnAuthorityIsReplacedInSteps) {
   Take(Step::kStageAuthority, then);
   EXPECT_EQ(stored_.serving, before.serving);
   EXPECT_EQ(BundleOf(stored_), before.authority.certificate + stored_.next.certificate);
-  EXPECT_EQ(Next(then + kDay), Step::kNothing) << "nobody trusts it yet";
+  EXPECT_EQ(Next(then + kDay), Step::kNothing) << "no API server trusts it yet";
   EXPECT_EQ(Next(then + kDay, 59), Step::kNothing);
   EXPECT_EQ(Next(then + kDay, 60), Step::kTakeNext);
   Take(Step::kTakeNext, then + kDay);
@@ -264,10 +264,10 @@ TEST_F(KeeperTest, NoNewAuthorityIsTakenWhileTheBundleCannotBeWritten) {
   EXPECT_TRUE(Trusts(objects_.bundle, TextOf(File("leader"))));
 }
 
-TEST_F(KeeperTest, WhatSomebodyElseWroteIsSetRight) {
+TEST_F(KeeperTest, WhatAnotherWroteIsSetRight) {
   Keeper leader(Settings("leader"), &objects_);
   leader.Look({kNow, 0}, true);
-  objects_.bundle = "somebody's";
+  objects_.bundle = "another's";
   objects_.secret.data["tls.key"] = "garbage";
   leader.Look({kNow, 1}, true);
   leader.Look({kNow, 2}, true);

@@ -83,7 +83,7 @@ TEST_F(ListHoldersTest, AFewDozenAreEnough) {
   EXPECT_THAT(said_, testing::EndsWith("  team/p59 on n1: 1 slot\n"));
 }
 
-TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {
+TEST_F(ListHoldersTest, NoPodHoldsOneWhereAllAreGoneOrOver) {
   Answer("/gpunodes", 200, ListOf({"a", "b"}));
   Answer("/pods/a ", 200, PodOf("a", "Succeeded"));
   Answer("/pods/b ", 404, "no such pod");
@@ -100,7 +100,7 @@ TEST_F(ListHoldersTest, OneThatCannotBeLookedAtCounts) {
   EXPECT_THAT(complaint_, HasSubstr("/pods/a: status 403: not for you"));
 }
 
-TEST_F(ListHoldersTest, WithoutGpuNodesNobodyIsLookedFor) {
+TEST_F(ListHoldersTest, WithoutGpuNodesNoPodIsLookedFor) {
   Answer("/gpunodes", 404, "no such kind");
   EXPECT_EQ(List(), 0);
   Answer("/gpunodes", 403, "not for you");

@@ -149,7 +149,7 @@ TEST_F(FeedTest, WhatIsNotParsedIsNotTold) {
   EXPECT_EQ(recorder_.count(), 1u);
 }
 
-TEST_F(FeedTest, DoesWithoutResourcesThatNobodyDefined) {
+TEST_F(FeedTest, DoesWithoutResourcesThatAreNotDefined) {
   Open(kNodes, End());
   Open(kPods, End());
   server_.Answer({.status = 404, .body = "404 page not found", .to = kGpuNodes});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/common/kube/golden_slots.h"
 #include "tests/unit/extender/cluster/golden.h"
 
 namespace crossover::extender {
@@ -20,6 +21,11 @@ json Pod1() {
   return json::parse(R"({"metadata":{"uid":"u","namespace":"ns","name":"p"},"spec":{},"status":{}})");
 }
 Pod Parsed(const json& object) { return ParsePod(object).value(); }
+
+TEST(ParsePodTest, SlotsOfEachGoldenContainer) {
+  for (const kube::GoldenSlots& golden : kube::kGoldenSlots)
+    EXPECT_EQ(Parsed(kube::PodWith(golden)).slots(), golden.slots) << golden.resources;
+}
 
 TEST(ParsePodTest, AsARealServerSendsIt) {
   const Pod pod = Parsed(json::parse(kGoldenPod));

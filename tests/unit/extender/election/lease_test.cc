@@ -17,7 +17,7 @@ TEST(Lease, IsReadAsTheApiServerSendsIt) {
   EXPECT_EQ(ParseLease(lease), By("pod-1_4f6e", "2026-11-21T01:00:00.000000Z"));
 }
 
-TEST(Lease, NobodyHoldsOneThatIsNone) {
+TEST(Lease, OneThatIsNoneHasNoHolder) {
   for (const char* text : {"null", "[]", "{}", R"({"spec":7})", R"({"spec":{"holderIdentity":"a_b"}})",
                            R"({"spec":{"holderIdentity":"a_b","leaseDurationSeconds":0}})",
                            R"({"spec":{"holderIdentity":"a_b","leaseDurationSeconds":1e300}})",
@@ -56,7 +56,7 @@ TEST(LeaseJudge, AnotherPodsSchedulerIsAnother) {
   EXPECT_EQ(judge.holder(), "pod-2_77aa");
 }
 
-TEST(LeaseJudge, WithoutTheLeaseNobodyLeads) {
+TEST(LeaseJudge, WithoutTheLeaseNoneLeads) {
   LeaseJudge judge("pod-1");
   judge.Saw(By("pod-1_4f6e"), 100);
   judge.Gone();

@@ -314,7 +314,7 @@ TEST_F(GangsTest, ANewLeaderGrantsAReplacedPodWhatThePlanHasGranted) {
 
 // The gang's reservations are on their way, with no memory granted, when the need of such jobs becomes
 // known.
-TEST_F(GangsTest, NobodyIsPutBesideWhoWasPlacedWithoutABound) {
+TEST_F(GangsTest, NoGangIsPutBesideOneThatWasPlacedWithoutABound) {
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
     Change(uid, [](Pod& pod) { pod.profile_key = "bert"; });
@@ -965,7 +965,7 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
 }
 
-TEST_F(GangsTest, APlaceThatNobodyComesBackToIsNotKeptForEver) {
+TEST_F(GangsTest, APlaceThatNoPodComesBackToIsNotKeptForEver) {
   AddBound("u0", "g", 2, "GPU-a");
   AddBound("u1", "g", 2, "GPU-b");
   Lead();
@@ -993,7 +993,7 @@ TEST_F(GangsTest, APlaceThatNobodyComesBackToIsNotKeptForEver) {
 
 // The gang shares its GPUs with no known gang. All other gangs are strangers to it, not the gangs that it
 // must be beside.
-TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNobodysPlaceForItsOwn) {
+TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNoPlaceForItsOwn) {
   AddBound("v0", "h", 1, "GPU-a");
   AddBound("u0", "g", 2, "");
   Add("u1");
@@ -1014,7 +1014,7 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   EXPECT_EQ(gangs_->desk().owners.size(), 1u);
   now_s_ += 1;
   Do(Kind::kReserve);
-  EXPECT_TRUE(gangs_->desk().owners.empty()) << "nobody needs it any more";
+  EXPECT_TRUE(gangs_->desk().owners.empty()) << "no gang needs it any more";
   AddOfJob("u1", "second");
   AddOfJob("u2", "third");
   const auto reads = Do(Kind::kReadOwner);
@@ -1424,7 +1424,7 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   Change("u1", [](Pod& pod) { pod.over = true; });
   EXPECT_EQ(vacant(), 0u) << "it has done what it was to do";
   Remove("u1");
-  EXPECT_EQ(vacant(), 0u) << "and somebody else may be there by now";
+  EXPECT_EQ(vacant(), 0u) << "and another may be there by now";
   AddRunning();
   Change("u1", [](Pod& pod) { pod.over = pod.failed = true; });
   Change("u1", [](Pod& pod) { pod.deleting = true; });
@@ -1436,7 +1436,7 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
 }
 
 // One pod that is left of a job of two looks like a job of one.
-TEST_F(GangsTest, NobodyComesBesideAJobWhoseSizeIsNotReadYet) {
+TEST_F(GangsTest, NoGangComesBesideAJobWhoseSizeIsNotReadYet) {
   for (const bool read : {false, true}) {
     AddOfJob("u0", read ? "second" : "first");
     Change("u0", [](Pod& pod) { pod.annotations[base::kGpuMemoryAnnotation] = "8Gi"; });
@@ -1710,7 +1710,7 @@ TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
   Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
   Lead(settings_);
   EXPECT_TRUE(Do(Kind::kReserve).empty())
-      << "nobody knows since when it runs: GPU-b is kept for those that wait";
+      << "since when it runs is unknown: GPU-b is kept for those that wait";
   ASSERT_TRUE(gangs_->desk().kept);
   EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
   RunsSinceAnHour();
@@ -1804,7 +1804,7 @@ TEST_F(GangsTest, ALauncherJoinsItsWorkersOnceTheirJobIsRead) {
   }
   now_s_ += 1;
   Do(Kind::kReserve);
-  EXPECT_TRUE(gangs_->desk().owners.empty()) << "nobody needs it any more";
+  EXPECT_TRUE(gangs_->desk().owners.empty()) << "no gang needs it any more";
 }
 
 TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {

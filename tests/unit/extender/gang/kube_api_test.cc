@@ -77,7 +77,7 @@ TEST(KubeApi, APodIsNominatedBeforeItsGateIsLifted) {
 
 TEST(KubeApi, ANominationIsTakenBackBeforeTheReservation) {
   const auto request = NominationOf(OnPod(Action::Kind::kClear));
-  ASSERT_TRUE(request) << "whoever made it";
+  ASSERT_TRUE(request) << "whichever controller made it";
   EXPECT_EQ(json::parse(request->body)["status"], json({{"nominatedNodeName", nullptr}}));
   Action bind = OnPod(Action::Kind::kBind);
   bind.node = "n1";
@@ -109,7 +109,7 @@ TEST_F(KubeApiTest, APodThatCannotBeNominatedIsReleasedAllTheSame) {
   server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "9"}})");
   EXPECT_EQ(api_.Write(Release()).version, "9");
   EXPECT_EQ(server_.requests(), 3u)
-      << "for a while nobody tries to nominate, which may have taken half a minute";
+      << "for a while no request tries to nominate, which may have taken half a minute";
 }
 
 // Otherwise the node would keep room for a pod that has no place there.
@@ -188,7 +188,7 @@ TEST_F(KubeApiTest, ThatTheServerIsBusySaysNothingOfEarlierBindings) {
   const Result result = api_.Write(OnPod(Action::Kind::kBind));
   EXPECT_EQ(result.outcome, Outcome::kRefused);
   EXPECT_FALSE(result.looked);
-  EXPECT_EQ(server_.requests(), 1u) << "nobody looked";
+  EXPECT_EQ(server_.requests(), 1u) << "no request was made";
 }
 
 // Both are status 429. Only a server that is busy asks for a pause of everything.

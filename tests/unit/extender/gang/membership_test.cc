@@ -119,7 +119,7 @@ TEST(Membership, OldAndNewPodsOfADeploymentHaveOneJob) {
       << "no Deployment made them";
 }
 
-TEST(Membership, PodsOfARayClusterHaveOneJobWhoeverMakesThem) {
+TEST(Membership, PodsOfARayClusterHaveOneJobWhicheverOwnerMakesThem) {
   const Labels labels = {{"ray.io/cluster", "train"}, {"ray.io/node-type", "worker"}};
   EXPECT_EQ(JobOf({"ray.io/v1", "RayCluster", "train", "a"}, labels),
             JobOf({"team.dev/v1", "Group", "g", "b"}, labels));
@@ -364,7 +364,7 @@ TEST(Membership, AnMpiLauncherWithGpusIsOfItsWorkersGang) {
   EXPECT_EQ(MembershipOf(launcher, &later).size, 1);
   EXPECT_NE(MembershipOf(launcher, &later).id, MembershipOf(worker, &later).id);
   const Pod other = MpiPod("launcher", {"batch/v1", "Job", "other", "uid-of-job"});
-  EXPECT_EQ(MembershipOf(other).size, 1) << "a Job of somebody else";
+  EXPECT_EQ(MembershipOf(other).size, 1) << "a Job of another owner";
 }
 
 TEST(Membership, KubeflowCountsReplicasWithGpus) {

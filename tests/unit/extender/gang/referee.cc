@@ -160,7 +160,7 @@ void FakeCluster::JudgeEnd() {
       meets |= std::ranges::any_of(truth.actual, [&](const std::string& gpu) { return used[gpu] > 1; });
       reserved |= truth.pod.node.empty() && truth.pod.annotations.contains(base::kReservationAnnotation);
       const bool waits = truth.pod.node.empty() && gangs_->WhyWaits(uid).empty();
-      if (waits) Note("it waits, and nobody says why");
+      if (waits) Note("it waits without a reason");
     }
     if (bound == job.need()) continue;
     if (bound > 0 && !job.whole) Note("half a gang in the end");

@@ -127,10 +127,10 @@ TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
   bound.annotations.clear();
   const placement::Gang unbounded = Of({pod, bound}, world).gang;
   EXPECT_EQ(unbounded.memory_cap, 0u);
-  EXPECT_EQ(unbounded.profile.peak_memory, 0u) << "it runs without a bound: nobody comes beside it";
+  EXPECT_EQ(unbounded.profile.peak_memory, 0u) << "it runs without a bound: no gang comes beside it";
 }
 
-TEST(GangRequest, WhoIsOverOrOnItsWayOutBindsNobodyToWhatItWasGranted) {
+TEST(GangRequest, APodThatIsOverOrOnItsWayOutBindsNoneToWhatItWasGranted) {
   World world;
   const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);
   world.Put(profile);

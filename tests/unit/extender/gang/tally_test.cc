@@ -91,7 +91,7 @@ TEST_F(TallyTest, AGangIsPlacedThenRuns) {
   Tally tally = Look();
   EXPECT_EQ(tally.placing, 1);
   EXPECT_EQ(tally.reservations, 2);
-  EXPECT_EQ(tally.oldest_s, 0) << "nobody waits";
+  EXPECT_EQ(tally.oldest_s, 0) << "no gang waits";
   for (int i = 0; i < 2; ++i) Put("small", i, "2", 1000, "n0");
   tally = Look();
   EXPECT_EQ(tally.placing, 0);

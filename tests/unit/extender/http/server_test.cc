@@ -228,7 +228,7 @@ TEST(HttpServer, APortThatIsTakenIsNamed) {
   const TakenPort taken;
   try {
     const HttpServer second({.port = taken.port()}, {});
-    FAIL() << "somebody else listens there";
+    FAIL() << "another process listens there";
   } catch (const std::runtime_error& fault) {
     EXPECT_THAT(fault.what(), HasSubstr("127.0.0.1:" + std::to_string(taken.port())));
   }
@@ -236,7 +236,7 @@ TEST(HttpServer, APortThatIsTakenIsNamed) {
 }
 
 // The servers start one right after the other, as at the start of a program.
-TEST(HttpServer, HoweverFastOthersComeAndGoSomebodyReads) {
+TEST(HttpServer, HoweverFastOthersComeAndGoAReaderIsServed) {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::unique_ptr<Serving>> servers(10);
     for (auto& serving : servers) serving = std::make_unique<Serving>();

@@ -39,7 +39,7 @@ TEST(GangFamiliesTest, AllIsShownZerosToo) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
-TEST(GangFamiliesTest, NobodyWaitsForNoTime) {
+TEST(GangFamiliesTest, WithoutAWaiterTheTimeIsZero) {
   EXPECT_THAT(TextOf({}, 1e9), HasSubstr("crossover_extender_oldest_wait_seconds 0\n"));
   EXPECT_THAT(TextOf({.oldest_s = 1000}, 990), HasSubstr("crossover_extender_oldest_wait_seconds 0\n"))
       << "by a node's clock that is ahead";

@@ -189,7 +189,7 @@ TEST_F(ExplainTest, Closed) {
   state_.nodes.push_back(Nodes(3, 4)[2]);
   state_.placed.push_back(OnAll(Job("c"), {state_.nodes[2]}));
   state_.placed.back().gang.exclusive = true;
-  EXPECT_NE(Refused(b_).text.find("its GPUs take nobody more at present"), std::string::npos);
+  EXPECT_NE(Refused(b_).text.find("its GPUs take no further pod at present"), std::string::npos);
 }
 
 TEST_F(ExplainTest, Nodes) {

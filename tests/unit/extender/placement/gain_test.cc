@@ -80,7 +80,7 @@ TEST(PredictTest, IsTheClosedFormForEqualIterations) {
   }
 }
 
-TEST(PredictTest, NobodyIsSlowedBeyondACapThatCanBeKept) {
+TEST(PredictTest, NoGangIsSlowedBeyondACapThatCanBeKept) {
   const Prediction found = Pair(Of(20, 0, 0, 1.25), Of(20, 0));
   EXPECT_TRUE(found.caps_kept);
   EXPECT_NEAR(found.slowdown[0], 1.25, 1e-6);

@@ -30,7 +30,7 @@ TEST_F(JoinsTest, NotWhereAPodWouldBeOnTwoNodes) {
   EXPECT_EQ(WhyNot(gang), std::nullopt);
 }
 
-TEST_F(JoinsTest, NotOnGpusThatTakeNobody) {
+TEST_F(JoinsTest, NotOnGpusThatTakeNone) {
   state_.nodes[1].open = false;
   EXPECT_EQ(WhyNot(Job("b", 6)), Rule::kClosed);
 }

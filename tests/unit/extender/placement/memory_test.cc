@@ -18,7 +18,7 @@ TEST(CapTest, DeclaredElseMeasuredWithAMarginElseNone) {
   gang.profile.peak_memory = 1;
   EXPECT_EQ(CapOf(gang, {}), 16u << 20) << "the least that can be enforced";
   gang.profile.peak_memory = 0;
-  EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody has seen it";
+  EXPECT_EQ(CapOf(gang, {}), 0u) << "no run has shown it";
   gang.profile.source = Source::kUnknown;
   gang.profile.peak_memory = 10 * kGib;
   EXPECT_EQ(CapOf(gang, {}), 0u);

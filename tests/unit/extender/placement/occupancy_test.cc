@@ -104,7 +104,7 @@ TEST_F(OccupancyTest, AGroupOpensOnceWhatShutsItHasLeft) {
   for (const Group& group : occupancy.groups()) EXPECT_FALSE(group.shut);
 }
 
-TEST_F(OccupancyTest, KeptGpusAreForNobody) {
+TEST_F(OccupancyTest, KeptGpusAreForNone) {
   state_.placed = {OnAll(Job("a"), {state_.nodes[0]})};
   Occupancy occupancy(state_);
   const std::vector<GpuRef> kept{{0, 0}, {1, 0}};

@@ -75,7 +75,7 @@ TEST_F(PartnersTest, TwoThatWaitAreWorthNoMoreThanOneThatWaitsAndOneThatRuns) {
   EXPECT_EQ(Chosen({&a, &b})[&a].group, 0);
 }
 
-TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {
+TEST_F(PartnersTest, NoneWhereARuleIsInTheWay) {
   Gang a = Of("a", 10, 40), b = Of("b", 10, 40);
   b.space = "others";
   EXPECT_TRUE(Chosen({&a, &b}).empty());

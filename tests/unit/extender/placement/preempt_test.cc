@@ -145,7 +145,7 @@ TEST_F(PreemptTest, WholeGangsLeave) {
   EXPECT_EQ(Victims(), Ids{"a"});
   state_.placed[1].seats.pop_back();
   newcomer_.pods = 4;
-  EXPECT_EQ(Victims(), Ids{}) << "it is not all there, so nobody knows what leaves";
+  EXPECT_EQ(Victims(), Ids{}) << "it is not all there, so what leaves is unknown";
 }
 
 // Each node has CPUs for three pods, and two other pods are there. What leaves has to give CPUs, too.
@@ -228,7 +228,7 @@ TEST(PreemptionScenesTest, WhatIsSpoiltIsSeen) {
   }
   for (const char* fault :
        {"no victims, though some could make room", "inversion of ranks", "a victim in vain",
-        "somebody leaves who may not", "half a gang where room is made"}) {
+        "a gang leaves that may not", "half a gang where room is made"}) {
     EXPECT_TRUE(seen.contains(fault)) << fault;
   }
 }

@@ -88,7 +88,7 @@ Bytes Limit(const Gang& gang, const Settings& settings) {
 
 std::string FaultOfPair(const Gang& a, const Gang& b, bool one_user, const Settings& settings) {
   if (a.id == b.id) return "a gang twice";
-  if (a.exclusive || b.exclusive) return "somebody beside an exclusive gang";
+  if (a.exclusive || b.exclusive) return "a gang beside an exclusive gang";
   if (!Agree(a, b, settings)) return "no consent";
   if (one_user && (a.users != Users::kOne || b.users != Users::kOne || a.uid != b.uid))
     return "two users under MPS";
@@ -111,7 +111,7 @@ std::string FaultOfGpu(const State& state, const Name& name, const std::vector<c
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const Gang& gang = *clients[i]->gang;
     if (!OneSet(*clients[i], *clients.front())) return "sets that are not identical";
-    if (Limit(gang, settings) == 0) return "somebody beside a gang without a limit";
+    if (Limit(gang, settings) == 0) return "a gang beside a gang without a limit";
     memory += Limit(gang, settings) + settings.context_reserve;
     promised += Promised(gang, nodes.size() > 1);
     for (std::size_t j = 0; j < i; ++j) {
@@ -157,7 +157,7 @@ std::string FaultOfAll(const State& state, const std::vector<Client>& clients, c
 std::string FaultOfWords(const State& state, const std::vector<Gang>& waiting, const Refusal& refusal) {
   if (refusal.text.empty()) return "no reason";
   const auto self = std::ranges::find(waiting, refusal.gang, &Gang::id);
-  if (self == waiting.end()) return "a refusal for nobody";
+  if (self == waiting.end()) return "a refusal for no gang";
   for (const Placed& placed : state.placed) {
     const bool foreign = placed.gang.space != self->space;
     if (foreign && refusal.text.find(placed.gang.name) != std::string::npos) return "a foreign job's name";
@@ -225,7 +225,7 @@ std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, co
   if (!decision.preemption) return "";
   const Preemption& room = *decision.preemption;
   const auto gang = std::ranges::find(waiting, room.gang, &Gang::id);
-  if (gang == waiting.end()) return "room for nobody";
+  if (gang == waiting.end()) return "room for no gang";
   if (!gang->preempts) return "room for a gang whose policy is Never";
   const std::set<std::string> victims(room.victims.begin(), room.victims.end());
   if (victims.empty() || victims.size() != room.victims.size()) return "no victims, or one of them twice";
@@ -238,7 +238,7 @@ std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, co
     }
     ++left;
     if (placed.gang.rank >= gang->rank) return "inversion of ranks: " + placed.gang.id + " leaves";
-    if (placed.leave != Leave::kMay) return "somebody leaves who may not: " + placed.gang.id;
+    if (placed.leave != Leave::kMay) return "a gang leaves that may not: " + placed.gang.id;
     const bool whole = static_cast<int>(SetOf(placed.seats).size()) == placed.gang.gpus();
     if (!whole) return "half of it leaves: " + placed.gang.id;
   }
@@ -261,7 +261,7 @@ std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const 
   for (const Placed& placed : state.placed) clients.push_back({&placed.gang, SetOf(placed.seats)});
   for (const Plan& plan : decision.plans) {
     const auto gang = std::ranges::find(waiting, plan.gang, &Gang::id);
-    if (gang == waiting.end()) return "a plan for nobody";
+    if (gang == waiting.end()) return "a plan for no gang";
     ++answers[plan.gang];
     std::string fault = FaultOfSeats(state, *gang, plan.seats, gang->pods);
     if (!fault.empty()) return fault + ": " + plan.gang;

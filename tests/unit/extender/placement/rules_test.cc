@@ -52,7 +52,7 @@ TEST_F(RulesTest, EverybodyNeedsASlot) {
   EXPECT_EQ(Broken(), Rule::kSlots);
 }
 
-TEST_F(RulesTest, NobodyIsBesideWhoWantsWholeGpus) {
+TEST_F(RulesTest, NoGangIsBesideOneThatWantsWholeGpus) {
   newcomer_.exclusive = true;
   EXPECT_EQ(Broken(), Rule::kExclusive);
   newcomer_.exclusive = false;
@@ -107,7 +107,7 @@ TEST_F(RulesTest, CapsFitWithWhatContextsTake) {
   EXPECT_EQ(Broken(), Rule::kMemory);
 }
 
-TEST_F(RulesTest, NobodySharesGpusOfUnknownMemory) {
+TEST_F(RulesTest, NoGangSharesGpusOfUnknownMemory) {
   site_.memory = 0;
   EXPECT_EQ(Broken(), Rule::kMemoryUnknown);
   site_.slots = 1;

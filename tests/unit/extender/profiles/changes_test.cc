@@ -67,8 +67,8 @@ TEST_F(ChangesTest, UnusedOnesAreRemovedButNoHints) {
   ProfileRecord hinted = Record(0.020);
   hinted.hinted = true;
   EXPECT_THAT(Changes({{kId, hinted}}, {{kId, hinted}}, later + 1), IsEmpty());
-  const ProfileRecord nobodys{.name = "mine", .hinted = false, .runs = {}, .meetings = {}};
-  EXPECT_THAT(Changes({{kId, nobodys}}, {{kId, nobodys}}, later + 1), IsEmpty())
+  const ProfileRecord unowned{.name = "mine", .hinted = false, .runs = {}, .meetings = {}};
+  EXPECT_THAT(Changes({{kId, unowned}}, {{kId, unowned}}, later + 1), IsEmpty())
       << "nothing of ours is in it";
 }
 

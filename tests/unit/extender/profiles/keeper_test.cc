@@ -84,7 +84,7 @@ TEST_F(ProfileKeeperTest, ReadsMakesAndWritesTheStatus) {
   EXPECT_THAT(server_.AwaitRequest(3), HasSubstr(R"("computeSeconds":0.04)"));
 }
 
-TEST_F(ProfileKeeperTest, WhoeverDoesNotLeadWritesNothing) {
+TEST_F(ProfileKeeperTest, AnExtenderThatDoesNotLeadWritesNothing) {
   leads_ = false;
   server_.Answer(200, kEmpty);
   const auto keeper = Keeper();

@@ -100,7 +100,7 @@ TEST_F(MergeTest, ARunThatSharedOnceHasSharedHoweverManyWereThere) {
   job.meetings.push_back({.beside = {{"other", "b", ""}, {"other", "c", "l"}}, .gain = 1.2, .at_s = kNow});
   See({At(job, kNow + 1)}, kNow + 1);
   EXPECT_TRUE(Record().runs[0].shared);
-  EXPECT_THAT(Record().meetings, IsEmpty()) << "nobody knows whose the gain of three is";
+  EXPECT_THAT(Record().meetings, IsEmpty()) << "whose the gain of three is remains unknown";
   See({At(Job("a", 1, 0.020), kNow + 2)}, kNow + 2);
   EXPECT_TRUE(Record().runs[0].shared);
 }
@@ -144,14 +144,14 @@ TEST_F(MergeTest, OutliersOfDisturbedRunsAreLeftOut) {
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.080) << "better than nothing";
 }
 
-TEST_F(MergeTest, JobsWithoutAKeyAreNobodys) {
+TEST_F(MergeTest, JobsWithoutAKeyAreLeftOut) {
   GpuNode::Job job = Job("a", 1, 0.020);
   job.key = "";
   See({job});
   EXPECT_THAT(records_, IsEmpty());
 }
 
-TEST_F(MergeTest, AClockThatIsAheadMakesNobodyOld) {
+TEST_F(MergeTest, AClockThatIsAheadMakesNoProfileOld) {
   See({At(Job("a", 1, 0.010), kNow + 1000 * kDay), Job("b", 1, 0.030)});
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.020);
 }

@@ -136,16 +136,16 @@ TEST_F(VerbsTest, VictimsThatHoldPartOfAGangAreSpared) {
   EXPECT_EQ(answer["NodeNameToMetaVictims"]["n2"]["Pods"][0]["UID"], "b");
 }
 
-TEST_F(VerbsTest, WhoeverDoesNotLeadDecidesNothing) {
+TEST_F(VerbsTest, AnExtenderThatDoesNotLeadDecidesNothing) {
   leads = false;
   for (const char* verb : {"filter", "prioritize", "bind", "preempt"})
     EXPECT_EQ(Ask(verb, "{}")->status, 503);
   EXPECT_TRUE(decider.asked.empty());
   leads = true;
-  Verbs nobody(
+  Verbs standby(
       nullptr, [] { return true; }, &record);
   int status = 0;
-  nobody.Handlers().at("/filter")(
+  standby.Handlers().at("/filter")(
       {.method = "POST", .path = "/filter", .query = {}, .body = "{}", .authorization = {}},
       [&status](const HttpAnswer& answer) { status = answer.status; });
   EXPECT_EQ(status, 503);
@@ -164,7 +164,7 @@ TEST_F(VerbsTest, AReplicaThatLeadsAndDoesNotKnowThePodSaysSo) {
   EXPECT_THAT(record.outcomes, ElementsAre("filter unknown", "filter away"));
 }
 
-TEST_F(VerbsTest, WhatMakesNoSenseIsToldToWhoeverReadsTheSchedulersWords) {
+TEST_F(VerbsTest, WhatMakesNoSenseIsToldInTheSchedulersMessage) {
   EXPECT_THAT(std::string(Said("filter", "{")["Error"]), HasSubstr("crossover-extender: filter: not JSON"));
   EXPECT_THAT(std::string(Said("bind", "{}")["Error"]),
               HasSubstr("bind: PodUID: expected a text, got nothing"));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/read_file.h"
+#include "tests/unit/common/kube/golden_slots.h"
 
 namespace crossover::extender {
 namespace {
@@ -34,6 +35,17 @@ TEST(Wire, ReadsWhatASchedulerAsksOfNodes) {
     EXPECT_EQ(question->pod.name_space, "default");
     EXPECT_EQ(question->pod.name, "train-0");
     EXPECT_THAT(question->nodes, ElementsAre("n1", "n2", "n3"));
+  }
+}
+
+TEST(Wire, WhichPodsAskForSlots) {
+  for (const kube::GoldenSlots& golden : kube::kGoldenSlots) {
+    QuestionReader reader;
+    std::string error;
+    const nlohmann::json asked = {{"Pod", kube::PodWith(golden)}, {"NodeNames", {"n1"}}};
+    const auto question = reader.Nodes(asked.dump(), &error);
+    ASSERT_TRUE(question) << error;
+    EXPECT_EQ(question->pod.slots, golden.slots > 0) << golden.resources;
   }
 }
 
@@ -125,7 +137,7 @@ TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
   EXPECT_EQ(error, "NodeNameToMetaVictims.n: expected Pods and NumPDBViolations, got a list");
 }
 
-TEST(Wire, WhereANodeIsLeftNobodyIsToldWhyTheOthersAreNot) {
+TEST(Wire, WhereANodeIsLeftTheOthersReasonsAreLeftOut) {
   EXPECT_EQ(FilterText({.nodes = {"b", "never asked about"},
                         .failed = {{"c", "full"}},
                         .unresolvable = {{"d", "cordoned"}},

@@ -75,7 +75,7 @@ TEST_F(HostGateTest, WaitsOnceForATurnThatAnotherGateTookAndThatIsNeverGivenBack
   EXPECT_LT(waited, std::chrono::milliseconds(1800));
 }
 
-TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
+TEST_F(HostGateTest, OpensItsOwnGateWhenNoOtherDoes) {
   EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
   EXPECT_EQ(page_.slot[0].hold, kFirst);
   EXPECT_EQ(page_.slot[0].faults, 1u);

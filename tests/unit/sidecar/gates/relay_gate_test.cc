@@ -172,7 +172,7 @@ TEST_F(RelayGateTest, ARefusedWaitWithdrawsTheAsking) {
   FakeDriver::memops_supported = false;
   EXPECT_FALSE(gate_.Acquire(Stream(), kFirst));
   FakeDriver::RunHostFunctions();
-  EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u) << "a turn that nobody takes";
+  EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u) << "a turn that no client takes";
 }
 
 // The request for a turn is under way. If Acquire said that nothing was queued, the turn would be taken

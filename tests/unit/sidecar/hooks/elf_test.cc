@@ -42,7 +42,7 @@ TEST(ElfTest, FindsWhatTheLoaderFinds) {
 
 TEST(ElfTest, WhatIsNotThereIsNotFound) {
   const auto look = [](const dl_phdr_info& object) {
-    for (const char* name : {"", "crossover_of_nobody", "getppi", "getppidd"}) {
+    for (const char* name : {"", "crossover_no_such_name", "getppi", "getppidd"}) {
       EXPECT_EQ(FindInObject(object, name), nullptr) << name;
     }
     EXPECT_EQ(FindInObject(object, "environ"), nullptr) << "no function";

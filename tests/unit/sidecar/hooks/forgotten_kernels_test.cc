@@ -57,7 +57,7 @@ TEST_P(ForgottenKernelsTest, WithTheirContext) {
   Load();
   ASSERT_NE(NcclKernelOf(function_), 0);
   ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);  // not through our hook, as when a context ends
-  ASSERT_NE(NcclKernelOf(function_), 0) << "nobody has told us";
+  ASSERT_NE(NcclKernelOf(function_), 0) << "no module has told us";
   EXPECT_EQ(primary ? Hooked(symbol.c_str(), CUdevice{0}) : Hooked(symbol.c_str(), context), CUDA_SUCCESS);
   EXPECT_EQ(NcclKernelOf(function_), 0) << "whatever has this handle next would be taken for NCCL's";
 }

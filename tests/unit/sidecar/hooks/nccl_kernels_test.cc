@@ -49,7 +49,7 @@ TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
 TEST(NcclKernelsTest, LaunchesAreLookedAtWhileKernelsMayTellMoreThanCalls) {
   setenv("CROSSOVER_GANG", "a", 1);
   ASSERT_TRUE(Active());
-  EXPECT_TRUE(LooksAtLaunches()) << "nobody knows yet";
+  EXPECT_TRUE(LooksAtLaunches()) << "it is not known yet";
   OnKernelName(Handle(0x1000), "gradient", nullptr);
   OnKernelName(Handle(0x2000), "ncclDevKernel_SendRecv", nullptr);
   EXPECT_EQ(NcclKernelOf(Handle(0x1000)), 0);

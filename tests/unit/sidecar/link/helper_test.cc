@@ -202,7 +202,7 @@ TEST_F(HelperTest, FailsOpenWhenTheArbiterDiesAndJoinsAgain) {
   EXPECT_NE(base::LoadWord(&next.page().slot[1].alive), 0u);
 }
 
-TEST_F(HelperTest, ALossAtWhichNobodyWaitsIsNoFault) {
+TEST_F(HelperTest, ALossAtWhichNoneWaitsIsNoFault) {
   Turnstile turnstile, next;
   Start();
   base::UniqueFd connection = Admit(turnstile);
@@ -272,7 +272,7 @@ TEST(LeftoversTest, AreOpenedForLongWhileAStreamWaits) {
   EXPECT_FALSE(Leftovers::Over(slot, 5, 20 * kMinute));
   EXPECT_TRUE(Leftovers::Over(slot, 5, 100 * kMinute));
   slot.alive = 77;
-  EXPECT_TRUE(Leftovers::Over(slot, 5, 20 * kMinute)) << "it is somebody else's by now";
+  EXPECT_TRUE(Leftovers::Over(slot, 5, 20 * kMinute)) << "it is another client's by now";
   slot.alive = 0;
   slot.hold = 5;
   EXPECT_TRUE(Leftovers::Over(slot, 5, 20 * kMinute));

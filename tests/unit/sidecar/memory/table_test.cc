@@ -53,7 +53,7 @@ TEST(TableTest, AnEmptyOneHasNothing) {
   EXPECT_EQ(RemoveDevice(&table, 0), 0u);
 }
 
-TEST(TableTest, TheKeyOfEmptyPlacesIsNobodys) {
+TEST(TableTest, TheKeyOfEmptyPlacesIsNoAllocation) {
   Table<Record> table;
   ASSERT_TRUE(table.Put({.key = 1}));
   Record removed;

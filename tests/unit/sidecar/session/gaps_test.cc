@@ -99,7 +99,7 @@ TEST_F(GapsTest, ALaunchBeginsATurnAndAnIdleGpuEndsIt) {
   Learn();
   Ticks();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "nobody asked for turns";
+  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "no communicator asked for turns";
   slot().mode = CROSSOVER_MODE_GATE;
   Ticks(1);
   Launch();

@@ -306,7 +306,7 @@ TEST_F(CancelledThreadTest, EndsBehindAGateThatBlocked) {
   ASSERT_TRUE(Free());
   Collective(10);
   Collective(20);
-  EXPECT_EQ(slot().rel, slot().hold) << "nobody is thought to wait there still";
+  EXPECT_EQ(slot().rel, slot().hold) << "no stream is thought to wait there still";
 }
 
 TEST_F(CancelledThreadTest, EndsBehindACollectiveThatEndsATurn) {
@@ -1089,7 +1089,7 @@ class AbortTest : public SessionTest {
   }
 };
 
-TEST_F(AbortTest, QueuesNothingAndWaitsForNobody) {
+TEST_F(AbortTest, QueuesNothingAndWaitsForNothing) {
   TakeTurns();
   EXPECT_TRUE(ThroughWhileALaunchWaits([this] { session_.OnCommunicatorAbort(&kComm); }));
   FakeDriver::calls.clear();
@@ -1248,7 +1248,7 @@ TEST_F(IdleTurnTest, IsKeptWhileWorkIsQueued) {
   EXPECT_FALSE(GivenBack());
 }
 
-TEST_F(IdleTurnTest, IsKeptWhileNobodyWaits) {
+TEST_F(IdleTurnTest, IsKeptWhileNoneWaits) {
   page_.slot[2].hold = 1;
   Ticks();
   EXPECT_FALSE(GivenBack());
@@ -1306,7 +1306,7 @@ class WatchdogTest : public SessionTest {
   unsigned random_ = 1;
 };
 
-TEST_F(WatchdogTest, LooksAndNobodyHasWaited) {
+TEST_F(WatchdogTest, LooksAndNoneHasWaited) {
   for (int i = 0; i < 4; ++i) WatchedIteration();
   for (int i = 0; i < 1000; ++i) {
     WatchedIteration();

@@ -1,4 +1,4 @@
-#include "deviceplugin/config/values.h"
+#include "deviceplugin/values/values.h"
 
 #include <grp.h>
 #include <sys/un.h>

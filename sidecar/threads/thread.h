@@ -2,7 +2,7 @@
 // are detached.
 #pragma once
 
-namespace crossover::link {
+namespace crossover::threads {
 
 // Runs body(argument) on a new thread. Returns false if none can be started.
 bool StartThread(void* (*body)(void*), void* argument);
@@ -10,4 +10,4 @@ bool StartThread(void* (*body)(void*), void* argument);
 // Names the calling thread for tools that look at the process from outside.
 void NameThread();
 
-}  // namespace crossover::link
+}  // namespace crossover::threads

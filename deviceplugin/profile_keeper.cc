@@ -1,4 +1,4 @@
-#include "deviceplugin/profiles/keeper.h"
+#include "deviceplugin/profile_keeper.h"
 
 namespace crossover::deviceplugin {
 

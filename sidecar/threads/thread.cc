@@ -1,4 +1,4 @@
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 #include "common/base/optional_libc.h"
 
-namespace crossover::link {
+namespace crossover::threads {
 namespace {
 
 // The stack holds the program's thread-local variables, which the C library puts there, and the driver's
@@ -34,4 +34,4 @@ bool StartThread(void* (*body)(void*), void* argument) {
 
 void NameThread() { pthread_setname_np(pthread_self(), "crossover"); }
 
-}  // namespace crossover::link
+}  // namespace crossover::threads

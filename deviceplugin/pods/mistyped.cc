@@ -1,4 +1,4 @@
-#include "deviceplugin/switches/mistyped.h"
+#include "deviceplugin/pods/mistyped.h"
 
 #include "common/logging/log.h"
 

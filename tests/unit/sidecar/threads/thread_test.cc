@@ -1,4 +1,4 @@
-#include "sidecar/link/thread.h"
+#include "sidecar/threads/thread.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <future>
 
-namespace crossover::link {
+namespace crossover::threads {
 namespace {
 
 // Returns the bytes of the calling thread's stack, 0 where they cannot be known.
@@ -33,4 +33,4 @@ TEST(ThreadTest, HasAStackForTheDriver) {
 }
 
 }  // namespace
-}  // namespace crossover::link
+}  // namespace crossover::threads

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "deviceplugin/arbiter/mode_rule.h"
-#include "deviceplugin/turn_limits.h"
+#include "deviceplugin/switches/turn_limits.h"
 
 namespace crossover::deviceplugin {
 
