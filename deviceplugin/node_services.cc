@@ -159,6 +159,10 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   OccupantJudge::Known known;
   known.holders = HoldersOf(kubelet->handed_out);
   known.mps_servers = sharing.servers;
+  for (const Pod& pod : around_.pods->All()) {
+    if (!settings_.name_space.empty() && pod.name_space == settings_.name_space)
+      known.own_pods.insert(pod.uid);
+  }
   for (const auto& member : around_.books->Members()) known.clients.emplace(member->pid, member->gpu->uuid);
   return known;
 }

@@ -17,6 +17,7 @@ OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupa
   std::map<std::pair<pid_t, std::string>, Time> since;
   for (const Occupant& occupant : occupants) {
     if (known.mps_servers.contains(occupant.pid)) continue;
+    if (occupant.pod_uid && known.own_pods.contains(*occupant.pod_uid)) continue;
     const std::pair key(occupant.pid, occupant.gpu_uuid);
     const bool ours = occupant.pod_uid && known.holders.contains({*occupant.pod_uid, occupant.gpu_uuid});
     const auto before = since_.find(key);

@@ -29,7 +29,8 @@ class OccupantJudge {
   struct Known {
     std::set<std::pair<std::string, std::string>> holders;   // pod UID and GPU, for slots given out
     std::set<std::pair<std::int64_t, std::string>> clients;  // process ID and GPU of registered clients
-    std::set<pid_t> mps_servers;  // process IDs; a server has one context for all of its clients
+    std::set<pid_t> mps_servers;     // process IDs; a server has one context for all of its clients
+    std::set<std::string> own_pods;  // UIDs of the installation's own pods: the signallers are there
   };
   struct Verdicts {
     // Holds, by UUID of the GPU, one process that uses the GPU without a slot of it.

@@ -22,7 +22,8 @@ class OccupantJudgeTest : public ::testing::Test {
     return judge_.Judge(occupants, known_, second * kSecond);
   }
   OccupantJudge judge_;
-  OccupantJudge::Known known_{.holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}, .mps_servers = {}};
+  OccupantJudge::Known known_{
+      .holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}, .mps_servers = {}, .own_pods = {}};
 };
 
 TEST_F(OccupantJudgeTest, AProcessThatStaysWithoutASlotTakesTheGpu) {
@@ -66,6 +67,18 @@ TEST_F(OccupantJudgeTest, TheServerOfMpsIsNoOccupantAndANameIsNoServer) {
   known_.mps_servers.clear();
   EXPECT_EQ(At(62, {occupants[0]}).strangers.size(), 0u)
       << "nor a stranger as soon as it is not known to be one";
+}
+
+TEST_F(OccupantJudgeTest, ASignallerIsNoOccupant) {
+  const std::vector<Occupant> occupants = {Process(5, "crossover's")};
+  known_.own_pods = {"crossover's"};
+  At(0, occupants);
+  const auto verdicts = At(60, occupants);
+  EXPECT_THAT(verdicts.strangers, IsEmpty());
+  EXPECT_THAT(verdicts.unheard, IsEmpty());
+  known_.own_pods.clear();
+  At(61, occupants);
+  EXPECT_THAT(At(66, occupants).strangers, SizeIs(1)) << "the control: the same process in another pod";
 }
 
 TEST_F(OccupantJudgeTest, AProcessThatIsNoClientIsUnheardFromTheFirstLook) {
