@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                       OfGang("a lower rank", [](Gang& g) { g.rank = -g.rank; }),
                       OfGang("policy is Never", [](Gang& g) { g.preempts = true; }),
                       OfPlaced("inversion", [](Placed& p) { p.gang.rank = -1000; }),
-                      OfPlaced("who may not", [](Placed& p) { p.leave = Leave::kMay; }),
+                      OfPlaced("a gang leaves that may not", [](Placed& p) { p.leave = Leave::kMay; }),
                       OfPlaced("half of it",
                                [](Placed& p) { p.gang.pods = static_cast<int>(p.seats.size()); }),
                       InRoom("where room is made", [](Preemption& r) { r.victims.pop_back(); }),
