@@ -19,12 +19,9 @@ Station& SignalDesk::StationOf(const std::string& gpu_uuid) {
   return stations_.try_emplace(gpu_uuid, gpu_uuid, observer_).first->second;
 }
 
+// A node has few signallers, and they seldom speak.
 void SignalDesk::OnReady(turn::Time now) {
-  for (const std::uint64_t tag : poller_.Wait(0)) {
-    const auto it = gpu_of_tag_.find(tag);
-    if (it == gpu_of_tag_.end()) continue;
-    StationOf(it->second).Read(now, &mail_);
-  }
+  for (auto& [uuid, station] : stations_) station.Read(now, &mail_);
 }
 
 turn::Time SignalDesk::Tick(turn::Time now) {
@@ -41,7 +38,6 @@ turn::Time SignalDesk::Tick(turn::Time now) {
 // Drops stations that have nothing any more. So clients that name ever more GPUs fill no memory.
 void SignalDesk::Publish() {
   std::erase_if(stations_, [](const auto& entry) { return entry.second.empty(); });
-  std::erase_if(gpu_of_tag_, [this](const auto& entry) { return !stations_.contains(entry.second); });
   const std::lock_guard lock(mutex_);
   figures_.clear();
   for (const auto& [uuid, station] : stations_) figures_[uuid] = station.figures();
@@ -98,12 +94,7 @@ std::string SignalDesk::Admit(const arbiter::Connection& connection, const Signa
   std::string why =
       StationOf(hello.gpu_uuid).Attach(std::make_unique<SignallerLink>(std::move(socket), peer.pid));
   if (!why.empty()) return why;
-  // All signallers of a GPU have one tag.
-  const auto known = std::find_if(gpu_of_tag_.begin(), gpu_of_tag_.end(),
-                                  [&](const auto& entry) { return entry.second == hello.gpu_uuid; });
-  const std::uint64_t tag = known != gpu_of_tag_.end() ? known->first : ++next_tag_;
-  gpu_of_tag_[tag] = hello.gpu_uuid;
-  poller_.Add(fd, tag);
+  poller_.Add(fd, 0);
   return why;
 }
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "deviceplugin/arbiter/extension.h"
@@ -42,9 +41,7 @@ class SignalDesk : public arbiter::Extension {
 
   const arbiter::IdentitySource* identities_;
   arbiter::Observer* observer_ = nullptr;
-  arbiter::Poller poller_;
-  std::unordered_map<std::uint64_t, std::string> gpu_of_tag_;  // the tag of a signaller's socket in poller_
-  std::uint64_t next_tag_ = 0;
+  arbiter::Poller poller_;                   // of the signallers' sockets, all with one tag
   std::map<std::string, Station> stations_;  // by UUID
   std::vector<arbiter::Mail> mail_;
   mutable std::mutex mutex_;

@@ -58,8 +58,8 @@ void Station::Ask(std::uint64_t client, const Prove& proof, std::vector<arbiter:
   const auto it = clients_.find(client);
   if (it == clients_.end()) return;
   const Client& asker = it->second;
-  const bool has = asker.told == CROSSOVER_OFFER_GIVEN && proof.area == area_ && link_ != nullptr;
-  if (has && link_->SendProve(MakeProve(client, asker.member->slot, proof))) return;
+  const bool has = asker.told == CROSSOVER_OFFER_GIVEN && proof.area == area_ && Working() != nullptr;
+  if (has && Working()->SendProve(MakeProve(client, asker.member->slot, proof))) return;
   ++figures_.proofs_failed;
   due_ = 0;
   mail->push_back(MailOf(client, MakeProven(proof, false)));
@@ -72,47 +72,44 @@ bool Station::Works(turn::Time now) const {
 
 std::string Station::Attach(std::unique_ptr<SignallerLink> link) {
   ReadReady();
-  if (ready_.size() == kMostReady) {
-    return "gpu " + uuid_ + " has " + std::to_string(1 + kMostReady) + " signallers already";
-  }
-  const std::string process = "process " + std::to_string(link->pid());
-  if (link_ != nullptr) Log(arbiter::LogLevel::kInfo, process + " stands ready to be its signaller");
-  ready_.push_back(std::move(link));
-  if (link_ == nullptr) Promote();
-  figures_.signallers = static_cast<int>(ready_.size()) + 1;
+  if (links_.size() == kMostSignallers)
+    return "gpu " + uuid_ + " has " + std::to_string(kMostSignallers) + " signallers already";
+  links_.push_back(std::move(link));
+  Log(arbiter::LogLevel::kInfo,
+      "process " + std::to_string(links_.back()->pid()) +
+          (links_.size() == 1 ? " is its signaller" : " stands ready to be its signaller"));
   due_ = 0;
   return "";
 }
 
+// Lets the signaller work that has stood ready for longest.
 void Station::DropWorking() {
-  link_ = nullptr;
+  ReadReady();
+  links_.erase(links_.begin());
   following_ = Following::kNo;
   unanswered_ = 0;
   follow_again_ = 0;
-  Promote();
+  if (const SignallerLink* const next = Working())
+    Log(arbiter::LogLevel::kInfo, "process " + std::to_string(next->pid()) + " is its signaller");
   due_ = 0;
 }
 
-// Lets the signaller work that has stood ready for longest.
-void Station::Promote() {
-  ReadReady();
-  if (!ready_.empty()) {
-    link_ = std::move(ready_.front());
-    ready_.erase(ready_.begin());
-    Log(arbiter::LogLevel::kInfo, "process " + std::to_string(link_->pid()) + " is its signaller");
-  }
-  figures_.signallers = static_cast<int>(ready_.size()) + (link_ == nullptr ? 0 : 1);
-}
-
-// A signaller that stands ready has nothing to say. It is read only to see whether it has gone.
+// Drops the signallers that stood ready and have gone. One that stands ready has nothing to say.
 void Station::ReadReady() {
-  std::erase_if(ready_, [this](const auto& link) {
+  if (links_.empty()) return;
+  const auto gone = [this](const auto& link) {
     const auto received = link->Receive();
     if (!link->ended() && !received) return false;
     Log(arbiter::LogLevel::kWarn, "process " + std::to_string(link->pid()) + ", which stood ready, has gone");
     return true;
-  });
-  figures_.signallers = static_cast<int>(ready_.size()) + (link_ == nullptr ? 0 : 1);
+  };
+  links_.erase(std::remove_if(links_.begin() + 1, links_.end(), gone), links_.end());
+}
+
+Figures Station::figures() const {
+  Figures figures = figures_;
+  figures.signallers = static_cast<int>(links_.size());
+  return figures;
 }
 
 void Station::Read(turn::Time now, std::vector<arbiter::Mail>* mail) {
@@ -121,10 +118,11 @@ void Station::Read(turn::Time now, std::vector<arbiter::Mail>* mail) {
 }
 
 void Station::ReadWorking(turn::Time now, std::vector<arbiter::Mail>* mail) {
-  for (int i = 0; i < kMostMessagesPerRead && link_ != nullptr; ++i) {
-    auto received = link_->Receive();
-    if (link_->ended()) {
-      Log(arbiter::LogLevel::kWarn, "its signaller, process " + std::to_string(link_->pid()) + ", has gone");
+  for (int i = 0; i < kMostMessagesPerRead && !links_.empty(); ++i) {
+    auto received = Working()->Receive();
+    if (Working()->ended()) {
+      Log(arbiter::LogLevel::kWarn,
+          "its signaller, process " + std::to_string(Working()->pid()) + ", has gone");
       return DropWorking();
     }
     if (!received) return;
@@ -170,8 +168,8 @@ void Station::TakeRefusal(const std::string& reason, turn::Time now) {
 
 void Station::Follow(turn::Time now) {
   asked_with_memory_ = memory_ != nullptr;
-  if (!link_->SendFollow(turnstile_->page->fd(), asked_with_memory_ ? memory_->get() : -1,
-                         asked_with_memory_ ? area_ : 0)) {
+  if (!Working()->SendFollow(turnstile_->page->fd(), asked_with_memory_ ? memory_->get() : -1,
+                             asked_with_memory_ ? area_ : 0)) {
     follow_again_ = now + base::kNsPerSecond;
     return;
   }
@@ -214,12 +212,12 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
   const bool wanted =
       std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) { return entry.second.wants; });
   ReadPage(now);
-  if (!ready_.empty() && !Works(now)) {
+  if (links_.size() > 1 && !Works(now)) {
     Log(arbiter::LogLevel::kWarn, "its signaller stands still: another one takes its place");
     DropWorking();
   }
   if (following_ == Following::kRefused && now >= follow_again_) following_ = Following::kNo;
-  if (wanted && link_ != nullptr && turnstile_ != nullptr && following_ == Following::kNo &&
+  if (wanted && Working() != nullptr && turnstile_ != nullptr && following_ == Following::kNo &&
       now >= follow_again_) {
     Follow(now);
   }

@@ -36,14 +36,14 @@ class Station {
   // one that works, the next one takes over.
   void Read(turn::Time now, std::vector<arbiter::Mail>* mail);
   // Returns the descriptor of the socket of the signaller that works, or -1.
-  int fd() const { return link_ == nullptr ? -1 : link_->fd(); }
+  int fd() const { return Working() == nullptr ? -1 : Working()->fd(); }
 
   // Does what is due: lets the signaller follow, and tells clients. Returns when it is to be called again.
   turn::Time Tick(turn::Time now, std::vector<arbiter::Mail>* mail);
   turn::Time due() const { return due_; }  // what Tick() has returned, or 0 if something has happened since
-  const Figures& figures() const { return figures_; }
+  Figures figures() const;
   // Returns whether it may be dropped without loss.
-  bool empty() const { return clients_.empty() && link_ == nullptr && memory_ == nullptr; }
+  bool empty() const { return clients_.empty() && links_.empty() && memory_ == nullptr; }
 
  private:
   struct Client {
@@ -62,7 +62,7 @@ class Station {
   void ReadReady();
   void Follow(turn::Time now);
   void DropWorking();
-  void Promote();
+  SignallerLink* Working() const { return links_.empty() ? nullptr : links_.front().get(); }
   void Take(const Signals& signals, std::vector<base::UniqueFd> descriptors, turn::Time now);
   void TakeRefusal(const std::string& reason, turn::Time now);
   void Tell(Client* client, crossover_offer_state state, std::vector<arbiter::Mail>* mail);
@@ -72,9 +72,9 @@ class Station {
   arbiter::Observer* observer_;
   std::map<std::uint64_t, Client> clients_;  // by Member::id
   std::shared_ptr<const arbiter::GpuInfo> turnstile_;
-  static constexpr std::size_t kMostReady = 3;
-  std::unique_ptr<SignallerLink> link_;                // of the signaller that works
-  std::vector<std::unique_ptr<SignallerLink>> ready_;  // of those that stand ready
+  static constexpr std::size_t kMostSignallers = 4;
+  std::vector<std::unique_ptr<SignallerLink>>
+      links_;  // the first one's signaller works; the others stand ready
   Following following_ = Following::kNo;
   int unanswered_ = 0;  // Follow messages without an answer; the last answer counts
   bool asked_with_memory_ = false;
@@ -87,7 +87,7 @@ class Station {
   Beat beat_;
   Erasures erasures_;
   OfferRule rule_;
-  Figures figures_;
+  Figures figures_;  // without the signallers, which links_ counts
   turn::Time due_ = 0;
 };
 
