@@ -56,9 +56,14 @@ class Tree:
         commit = self._commits(revision)
         before, after = Counter(), Counter()
         for folder in _outermost(folders):
-            before += self._at(commit, folder)
-            after += self._now(folder)
+            before += self._at(commit, folder, _CODE)
+            after += self._now(folder, _CODE)
         return part_changed(before, after)
+
+    def lines(self, folder, suffixes, revision=None):
+        """Returns the lines that count in the files of a folder with these suffixes, as a Counter: at a revision, or in
+        the working tree. Raises NoHistory if the revision is not known."""
+        return self._at(self._commits(revision), folder, suffixes) if revision else self._now(folder, suffixes)
 
     def _commit(self, revision):
         if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
@@ -68,11 +73,11 @@ class Tree:
             raise NoHistory(f"revision {revision}: expected a commit that HEAD has come from")
         return self._git("rev-parse", revision).strip()
 
-    def _folder_at(self, commit, folder):
+    def _folder_at(self, commit, folder, suffixes):
         wanted = []
         for row in filter(None, self._git("ls-tree", "-r", "-z", commit, "--", f"{folder}/").split("\0")):
             about, name = row.split("\t", 1)
-            if name.endswith(_CODE):
+            if name.endswith(suffixes):
                 wanted.append((about.split()[2], Path(name).suffix))
         self._read([each for each in dict.fromkeys(wanted) if each not in self._blobs])
         lines = Counter()
@@ -92,11 +97,11 @@ class Tree:
             self._blobs[blob, suffix] = code_lines(suffix, said[begin:begin + size].decode(errors="replace"))
             at = begin + size + 1
 
-    def _folder_now(self, folder):
+    def _folder_now(self, folder, suffixes):
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", f"{folder}/")
         lines = Counter()
         for name in set(filter(None, listed.split("\0"))):
-            if name.endswith(_CODE) and (self._top / name).is_file():
+            if name.endswith(suffixes) and (self._top / name).is_file():
                 lines += code_lines(name, (self._top / name).read_text(encoding="utf-8", errors="replace"))
         return lines
 

@@ -4,9 +4,7 @@ which tools/lint/names.json was written. It says what there is, and asks for few
 Control: today's product, counted twice.
 """
 
-import subprocess
-
-from benchmarks import moved_on
+from benchmarks import catalogue, moved_on
 from benchmarks.kept import TREE
 from benchmarks.results import Goal, Measured, controlled
 
@@ -15,7 +13,6 @@ GPUS = "no GPUs"
 NEEDS_BUILD = False
 CASES = ("product",)
 BEFORE = "a261eb01f413"
-FOLDERS = ("proto", "common", "turn", "sidecar", "deviceplugin", "extender", "cli")
 _CODE = (".cc", ".h")
 
 
@@ -30,22 +27,5 @@ def measure(_context, case):
 
 def lines_of(revision):
     """Returns {folder: lines of code} at a revision, or in the working tree for None."""
-    return {folder: sum(count(name, text) for name, text in texts(revision, folder)) for folder in FOLDERS}
-
-
-def count(name, text):
-    """Returns the lines of a file with code, as benchmarks/moved_on.py tells code from comments."""
-    return moved_on.code_lines(name, text).total()
-
-
-def texts(revision, folder):
-    """Yields (name, text) of each C++ file below a folder."""
-    command = ["ls-files"] if revision is None else ["ls-tree", "-r", "--name-only", revision]
-    for name in _git(*command, "--", f"{folder}/").splitlines():
-        if name.endswith(_CODE):
-            yield name, (TREE / name).read_text(encoding="utf-8") if revision is None \
-                else _git("show", f"{revision}:{name}")
-
-
-def _git(*words):
-    return subprocess.run(["git", *words], cwd=TREE, check=True, capture_output=True, text=True).stdout
+    tree = moved_on.Tree(TREE)
+    return {folder: tree.lines(folder, _CODE, revision).total() for folder in catalogue.figure("size").folders}

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "lint"))
 import house  # noqa: E402
 import tree  # noqa: E402
 
-from benchmarks.figures import size  # noqa: E402
+from benchmarks.moved_on import code_lines  # noqa: E402
 
 _FILES = {"extender/cluster/parse_pod.cc": "std::optional<Pod> ParsePod(const json& object) {\n",
           "deviceplugin/pods/pod.cc": "std::optional<Pod> ParsePod(const json& object) {\n",
@@ -78,7 +78,7 @@ class House(unittest.TestCase):
 class Size(unittest.TestCase):
     def test_blank_lines_comments_and_includes_do_not_count(self):
         text = '#include "a.h"\n\n// It adds.\nint Add(int a) {  // one\n  return a + 1;\n}\n/* none\n */\n'
-        self.assertEqual(size.count("a.cc", text), 3)
+        self.assertEqual(code_lines("a.cc", text).total(), 3)
 
 
 if __name__ == "__main__":
