@@ -10,7 +10,7 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import pairs, session
+from benchmarks import pairs
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
 from benchmarks.shipped import slots_per_gpu
@@ -23,7 +23,7 @@ from tests.cluster.prometheus import PLAIN, Prometheus
 from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
+from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests
 from tests.cluster.webhook_case import Load, pod_that_says
 from tests.docs.commands import commands
 from tests.process.demo.leftovers import until
@@ -36,7 +36,6 @@ _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _LEARNT_WITHIN_S = 90.0
 _TURNS_WITHIN_S = 90.0
 _MARK = "crossover-helm-test"
-_FAST = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
 # The guard measures which way is faster. On a busy machine it may rightly let the jobs run side by side for seconds.
 _WITHOUT_GUARD = {"config": {"guard": "off"}}
 _LONG = (700, 2000, 6000)  # iterations of jobs that must outlast an upgrade and a rollback; the first that do count
@@ -91,11 +90,7 @@ class Helm(unittest.TestCase):
         return found
 
     def digests(self, iterations):
-        """Returns the digests of the two jobs' losses without Crossover and Kubernetes: each job runs alone, as plain
-        processes."""
-        shape = replace(_SHAPE, iterations=iterations, compute_ms=1.0)
-        plans = [session.Plan(_FAST, (shape.job("alone", seed),)) for seed in (1, 2)]
-        return [session.run(self.build, plan, _MARK).job("alone").digest for plan in plans]
+        return plain_digests(self.build, replace(_SHAPE, iterations=iterations), _MARK)
 
     def pods_of(self, jobs):
         return [pod for pod in self.cluster.get("pods", namespace=_TEAM) if job_of(pod) in jobs]

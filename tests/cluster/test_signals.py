@@ -6,14 +6,14 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import pairs, session
+from benchmarks import pairs
 from benchmarks.commands import Build
 from tests.cluster import turn_orders
 from tests.cluster.prometheus import Prometheus
 from tests.cluster.release import NAMESPACE, Release
 from tests.cluster.rig import Cluster, gone, phase
 from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob, load_image
+from tests.cluster.training import TrainingJob, load_image, plain_digests
 from tests.process.demo.leftovers import until
 
 _TEAM, _KEY = "team", "digits"
@@ -48,11 +48,7 @@ class Signals(unittest.TestCase):
         return jobs
 
     def digests(self, iterations):
-        """Returns the digests of the two jobs' losses as plain processes without Crossover, each alone."""
-        shape = replace(_SHAPE, iterations=iterations, compute_ms=1.0)
-        fast = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
-        plans = [session.Plan(fast, (shape.job("alone", seed),)) for seed in (1, 2)]
-        return [session.run(self.build, plan, "crossover-signals-test").job("alone").digest for plan in plans]
+        return plain_digests(self.build, replace(_SHAPE, iterations=iterations), "crossover-signals-test")
 
     def restarts(self):
         return {(pod["metadata"]["uid"], status["restartCount"]) for pod in self.release.pods("signaller")
@@ -63,12 +59,9 @@ class Signals(unittest.TestCase):
             name = pod["metadata"]["name"]
             self.cluster.kubectl("delete", "pod", name, "--namespace", NAMESPACE, "--wait=false")
             self.cluster.wait_for("pod", name, gone, NAMESPACE)
-        self.await_daemons()
-        return self.release.pods("deviceplugin")
-
-    def await_daemons(self):
         self.cluster.kubectl("rollout", "status", "daemonset/crossover-deviceplugin", "--namespace", NAMESPACE,
                              "--timeout", "120s")
+        return self.release.pods("deviceplugin")
 
     def await_query(self, prometheus, expression):
         if not until(lambda: prometheus.query(expression), _SIGNALLED_WITHIN_S):

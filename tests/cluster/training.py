@@ -2,8 +2,9 @@
 the pods itself, or writes the jobs as a user would and leaves the binding to a scheduler."""
 
 import json
+from dataclasses import replace
 
-from benchmarks import logs
+from benchmarks import logs, session
 from tests.cluster.pods import SLOT, restricted
 from tests.cluster.rig import phase
 
@@ -21,6 +22,15 @@ def load_image(cluster, build, data, name=IMAGE, files=(), own_preload=True):
     if own_preload:
         programs[OWN_PRELOAD["LD_PRELOAD"]] = build.test_library("own_preload", "tests/cluster")
     cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # the software GPU has it
+
+
+def plain_digests(build, shape, mark):
+    """Returns the digests of the losses of jobs of this shape with the seeds 1 and 2, as plain processes without
+    Crossover and Kubernetes: each job runs alone, with short compute and fast links. `mark` names them."""
+    machine = replace(shape.machine(), node_link_bytes_per_s=1e9)
+    shape = replace(shape, compute_ms=1.0)
+    plans = [session.Plan(machine, (shape.job("alone", seed),)) for seed in (1, 2)]
+    return [session.run(build, plan, mark).job("alone").digest for plan in plans]
 
 
 def _has_devices(pod):
