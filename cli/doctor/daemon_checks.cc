@@ -126,7 +126,7 @@ Finding ClientFaults(const Facts& facts) {
     if (client == nullptr) return Say(Verdict::kOk, "no job had to open its own gate");
     return Say(Verdict::kWarn,
                Named(*client) + " opened its own gate " + std::to_string(client->faults()) +
-                   " times, as it says, because no other did",
+                   " times, as it says, because no other process did",
                "is the daemon kept from running (CPU limits, a stopped process)?");
   });
 }
