@@ -13,17 +13,7 @@
 namespace crossover::link {
 namespace {
 
-TEST(LivenessTest, HoldsTheWordUntilStopped) {
-  std::uint32_t word = 0;
-  Liveness liveness;
-  ASSERT_TRUE(liveness.Start(&word));
-  EXPECT_NE(base::LoadWord(&word) & FUTEX_TID_MASK, 0u);
-  liveness.Stop();
-  EXPECT_EQ(base::LoadWord(&word), 0u);
-  ASSERT_TRUE(liveness.Start(&word)) << "again";
-  liveness.Stop();
-}
-
+// This test comes first: it forks, and no thread of another test is there yet.
 TEST(LivenessTest, DeathIsMarkedInTheWordAndWakesWhoWaits) {
   test::Turnstile turnstile;
   std::uint32_t* word = &turnstile.page().slot[0].alive;
@@ -45,6 +35,17 @@ TEST(LivenessTest, DeathIsMarkedInTheWordAndWakesWhoWaits) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(LivenessTest, HoldsTheWordUntilStopped) {
+  std::uint32_t word = 0;
+  Liveness liveness;
+  ASSERT_TRUE(liveness.Start(&word));
+  EXPECT_NE(base::LoadWord(&word) & FUTEX_TID_MASK, 0u);
+  liveness.Stop();
+  EXPECT_EQ(base::LoadWord(&word), 0u);
+  ASSERT_TRUE(liveness.Start(&word)) << "again";
+  liveness.Stop();
 }
 
 }  // namespace
