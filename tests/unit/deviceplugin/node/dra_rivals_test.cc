@@ -172,6 +172,10 @@ class DraWatchTest : public ::testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
+  // Waits until `watch` knows what there is. It learns of objects a moment before it says that it knows all.
+  static void AwaitKnown(const DraWatch& watch) {
+    while (!watch.known()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   kube::Server server_;
 };
 
@@ -187,7 +191,7 @@ TEST_F(DraWatchTest, ADriverIsSeenWithItsClaimsAndForgottenAMinuteAfterItsSlices
   const auto watch = Start();
   const std::int64_t begin = base::MonotonicNs();
   EXPECT_EQ(Await(watch.get(), 2, begin).at("GPU-a").text, kGivesOut);
-  EXPECT_TRUE(watch->known());
+  AwaitKnown(*watch);
   while (watch->Find(kOurs, begin).at("GPU-b").text == kGivesOut) std::this_thread::yield();  // claims come
   server_.Say(json({{"type", "DELETED"}, {"object", slice}}).dump() + "\n",
               "/v1/resourceslices?fieldSelector=spec.nodeName%3Dn1&watch=1");
@@ -202,7 +206,7 @@ TEST_F(DraWatchTest, ADriverIsSeenWithItsClaimsAndForgottenAMinuteAfterItsSlices
 TEST_F(DraWatchTest, AServerWithoutTheApiHasNoDrivers) {
   server_.Answer(404, "");
   const auto watch = Start();
-  while (!watch->known()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  AwaitKnown(*watch);
   EXPECT_THAT(watch->Find(kOurs, 0), IsEmpty());
 }
 
