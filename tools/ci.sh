@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
 # Runs all that a change must pass. Every part runs even where an earlier one failed. The tests come last, so the output
-# ends with ctest's own closing lines.
+# of a run that passed ends with ctest's own closing lines. Of each part that failed, the output ends with its last
+# lines once more: a reader who sees the end alone learns why.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
 failed=()
+# A command runs in this shell, not in a pipe's: release() waits for a child of this shell.
 part() {  # NAME COMMAND...
-  local name=$1 begin=$SECONDS
+  local name=$1 begin=$SECONDS status=0 copying
   shift
   printf '\n== %s\n' "$name"
-  if "$@" < /dev/null; then
+  exec 9> >(exec tee "build/ci/$name.log")
+  copying=$!
+  "$@" < /dev/null >&9 2>&1 9>&- || status=1
+  exec 9>&-
+  wait "$copying"
+  if ((status == 0)); then
     printf '== %s: passed, %d s\n' "$name" $((SECONDS - begin))
   else
     printf '== %s: FAILED, %d s\n' "$name" $((SECONDS - begin))
@@ -37,7 +44,7 @@ tests() {
 }
 
 tools/install.sh || exit 1
-mkdir -p build
+mkdir -p build/ci
 prepare > build/prepare.log 2>&1 < /dev/null &
 preparing=$!
 part lint python3 -B tools/lint/run.py
@@ -50,6 +57,10 @@ part gate gate
 part tests tests
 
 if ((${#failed[@]})); then
+  for name in "${failed[@]}"; do
+    printf '\n== the last lines of %s\n' "$name"
+    tail -n 60 "build/ci/$name.log" | cut -c 1-400
+  done
   printf '\nci: FAILED: %s\n' "${failed[*]}"
   exit 1
 fi
