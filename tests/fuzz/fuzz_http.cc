@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,8 +35,26 @@ using crossover::fuzz::Require;
 using namespace crossover::extender;  // NOLINT(google-build-using-namespace)
 
 constexpr std::size_t kMostBytes = 1000;
-constexpr int kPatienceMs = 8000;  // below the fuzzer's own
+constexpr int kPatienceMs = 8000;  // of each wait, in place of the fuzzer's own limit: see AlarmsHeldBack
 constexpr char kGoodRequest[] = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+
+// Holds back SIGALRM while it lives. libFuzzer asks for this signal every few seconds to look at the time,
+// and the signal ends a connect() or poll() of the same thread that waits.
+class AlarmsHeldBack {
+ public:
+  AlarmsHeldBack() {
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    Require(::pthread_sigmask(SIG_BLOCK, &alarm, &before_) == 0);
+  }
+  ~AlarmsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AlarmsHeldBack(const AlarmsHeldBack&) = delete;
+  AlarmsHeldBack& operator=(const AlarmsHeldBack&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 void Echo(const HttpRequest& request, const HttpServer::Reply& reply) {
   Require(request.method == "GET" || request.method == "POST");
@@ -134,6 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr int kAllowed[] = {100, 200, 400, 404, 405, 411, 413};
   static std::uint64_t inputs = 0;
   if (size == 0) return 0;
+  const AlarmsHeldBack held_back;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string answers = Ask(bytes, data[0] == 0 ? size : std::size_t{data[0]});
   std::string_view left = answers, body;
