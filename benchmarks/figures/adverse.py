@@ -55,8 +55,9 @@ _OVERLAPPED = {0.3: 0.208, 0.6: 0.288, 1.0: 0.395}
 _LONG_HANDOVER = ("handover_us", 4000)
 
 
+# Eight ranks of c = 10 ms take more than 60% of two cores, at which every run is void.
 def _handover(us, *falls):
-    return _Trait(_shape([("handover_us", us)], compute_ms=5.0, iterations=400, warm_up=80, alone=240), *falls)
+    return _Trait(_shape([("handover_us", us)], compute_ms=15.0, iterations=200, warm_up=40, alone=120), *falls)
 
 
 _TRAITS = {
