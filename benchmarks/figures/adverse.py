@@ -4,7 +4,7 @@ minute one after the other, and counts from the first turns on, so what the guar
 beside it is a third as long: it decides what the best other way is. A real GPU may have each of these traits, or none:
 turns must not cost where they do not pay.
 
-handover_N: a waiting stream goes on N us after the write; with 4 ms, turns do not pay any more. channels: a write waits
+handover_N: a waiting stream goes on N us after the write; with 8 ms, turns do not pay any more. channels: a write waits
 for all earlier work of its hardware channel, and most bytes overlap with compute. blocked: each wait at a word slows
 the neighbour's kernels. switches: a switch of processes takes time, in time slices. early_waits: a wait reads its word
 before the write in front of it is seen; ranks straggle, so that turns are taken back. loading: launches wait for the
@@ -14,7 +14,7 @@ adverse_beside and adverse_eta_beside are turns without the guard: the same rati
 left. Time slices have no such bound.
 
 Controls: each trait but the hand-overs of 20 to 300 us is so strong that turns without the guard fall below 0.9 in the
-cases that are declared. For 100 and 300 us a control with the hand-over of handover_4000 does so. Where a wait is
+cases that are declared. For 100 and 300 us a control with the hand-over of handover_8000 does so. Where a wait is
 early, a library without barriers has two holders of a turn. Where launches wait for the context, the watchdog opens
 turns.
 """
@@ -52,7 +52,7 @@ def _shape(unkind=(), **more):
 
 # Most bytes travel beside compute with `channels`. The rest takes m if all of them together take so much of c.
 _OVERLAPPED = {0.3: 0.208, 0.6: 0.288, 1.0: 0.395}
-_LONG_HANDOVER = ("handover_us", 4000)
+_LONG_HANDOVER = ("handover_us", 8000)
 
 
 # Eight ranks of c = 10 ms take more than 60% of two cores, at which every run is void.
@@ -63,7 +63,7 @@ def _handover(us, *falls):
 _TRAITS = {
     **{f"handover_{us}": _handover(us) for us in (20, 50)},
     **{f"handover_{us}": _handover(us, (0.3,), (_LONG_HANDOVER,)) for us in (100, 300)},
-    "handover_4000": _handover(_LONG_HANDOVER[1], (0.3,)),
+    "handover_8000": _handover(_LONG_HANDOVER[1], (0.3,)),
     "channels": _Trait(_shape([("channel_order", "release"), ("channels", 1)], early_bytes=0.9), (0.6, 1.0)),
     "blocked": _Trait(_shape([("blocked_wait_ns", 300_000)]), (0.3,)),
     "switches": _Trait(_shape([("switch_us", 4000)], mode="timeslice", iterations=120), (0.3,)),
