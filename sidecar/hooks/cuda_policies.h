@@ -227,21 +227,30 @@ struct ContextWaitEvent {
   }
 };
 
-// Handles a call by which the host has waited for an event, or has seen that it is done. kTell is the
-// function of the session that records it.
-template <void (session::Session::*kTell)(phase::EventKey)>
-struct HostAsksEvent {
+// Handles a call by which the host has waited for an event.
+struct HostWaitEvent {
   template <CudaHook kHook>
   static CUresult Run(CUevent event) {
     const CUresult result = RealCuda<kHook>()(event);
-    if (Observing() && result == CUDA_SUCCESS) (session::TheSession().*kTell)(KeyOfEvent(event));
+    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostWaitEvent(KeyOfEvent(event));
     return result;
   }
 };
-using HostWaitEvent = HostAsksEvent<&session::Session::OnHostWaitEvent>;
-using HostSeesEvent = HostAsksEvent<&session::Session::OnHostSawEvent>;
 
-// Does the same for all work of a stream.
+// Handles a call by which the host may see that an event is done.
+struct HostSeesEvent {
+  template <CudaHook kHook>
+  static CUresult Run(CUevent event) {
+    const CUresult result = RealCuda<kHook>()(event);
+    if (Observing() && result == CUDA_SUCCESS) {
+      session::TheSession().OnHostSawEvent(KeyOfEvent(event), session::calls_collectives);
+    }
+    return result;
+  }
+};
+
+// Handles a call by which the host has waited for all work of a stream, or has seen that it is done. kTell is
+// the function of the session that records it.
 template <void (session::Session::*kTell)(phase::StreamKey)>
 struct HostAsksStream {
   template <CudaHook kHook>

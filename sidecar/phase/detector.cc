@@ -38,8 +38,15 @@ void Detector::Close() {
     TryLock();
     return;
   }
-  const std::uint64_t last = count_ - 1;
-  if (!(At(last) == At(last - period_))) {
+  Entry& last = At(count_ - 1);
+  const Entry& expected = At(count_ - 1 - period_);
+  if (!last.Fits(expected)) {
+    Break();
+    return;
+  }
+  const bool news = (last.facts & ~expected.facts) != 0;
+  last.Learn(expected);
+  if (news && !Suits(period_, &turns_)) {
     Break();
     return;
   }
@@ -51,7 +58,7 @@ void Detector::CountRuns() {
   const std::size_t reach = static_cast<std::size_t>(std::min<std::uint64_t>(kMaxPeriod, last));
   const Entry entry = At(last);
   for (std::size_t p = 1; p <= reach; ++p) {
-    run_[p] = entry == At(last - p) ? run_[p] + 1 : 0;
+    run_[p] = entry.Fits(At(last - p)) ? run_[p] + 1 : 0;
   }
 }
 
@@ -60,6 +67,7 @@ void Detector::TryLock() {
     if (run_[p] < 2 * p || run_[p] + p < required_) continue;
     std::uint32_t turns = 0;
     if (!Suits(p, &turns)) continue;
+    for (std::uint64_t i = count_ - p; i < count_; ++i) At(i) = Known(i, p);
     period_ = p;
     turns_ = turns;
     age_ = 0;
@@ -74,14 +82,23 @@ bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
   bool compute = false;
   *turns = 0;
   for (std::uint64_t i = count_ - 2 * period; i < count_; ++i) {
-    const Entry& entry = At(i);
-    if (entry.WaitsInside()) return false;
-    compute = compute || entry.compute_before;
-    if ((entry.facts & kJoined) == 0) continue;
-    if (compute && i >= count_ - period) ++*turns;
+    const bool second = i >= count_ - period;
+    const Entry known = Known(second ? i : i + period, period);
+    if (known.WaitsInside()) return false;
+    compute = compute || At(i).compute_before;
+    if ((known.facts & kJoined) == 0) continue;
+    if (compute && second) ++*turns;
     compute = false;
   }
   return *turns >= 1 && *turns <= kMaxTurns;
+}
+
+// Returns an entry of the last period with all that its last three repetitions have shown.
+Detector::Entry Detector::Known(std::uint64_t index, std::size_t period) const {
+  Entry known = At(index);
+  known.Learn(At(index - period));
+  known.Learn(At(index - 2 * period));
+  return known;
 }
 
 void Detector::Break() {

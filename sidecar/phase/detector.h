@@ -14,6 +14,10 @@
 // After a period that was dropped soon after it was found, the next one must repeat for longer: a run of
 // equal collectives inside a longer iteration looks like a period of one.
 //
+// A program may leave out the wait for a collective that it has found done. Whether it has waited is then
+// unknown, which fits both. What one repetition has shown holds for the others: a collective for which
+// compute has waited once in the period ends a turn.
+//
 // Not thread-safe. Does not allocate.
 #pragma once
 
@@ -49,6 +53,11 @@ class Detector {
   // Records that compute now comes after an older collective, and did not before.
   void OnInnerJoin() { Mark(kInnerJoin); }
 
+  // These record that compute may come after the last collective, or after an older one, from some call on
+  // that the library does not see.
+  void OnPossibleJoin() { MarkUnknown(kJoined); }
+  void OnPossibleInnerJoin() { MarkUnknown(kInnerJoin); }
+
   // Records that compute was launched. The caller needs to call it only while no period is known.
   void OnCompute() { compute_pending_ = true; }
 
@@ -70,20 +79,34 @@ class Detector {
   struct Entry {
     std::uint64_t digest = 0;
     std::uint32_t facts = 0;
+    std::uint32_t unknown = 0;    // facts that may hold too: none of `facts`
     bool compute_before = false;  // since the previous collective
 
     bool WaitsInside() const { return facts == kInnerJoin; }
-    bool operator==(const Entry& other) const { return digest == other.digest && facts == other.facts; }
+    bool Fits(const Entry& other) const {
+      return digest == other.digest && ((facts ^ other.facts) & ~(unknown | other.unknown)) == 0;
+    }
+    // Takes over from an entry that fits what is unknown here.
+    void Learn(const Entry& other) {
+      facts |= other.facts;
+      unknown &= other.unknown;
+    }
   };
 
   Entry& At(std::uint64_t index) { return ring_[index % kRing]; }
   const Entry& At(std::uint64_t index) const { return ring_[index % kRing]; }
   void Mark(std::uint32_t fact) {
-    if (count_ != 0) At(count_ - 1).facts |= fact;
+    if (count_ == 0) return;
+    At(count_ - 1).facts |= fact;
+    At(count_ - 1).unknown &= ~fact;
+  }
+  void MarkUnknown(std::uint32_t fact) {
+    if (count_ != 0) At(count_ - 1).unknown |= fact & ~At(count_ - 1).facts;
   }
   void CountRuns();
   void Close();
   void TryLock();
+  Entry Known(std::uint64_t index, std::size_t period) const;
   bool Suits(std::size_t period, std::uint32_t* turns) const;
   void Break();
 

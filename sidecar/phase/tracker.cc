@@ -16,6 +16,7 @@ Sequence Tracker::OnCollective(StreamKey stream, Sequence sequence) {
   if (state == nullptr) return 0;
   state->last = sequence;
   state->collective = true;
+  state->called = true;
   return state->compute ? Join(sequence) : 0;
 }
 
@@ -46,6 +47,12 @@ Sequence Tracker::OnHostWaitEvent(EventKey event) {
   return recorded == nullptr || recorded->of_nccl ? 0 : Join(recorded->last);
 }
 
+Sequence Tracker::OnCallerSawEvent(EventKey event) {
+  const Event* recorded = FindEvent(event);
+  if (recorded == nullptr || !recorded->end || recorded->last <= std::max(seen_, joined_)) return 0;
+  return seen_ = recorded->last;
+}
+
 Sequence Tracker::OnHostWaitStream(StreamKey stream) {
   const StreamState* state = Find(stream);
   return state == nullptr ? 0 : Join(state->last);
@@ -53,23 +60,25 @@ Sequence Tracker::OnHostWaitStream(StreamKey stream) {
 
 Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
 
-// Keeps the event only if it comes after a collective that compute has not joined yet. No other event can
-// ever tell something new, so the table holds a few per iteration.
 void Tracker::OnRecord(EventKey event, StreamKey stream) {
   StreamState* state = Find(stream);
-  const Sequence last = state == nullptr ? 0 : state->last;
-  Keep(event, last, state != nullptr && std::exchange(state->finishing, false));
+  if (state == nullptr) return Keep({event});
+  const bool of_nccl = std::exchange(state->finishing, false);
+  const bool end = !of_nccl && std::exchange(state->called, false);
+  Keep({event, state->last, of_nccl, end});
 }
 
-void Tracker::Keep(EventKey event, Sequence last, bool of_nccl) {
-  if (last <= joined_) {
-    ForgetEvent(event);
+// Keeps the event only if it comes after a collective that compute has not joined yet. No other event can
+// ever tell something new, so the table holds a few per iteration.
+void Tracker::Keep(const Event& event) {
+  if (event.last <= joined_) {
+    ForgetEvent(event.key);
     return;
   }
-  Event* entry = FindEvent(event);
-  if (entry == nullptr) entry = FreeEvent(event);
+  Event* entry = FindEvent(event.key);
+  if (entry == nullptr) entry = FreeEvent(event.key);
   if (entry == nullptr) return MarkFull();
-  *entry = {event, last, of_nccl};
+  *entry = event;
 }
 
 void Tracker::OnNcclKernel(StreamKey stream) {

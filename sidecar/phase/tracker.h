@@ -29,6 +29,7 @@ struct StreamState {
   bool compute = false;     // kernels of the user were launched on it
   bool collective = false;  // collectives were issued on it
   bool finishing = false;   // NCCL has launched a kernel on it and not recorded its event yet
+  bool called = false;      // no event of the user's was recorded on it since its last collective
 };
 
 // A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:
@@ -46,6 +47,14 @@ class Tracker {
   Sequence OnHostWaitEvent(EventKey event);
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
+  // Records that a thread that calls collectives has found the event done. Returns the number of the
+  // collective that compute may come after from then on, though it has not joined it; else 0. PyTorch makes no
+  // wait for a collective whose end such a thread has found done before. The *end* is the first event of the
+  // user's that is recorded behind the collective. Later events on the stream, such as those of PyTorch's
+  // memory allocator, say nothing.
+  Sequence OnCallerSawEvent(EventKey event);
+  // Returns whether compute may come after a collective that it has not joined.
+  bool MayHaveJoined() const { return seen_ > joined_; }
 
   // Records that the last collective on `stream` is a kernel that NCCL launches. In a program with NCCL
   // linked in, nothing tells NCCL's own calls of the driver from the user's. The first event that is recorded
@@ -56,7 +65,7 @@ class Tracker {
 
   // Records that `event` was recorded on `stream`, or behind all streams.
   void OnRecord(EventKey event, StreamKey stream);
-  void OnRecordAll(EventKey event) { Keep(event, newest_, false); }
+  void OnRecordAll(EventKey event) { Keep({event, newest_}); }
   // Records that a kernel of the user was launched on `stream`.
   void OnLaunch(StreamKey stream);
   // Forgets a stream or an event that is destroyed: its handle may be given out again.
@@ -89,6 +98,7 @@ class Tracker {
     EventKey key = 0;
     Sequence last = 0;
     bool of_nccl = false;
+    bool end = false;  // the first one of the user's behind `last`
   };
 
   const StreamState* Find(StreamKey stream) const;
@@ -98,13 +108,14 @@ class Tracker {
   void MarkFull();
   Event* FindEvent(EventKey event);
   Event* FreeEvent(EventKey event);
-  void Keep(EventKey event, Sequence last, bool of_nccl);
+  void Keep(const Event& event);
   Sequence Join(Sequence sequence);
 
   std::array<StreamState, kStreams> streams_{};
   std::array<Event, kEvents> events_{};
   Sequence newest_ = 0;  // last collective called
   Sequence joined_ = 0;  // newest collective that compute comes after
+  Sequence seen_ = 0;    // newest collective whose end was found done by a thread that calls collectives
   bool full_ = false;
   Sequence full_at_ = 0;  // last collective called when something was missed
 };

@@ -27,6 +27,9 @@ inline constinit std::atomic<bool> watching{false};
 // user.
 inline thread_local constinit int nccl_depth = 0;
 
+// Says whether this thread has called a collective. Each rank's thread calls the same ones in the same order.
+inline thread_local constinit bool calls_collectives = false;
+
 // Marks the calling thread as inside NCCL for the life of the object.
 class InsideNccl {
  public:

@@ -42,6 +42,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   const Communicator known = communicators_.Find(communicator);
   if ((known.handle != nullptr ? known.ranks : ranks) < 2) return;
   ++ever_called_;
+  calls_collectives = true;
   gaps_.OnCollective();
   TellOfEnd();
   // This is checked even without an arbiter: when one comes later, the collectives are only seen as launches
@@ -51,6 +52,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   if (turns_.page() == nullptr || !Follow() || captured) return;
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
+  if (tracker_.MayHaveJoined()) detector_.OnPossibleInnerJoin();
   ++called_;
   LookForRoom();
   const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
@@ -148,9 +150,10 @@ void Session::OnHostWaitContext() {
   OnWait(tracker_.OnHostWaitContext(), 0);
 }
 
-void Session::OnHostSawEvent(phase::EventKey event) {
-  if (!JoinsBySeeing()) return;
+void Session::OnHostSawEvent(phase::EventKey event, bool calls) {
+  if (!calls && !JoinsBySeeing()) return;
   const base::Locked locked(mutex_);
+  if (calls) OnPossibleJoin(tracker_.OnCallerSawEvent(event));
   if (JoinsBySeeing()) OnJoin(tracker_.OnHostWaitEvent(event), 0);
 }
 
@@ -335,6 +338,24 @@ void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
   } else {
     detector_.OnInnerJoin();
   }
+  Arm(sequence, stream);
+}
+
+// Handles a query by which the program may leave out the wait for collective `sequence`. The next launch
+// begins a turn: it may be one that would come after the wait.
+void Session::OnPossibleJoin(phase::Sequence sequence) {
+  if (sequence == 0) return;
+  if (sequence == called_) {
+    detector_.OnPossibleJoin();
+  } else {
+    detector_.OnPossibleInnerJoin();
+  }
+  Arm(sequence, 0);
+}
+
+// Makes the next compute launch begin a turn, if the turn before ended at collective `sequence` or an older
+// one. `stream` is where compute waits, 0 for the host.
+void Session::Arm(phase::Sequence sequence, phase::StreamKey stream) {
   if (awaited_ == 0 || sequence < awaited_) return;
   awaited_ = 0;
   armed_ = true;

@@ -90,8 +90,9 @@ class Session final : public link::Client {
   void OnHostWaitContext();
   // These record that the host has asked, without waiting, whether an event or a stream is done, and that it
   // is. Such a query counts as a join only in jobs that never block, because unrelated threads ask too:
-  // PyTorch's NCCL watchdog asks about every collective, at times of its own.
-  void OnHostSawEvent(phase::EventKey event);
+  // PyTorch's NCCL watchdog asks about every collective, at times of its own. `calls` says that the thread
+  // calls collectives: what such a thread has found done it may not wait for (tracker.h).
+  void OnHostSawEvent(phase::EventKey event, bool calls);
   void OnHostSawStream(phase::StreamKey stream);
   // Records that a stream was created.
   void OnStreamCreate();
@@ -206,6 +207,8 @@ class Session final : public link::Client {
   void TellOfEnd();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void OnWait(phase::Sequence sequence, phase::StreamKey stream);
+  void OnPossibleJoin(phase::Sequence sequence);
+  void Arm(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(base::WatchReason reason);
   bool WatchOnly(base::WatchReason reason);

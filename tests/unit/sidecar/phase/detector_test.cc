@@ -12,6 +12,8 @@ namespace {
 //   '.'       a compute launch
 //   '|'       compute that waits for the last collective
 //   '<'       compute that waits for an older one
+//   '?'       compute that may wait for the last collective from here on
+//   '~'       compute that may wait for an older one from here on
 // Returns one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a turn.
 std::string Feed(Detector& detector, const std::string& program) {
   std::string verdicts;
@@ -22,6 +24,10 @@ std::string Feed(Detector& detector, const std::string& program) {
       detector.OnJoin();
     } else if (c == '<') {
       detector.OnInnerJoin();
+    } else if (c == '?') {
+      detector.OnPossibleJoin();
+    } else if (c == '~') {
+      detector.OnPossibleInnerJoin();
     } else {
       const Detector::Verdict verdict = detector.OnCollective({1, 0, static_cast<std::uint64_t>(c), 7, 0, 0});
       verdicts += verdict.broken ? '!' : !verdict.locked ? '-' : verdict.turn_end ? 'E' : 'l';
@@ -101,6 +107,57 @@ TEST(DetectorTest, WaitForAnOlderBucketBehindTheLastOneIsNoWaitInsideATurn) {
   Detector detector;
   Feed(detector, Times(3, "..a.b.c<|"));
   EXPECT_EQ(Feed(detector, "..a.b.c<|"), "llE");
+}
+
+TEST(DetectorTest, WaitThatIsLeftOutInSomeRepetitionsEndsATurnInAll) {
+  Detector detector;
+  Feed(detector, ".x?.a.b|.x|.a.b?.x?.a.b|");
+  EXPECT_EQ(Feed(detector, ".x?.a.b|.x|.a.b|.x?.a.b?.x|.a.b|"), "ElEElEElEElE");
+  EXPECT_EQ(detector.turns_per_period(), 2u);
+}
+
+TEST(DetectorTest, WaitThatIsAlwaysLeftOutEndsNoTurnUntilItIsSeen) {
+  Detector detector;
+  Feed(detector, Times(5, ".x?.a.b|"));
+  EXPECT_EQ(Feed(detector, ".x|.a.b|"), "llE");
+  EXPECT_EQ(detector.turns_per_period(), 2u);
+  EXPECT_EQ(Feed(detector, ".x?.a.b|.x|.a.b|"), "ElEElE");
+}
+
+TEST(DetectorTest, WaitForAnOlderBucketMayBeLeftOut) {
+  Detector detector;
+  Feed(detector, "..a.b.c<|..a.b~.c~|..a.b.c<|");
+  EXPECT_EQ(Feed(detector, "..a.b~.c~|..a.b.c<|..a~.b~.c~?"), "llEllEllE");
+}
+
+TEST(DetectorTest, WaitThatIsMissingAndWasNotLeftOutBreaksThePeriod) {
+  Detector detector;
+  Feed(detector, Times(3, ".x?.a.b|.x|.a.b|"));
+  EXPECT_EQ(Feed(detector, ".x.a.b|"), "E!-");
+}
+
+TEST(DetectorTest, NewWaitInsideATurnBreaksThePeriod) {
+  Detector detector;
+  Feed(detector, Times(5, ".a.b~.c|"));
+  EXPECT_EQ(Feed(detector, ".a.b<.c|"), "ll!");
+}
+
+TEST(DetectorTest, RanksThatLeaveOutOtherWaitsEndTheirTurnsAtTheSameCalls) {
+  constexpr int kRepetitions = 2000;
+  std::string verdicts[2];
+  for (unsigned rank = 0; rank < 2; ++rank) {
+    Detector detector;
+    unsigned random = rank + 1;
+    for (int i = 0; i < kRepetitions; ++i) {
+      random = random * 1103515245u + 12345u;
+      const bool first = (random >> 16) % 4 == 0;
+      const bool second = (random >> 20) % 2 == 0;
+      const std::string done = Feed(detector, std::string(first ? ".x?" : ".x|") + (second ? ".a.b~|" : ".a.b<|"));
+      if (i > 10) verdicts[rank] += done;
+    }
+  }
+  EXPECT_EQ(verdicts[0], Times(kRepetitions - 11, "ElE"));
+  EXPECT_EQ(verdicts[1], verdicts[0]);
 }
 
 TEST(DetectorTest, ShortRunInsideALongIterationFoolsItOnlyOnce) {

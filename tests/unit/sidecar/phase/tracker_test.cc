@@ -50,6 +50,28 @@ TEST_F(TrackerTest, AllStreamsThatWaitWithoutComputePassItOn) {
   EXPECT_EQ(tracker.OnHostWaitStream(kSide), 1u);
 }
 
+TEST_F(TrackerTest, ACallerThatSawTheEndMayHaveJoined) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnRecord(kOther, kSide);
+  EXPECT_EQ(tracker_.OnCallerSawEvent(kOther), 0u) << "not the first event behind the collective";
+  EXPECT_FALSE(tracker_.MayHaveJoined());
+  EXPECT_EQ(tracker_.OnCallerSawEvent(kEvent), 1u);
+  EXPECT_EQ(tracker_.OnCallerSawEvent(kEvent), 0u) << "seen already";
+  EXPECT_TRUE(tracker_.MayHaveJoined());
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 1u) << "it has joined nothing";
+  EXPECT_FALSE(tracker_.MayHaveJoined());
+}
+
+TEST_F(TrackerTest, TheEndOfAKernelOfNcclIsTheUsersFirstEvent) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnNcclKernel(kSide);
+  tracker_.OnRecord(kOther, kSide);  // NCCL's own
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnCallerSawEvent(kOther), 0u);
+  EXPECT_EQ(tracker_.OnCallerSawEvent(kEvent), 1u);
+}
+
 TEST_F(TrackerTest, EventRecordedBeforeTheCollectiveDoesNotJoinIt) {
   tracker_.OnRecord(kEvent, kSide);
   tracker_.OnCollective(kSide, 1);

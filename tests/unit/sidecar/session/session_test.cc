@@ -1101,7 +1101,7 @@ TEST_F(AbortTest, QueuesNothingAndWaitsForNothing) {
 TEST_F(AbortTest, AThreadThatLooksAtEventsComesToItsAbort) {
   TakeTurns();
   EXPECT_TRUE(ThroughWhileALaunchWaits([this] {
-    session_.OnHostSawEvent(kEvent);
+    session_.OnHostSawEvent(kEvent, false);
     session_.OnHostSawStream(kSide);
   }));
 }
@@ -1296,7 +1296,7 @@ class WatchdogTest : public SessionTest {
     session_.OnRecord(kEnd, kSide);
     Launch();
     random_ = random_ * 1103515245u + 12345u;
-    if ((random_ >> 16) % 3 == 0) session_.OnHostSawEvent(kEnd);
+    if ((random_ >> 16) % 3 == 0) session_.OnHostSawEvent(kEnd, false);
     if ((random_ >> 18) % 3 == 0) session_.OnHostSawStream(kSide);
     Collective(20);
     Join();
@@ -1314,6 +1314,48 @@ TEST_F(WatchdogTest, LooksAndNoneHasWaited) {
   }
 }
 
+// PyTorch makes no wait for a collective that the thread that calls it has found done before.
+class LeftOutWaitTest : public WatchdogTest {
+ protected:
+  // Runs a broadcast and two buckets. `done` says that the broadcast is done when the thread asks.
+  void BroadcastIteration(bool done) {
+    Launch();
+    Collective(5);
+    session_.OnRecord(kEnd, kSide);
+    if (done) {
+      session_.OnHostSawEvent(kEnd, calls_collectives);
+    } else {
+      session_.OnStreamWait(kCompute, kEnd);
+    }
+    Iteration();
+  }
+  bool Random() {
+    random_ = random_ * 1103515245u + 12345u;
+    return (random_ >> 16) % 2 == 0;
+  }
+};
+
+TEST_F(LeftOutWaitTest, TurnsGoOnAtTheSameCalls) {
+  for (int i = 0; i < 10; ++i) BroadcastIteration(Random());
+  ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  slot().mode = CROSSOVER_MODE_GATE;
+  for (int i = 0; i < 10; ++i) BroadcastIteration(Random());
+  ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  for (int i = 0; i < 100; ++i) {
+    const turn::TurnNumber before = session_.Asked();
+    BroadcastIteration(i % 2 == 0 || Random());
+    ASSERT_EQ(turn::TurnOf(session_.Asked()), turn::TurnOf(before) + 2) << i;
+  }
+}
+
+TEST_F(LeftOutWaitTest, WhatAnotherThreadSeesLeavesOutNothing) {
+  BroadcastIteration(false);
+  EXPECT_TRUE(calls_collectives);
+  bool of_another = true;
+  std::thread([&] { of_another = calls_collectives; }).join();
+  EXPECT_FALSE(of_another);
+}
+
 TEST_F(WatchdogTest, JobsThatWaitByLookingAreFoundOut) {
   const auto iteration = [&] {
     Launch();
@@ -1321,7 +1363,7 @@ TEST_F(WatchdogTest, JobsThatWaitByLookingAreFoundOut) {
     Launch();
     Collective(20);
     session_.OnRecord(kEnd, kSide);
-    session_.OnHostSawEvent(kEnd);
+    session_.OnHostSawEvent(kEnd, false);
     Launch();
   };
   for (int i = 0; i < 50; ++i) iteration();
@@ -1342,7 +1384,7 @@ class PollingTest : public WatchdogTest {
     Launch();
     Collective(20);
     session_.OnRecord(kEnd, kSide);
-    session_.OnHostSawEvent(kEnd);
+    session_.OnHostSawEvent(kEnd, false);
     Launch();
   }
   bool Locked() { return slot().phase == static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED); }
@@ -1403,11 +1445,11 @@ class LinkedNcclTest : public SessionTest {
     Launch();
     Kernel(4);
     Launch();
-    session_.OnHostSawEvent(kOfNccl);
+    session_.OnHostSawEvent(kOfNccl, false);
     Kernel(4);
     if (polls_) {
       session_.OnRecord(kEvent, kSide);
-      session_.OnHostSawEvent(kEvent);
+      session_.OnHostSawEvent(kEvent, false);
     } else {
       Join();
     }
