@@ -48,9 +48,9 @@ class Tracker {
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
   // Records that a thread that calls collectives has found the event done. Returns the number of the
-  // collective that compute may come after from then on, though it has not joined it; else 0. PyTorch makes no
-  // wait for a collective whose end such a thread has found done before. The *end* is the first event of the
-  // user's that is recorded behind the collective. Later events on the stream, such as those of PyTorch's
+  // collective that compute may come after from then on, though it has not joined it; else 0. PyTorch makes
+  // no wait for a collective whose end such a thread has found done before. The *end* is the first event of
+  // the user's that is recorded behind the collective. Later events on the stream, such as those of PyTorch's
   // memory allocator, say nothing.
   Sequence OnCallerSawEvent(EventKey event);
   // Returns whether compute may come after a collective that it has not joined.

@@ -152,7 +152,8 @@ TEST(DetectorTest, RanksThatLeaveOutOtherWaitsEndTheirTurnsAtTheSameCalls) {
       random = random * 1103515245u + 12345u;
       const bool first = (random >> 16) % 4 == 0;
       const bool second = (random >> 20) % 2 == 0;
-      const std::string done = Feed(detector, std::string(first ? ".x?" : ".x|") + (second ? ".a.b~|" : ".a.b<|"));
+      const std::string done =
+          Feed(detector, std::string(first ? ".x?" : ".x|") + (second ? ".a.b~|" : ".a.b<|"));
       if (i > 10) verdicts[rank] += done;
     }
   }
