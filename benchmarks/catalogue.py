@@ -23,6 +23,7 @@ FIGURES = {
     "eta": Figure("processes", _TURNS),
     "losses_identical": Figure("processes", ("sidecar", *_SOFTWARE_GPU)),
     "torch_identical": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
+    "torch_budget": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
     "solo_overhead": Figure("processes", _TURNS),
     "gain_over_timeslicing": Figure("processes", _TURNS),
     "gain_over_mps": Figure("processes", _TURNS),

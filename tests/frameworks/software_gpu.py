@@ -44,7 +44,7 @@ class Machine:
     The speed of its links makes a job's communication about as long as its computation where `kernel_scale` is 40.
     Without `effects`, kernels of PyTorch leave memory as it is. All programs are those of `build`."""
 
-    def __init__(self, directory, kernel_scale=1, effects=True, build=BUILT):
+    def __init__(self, directory, kernel_scale=1, effects=True, build=BUILT, memory_mib=80 * 1024):
         self.build = build
         self.directory = Path(directory)
         self.socket = self.directory / "arbiter.sock"
@@ -54,7 +54,8 @@ class Machine:
         config.write_text(f"state: {self.directory}/state\nkernel_scale: {kernel_scale}\n"
                           f"kernel_effects: {str(effects).lower()}\n"
                           "node_link_bytes_per_s: 100e6\ngpu_link_bytes_per_s: 100e6\n"
-                          "nodes:\n  - name: node0\n    gpus: 2\n", encoding="utf-8")
+                          "nodes:\n  - name: node0\n    gpus:\n"
+                          + 2 * f"      - {{memory_mib: {memory_mib}}}\n", encoding="utf-8")
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "LC_ALL": "C.UTF-8",
                             "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "SIMGPU_CONFIG": str(config),
                             "LD_LIBRARY_PATH": f"{build.stand_ins}:{build.gpu_libraries}"}

@@ -30,8 +30,10 @@ class Wheel(unittest.TestCase):
         names = wanted.of_libraries(sorted((gpu.SITE / "torch").rglob("*.so*")))
         self.assertEqual(wanted.read(gpu.TOP / "simgpu/stand_ins/torch-2.15.0.txt"), names)
 
-    def test_no_file_of_nvidia_is_installed(self):
-        self.assertEqual([path.name for path in gpu.SITE.iterdir() if path.name.lower().startswith("nvidia")], [])
+    def test_no_library_of_nvidia_is_installed(self):
+        theirs = [path for path in gpu.SITE.iterdir() if path.name.lower().startswith("nvidia")]
+        self.assertEqual([path.name.split("-")[0] for path in theirs], ["nvidia_ml_py"])
+        self.assertEqual([path for path in theirs[0].rglob("*") if ".so" in path.name], [])
 
 
 class OneGpu(unittest.TestCase):
