@@ -93,11 +93,15 @@ bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
   return *turns >= 1 && *turns <= kMaxTurns;
 }
 
-// Returns an entry of the last period with all that its last three repetitions have shown.
+// Returns an entry of the last period with all that its last three repetitions have shown. Where compute has
+// waited for an older collective and may have waited for this one, it did: a program waits for several
+// collectives at one place, and this one was done by then.
 Detector::Entry Detector::Known(std::uint64_t index, std::size_t period) const {
   Entry known = At(index);
   known.Learn(At(index - period));
   known.Learn(At(index - 2 * period));
+  if ((known.facts & kInnerJoin) != 0) known.facts |= known.unknown & kJoined;
+  known.unknown &= ~known.facts;
   return known;
 }
 

@@ -130,6 +130,12 @@ TEST(DetectorTest, WaitForAnOlderBucketMayBeLeftOut) {
   EXPECT_EQ(Feed(detector, "..a.b~.c~|..a.b.c<|..a~.b~.c~?"), "llEllEllE");
 }
 
+TEST(DetectorTest, WaitForTheLastBucketMayBeLeftOutBehindOneForAnOlderBucket) {
+  Detector detector;
+  Feed(detector, Times(3, "..a.b.c<?"));
+  EXPECT_EQ(Feed(detector, "..a.b.c<|..a.b~.c~?..a.b.c<?"), "llEllEllE");
+}
+
 TEST(DetectorTest, WaitThatIsMissingAndWasNotLeftOutBreaksThePeriod) {
   Detector detector;
   Feed(detector, Times(3, ".x?.a.b|.x|.a.b|"));
