@@ -76,9 +76,9 @@ arbiter::Arbiter::Refusals Daemon::refusals() const {
   return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
 }
 
-std::map<std::string, signals::Figures> Daemon::signals() const {
+signals::ByGpu Daemon::signals() const {
   const std::lock_guard lock(live_mutex_);
-  return signals_ != nullptr ? signals_->figures() : std::map<std::string, signals::Figures>();
+  return signals_ != nullptr ? signals_->figures() : signals::ByGpu();
 }
 
 void Daemon::Reload(const Reread& reread) {

@@ -98,9 +98,14 @@ std::string SignalDesk::Admit(const arbiter::Connection& connection, const Signa
   return why;
 }
 
-std::map<std::string, Figures> SignalDesk::figures() const {
-  const std::lock_guard lock(mutex_);
-  return figures_;
+ByGpu SignalDesk::figures() {
+  ByGpu figures;
+  {
+    const std::lock_guard lock(mutex_);
+    figures = figures_;
+  }
+  usage_.Fill(&figures);
+  return figures;
 }
 
 }  // namespace crossover::signals

@@ -10,6 +10,7 @@
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/arbiter/poller.h"
 #include "deviceplugin/signals/figures.h"
+#include "deviceplugin/signals/host_usage.h"
 #include "deviceplugin/signals/station.h"
 
 namespace crossover::signals {
@@ -31,8 +32,9 @@ class SignalDesk : public arbiter::Extension {
                  std::string* why) override;
   std::vector<arbiter::Mail> TakeMail() override { return std::exchange(mail_, {}); }
 
-  // Returns the counts of each GPU that has a client or has had a signaller. Any thread may call it.
-  std::map<std::string, Figures> figures() const;
+  // Returns the counts of each GPU that has a client or has had a signaller, and reads what its signallers
+  // cost. Any thread may call it.
+  ByGpu figures();
 
  private:
   Station& StationOf(const std::string& gpu_uuid);
@@ -44,8 +46,9 @@ class SignalDesk : public arbiter::Extension {
   arbiter::Poller poller_;                   // of the signallers' sockets, all with one tag
   std::map<std::string, Station> stations_;  // by UUID
   std::vector<arbiter::Mail> mail_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Figures> figures_;  // as of the last tick; guarded by mutex_
+  std::mutex mutex_;
+  ByGpu figures_;  // as of the last tick, without what they cost on the host; guarded by mutex_
+  HostUsage usage_;
 };
 
 }  // namespace crossover::signals

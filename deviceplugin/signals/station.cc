@@ -109,6 +109,10 @@ void Station::ReadReady() {
 Figures Station::figures() const {
   Figures figures = figures_;
   figures.signallers = static_cast<int>(links_.size());
+  for (const auto& link : links_) {
+    if (link->pid() != 0) figures.processes.push_back(link->pid());
+  }
+  figures.exported_bytes = memory_ == nullptr ? 0 : bytes_;
   return figures;
 }
 

@@ -151,6 +151,8 @@ TEST_F(StationTest, AClientIsToldThatItMayAskAndNoMore) {
 TEST_F(StationTest, AClientThatAsksGetsTheMemory) {
   GiveSignals();
   EXPECT_EQ(station_.figures().offers[CROSSOVER_OFFER_GIVEN], 1u);
+  EXPECT_EQ(station_.figures().exported_bytes, kBytes);
+  EXPECT_EQ(station_.figures().processes, std::vector<std::int64_t>{70});
   Join(2, 1);
   station_.Want(2, true);
   Tick();
