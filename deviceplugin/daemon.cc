@@ -20,6 +20,11 @@ sigset_t HeededSignals() {
   return set;
 }
 
+signals::Use UseIn(const TurnLimits& limits) {
+  if (!limits.maintenance) return signals::Use::kNotKnown;
+  return *limits.maintenance ? signals::Use::kEnded : signals::Use::kAllowed;
+}
+
 }  // namespace
 
 Daemon::~Daemon() { Stop(); }
@@ -116,7 +121,8 @@ void Daemon::Limit(TurnLimits limits) {
   if (arbiter_ == nullptr || limits == limits_) return;
   const arbiter::Policy before = InForce();
   limits_ = std::move(limits);
-  TellArbiter();
+  if (signals_ != nullptr) signals_->Set(UseIn(limits_));
+  TellArbiter();  // which wakes its thread
   if (before == InForce()) return;
   logging::Info("mode changed from " + std::string(PolicyName(before)) + " to " +
                 std::string(PolicyName(InForce())) + (limits_.by.empty() ? "" : ": " + limits_.by));
