@@ -76,8 +76,8 @@ class IpcFaults(WithSignallers):
             rank.communicate()
 
     def loses_its_clients(self, break_it, words):
-        """Asserts that the jobs fail, as they would alone, that the signallers go on, and that the next jobs get signals
-        of them."""
+        """Asserts that the jobs fail, as they would alone, that the signallers go on, and that the next jobs get
+        signals of them."""
         signallers = self.prepare()
         pipe, ask = self.start_mps()
         under_mps = {"CUDA_MPS_PIPE_DIRECTORY": pipe}
