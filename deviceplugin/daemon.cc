@@ -81,9 +81,14 @@ arbiter::Arbiter::Refusals Daemon::refusals() const {
   return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
 }
 
+// Reads files of /proc, so that it holds no lock meanwhile. The desk lives as long as the daemon.
 signals::ByGpu Daemon::signals() const {
-  const std::lock_guard lock(live_mutex_);
-  return signals_ != nullptr ? signals_->figures() : signals::ByGpu();
+  signals::SignalDesk* desk = nullptr;
+  {
+    const std::lock_guard lock(live_mutex_);
+    desk = signals_.get();
+  }
+  return desk != nullptr ? desk->figures() : signals::ByGpu();
 }
 
 void Daemon::Reload(const Reread& reread) {
