@@ -7,6 +7,7 @@ from dataclasses import dataclass
 # The code that runs when jobs take turns.
 _SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl", "simgpu/peer")
 _TURNS = ("sidecar", "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
+_SIGNALS = ("deviceplugin/signaller", "deviceplugin/signals")
 _NODE = ("deviceplugin", "common")
 _CLUSTER = ("extender", "common")
 _PRODUCT = ("proto", "common", "turn", "sidecar", "deviceplugin", "extender", "cli")
@@ -92,6 +93,8 @@ FIGURES = {
     "house": Figure("program", _PRODUCT),
     "size": Figure("program", _PRODUCT),
     "eta_hostgates_beside": Figure("processes", _TURNS),
+    "eta_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
+    "ipc_idle": Figure("program", ("deviceplugin/arbiter", *_SIGNALS)),
 }
 # `python3 -m tools.soak` keeps this one. It plays tests from all folders.
 SOAK = Figure("program", ("sidecar", "turn", "deviceplugin", "extender", "common"))

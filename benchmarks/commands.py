@@ -127,6 +127,11 @@ def daemon_command(build, config):
     return [str(build.daemon), "--standalone", "--config", str(config)]
 
 
+def signaller_command(build, gpu, socket, no_mps):
+    """Returns the command of a signaller. `no_mps` is an empty folder."""
+    return [str(build.program("crossover-signaller")), "--gpu", gpu, "--socket", str(socket), "--no-mps", str(no_mps)]
+
+
 def top_command(build, api_socket):
     return [str(build.cli), "top", "-o", "json", "--socket", str(api_socket)]
 

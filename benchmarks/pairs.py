@@ -117,14 +117,14 @@ def solo(context, shape, library=None, name="alpha", seed=1):
 
 
 def together(context, shape, library=None, offset_s=0.0, environment=None, during=None,
-             settings=()):
+             settings=(), signallers=0):
     """Returns the Result of all jobs at once, the second starting `offset_s` after the others; None if no run was
     valid."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, shape.deadline_s(), context.isolated,
                                         environment=shape.environment() | (environment or {}), during=during,
-                                        daemon_settings=settings))
+                                        daemon_settings=settings, signallers=signallers))
 
 
 def rate(shape, result, alone, bound_ms, whole=False):

@@ -34,6 +34,7 @@ class Plan:
     deadline_s: float = 60.0
     isolated: bool = True
     daemon_settings: tuple = ()  # lines; {node} is the node's number
+    signallers: int = 0  # for each GPU
     environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
     # Names of the jobs that may fail, and "arbiters": a fault is done to them. No results are read from such a job.
     expendable: tuple = ()
@@ -87,6 +88,7 @@ def _run_in(build, plan, mark, directory):
         session.prepare()
         if plan.library:
             session.start_arbiters()
+            session.start_signallers()
         session.start_jobs()
         meter = validity.CpuMeter()
         session.let_go()
@@ -129,6 +131,21 @@ class _Session:
             self._start_arbiter(node)
         for node in range(self.machine.nodes):
             self._await_socket(node)
+
+    def start_signallers(self):
+        """Starts signallers on the nodes. They get none of the plan's environment, which is that of jobs."""
+        no_mps = self.directory / "no-mps"
+        no_mps.mkdir()
+        for node in range(self.machine.nodes):
+            environment = {name: value for name, value in self._environment(node).items()
+                           if name not in self.plan.environment and name != "SIMGPU_REPORT"}
+            for gpu in range(self.machine.gpus_per_node):
+                uuid = self.machine.uuid(node, gpu)
+                command = commands.signaller_command(self.build, uuid, self.socket(node), no_mps)
+                for number in range(self.plan.signallers):
+                    name = f"signaller{node}-{gpu}-{number}"
+                    self.processes.start(name, self.nodes.on_node(node, command), environment,
+                                         self.directory / "logs" / name)
 
     def restart_arbiter(self, node):
         """Starts an arbiter in place of one that was killed."""

@@ -20,6 +20,11 @@ sigset_t HeededSignals() {
   return set;
 }
 
+signals::Use UseIn(const TurnLimits& limits) {
+  if (!limits.maintenance) return signals::Use::kNotKnown;
+  return *limits.maintenance ? signals::Use::kEnded : signals::Use::kAllowed;
+}
+
 }  // namespace
 
 Daemon::~Daemon() { Stop(); }
@@ -76,9 +81,14 @@ arbiter::Arbiter::Refusals Daemon::refusals() const {
   return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
 }
 
-std::map<std::string, signals::Figures> Daemon::signals() const {
-  const std::lock_guard lock(live_mutex_);
-  return signals_ != nullptr ? signals_->figures() : std::map<std::string, signals::Figures>();
+// Reads files of /proc, so that it holds no lock meanwhile. The desk lives as long as the daemon.
+signals::ByGpu Daemon::signals() const {
+  signals::SignalDesk* desk = nullptr;
+  {
+    const std::lock_guard lock(live_mutex_);
+    desk = signals_.get();
+  }
+  return desk != nullptr ? desk->figures() : signals::ByGpu();
 }
 
 void Daemon::Reload(const Reread& reread) {
@@ -116,7 +126,8 @@ void Daemon::Limit(TurnLimits limits) {
   if (arbiter_ == nullptr || limits == limits_) return;
   const arbiter::Policy before = InForce();
   limits_ = std::move(limits);
-  TellArbiter();
+  if (signals_ != nullptr) signals_->Set(UseIn(limits_));
+  TellArbiter();  // which wakes its thread
   if (before == InForce()) return;
   logging::Info("mode changed from " + std::string(PolicyName(before)) + " to " +
                 std::string(PolicyName(InForce())) + (limits_.by.empty() ? "" : ": " + limits_.by));

@@ -46,7 +46,7 @@ class Daemon : public ModeSwitch, public Limited {
   bool alive();
   arbiter::Arbiter::Refusals refusals() const;
   // Returns the counts of signals by UUID of the GPU. They are empty if the configuration has no signals.
-  std::map<std::string, signals::Figures> signals() const;
+  signals::ByGpu signals() const;
   // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.
   void Run(const Reread& reread);
 

@@ -79,14 +79,15 @@ int RunOnNode(const std::string& config_path) {
   extras.mps_pipe_directory = config->node.mps_pipe_directory();
   extras.on_started = [&](Daemon* started, Books* books) {
     daemon = started;
-    auto made =
-        std::make_unique<NodeServices>(config->node, NodeServices::Surroundings{.pods = &pods,
-                                                                                .namespaces = &namespaces,
-                                                                                .slots = &slots,
-                                                                                .config = &file,
-                                                                                .books = books,
-                                                                                .modes = started,
-                                                                                .daemon = started});
+    const NodeServices::Surroundings around{.pods = &pods,
+                                            .namespaces = &namespaces,
+                                            .slots = &slots,
+                                            .config = &file,
+                                            .books = books,
+                                            .modes = started,
+                                            .daemon = started,
+                                            .signals = [started] { return started->signals(); }};
+    auto made = std::make_unique<NodeServices>(config->node, around);
     services = made.get();
     return made;
   };

@@ -136,6 +136,7 @@ void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>&
                                       ? arbiter::Policy::kEnforce
                                       : around_.namespaces->ModeOf(settings_.name_space);
   TurnLimits limits = LimitsOf(node_.wishes(), cluster, settings_.name_space);
+  if (!own_node_.synced()) limits.maintenance.reset();
   limits.held = check_.held();
   if (kubelet != nullptr) held_by_unhooked_ = HeldByUnhooked(*kubelet, pods);
   for (const auto& [uuid, why] : held_by_unhooked_) limits.held.emplace(uuid, why);

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,7 @@
 #include "deviceplugin/serve.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/sharing/watch.h"
+#include "deviceplugin/signals/figures.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 
@@ -69,6 +71,7 @@ class NodeServices : public Companion {
     Books* books;
     ModeSwitch* modes;
     Limited* daemon;
+    std::function<signals::ByGpu()> signals;  // returns their figures; any thread may call it
   };
 
   // Starts all threads.

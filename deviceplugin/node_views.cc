@@ -134,19 +134,23 @@ std::optional<GpuNode> NodeServices::Report() {
   const auto faults = gpus_.faults();
   const auto of_unknown_memory = gpus_.of_unknown_memory();
   std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu(*kubelet);
+  const signals::ByGpu signals = around_.signals();
   const auto advertised = devices_.gpus();
   for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
     const auto found = advertised.find(gpu.uuid);
     const auto fault = faults.find(gpu.uuid);
     const auto held = mode.limits.held.find(gpu.uuid);
-    report.gpus.push_back({.uuid = gpu.uuid,
-                           .model = gpu.name,
-                           .memory_bytes = gpu.memory_bytes.value_or(0),
-                           .memory_unknown = of_unknown_memory.contains(gpu.uuid),
-                           .slots = found == advertised.end() ? 0 : found->second.slots,
-                           .withheld = fault == faults.end() ? std::nullopt : std::optional(fault->second),
-                           .no_turns = held == mode.limits.held.end() ? "" : held->second,
-                           .holders = std::move(holders[gpu.uuid])});
+    const auto of_gpu = signals.find(gpu.uuid);
+    report.gpus.push_back(
+        {.uuid = gpu.uuid,
+         .model = gpu.name,
+         .memory_bytes = gpu.memory_bytes.value_or(0),
+         .memory_unknown = of_unknown_memory.contains(gpu.uuid),
+         .slots = found == advertised.end() ? 0 : found->second.slots,
+         .withheld = fault == faults.end() ? std::nullopt : std::optional(fault->second),
+         .no_turns = held == mode.limits.held.end() ? "" : held->second,
+         .holders = std::move(holders[gpu.uuid]),
+         .signals = of_gpu == signals.end() ? std::nullopt : std::optional(of_gpu->second)});
   }
   return report;
 }

@@ -109,7 +109,8 @@ int Serve(const Config& config, const Extras& extras) {
                             .version = CROSSOVER_VERSION,
                             .arbiter_socket = config.arbiter.socket.path,
                             .mps_pipe_directory = extras.mps_pipe_directory,
-                            .mps = std::move(mps)},
+                            .mps = std::move(mps),
+                            .signals = [&daemon] { return daemon.signals(); }},
                            &error);
     if (api == nullptr) return Fail(error);
     logging::Info("api on " + config.api_socket);

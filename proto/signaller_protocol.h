@@ -11,6 +11,11 @@
  *                       <------------  Prove   (of a client; the arbiter fills in `client` and `line`)
  *       Proven          ------------>
  *
+ * Where no process is to use the GPU, as in maintenance of the node, and no client is left, the arbiter sends
+ * Rest (1). The signaller ends its context and all use of the driver. Then it connects anew, and its hello
+ * says that it rests, until the arbiter sends Rest (0). A signaller of an older version skips both, and goes
+ * on.
+ *
  * An arbiter that has signals sends an Offer after each Welcome. A client of an older version skips it, and
  * an older arbiter sends none: both mean that the client takes its turns without signals. The client sends
  * none of the messages below, and no transport of enum crossover_transport above
@@ -64,7 +69,8 @@ enum crossover_signaller_message {
   CROSSOVER_OFFER = 11,
   CROSSOVER_WANT_SIGNALS = 12,
   CROSSOVER_PROVE = 13,
-  CROSSOVER_PROVEN = 14
+  CROSSOVER_PROVEN = 14,
+  CROSSOVER_REST = 15
 };
 
 /* What a client may do with signals, and why not. A reader takes a value that it does not know for a reason
@@ -97,6 +103,13 @@ struct crossover_signaller_hello {
   struct crossover_header header;
   char gpu_uuid[CROSSOVER_UUID_MAX];
   uint32_t signal_version; /* CROSSOVER_SIGNAL_VERSION */
+  uint32_t rests;          /* 1: it does not use the GPU, and waits for a Rest; older versions say 0 */
+};
+
+/* Tells a signaller to let go of its GPU, or one that has done so that it may use it. */
+struct crossover_rest {
+  struct crossover_header header;
+  uint32_t rest; /* 1: it lets go; 0: it may use the GPU */
   uint32_t reserved;
 };
 
@@ -144,6 +157,7 @@ CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_signal_line) * (CROSSOVER_MAX_CL
                             CROSSOVER_SIGNAL_AREA_BYTES,
                         "an area has a line for each slot, and one more");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_signaller_hello) == 16 + 48 + 8, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_rest) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_follow) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_signals) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_offer) == 32, "wire size");

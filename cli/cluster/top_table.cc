@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "cli/cluster/nodes.h"
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
 #include "common/kube/json.h"
+#include "common/text/number.h"
 
 namespace crossover::cli {
 namespace {
@@ -60,6 +62,32 @@ std::vector<std::string> Row(const std::string& node, const json& top, const jso
   return row;
 }
 
+std::string MiBAt(const json& signals, const char* key) {
+  constexpr double kMiB = 1 << 20;
+  // JSON of protobuf has such a number as text.
+  const auto bytes = text::ParseInteger(TextAt(signals, {key}), 0, INT64_MAX);
+  return bytes ? Number(static_cast<double>(*bytes) / kMiB, 0) : "-";
+}
+
+// Returns a table of what signals cost on each GPU, or "" if no GPU has any.
+std::string SignalsTable(const json& nodes) {
+  std::vector<std::vector<std::string>> rows = {
+      {"NODE", "GPU", "SIGNALLERS", "HOST MiB", "CPU s", "GPU MiB", "OF", "LATE"}};
+  for (const json& entry : nodes) {
+    for (const json& gpu : ListAt(At(entry, "top"), {"gpus"})) {
+      const json& signals = At(gpu, "signals");
+      if (!signals.is_object()) continue;
+      const std::string source = TextAt(signals, {"device_memory_source"});
+      rows.push_back({TextAt(entry, {"node"}), TextAt(gpu, {"uuid"}), NumberAt(signals, "signallers", 0),
+                      MiBAt(signals, "host_memory_bytes"), NumberAt(signals, "cpu_s", 1),
+                      MiBAt(signals, "device_memory_bytes"), source.empty() ? "-" : source,
+                      NumberAt(signals, "late", 0)});
+    }
+  }
+  std::sort(rows.begin() + 1, rows.end());
+  return rows.size() > 1 ? "\n" + Columns(rows) : "";
+}
+
 }  // namespace
 
 std::string ClusterTopTable(const json& nodes, bool wide) {
@@ -86,6 +114,7 @@ std::string ClusterTopTable(const json& nodes, bool wide) {
   };
   if (any(" *")) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any(" ~")) text += "\n~ estimated from its turns and the gaps between them\n";
+  if (wide) text += SignalsTable(nodes);
   return text + (errors.empty() ? "" : "\n" + errors);
 }
 

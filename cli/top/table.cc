@@ -41,6 +41,19 @@ std::string GpuLine(const Gpu& gpu) {
   return line + "\n";
 }
 
+std::string SignalsLine(const node::v1::Signals& signals) {
+  constexpr double kMiB = 1 << 20;
+  const auto bytes = [](bool known, std::uint64_t value) {
+    return NumberOr(known, static_cast<double>(value) / kMiB, 0, " MiB");
+  };
+  return "  signals: " + std::to_string(signals.signallers()) + " signallers; host memory " +
+         bytes(signals.has_host_memory_bytes(), signals.host_memory_bytes()) + ", processor time " +
+         NumberOr(signals.has_cpu_s(), signals.cpu_s(), 1, " s") + ", GPU memory " +
+         bytes(signals.has_device_memory_bytes(), signals.device_memory_bytes()) +
+         (signals.device_memory_source().empty() ? "" : " (" + signals.device_memory_source() + ")") +
+         "; written late " + std::to_string(signals.late()) + "\n";
+}
+
 std::string Doing(const Client& client) {
   if (client.holding())
     return client.has_holding_ms() ? "holds " + Number(client.holding_ms(), 1) + " ms" : "holds";
@@ -93,6 +106,7 @@ std::string TopTable(const Top& top) {
   bool any_refused = false;
   for (const Gpu& gpu : top.gpus()) {
     text += "\n" + GpuLine(gpu);
+    if (gpu.has_signals()) text += SignalsLine(gpu.signals());
     std::vector<std::vector<std::string>> rows = {{"GANG", "RANK", "PID", "PHASE", "TRANSPORT", "NOW",
                                                    "TURNS", "WAIT ms", "HOLD ms", "STEP ms", "ALONE ms",
                                                    "AGE", "SLOWDOWN", "CAP"}};

@@ -33,12 +33,13 @@ inline std::string Decimal(double number) {
   return decimal;
 }
 
-// Rounds `value` to four significant figures. Returns 0 for infinities and for values that are not a
+// Rounds `value` to so many significant figures. Returns 0 for infinities and for values that are not a
 // number.
-inline double ToFourFigures(double value) {
+inline double ToFigures(double value, int figures) {
   if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
-  const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  const double place = std::pow(10.0, figures - 1 - std::floor(std::log10(std::abs(value))));
   return std::round(value * place) / place;
 }
+inline double ToFourFigures(double value) { return ToFigures(value, 4); }
 
 }  // namespace crossover::text

@@ -62,6 +62,17 @@ void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force
   }
 }
 
+void Fill(const signals::Figures& figures, node::v1::Signals* signals) {
+  signals->set_signallers(Count(static_cast<std::uint64_t>(figures.signallers)));
+  if (figures.host.resident_bytes) signals->set_host_memory_bytes(*figures.host.resident_bytes);
+  if (figures.host.cpu_seconds) signals->set_cpu_s(*figures.host.cpu_seconds);
+  if (figures.exported_bytes != 0) {
+    signals->set_device_memory_bytes(figures.exported_bytes);
+    signals->set_device_memory_source(crossover::signals::kExported);
+  }
+  signals->set_late(Count(figures.again));
+}
+
 void Fill(const ClientView& view, node::v1::Client* client) {
   const arbiter::Member& member = *view.member;
   client->set_gang(member.gang);

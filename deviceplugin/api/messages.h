@@ -6,6 +6,7 @@
 
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/books/views.h"
+#include "deviceplugin/signals/figures.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::deviceplugin {
@@ -13,6 +14,7 @@ namespace crossover::deviceplugin {
 // These fill a message. `held` says why the GPU is held, and is empty if it is not. `in_force` is the
 // daemon's mode.
 void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu);
+void Fill(const signals::Figures& figures, node::v1::Signals* signals);
 void Fill(const ClientView& view, node::v1::Client* client);
 void Fill(const TurnView& view, node::v1::Turn* turn);
 void Fill(const arbiter::Event& event, node::v1::TurnEvent* message);

@@ -12,6 +12,7 @@
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/mps/news.h"
 #include "deviceplugin/profiles/store.h"
+#include "deviceplugin/signals/figures.h"
 #include "deviceplugin/switches/mode_switch.h"
 
 namespace crossover::deviceplugin {
@@ -27,6 +28,8 @@ class ApiServer {
     std::string mps_pipe_directory{};  // where MPS listens; empty: the daemon does not set it for jobs
     // Returns the state of MPS. The threads that serve call it. Null: it is not known.
     std::function<MpsNews()> mps{};
+    // Returns the figures of signals. The threads that serve call it. Null: there are none.
+    std::function<signals::ByGpu()> signals{};
   };
 
   // Starts to serve. Returns null on failure, with the reason in `error`.

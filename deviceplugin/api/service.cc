@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/refusal.h"
 #include "deviceplugin/api/messages.h"
@@ -41,6 +43,15 @@ std::optional<arbiter::Policy> PolicyOf(node::v1::Mode mode) {
   }
 }
 
+// Adds a view of each GPU that has signallers, and that no client has named yet.
+void AddGpusWithSignallers(const signals::ByGpu& signals, std::vector<GpuView>* views) {
+  for (const auto& [uuid, figures] : signals) {
+    const auto is_it = [&uuid = uuid](const GpuView& view) { return view.uuid == uuid; };
+    if (figures.signallers == 0 || std::any_of(views->begin(), views->end(), is_it)) continue;
+    views->emplace_back().uuid = uuid;
+  }
+}
+
 }  // namespace
 
 NodeService::NodeService(ApiServer::Backend backend)
@@ -64,9 +75,15 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   if (!mps.unasked.empty()) daemon->set_mps_unasked(mps.unasked);
   if (mps.shm) daemon->set_mps_shm_bytes(mps.shm->bytes);
   if (mps.shm) daemon->set_mps_shm_free_bytes(mps.shm->free_bytes);
-  for (const GpuView& view : backend_.books->Gpus()) {
+  const signals::ByGpu signals = backend_.signals ? backend_.signals() : signals::ByGpu();
+  std::vector<GpuView> views = backend_.books->Gpus();
+  AddGpusWithSignallers(signals, &views);
+  for (const GpuView& view : views) {
     const auto held = mode.limits.held.find(view.uuid);
-    Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, response->add_gpus());
+    node::v1::Gpu* gpu = response->add_gpus();
+    Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, gpu);
+    if (const auto of_gpu = signals.find(view.uuid); of_gpu != signals.end())
+      Fill(of_gpu->second, gpu->mutable_signals());
   }
   return Status::OK;
 }

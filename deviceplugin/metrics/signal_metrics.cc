@@ -12,7 +12,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 std::vector<MetricFamily> SignalMetrics::Collect() const {
-  const ByGpu figures = look_();
+  const signals::ByGpu figures = look_();
   if (figures.empty()) return {};
   MetricFamily present = Family(
       "crossover_signallers",
@@ -25,7 +25,17 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
              MetricType::Counter);
   MetricFamily again =
       Family("crossover_signals_again_total",
-             "Signals that were written more than once for a client that waits.", MetricType::Counter);
+             "Late signals: they were written more than once for a client that waits.", MetricType::Counter);
+  MetricFamily exported = Family(
+      "crossover_signal_memory_bytes",
+      "Memory of a GPU that its signallers have exported for signals, without what their contexts take.",
+      MetricType::Gauge);
+  MetricFamily resident =
+      Family("crossover_signaller_resident_bytes",
+             "Memory of the host that the signallers of a GPU have, as the kernel says.", MetricType::Gauge);
+  MetricFamily cpu =
+      Family("crossover_signaller_cpu_seconds_total",
+             "Processor time of the signallers of a GPU, as the kernel says.", MetricType::Counter);
   for (const auto& [uuid, figure] : figures) {
     AddGauge(&present, {{"gpu_uuid", uuid}}, figure.signallers);
     for (std::uint32_t state = 0; state < CROSSOVER_OFFER_STATES; ++state) {
@@ -39,8 +49,15 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
     AddCounter(&proofs, {{"gpu_uuid", uuid}, {"outcome", "failed"}},
                static_cast<double>(figure.proofs_failed));
     AddCounter(&again, {{"gpu_uuid", uuid}}, static_cast<double>(figure.again));
+    if (figure.exported_bytes != 0)
+      AddGauge(&exported, {{"gpu_uuid", uuid}, {"source", signals::kExported}},
+               static_cast<double>(figure.exported_bytes));
+    if (figure.host.resident_bytes)
+      AddGauge(&resident, {{"gpu_uuid", uuid}}, static_cast<double>(*figure.host.resident_bytes));
+    if (figure.host.cpu_seconds) AddCounter(&cpu, {{"gpu_uuid", uuid}}, *figure.host.cpu_seconds);
   }
-  return {std::move(present), std::move(offers), std::move(proofs), std::move(again)};
+  return {std::move(present),  std::move(offers),   std::move(proofs), std::move(again),
+          std::move(exported), std::move(resident), std::move(cpu)};
 }
 
 }  // namespace crossover::deviceplugin

@@ -5,8 +5,6 @@
 #include <prometheus/metric_family.h>
 
 #include <functional>
-#include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,15 +14,13 @@ namespace crossover::deviceplugin {
 
 class SignalMetrics : public prometheus::Collectable {
  public:
-  using ByGpu = std::map<std::string, signals::Figures>;  // by UUID
-
   // The threads that serve metrics call `look`.
-  explicit SignalMetrics(std::function<ByGpu()> look) : look_(std::move(look)) {}
+  explicit SignalMetrics(std::function<signals::ByGpu()> look) : look_(std::move(look)) {}
   // Returns nothing for a daemon without signals.
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const std::function<ByGpu()> look_;
+  const std::function<signals::ByGpu()> look_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -5,6 +5,7 @@
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/text/number.h"
 #include "deviceplugin/publish/jobs_json.h"
 
 namespace crossover::deviceplugin {
@@ -24,6 +25,21 @@ json HoldersOf(const GpuNode::Gpu& gpu) {
   return holders;
 }
 
+// Rounds, so that the object does not change all the time where nothing happens: memory to a MiB, and seconds
+// to two significant figures.
+json SignalsOf(const signals::Figures& figures) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  json object = {{"signallers", figures.signallers}, {"late", figures.again}};
+  if (figures.host.resident_bytes)
+    object["hostMemoryBytes"] = (*figures.host.resident_bytes + kMiB / 2) / kMiB * kMiB;
+  if (figures.host.cpu_seconds) object["cpuSeconds"] = text::ToFigures(*figures.host.cpu_seconds, 2);
+  if (figures.exported_bytes != 0) {
+    object["deviceMemoryBytes"] = figures.exported_bytes;
+    object["deviceMemorySource"] = signals::kExported;
+  }
+  return object;
+}
+
 json GpuOf(const GpuNode::Gpu& gpu) {
   json object = {{"uuid", gpu.uuid},   {"model", gpu.model},       {"memoryBytes", gpu.memory_bytes},
                  {"slots", gpu.slots}, {"healthy", !gpu.withheld}, {"holders", HoldersOf(gpu)}};
@@ -33,6 +49,7 @@ json GpuOf(const GpuNode::Gpu& gpu) {
     object["reason"] = base::NameOf(gpu.withheld->reason);
   }
   if (!gpu.no_turns.empty()) object["noTurns"] = gpu.no_turns;
+  if (gpu.signals) object["signals"] = SignalsOf(*gpu.signals);
   return object;
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/base/withheld.h"
 #include "common/kube/pod_requests.h"
+#include "deviceplugin/signals/figures.h"
 
 namespace crossover::deviceplugin {
 
@@ -26,6 +27,7 @@ struct GpuNode {
     std::optional<base::WithheldReason> withheld;  // why its slots are not given out; unset: they are
     std::string no_turns;                          // why turns are held off it; empty: they are not
     std::vector<Holder> holders;
+    std::optional<signals::Figures> signals{};  // unset: the daemon has no signals
   };
 
   // Sums up what pods without the label crossover.dev/managed request from the node. Pods that have ended

@@ -15,7 +15,7 @@
 
 namespace crossover::signaller {
 
-bool Link::Connect(const std::string& path, const std::string& gpu_uuid, std::string* error) {
+bool Link::Connect(const std::string& path, const std::string& gpu_uuid, bool rests, std::string* error) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -28,7 +28,7 @@ bool Link::Connect(const std::string& path, const std::string& gpu_uuid, std::st
     *error = "connecting to " + path + ": " + std::strerror(errno);
     return false;
   }
-  const crossover_signaller_hello hello = MakeHello(gpu_uuid);
+  const crossover_signaller_hello hello = MakeHello(gpu_uuid, rests);
   if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
     *error = "greeting the arbiter at " + path + ": " + std::strerror(errno);
     return false;

@@ -6,6 +6,7 @@
 #include "common/logging/log.h"
 #include "deviceplugin/signaller/keeper.h"
 #include "deviceplugin/signaller/options.h"
+#include "deviceplugin/signaller/rest.h"
 #include "deviceplugin/signaller/signaller.h"
 
 int main(int argc, char** argv) {
@@ -29,9 +30,11 @@ int main(int argc, char** argv) {
       if (signaller::ListGpus(options, &error)) return 0;
       break;
     case signaller::Role::kSignal:
+      if (options.resting) signaller::AwaitGpu(options);
       signaller::Signaller program(options);
       if (!program.Start(&error)) break;
-      logging::Error(options.gpu_uuid + ": " + program.Run());
+      const auto why = program.Run();
+      logging::Error(options.gpu_uuid + ": " + (why ? *why : signaller::BecomeResting(options)));
       return 1;
   }
   std::fprintf(stderr, "crossover-signaller: %s\n", error.c_str());

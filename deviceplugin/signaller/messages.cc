@@ -39,6 +39,14 @@ Message ParseProve(std::span<const std::byte> bytes, std::size_t memory_bytes) {
   return Prove{wire->client, wire->area, wire->line, wire->number};
 }
 
+Message ParseRest(std::span<const std::byte> bytes) {
+  std::string error;
+  const auto wire = Copy<crossover_rest>(bytes, "rest", &error);
+  if (!wire) return Broken{error};
+  if (wire->rest > 1) return Broken{Wrong("rest: rest", "0 or 1", wire->rest)};
+  return Rest{wire->rest == 1};
+}
+
 Message ParseRefused(std::span<const std::byte> bytes) {
   std::string error;
   const auto wire = Copy<crossover_refused>(bytes, "refused", &error);
@@ -54,15 +62,17 @@ Message Parse(std::span<const std::byte> bytes, std::size_t descriptors, std::si
   if (!header) return Broken{error};
   if (header->type == CROSSOVER_FOLLOW) return ParseFollow(bytes, descriptors, memory_bytes);
   if (header->type == CROSSOVER_PROVE) return ParseProve(bytes, memory_bytes);
+  if (header->type == CROSSOVER_REST) return ParseRest(bytes);
   if (header->type == CROSSOVER_REFUSED) return ParseRefused(bytes);
   return Unknown{};
 }
 
-crossover_signaller_hello MakeHello(std::string_view gpu_uuid) {
+crossover_signaller_hello MakeHello(std::string_view gpu_uuid, bool rests) {
   crossover_signaller_hello wire{};
   wire.header = HeaderOf<crossover_signaller_hello>(CROSSOVER_SIGNALLER_HELLO);
   gpu_uuid.copy(wire.gpu_uuid, sizeof wire.gpu_uuid - 1);
   wire.signal_version = CROSSOVER_SIGNAL_VERSION;
+  wire.rests = rests ? 1 : 0;
   return wire;
 }
 

@@ -27,6 +27,9 @@ struct Prove {
   std::uint32_t line = 0;
   std::uint32_t number = 0;
 };
+struct Rest {
+  bool rest = false;  // it is to let go of the GPU; else it may use it
+};
 struct Refused {
   std::string reason;  // printable
 };
@@ -34,7 +37,7 @@ struct Unknown {};  // a message of another type; it is skipped
 struct Broken {     // an invalid message; it ends the connection
   std::string reason;
 };
-using Message = std::variant<Follow, Prove, Refused, Unknown, Broken>;
+using Message = std::variant<Follow, Prove, Rest, Refused, Unknown, Broken>;
 
 // Returns the message in `bytes`, which came with `descriptors` descriptors. Memory of `memory_bytes` bounds
 // the area of a Follow or a Prove; SIZE_MAX says that there is none yet. REQUIRES: `bytes` is one whole
@@ -42,7 +45,7 @@ using Message = std::variant<Follow, Prove, Refused, Unknown, Broken>;
 Message Parse(std::span<const std::byte> bytes, std::size_t descriptors, std::size_t memory_bytes);
 
 // These return the message in wire format. arbiter::MakeRefused() makes a Refused.
-crossover_signaller_hello MakeHello(std::string_view gpu_uuid);
+crossover_signaller_hello MakeHello(std::string_view gpu_uuid, bool rests);
 crossover_signals MakeSignals(std::uint32_t area, std::size_t memory_bytes);
 crossover_proof MakeProven(const Prove& prove, bool written);
 

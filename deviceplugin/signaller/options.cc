@@ -15,6 +15,7 @@ const char kHelp[] =
   --gpu UUID       the GPU, GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx
   --each-gpu N     instead: runs N signallers, 1 to 4, for each GPU of this machine, and starts those again that end.
                    One of a GPU works, and the others stand ready
+  --resting        beside --gpu: does not use the GPU until the arbiter lets it
   --list-gpus      instead: writes the UUIDs of this machine's GPUs
   --socket PATH    the arbiter's socket (default /run/crossover/arbiter.sock)
   --no-mps FOLDER  an empty folder: the driver finds no control daemon of MPS there (default /run/crossover/no-mps)
@@ -32,6 +33,8 @@ std::string Fault(const Options& options, int roles, std::string_view count) {
     return base::Refusal("--gpu", "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", base::Shown(options.gpu_uuid));
   if (options.role == Role::kKeep && options.count == 0)
     return base::Refusal("--each-gpu", "a whole number from 1 to 4", base::Shown(count));
+  if (options.resting && options.role != Role::kSignal)
+    return base::Refusal("--resting", "beside --gpu", "without it");
   if (!base::IsSocket(options.socket.c_str()) || options.socket[0] != '/')
     return base::Refusal("--socket", "an absolute path of at most 107 bytes", base::Shown(options.socket));
   if (options.no_mps.empty() || options.no_mps[0] != '/')
@@ -53,6 +56,10 @@ OptionResult ParseOptions(std::span<const char* const> arguments) {
     roles += name == "--gpu" || name == "--each-gpu" || name == "--list-gpus";
     if (name == "--list-gpus") {
       options.role = Role::kListGpus;
+      continue;
+    }
+    if (name == "--resting") {
+      options.resting = true;
       continue;
     }
     std::string* value = name == "--gpu"        ? &options.gpu_uuid

@@ -23,6 +23,7 @@ struct Options {
   std::string gpu_uuid;  // kSignal
   int count = 0;         // kKeep: of signallers for each GPU, 1 to kMostSignallers
   std::string no_mps = "/run/crossover/no-mps";
+  bool resting = false;  // kSignal: it begins without the driver (rest.h)
 };
 struct HelpWanted {};
 struct VersionWanted {};

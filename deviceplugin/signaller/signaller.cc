@@ -21,10 +21,11 @@ bool Signaller::Start(std::string* error) {
   return LoadDriver(&driver_, error) && OpenGpu(driver_, options_.no_mps, options_.gpu_uuid, &device_, error);
 }
 
-std::string Signaller::Run() {
+std::optional<std::string> Signaller::Run() {
   for (std::string error;;) {
     const turn::Time now = base::MonotonicNs();
     MeetArbiter(now);
+    if (rests_) return std::nullopt;
     if (memory_ != nullptr && !pages_.Look(memory_.get(), now, &error)) return error;
     if (pages_.empty()) {
       link_.Wait(kLongestSleep);
@@ -42,7 +43,7 @@ void Signaller::MeetArbiter(turn::Time now) {
   if (!link_.connected() && now >= connect_again_) {
     std::string error;
     connect_again_ = now + kConnectPeriod;
-    const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, &error);
+    const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, /*rests=*/false, &error);
     if (error != said_) Say(logging::Level::kWarn, "no arbiter: " + error);
     if (connected && said_refusal_.empty())
       Say(logging::Level::kInfo, "the arbiter at " + options_.socket + " is reached");
@@ -69,6 +70,8 @@ void Signaller::Take(Received received) {
     if (refused->reason != said_refusal_)
       Say(logging::Level::kWarn, "the arbiter refuses: " + refused->reason);
     said_refusal_ = refused->reason;
+  } else if (const auto* rest = std::get_if<Rest>(&received.message)) {
+    rests_ = rest->rest;
   } else if (const auto* prove = std::get_if<Prove>(&received.message)) {
     std::string error;
     const bool written = memory_->WriteProof(prove->area, prove->line, prove->number, &error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/logging/log.h"
@@ -21,9 +22,10 @@ class Signaller {
 
   // Loads the driver and opens the GPU. Returns false, with the reason in `error`.
   bool Start(std::string* error);
-  // Follows until the driver refuses a write, and returns the reason. SIGTERM ends the process as usual:
-  // there is nothing to put in order.
-  std::string Run();
+  // Follows until the driver refuses a write, and returns the reason; or until the arbiter tells this process
+  // to let go of the GPU (rest.h), and returns nothing. SIGTERM ends the process as usual: there is nothing
+  // to put in order.
+  std::optional<std::string> Run();
 
  private:
   // Writes a line of the log that names the GPU: several signallers may write to one log.
@@ -42,6 +44,7 @@ class Signaller {
   Pages pages_;
   Link link_;
   turn::Time connect_again_ = 0;
+  bool rests_ = false;        // the arbiter has told it to let go of the GPU
   std::string said_;          // why the last try to connect failed
   std::string said_refusal_;  // what the arbiter has refused since it let a turnstile be followed
 };

@@ -27,7 +27,9 @@ void SignalDesk::OnReady(turn::Time now) {
 turn::Time SignalDesk::Tick(turn::Time now) {
   turn::Time next = turn::kNever;
   bool news = false;
+  const Use use = use_;
   for (auto& [uuid, station] : stations_) {
+    station.Set(use);
     news |= station.due() <= now;
     next = std::min(next, station.Tick(now, &mail_));
   }
@@ -91,16 +93,21 @@ std::string SignalDesk::Admit(const arbiter::Connection& connection, const Signa
   base::UniqueFd socket(fcntl(connection.fd(), F_DUPFD_CLOEXEC, 0));
   if (!socket) return "signaller: no descriptor is left";
   const int fd = socket.get();
-  std::string why =
-      StationOf(hello.gpu_uuid).Attach(std::make_unique<SignallerLink>(std::move(socket), peer.pid));
+  std::string why = StationOf(hello.gpu_uuid)
+                        .Attach(std::make_unique<SignallerLink>(std::move(socket), peer.pid), hello.rests);
   if (!why.empty()) return why;
   poller_.Add(fd, 0);
   return why;
 }
 
-std::map<std::string, Figures> SignalDesk::figures() const {
-  const std::lock_guard lock(mutex_);
-  return figures_;
+ByGpu SignalDesk::figures() {
+  ByGpu figures;
+  {
+    const std::lock_guard lock(mutex_);
+    figures = figures_;
+  }
+  usage_.Fill(&figures);
+  return figures;
 }
 
 }  // namespace crossover::signals

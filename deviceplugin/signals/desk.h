@@ -1,6 +1,7 @@
 // Serves signallers and the clients that ask for signals, beside the arbiter.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -10,7 +11,9 @@
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/arbiter/poller.h"
 #include "deviceplugin/signals/figures.h"
+#include "deviceplugin/signals/host_usage.h"
 #include "deviceplugin/signals/station.h"
+#include "deviceplugin/signals/use.h"
 
 namespace crossover::signals {
 
@@ -19,7 +22,8 @@ class SignalDesk : public arbiter::Extension {
  public:
   // Without `identities`, each process with the daemon's user ID may be a signaller. REQUIRES: `identities`
   // outlives the desk.
-  explicit SignalDesk(const arbiter::IdentitySource* identities) : identities_(identities) {}
+  explicit SignalDesk(const arbiter::IdentitySource* identities)
+      : identities_(identities), use_(identities == nullptr ? Use::kAllowed : Use::kNotKnown) {}
 
   bool Open(arbiter::Observer* observer, std::string* error) override;
   int fd() const override { return poller_.fd(); }
@@ -31,8 +35,12 @@ class SignalDesk : public arbiter::Extension {
                  std::string* why) override;
   std::vector<arbiter::Mail> TakeMail() override { return std::exchange(mail_, {}); }
 
-  // Returns the counts of each GPU that has a client or has had a signaller. Any thread may call it.
-  std::map<std::string, Figures> figures() const;
+  // Says whether signallers may use the GPUs. Any thread may call it. It holds from the next tick on. A desk
+  // with `identities` begins with kNotKnown, and another one with kAllowed.
+  void Set(Use use) { use_ = use; }
+  // Returns the counts of each GPU that has a client or has had a signaller, and reads what its signallers
+  // cost. Any thread may call it.
+  ByGpu figures();
 
  private:
   Station& StationOf(const std::string& gpu_uuid);
@@ -44,8 +52,10 @@ class SignalDesk : public arbiter::Extension {
   arbiter::Poller poller_;                   // of the signallers' sockets, all with one tag
   std::map<std::string, Station> stations_;  // by UUID
   std::vector<arbiter::Mail> mail_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Figures> figures_;  // as of the last tick; guarded by mutex_
+  std::atomic<Use> use_;
+  std::mutex mutex_;
+  ByGpu figures_;  // as of the last tick, without what they cost on the host; guarded by mutex_
+  HostUsage usage_;
 };
 
 }  // namespace crossover::signals

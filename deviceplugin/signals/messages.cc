@@ -22,7 +22,8 @@ PeerMessage ParseHello(std::span<const std::byte> bytes) {
     return Broken{Wrong("signaller hello: signal_version", std::to_string(CROSSOVER_SIGNAL_VERSION),
                         wire->signal_version)};
   }
-  return SignallerHello{uuid};
+  if (wire->rests > 1) return Broken{Wrong("signaller hello: rests", "0 or 1", wire->rests)};
+  return SignallerHello{uuid, wire->rests == 1};
 }
 
 PeerMessage ParseWant(std::span<const std::byte> bytes) {
@@ -119,6 +120,8 @@ crossover_offer MakeOffer(crossover_offer_state state, std::uint32_t area, std::
 crossover_follow MakeFollow(bool kept, std::uint32_t area) {
   return {HeaderOf<crossover_follow>(CROSSOVER_FOLLOW), kept ? 1u : 0u, area};
 }
+
+crossover_rest MakeRest(bool rest) { return {HeaderOf<crossover_rest>(CROSSOVER_REST), rest ? 1u : 0u, 0}; }
 
 crossover_proof MakeProve(std::uint64_t client, std::uint32_t line, const Prove& proof) {
   return {HeaderOf<crossover_proof>(CROSSOVER_PROVE), client, proof.area, line, proof.number, 0};

@@ -23,6 +23,7 @@ struct Broken {     // an invalid message; it ends the connection
 // A PeerMessage comes over a connection that is not that of a signaller.
 struct SignallerHello {
   std::string gpu_uuid;
+  bool rests = false;  // it does not use the GPU, and waits until it may
 };
 struct WantSignals {
   bool want = false;
@@ -56,6 +57,7 @@ SignallerMessage ParseSignaller(std::span<const std::byte> bytes, std::size_t de
 // These return the message in wire format. `area` and `bytes` have no meaning in an Offer that gives nothing.
 crossover_offer MakeOffer(crossover_offer_state state, std::uint32_t area, std::uint32_t bytes);
 crossover_follow MakeFollow(bool kept, std::uint32_t area);
+crossover_rest MakeRest(bool rest);
 crossover_proof MakeProve(std::uint64_t client, std::uint32_t line, const Prove& proof);
 crossover_proof MakeProven(const Prove& proof, bool written);
 

@@ -36,4 +36,9 @@ bool SignallerLink::SendProve(const crossover_proof& proof) {
   return send(socket_.get(), &proof, sizeof proof, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof proof;
 }
 
+bool SignallerLink::SendRest(bool rest) {
+  const crossover_rest wire = MakeRest(rest);
+  return send(socket_.get(), &wire, sizeof wire, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof wire;
+}
+
 }  // namespace crossover::signals

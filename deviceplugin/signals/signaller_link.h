@@ -28,6 +28,7 @@ class SignallerLink {
   // These return false if the signaller does not take the message. `kept` is -1 if no memory is kept.
   bool SendFollow(int page, int kept, std::uint32_t area);
   bool SendProve(const crossover_proof& proof);
+  bool SendRest(bool rest);
 
   int fd() const { return socket_.get(); }
   std::int64_t pid() const { return pid_; }

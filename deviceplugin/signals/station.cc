@@ -70,16 +70,42 @@ bool Station::Works(turn::Time now) const {
   return following_ != Following::kYes || !beat_.still(now);
 }
 
-std::string Station::Attach(std::unique_ptr<SignallerLink> link) {
+std::string Station::Attach(std::unique_ptr<SignallerLink> link, bool rests) {
   ReadReady();
-  if (links_.size() == kMostSignallers)
+  if (links_.size() + resting_.size() == kMostSignallers)
     return "gpu " + uuid_ + " has " + std::to_string(kMostSignallers) + " signallers already";
+  due_ = 0;
+  if (rests) {
+    resting_.push_back(std::move(link));
+    return "";
+  }
   links_.push_back(std::move(link));
   Log(arbiter::LogLevel::kInfo,
       "process " + std::to_string(links_.back()->pid()) +
           (links_.size() == 1 ? " is its signaller" : " stands ready to be its signaller"));
-  due_ = 0;
   return "";
+}
+
+// Tells signallers to let go of the GPU, or to use it again. They connect anew when they have done so. The
+// kept memory is one more use of the GPU, and goes, too.
+void Station::TellOfRest() {
+  if (use_ == Use::kAllowed) {
+    for (const auto& link : resting_) link->SendRest(false);
+    resting_.clear();
+    return;
+  }
+  if (use_ != Use::kEnded || !clients_.empty()) return;
+  if (!links_.empty())
+    Log(arbiter::LogLevel::kInfo,
+        "its signallers let go of it: no process is to use it, and it has no client");
+  for (auto& link : links_) {
+    if (link->SendRest(true)) resting_.push_back(std::move(link));
+  }
+  links_.clear();
+  following_ = Following::kNo;
+  unanswered_ = 0;
+  memory_ = nullptr;
+  area_ = 0;
 }
 
 // Lets the signaller work that has stood ready for longest.
@@ -96,6 +122,10 @@ void Station::DropWorking() {
 
 // Drops the signallers that stood ready and have gone. One that stands ready has nothing to say.
 void Station::ReadReady() {
+  std::erase_if(resting_, [](const auto& link) {
+    link->Receive();
+    return link->ended();
+  });
   if (links_.empty()) return;
   const auto gone = [this](const auto& link) {
     const auto received = link->Receive();
@@ -109,6 +139,10 @@ void Station::ReadReady() {
 Figures Station::figures() const {
   Figures figures = figures_;
   figures.signallers = static_cast<int>(links_.size());
+  for (const auto& link : links_) {
+    if (link->pid() != 0) figures.processes.push_back(link->pid());
+  }
+  figures.exported_bytes = memory_ == nullptr ? 0 : bytes_;
   return figures;
 }
 
@@ -212,6 +246,7 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
   const bool wanted =
       std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) { return entry.second.wants; });
   ReadPage(now);
+  TellOfRest();
   if (links_.size() > 1 && !Works(now)) {
     Log(arbiter::LogLevel::kWarn, "its signaller stands still: another one takes its place");
     DropWorking();

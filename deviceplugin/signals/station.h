@@ -13,6 +13,7 @@
 #include "deviceplugin/signals/figures.h"
 #include "deviceplugin/signals/offer_rule.h"
 #include "deviceplugin/signals/signaller_link.h"
+#include "deviceplugin/signals/use.h"
 
 namespace crossover::signals {
 
@@ -29,9 +30,13 @@ class Station {
   // Passes the proof on to the signaller, or answers that it is not written.
   void Ask(std::uint64_t client, const Prove& proof, std::vector<arbiter::Mail>* mail);
 
-  // Takes a signaller. It works if there is no other one, and stands ready otherwise. Returns why it is not
-  // taken: there are too many.
-  std::string Attach(std::unique_ptr<SignallerLink> link);
+  // Takes a signaller. It works if there is no other one, and stands ready otherwise. One that `rests` does
+  // neither. Returns why it is not taken: there are too many.
+  std::string Attach(std::unique_ptr<SignallerLink> link, bool rests = false);
+  // Says whether signallers may use the GPU. Where they may not, they let go of it once it has no client.
+  void Set(Use use) {
+    if (std::exchange(use_, use) != use) due_ = 0;
+  }
   // Reads what the signallers have sent. Closes the descriptors of those that have gone. Where that is the
   // one that works, the next one takes over.
   void Read(turn::Time now, std::vector<arbiter::Mail>* mail);
@@ -43,7 +48,7 @@ class Station {
   turn::Time due() const { return due_; }  // what Tick() has returned, or 0 if something has happened since
   Figures figures() const;
   // Returns whether it may be dropped without loss.
-  bool empty() const { return clients_.empty() && links_.empty() && memory_ == nullptr; }
+  bool empty() const { return clients_.empty() && links_.empty() && resting_.empty() && memory_ == nullptr; }
 
  private:
   struct Client {
@@ -62,6 +67,7 @@ class Station {
   void ReadReady();
   void Follow(turn::Time now);
   void DropWorking();
+  void TellOfRest();
   SignallerLink* Working() const { return links_.empty() ? nullptr : links_.front().get(); }
   void Take(const Signals& signals, std::vector<base::UniqueFd> descriptors, turn::Time now);
   void TakeRefusal(const std::string& reason, turn::Time now);
@@ -75,6 +81,9 @@ class Station {
   static constexpr std::size_t kMostSignallers = 4;
   std::vector<std::unique_ptr<SignallerLink>>
       links_;  // the first one's signaller works; the others stand ready
+  // These have been told to let go of the GPU, or have done so.
+  std::vector<std::unique_ptr<SignallerLink>> resting_;
+  Use use_ = Use::kNotKnown;
   Following following_ = Following::kNo;
   int unanswered_ = 0;  // Follow messages without an answer; the last answer counts
   bool asked_with_memory_ = false;

@@ -16,13 +16,14 @@ inline TurnLimits LimitsOf(const OwnNode::Wishes& node, arbiter::Policy cluster,
                            const std::string& installation) {
   TurnLimits limits;
   const auto limit = [&limits](arbiter::Policy policy, const std::string& by) {
-    if (policy < limits.policy) limits = {policy, by, {}};
+    if (policy < limits.policy) limits = {.policy = policy, .by = by, .held = {}};
   };
   const std::string mode = base::kModeAnnotation;
   limit(node.mode, mode + " of this node is " + std::string(PolicyName(node.mode)));
   limit(cluster, mode + " of namespace " + installation + ", which holds for the whole cluster, is " +
                      std::string(PolicyName(cluster)));
   if (node.maintenance) limit(arbiter::Policy::kOff, "this node is in maintenance");
+  limits.maintenance = node.maintenance;
   return limits;
 }
 

@@ -1,8 +1,11 @@
 // Implements copies and fills. They take no time on the GPU beyond what the host needs for them.
+#include <atomic>
 #include <cstring>
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
+#include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/lost.h"
 #include "simgpu/cuda/memory.h"
 #include "simgpu/kernels/pages.h"
 #include "simgpu/machine/machine.h"
@@ -46,10 +49,18 @@ bool IsPageable(const void* pointer) { return !FindAllocation(reinterpret_cast<s
 // harm.
 bool Known(Place place, const void* pointer) { return place != Place::kDevice || !IsPageable(pointer); }
 
+// Takes the contexts of the process away at the copy that a fault names.
+void MeetFault() {
+  static std::atomic<long> copies{0};
+  if (Faults().broken_copy >= 0 && copies.fetch_add(1) == Faults().broken_copy)
+    Lose(CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 // Queues a copy. Waits for its end if `wait` is set or if a large part of it is pageable.
 CUresult Copy(CUstream handle, bool wait, void* target, Place target_place, const void* source,
               Place source_place, std::size_t bytes) {
   StreamPtr stream;
+  if (wait) MeetFault();
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   if (!Known(target_place, target) || !Known(source_place, source)) return CUDA_ERROR_INVALID_VALUE;

@@ -33,6 +33,7 @@ struct CountedFault {
 };
 constexpr CountedFault kCounted[] = {{"memops_fail", &FaultSet::memops_fail_after},
                                      {"memops_break", &FaultSet::broken_memop},
+                                     {"copies_break", &FaultSet::broken_copy},
                                      {"delayed_writes_us", &FaultSet::delayed_writes_us},
                                      {"early_waits_us", &FaultSet::early_waits_us},
                                      {"stuck_stream", &FaultSet::stuck_after, 0, kMost, true},
@@ -76,6 +77,7 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     *error = crossover::base::Refusal(
         "SIMGPU_FAULT",
         "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, import_fails, "
+        "copies_break:N, "
         "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
         "drop_wait:N, "
         "exit_at_launch:N, crash_after_exit[:N] or cancellation_points",

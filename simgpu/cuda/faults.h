@@ -6,6 +6,7 @@
 //                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   import_fails             cuMemImportFromShareableHandle returns CUDA_ERROR_NOT_SUPPORTED
+//   copies_break:N           the process loses its contexts at its N-th copy that the host waits for (from 0)
 //   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
 //   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of it is
 //   seen,
@@ -35,6 +36,7 @@ struct FaultSet {
   long broken_memop = -1;
   bool host_register_fails = false;
   bool import_fails = false;
+  long broken_copy = -1;
   long delayed_writes_us = 0;
   long early_waits_us = 0;
   long exit_at_launch = -1;

@@ -67,6 +67,15 @@ class Signals(unittest.TestCase):
         if not until(lambda: prometheus.query(expression), _SIGNALLED_WITHIN_S):
             self.fail(f"expected {expression}, got {prometheus.query('crossover_clients')}: {self.release.said()}")
 
+    def rest_in_maintenance(self, prometheus):
+        """Asserts that in maintenance of a node without jobs its signallers let go of its GPUs, and that their
+        containers go on."""
+        node, before, gpus = self.cluster.nodes[0].name, self.restarts(), self.gpus.machine.gpus_per_node
+        for change, signallers in (("crossover.dev/maintenance=true", 0), ("crossover.dev/maintenance-", 2)):
+            self.cluster.kubectl("annotate", "--overwrite", "node", node, change)
+            self.await_query(prometheus, f'count(crossover_signallers{{node="{node}"}} == {signallers}) == {gpus}')
+        self.assertEqual(self.restarts(), before)
+
     def test_two_jobs_take_turns_by_signals_while_daemons_are_replaced(self):
         self.start_jobs(_SHAPE.iterations, "alone")[0].finish()
         self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
@@ -89,6 +98,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(running, [True, True], "the jobs ended before the daemons were replaced")
         self.assertEqual(self.restarts(), before, "the signallers go on without their daemon")
         self.assertEqual([job.digest for job in found], self.digests(_LONG))
+        self.rest_in_maintenance(prometheus)
         gangs = {f"{_TEAM}/alpha", f"{_TEAM}/beta"}
         for number, node in enumerate(self.cluster.nodes):
             self.assertTrue(turn_orders.alternate(self.release.trace(node), gangs, self.gpus.uuids(number)))

@@ -39,6 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(bytes.size() == sizeof(crossover_proof));
     Require(prove->area >= 1 && prove->area <= crossover::turn::AreasOf(memory));
     Require(prove->line < CROSSOVER_MAX_CLIENTS);
+  } else if (std::holds_alternative<signaller::Rest>(message)) {
+    Require(bytes.size() == sizeof(crossover_rest));
   } else if (const auto* refused = std::get_if<signaller::Refused>(&message)) {
     Require(bytes.size() == sizeof(crossover_refused));
     RequirePrintable(refused->reason);

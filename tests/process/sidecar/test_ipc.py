@@ -11,12 +11,13 @@ from tests.process.sidecar.test_sidecar import SIMGPU, Machine, await_event, sai
 
 _SIGNALLER = os.environ.get("SIGNALLER", "")
 _IPC = ("--transport", "ipc")
-_AWAITS = "streams wait for signals in device memory"
+AWAITS = "streams wait for signals in device memory"
 _OTHERS = "got another client of this GPU without them"
-_SIGNALLED = r"takes turns by signalled_gates now"
+SIGNALLED = r"takes turns by signalled_gates now"
 
 
-class Ipc(unittest.TestCase):
+class WithSignallers(unittest.TestCase):
+    """Runs jobs on a machine with an arbiter, and a signaller for each of its two GPUs."""
 
     def setUp(self):
         self.machine = None
@@ -70,12 +71,22 @@ class Ipc(unittest.TestCase):
         """Asserts that both ranks say this. On a machine that stands still for a while, they say it again."""
         self.assertGreaterEqual(lines.count(text), 2, lines)
 
+    def arbiter_says(self, pattern):
+        """Reads the arbiter's log up to a line with the pattern."""
+        for line in self.machine.arbiter.stderr:
+            if re.search(pattern, line):
+                return
+        self.fail(f"the arbiter has ended, expected it to say: {pattern}")
+
+
+class Ipc(WithSignallers):
+
     def test_two_jobs_with_signals(self):
         self.prepare()
         said, arbiter = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={}))
         for lines in said.values():
-            self.both(lines, _AWAITS)
-        self.assertGreaterEqual(len(re.findall(_SIGNALLED, arbiter)), 4, arbiter)
+            self.both(lines, AWAITS)
+        self.assertGreaterEqual(len(re.findall(SIGNALLED, arbiter)), 4, arbiter)
 
     def test_on_two_hardware_queues(self):
         self.on_hardware_queues(2)
@@ -89,15 +100,15 @@ class Ipc(unittest.TestCase):
         queue = {"SIMGPU_FAULT": f"queues:{count}"}
         said, _ = self.finish(self.start(a=queue, b=queue))
         for lines in said.values():
-            self.both(lines, _AWAITS)
+            self.both(lines, AWAITS)
 
     def test_without_an_offer_nothing_changes(self):
         self.prepare(arbiter_options=(), signallers=False)
         said, arbiter = self.finish(self.start(a={"CROSSOVER_GATES": "ipc"}, b={}))
         self.both(said["a"], "expected an arbiter that offers signals, got none")
         self.assertNotIn("signals", said["b"])
-        self.assertNotIn(_AWAITS, said["a"])
-        self.assertNotRegex(arbiter, _SIGNALLED)
+        self.assertNotIn(AWAITS, said["a"])
+        self.assertNotRegex(arbiter, SIGNALLED)
 
     def test_beside_a_job_without_signals(self):
         self.prepare()
@@ -127,7 +138,7 @@ class Ipc(unittest.TestCase):
             signaller.send_signal(what)
         said, _ = self.finish(jobs)
         for lines in said.values():
-            self.both(lines, _AWAITS)
+            self.both(lines, AWAITS)
         return said
 
     def tells_of_the_beat(self, said):
@@ -149,7 +160,7 @@ class Ipc(unittest.TestCase):
             summary, lines = self.machine.finish(name, ranks)
             said = said_by_library(lines)
             self.assertEqual(summary["losses_digest"], self.alone["losses_digest"], said)
-            self.both(said, _AWAITS)
+            self.both(said, AWAITS)
             self.assertIn("the arbiter is lost", said)
 
     def test_a_driver_that_refuses_the_import(self):
@@ -157,7 +168,7 @@ class Ipc(unittest.TestCase):
         said, _ = self.finish(self.start(a={"SIMGPU_FAULT": "import_fails"}, b={}))
         line = "signals: expected memory that the driver imports, got the error of cuMemImportFromShareableHandle 801"
         self.both(said["a"], line)
-        self.assertNotIn(_AWAITS, said["a"])
+        self.assertNotIn(AWAITS, said["a"])
 
     def test_a_driver_that_refuses_memory_operations_from_some_moment_on(self):
         self.prepare()

@@ -15,7 +15,7 @@ from tests.process.signaller import test_signaller as alone
 _ARBITER = os.environ.get("ARBITER", "")
 _PATIENCE = 60
 _SIGNALLER_HELLO, _OFFER, _WANT_SIGNALS, _PROVE, _PROVEN = 8, 11, 12, 13, 14
-_GIVEN, _ASK, _NO_SIGNALLER, _KINDS_MEET = 0, 1, 2, 4  # enum crossover_offer_state
+_GIVEN, _ASK, _NO_SIGNALLER, _KINDS_MEET, _NOT_FOLLOWED = 0, 1, 2, 4, 6  # enum crossover_offer_state
 _PHASE_LOCKED = 1
 _AREA_BYTES, _LINE_BYTES, _PROOF = 1024, 64, 4
 
@@ -163,6 +163,42 @@ class Offers(WithArbiter):
         self.assertEqual(again[1], offer[1])
         self.assertEqual(self.gpu.load(self.line(client, again) + _PROOF), 99)
         self.gets_its_signal(client, line)
+
+    def test_one_that_loses_its_context_ends_and_another_goes_on(self):
+        self.end(self.signaller)
+        self.environment["SIMGPU_FAULT"] = "copies_break:2"  # behind the memory's head and one proof
+        broken = self.start(self.uuid)
+        client, offer = self.given()
+        line = self.line(client, offer)
+        self.assertTrue(client.prove(offer[1], 4711))
+        client.page.write(client.page.slot, wire.READY, 1024)
+        client.page.write(client.page.slot, wire.GATE, 1024)
+        self.ends(broken, 1, "cuMemcpyHtoD: expected CUDA_SUCCESS, got CUDA_ERROR_ILLEGAL_ADDRESS")
+        self.assertEqual(self.gpu.load(line), 0, "no process is there to write it")
+        del self.environment["SIMGPU_FAULT"]
+        self.start(self.uuid)
+        self.await_true("the signal", lambda: self.gpu.load(line) == 1)
+
+    def test_without_memory_there_are_no_signals_until_there_is_some(self):
+        with self.gpu.without_memory():
+            client = self.join("a")
+            client.want()
+            client.await_offer(_NOT_FOLLOWED)
+            self.arbiter_says("its signaller does not follow the turnstile: cuMemCreate: expected CUDA_SUCCESS, "
+                              "got CUDA_ERROR_OUT_OF_MEMORY")
+        self.gets_its_signal(client, self.line(client, client.await_offer(_GIVEN)))
+
+    def test_one_that_cannot_import_the_kept_memory_makes_its_own(self):
+        client, offer = self.given()
+        line = self.line(client, offer)
+        self.gpu.store(line + _PROOF, 99)
+        self.end(self.signaller)
+        self.environment["SIMGPU_FAULT"] = "import_fails"
+        self.start(self.uuid)
+        self.arbiter_says("its signaller does not follow the turnstile: kept memory: cuMemImportFromShareableHandle: ")
+        other = self.line(client, client.await_offer(_GIVEN))
+        self.assertEqual((self.gpu.load(line + _PROOF), self.gpu.load(other + _PROOF)), (99, 0))
+        self.gets_its_signal(client, other)
 
     def test_a_second_signaller_takes_over_from_one_that_is_stopped(self):
         client, offer = self.given()

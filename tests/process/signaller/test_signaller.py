@@ -1,6 +1,7 @@
 """Tests crossover-signaller on the software GPU. A socket of the test stands for the arbiter's, and a page of the test
 for a turnstile."""
 
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -21,7 +22,8 @@ _SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")
 
 _BEAT = 20  # proto/turnstile.h: the byte of signaller_beat
 _AREA_BYTES, _LINE_BYTES = 1024, 64  # proto/signaller_protocol.h
-_REFUSED, _SIGNALLER_HELLO, _FOLLOW, _SIGNALS = 3, 8, 9, 10
+_GRANULE = 2 << 20
+_REFUSED, _SIGNALLER_HELLO, _FOLLOW, _SIGNALS, _REST = 3, 8, 9, 10, 15
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _NO_GPU = "GPU-00000000-0000-0000-0000-00000000dead"
 _PATIENCE = 60  # seconds until an event that has not come is a failure
@@ -76,6 +78,19 @@ class Gpu:
         self._call("cuMemSetAccess", address, ctypes.c_size_t(size), access, ctypes.c_size_t(1))
         return address.value
 
+    @contextlib.contextmanager
+    def without_memory(self):
+        """Holds all free memory of the GPU."""
+        free, total, handle = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64()
+        self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        properties = struct.pack("<4i16x", 1, 0, 1, 0)  # pinned, without a handle type, on the device 0
+        self._call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(free.value // _GRANULE * _GRANULE), properties,
+                   ctypes.c_ulonglong(0))
+        try:
+            yield
+        finally:
+            self._call("cuMemRelease", handle)
+
     def load(self, address):
         word = ctypes.c_uint32()
         self._call("cuMemcpyDtoH_v2", ctypes.byref(word), ctypes.c_uint64(address), ctypes.c_size_t(4))
@@ -99,6 +114,7 @@ class Arbiter:
         self._listener.listen()
         self._listener.settimeout(_PATIENCE)
         self._peer = None
+        self.rests = None  # what the last signaller has said
 
     def greet(self):
         """Accepts a signaller. Returns the UUID of its GPU."""
@@ -108,7 +124,11 @@ class Arbiter:
         hello = self._peer.recv(4096)
         kind, size, _, _ = struct.unpack_from("<4I", hello)
         assert (kind, size, len(hello)) == (_SIGNALLER_HELLO, 72, 72), hello
+        self.rests = bool(struct.unpack_from("<I", hello, 68)[0])
         return hello[16:64].rstrip(b"\0").decode()
+
+    def rest(self, rests):
+        self._peer.sendall(header(_REST, 24) + struct.pack("<2I", rests, 0))
 
     def follow(self, page, kept=(), area=0, descriptors=None):
         """Hands a turnstile over and returns the answer's type, its area and bytes or its reason, and descriptors."""
@@ -264,6 +284,36 @@ class Follows(Signaller):
         self.await_true("the signal in the new area", lambda: self.gpu.load(base) == 1)
         self.gpu.store(word(0), 0)
         self.await_true("the signal at the old turnstile", lambda: self.gpu.load(word(0)) == 1)
+
+    def uses_gpu(self):
+        """Tells whether the process has loaded the driver, or has a file of a GPU open."""
+        proc = Path(f"/proc/{self.process.pid}")
+        files = [os.readlink(link) for link in (proc / "fd").iterdir() if int(link.name) > 2]
+        return "libcuda" in (proc / "maps").read_text(encoding="utf-8"), any("simgpu" in name for name in files)
+
+    def test_it_lets_go_of_the_gpu_and_uses_it_again(self):
+        for again in (lambda: self.arbiter.rest(0), lambda: self.arbiter.follow(Turnstile())):  # as older arbiters do
+            kind, _, _ = self.arbiter.follow(Turnstile())
+            self.assertEqual((kind, self.uses_gpu()), (_SIGNALS, (True, True)), "the control")
+            self.arbiter.rest(1)
+            self.assertEqual((self.arbiter.greet(), self.arbiter.rests), (self.gpu.uuid(), True))
+            self.assertEqual(self.uses_gpu(), (False, False))
+            again()
+            self.assertEqual((self.arbiter.greet(), self.arbiter.rests), (self.gpu.uuid(), False))
+        page = Turnstile()
+        _, answer, fds = self.arbiter.follow(page)
+        word = self.words(fds, answer)
+        page.set(1, wire.READY, 1024)
+        page.set(1, wire.GATE, 1024)
+        self.await_true("the signal", lambda: self.gpu.load(word(1)) == 1)
+        self.assertIsNone(self.process.poll(), "it is the same process")
+
+    def test_one_that_rests_waits_for_an_arbiter(self):
+        self.arbiter.rest(1)
+        self.arbiter.greet()
+        self.arbiter.hang_up()
+        self.assertEqual((self.arbiter.greet(), self.arbiter.rests), (self.gpu.uuid(), True))
+        self.assertEqual(self.uses_gpu(), (False, False))
 
     def test_bad_turnstiles_and_memory_are_refused_by_name(self):
         page = Turnstile()

@@ -87,6 +87,19 @@ TEST(TopTableTest, SaysWhatIsNotAsItShouldBe) {
   EXPECT_THAT(text, HasSubstr("  a        0    -  offender  none"));
 }
 
+TEST(TopTableTest, ShowsWhatSignalsCost) {
+  const std::string text = TopTable(Parse<node::v1::Top>(R"(
+    gpus { uuid: "GPU-0" signals { signallers: 2 host_memory_bytes: 9437184 cpu_s: 1.25
+                                   device_memory_bytes: 2097152 device_memory_source: "exported" late: 3 } }
+    gpus { uuid: "GPU-1" signals { signallers: 1 } })"));
+  EXPECT_THAT(text,
+              HasSubstr("GPU GPU-0: no client\n  signals: 2 signallers; host memory 9 MiB, processor time "
+                        "1.2 s, GPU memory 2 MiB (exported); written late 3\n"));
+  EXPECT_THAT(text,
+              HasSubstr("GPU GPU-1: no client\n  signals: 1 signallers; host memory -, processor time -, "
+                        "GPU memory -; written late 0\n"));
+}
+
 TEST(TopTableTest, MarksWhatIsEstimated) {
   const std::string text = TopTable(Parse<node::v1::Top>(R"(
     gpus { uuid: "GPU-0" mode: "gate" clients: 1 }

@@ -11,7 +11,8 @@ TEST(FaultsTest, ReadsAList) {
   std::string error;
   ASSERT_TRUE(ParseFaults(
       "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9,"
-      "cancellation_points,memops_break:60,early_waits_us:40,exit_at_launch:5,crash_after_exit:900",
+      "cancellation_points,memops_break:60,copies_break:12,early_waits_us:40,exit_at_launch:5,"
+      "crash_after_exit:900",
       &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
@@ -22,6 +23,7 @@ TEST(FaultsTest, ReadsAList) {
   EXPECT_TRUE(faults.cancellation_points);
   EXPECT_EQ(faults.memops_fail_after, 9);
   EXPECT_EQ(faults.broken_memop, 60);
+  EXPECT_EQ(faults.broken_copy, 12);
   EXPECT_EQ(faults.early_waits_us, 40);
   EXPECT_EQ(faults.exit_at_launch, 5);
   EXPECT_EQ(faults.unload_us, 900);
@@ -40,8 +42,8 @@ TEST(FaultsTest, ByDefaultNothingIsUnkind) {
 
 TEST(FaultsTest, RefusesWhatItDoesNotKnow) {
   for (const char* text :
-       {"slow", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1", "queues:33",
-        "memops_unsupported:1", "launch_fails:", "early_waits_us", "exit_at_launch",
+       {"slow", "copies_break", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1",
+        "queues:33", "memops_unsupported:1", "launch_fails:", "early_waits_us", "exit_at_launch",
         "crash_after_exit:", "crash_after_exit:soon", "early_waits_us:-1"}) {
     FaultSet faults;
     std::string error;

@@ -153,6 +153,23 @@ TEST(ClusterTopTest, ALineForEachClientAndOneForEachNodeThatDoesNotAnswer) {
   EXPECT_THAT(ClusterTopTable(json::array(), false), HasSubstr("no job"));
 }
 
+TEST(ClusterTopTest, WideTellsWhatSignalsCost) {
+  const json top = json::parse(R"({"gpus": [
+      {"uuid": "GPU-1", "signals": {"signallers": 2, "host_memory_bytes": "9437184", "cpu_s": 1.25,
+       "device_memory_bytes": "2097152", "device_memory_source": "exported", "late": 3}},
+      {"uuid": "GPU-2", "signals": {"signallers": 0, "host_memory_bytes": "x", "device_memory_source": "", "late": 0}},
+      {"uuid": "GPU-3"}], "jobs": []})");
+  const json nodes = {{{"node", "n1"}, {"top", top}}};
+  EXPECT_THAT(ClusterTopTable(nodes, true),
+              HasSubstr("\nNODE  GPU    SIGNALLERS  HOST MiB  CPU s  GPU MiB  OF        LATE\n"
+                        "n1    GPU-1           2         9    1.2        2  exported     3\n"
+                        "n1    GPU-2           0         -      -        -  -            0\n"));
+  EXPECT_THAT(ClusterTopTable(nodes, false), Not(HasSubstr("SIGNALLERS")));
+  const json without = {{{"node", "n1"}, {"top", {{"gpus", {{{"uuid", "GPU-3"}}}}}}}};
+  EXPECT_THAT(ClusterTopTable(without, true), Not(HasSubstr("SIGNALLERS")))
+      << "an older daemon, or no signals";
+}
+
 TEST(BundleTest, LeavesOutWhatMayBeSecret) {
   const json pod = json::parse(R"({"metadata": {"managedFields": [1], "annotations": {"mine": "secret1",
       "crossover.dev/share": "true", "kubectl.kubernetes.io/last-applied-configuration": "secret2"}},

@@ -69,7 +69,8 @@ class ApiTest : public ::testing::Test {
                              .mps =
                                  [] {
                                    return MpsNews{"it hangs", "it cannot be run", ShmRoom{9, 5}};
-                                 }},
+                                 },
+                             .signals = [this] { return signals_; }},
                             &error_);
   }
   std::string socket() const { return directory_ + "/api.sock"; }
@@ -82,6 +83,7 @@ class ApiTest : public ::testing::Test {
   std::string error_;
   Books books_;
   FakeSwitch modes_;
+  signals::ByGpu signals_;  // set before the first call
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<arbiter::GpuInfo> gpu_;
   std::shared_ptr<const arbiter::Member> member_;
@@ -142,6 +144,31 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   ASSERT_EQ(client.ListTurns({}, &turns), "");
   ASSERT_EQ(turns.turns_size(), 1);
   EXPECT_NEAR(turns.turns(0).began_s() - turns.turns(0).asked_s(), 0.002, 1e-6);
+}
+
+TEST_F(ApiTest, TellsWhatSignalsCostAlsoOfAGpuWithoutClients) {
+  signals_["GPU-0"] = {.again = 2};
+  signals_["GPU-1"] = {
+      .signallers = 1, .host = {.resident_bytes = 5 << 20, .cpu_seconds = 0.5}, .exported_bytes = 2 << 20};
+  signals_["GPU-2"] = {};  // its signaller has gone
+  Put(arbiter::EventKind::kJoin);
+  NodeClient client(socket());
+  node::v1::Top top;
+  ASSERT_EQ(client.ReadTop(&top), "");
+  ASSERT_EQ(top.gpus_size(), 2);
+  const node::v1::Signals& first = top.gpus(0).signals();
+  EXPECT_EQ(first.late(), 2u);
+  EXPECT_FALSE(first.has_host_memory_bytes());
+  EXPECT_FALSE(first.has_cpu_s());
+  EXPECT_FALSE(first.has_device_memory_bytes());
+  EXPECT_EQ(top.gpus(1).uuid(), "GPU-1");
+  EXPECT_EQ(top.gpus(1).clients(), 0u);
+  const node::v1::Signals& second = top.gpus(1).signals();
+  EXPECT_EQ(second.signallers(), 1u);
+  EXPECT_EQ(second.host_memory_bytes(), 5u << 20);
+  EXPECT_DOUBLE_EQ(second.cpu_s(), 0.5);
+  EXPECT_EQ(second.device_memory_bytes(), 2u << 20);
+  EXPECT_EQ(second.device_memory_source(), "exported");
 }
 
 std::string WhyNoTurns(std::string books, const std::string& held, std::size_t clients,

@@ -85,6 +85,25 @@ TEST(GpuNodeTest, AGpuOfUnknownMemoryIsGivenOutAndTheReasonIsNamed) {
   EXPECT_EQ(gpu["reason"], "Xid") << "why it is withheld counts for more";
 }
 
+TEST(GpuNodeTest, WhatSignalsCost) {
+  GpuNode node = Made();
+  json gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_FALSE(gpu.contains("signals")) << "the daemon has none";
+  node.gpus[0].signals =
+      signals::Figures{.signallers = 2,
+                       .host = {.resident_bytes = (9 << 20) + 70'000, .cpu_seconds = 123.4},
+                       .exported_bytes = 2 << 20,
+                       .again = 3};
+  gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["signals"],
+            json::parse(R"({"signallers":2,"late":3,"hostMemoryBytes":9437184,"cpuSeconds":120.0,
+      "deviceMemoryBytes":2097152,"deviceMemorySource":"exported"})"));
+  node.gpus[0].signals = signals::Figures{};
+  gpu = json::parse(BodyOf(node))["status"]["gpus"][0];
+  EXPECT_EQ(gpu["signals"], json::parse(R"({"signallers":0,"late":0})")) << "the rest is not known";
+  EXPECT_EQ(UrgentPartOf(node), UrgentPartOf(Made()));
+}
+
 TEST(GpuNodeTest, ASlotThatAnInitContainerLeftToTheMainOneIsOne) {
   GpuNode node = Made();
   node.gpus[0].holders = {{"team", "p", "init", "team/g", {"GPU-1::0"}},

@@ -158,7 +158,9 @@ TEST_F(MistypedTest, AnotherValueIsToldAgainAndOneThatIsRightIsForgotten) {
 }
 
 TEST(LimitsTest, TheStrictestHoldsAndIsNamed) {
-  EXPECT_EQ(LimitsOf({}, Policy::kEnforce, "system"), TurnLimits());
+  TurnLimits none;
+  none.maintenance = false;
+  EXPECT_EQ(LimitsOf({}, Policy::kEnforce, "system"), none);
   EXPECT_EQ(LimitsOf({.mode = Policy::kObserve, .configuration = ""}, Policy::kOff, "system").by,
             "crossover.dev/mode of namespace system, which holds for the whole cluster, is off");
   EXPECT_EQ(LimitsOf({.mode = Policy::kObserve, .configuration = ""}, Policy::kEnforce, "system").by,
@@ -167,6 +169,9 @@ TEST(LimitsTest, TheStrictestHoldsAndIsNamed) {
       LimitsOf({.mode = Policy::kObserve, .maintenance = true, .configuration = ""}, Policy::kEnforce, "s")
           .policy,
       Policy::kOff);
+  EXPECT_EQ(LimitsOf({.mode = Policy::kOff, .maintenance = true, .configuration = ""}, Policy::kEnforce, "s")
+                .maintenance,
+            true);
 }
 
 }  // namespace

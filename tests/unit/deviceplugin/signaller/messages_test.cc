@@ -55,6 +55,17 @@ TEST(SignallerMessages, WhatIsWrongIsNamed) {
   EXPECT_EQ(ReasonOf(Parse({}, 0, kMemory)), "message: size: expected at least 16, got 0");
 }
 
+TEST(SignallerMessages, ARest) {
+  crossover_rest wire{{CROSSOVER_REST, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0}, 1, 0};
+  EXPECT_TRUE(std::get<Rest>(Read(wire, 0)).rest);
+  wire.rest = 0;
+  EXPECT_FALSE(std::get<Rest>(Read(wire, 0)).rest);
+  wire.rest = 2;
+  EXPECT_EQ(ReasonOf(Read(wire, 0)), "rest: rest: expected 0 or 1, got 2");
+  EXPECT_EQ(MakeHello("GPU-1", true).rests, 1u);
+  EXPECT_EQ(MakeHello("GPU-1", false).rests, 0u);
+}
+
 TEST(SignallerMessages, ARefusalIsPrintable) {
   crossover_refused wire = arbiter::MakeRefused("no\nturns");
   const Message message = Read(wire, 0);

@@ -32,6 +32,12 @@ TEST(SignallerOptions, AProcessMayKeepThoseOfAllGpus) {
   EXPECT_EQ(std::get<Options>(Read({"--list-gpus"})).role, Role::kListGpus);
 }
 
+TEST(SignallerOptions, OneMayBeginWithoutTheDriver) {
+  EXPECT_FALSE(std::get<Options>(Read({"--gpu", kGpu})).resting);
+  EXPECT_TRUE(std::get<Options>(Read({"--gpu", kGpu, "--resting"})).resting);
+  EXPECT_EQ(ErrorOf({"--each-gpu", "1", "--resting"}), "--resting: expected beside --gpu, got without it");
+}
+
 TEST(SignallerOptions, WhatIsWrongIsNamed) {
   EXPECT_EQ(ErrorOf({}), "options: expected one of --gpu UUID, --each-gpu N or --list-gpus, got 0");
   EXPECT_EQ(ErrorOf({"--gpu", kGpu, "--list-gpus"}),

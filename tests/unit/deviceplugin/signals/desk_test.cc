@@ -118,6 +118,20 @@ TEST_F(DeskTest, ASignallerFollowsWhenAClientAsks) {
   EXPECT_EQ(desk_.figures().at(kGpu).signallers, 1);
 }
 
+TEST_F(DeskTest, TellsWhatASignallersProcessCosts) {
+  Start();
+  const base::UniqueFd signaller = Signaller();  // it is this process
+  const base::UniqueFd client = Client("a");     // has its answer after the first message was read
+  Next<crossover_offer>(client);
+  Want(client);
+  Next<crossover_follow>(signaller);
+  const Figures figures = desk_.figures().at(kGpu);
+  EXPECT_EQ(figures.processes, std::vector<std::int64_t>{getpid()});
+  EXPECT_GT(figures.host.resident_bytes, 100'000u);
+  EXPECT_TRUE(figures.host.cpu_seconds);
+  EXPECT_EQ(figures.exported_bytes, 0u) << "it has not answered";
+}
+
 TEST_F(DeskTest, AProcessOfAJobIsNoSignaller) {
   installation_.may_signal = false;
   Start();

@@ -54,6 +54,17 @@ TEST(SignalsMessages, ABadHelloIsNamed) {
   EXPECT_EQ(ReasonOf(Peer(later)), "signaller hello: signal_version: expected 1, got 2");
 }
 
+TEST(SignalsMessages, AHelloMaySayThatItRests) {
+  crossover_signaller_hello wire = Hello(kGpu);
+  EXPECT_FALSE(std::get<SignallerHello>(Peer(wire)).rests) << "as older versions say";
+  wire.rests = 1;
+  EXPECT_TRUE(std::get<SignallerHello>(Peer(wire)).rests);
+  wire.rests = 2;
+  EXPECT_EQ(ReasonOf(Peer(wire)), "signaller hello: rests: expected 0 or 1, got 2");
+  EXPECT_EQ(MakeRest(true).rest, 1u);
+  EXPECT_EQ(MakeRest(false).rest, 0u);
+}
+
 TEST(SignalsMessages, WantsAndProofs) {
   crossover_want_signals want{HeaderOf<crossover_want_signals>(CROSSOVER_WANT_SIGNALS), 1, 0};
   EXPECT_TRUE(std::get<WantSignals>(Peer(want)).want);

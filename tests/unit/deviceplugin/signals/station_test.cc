@@ -151,6 +151,8 @@ TEST_F(StationTest, AClientIsToldThatItMayAskAndNoMore) {
 TEST_F(StationTest, AClientThatAsksGetsTheMemory) {
   GiveSignals();
   EXPECT_EQ(station_.figures().offers[CROSSOVER_OFFER_GIVEN], 1u);
+  EXPECT_EQ(station_.figures().exported_bytes, kBytes);
+  EXPECT_EQ(station_.figures().processes, std::vector<std::int64_t>{70});
   Join(2, 1);
   station_.Want(2, true);
   Tick();
@@ -369,6 +371,58 @@ TEST_F(StationTest, TooManySignallersAreRefused) {
   EXPECT_THAT(station_.Attach(ready[3].Link(74)), ::testing::HasSubstr("has 4 signallers already"));
   EXPECT_EQ(station_.figures().signallers, 4);
   ready[1].Die();
+  FarEnd other;
+  EXPECT_EQ(station_.Attach(other.Link(75)), "");
+}
+
+TEST_F(StationTest, WhereTheGpuIsToBeFreeSignallersLetGoOnceNoClientIsThere) {
+  GiveSignals();
+  FarEnd second;
+  EXPECT_EQ(station_.Attach(second.Link(71)), "");
+  station_.Set(Use::kEnded);
+  Pass(100 * base::kNsPerMs);
+  EXPECT_FALSE(far_.Next<crossover_rest>()) << "a client waits for signals";
+  station_.Leave(1);
+  Tick();
+  for (FarEnd* far : {&far_, &second}) {
+    const auto told = far->Next<crossover_rest>();
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->rest, 1u);
+    far->Die();
+  }
+  EXPECT_EQ(station_.figures().signallers, 0);
+  EXPECT_EQ(station_.figures().exported_bytes, 0u) << "the memory is one more use of the GPU";
+  station_.Read(now_, &mail_);
+  EXPECT_TRUE(station_.empty());
+}
+
+TEST_F(StationTest, ThoseThatRestAreToldWhenTheyMayUseTheGpuAndAreNotOffered) {
+  station_.Set(Use::kEnded);
+  EXPECT_EQ(station_.Attach(far_.Link(70), /*rests=*/true), "");
+  EXPECT_FALSE(station_.empty());
+  Join(1, 0);
+  station_.Want(1, true);
+  Tick();
+  EXPECT_EQ(Last(1).state, static_cast<std::uint32_t>(CROSSOVER_OFFER_NO_SIGNALLER));
+  EXPECT_FALSE(far_.Next<crossover_follow>());
+  station_.Set(Use::kAllowed);
+  Tick();
+  const auto told = far_.Next<crossover_rest>();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->rest, 0u);
+  FarEnd again;
+  EXPECT_EQ(station_.Attach(again.Link(70)), "");
+  Tick();
+  const auto follow = again.Next<crossover_follow>();
+  ASSERT_TRUE(follow);
+  EXPECT_EQ(follow->kept, 0u);
+}
+
+TEST_F(StationTest, ThoseThatRestCountAmongTheMost) {
+  FarEnd far[5];
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(station_.Attach(far[i].Link(70 + i), /*rests=*/i > 1), "");
+  EXPECT_THAT(station_.Attach(far[4].Link(74)), ::testing::HasSubstr("has 4 signallers already"));
+  far[3].Die();
   FarEnd other;
   EXPECT_EQ(station_.Attach(other.Link(75)), "");
 }

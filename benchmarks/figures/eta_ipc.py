@@ -1,0 +1,93 @@
+"""eta_ipc is how much of eta two equal jobs lose by waiting for signals in device memory, against host words in the
+same run: nine cases of eta. Each process has two hardware channels, as under MPS, and each GPU has one signaller.
+eta_ipc_beside shows both values.
+
+Control, against the shipped library, both without the guard: release after the collective.
+"""
+
+import time
+
+from benchmarks import evaluate, pairs, stats
+from benchmarks.figures import eta
+from benchmarks.results import Goal, Measured
+
+_RATIOS = (0.2, 0.6, 1.0)
+_VARIANTS = ("plain", "broadcast_buffers", "loss_allreduce")
+GOAL = Goal("<=", 0.005, "median", runs=5)
+_CHANNELS = "queues:2"
+_BY_CASE = {f"{variant}_{ratio:g}": pairs.Shape(ratio, variant, iterations=200, alone=90, fault=_CHANNELS)
+            for variant in _VARIANTS for ratio in _RATIOS}
+CASES = tuple(_BY_CASE)
+_PATIENCE_S = 2.0
+# The names in CROSSOVER_GATES, and the transports of clients that take turns so.
+TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
+
+
+def measure(context, case):
+    shape, details = _BY_CASE[case], []
+    alone = eta.alone_of(context, shape)
+    value, samples = pairs.measured_by(context, GOAL, lambda: _lost(context, shape, context.build.library, alone,
+                                                                    details))
+    control = None
+    if value is not None:
+        control = context.controlled(GOAL, "release after the collective", eta.CONTROL,
+                                     lambda library: _lost(context, shape, library, alone, []))
+    condition = f"{shape.condition()}, one signaller for each GPU"
+    yield Measured("eta_ipc", case, value, "of the bound, lost", GOAL, samples, control, condition, {"runs": details},
+                   shape.conditions(gates="ipc"))
+    for gates in TRANSPORTS:
+        etas = tuple(run[gates] for run in details)
+        yield Measured("eta_ipc_beside", f"{case}_{gates}", stats.median(etas) if etas else None, "1", Goal(), etas,
+                       None, condition, {}, shape.conditions(gates=gates))
+
+
+def _lost(context, shape, library, alone, details):
+    """Returns what the library with signals loses against the shipped one with host words, or None where a run was
+    void or failed."""
+    etas = {}
+    for gates, of_gates in (("gpu", context.build.library), ("ipc", library)):
+        etas[gates] = alone and context.has(of_gates) and _eta(context, shape, of_gates, gates, alone)
+        if not etas[gates]:
+            return None
+    details.append(etas)
+    return etas["gpu"] - etas["ipc"]
+
+
+def _eta(context, shape, library, gates, alone):
+    solo, job = alone
+    wrong = ""
+
+    def watch(running):
+        nonlocal wrong
+        running.wait_for_iterations(shape.iterations // 2)
+        end = time.monotonic() + _PATIENCE_S  # a client whose signaller got no processor does without for a moment
+        while (wrong := not_by(gates, seen_by(running), shape.jobs * shape.ranks)) and time.monotonic() < end:
+            time.sleep(0.1)
+
+    both = pairs.together(context, shape, library, environment={"CROSSOVER_GATES": gates}, during=watch,
+                          settings=("transport: ipc",), signallers=1)
+    if not both:
+        return None
+    if wrong:
+        context.fail(wrong)
+        return None
+    shared = pairs.rate(shape, both, solo, evaluate.shared_bound([job] * shape.jobs, shape.machine()))
+    return pairs.of_bound(context, shared.eta)
+
+
+def seen_by(running):
+    """Returns the transport of each client on all nodes."""
+    return [transport for node in range(running.machine.nodes) for transport in transports_in(running.top(node))]
+
+
+def transports_in(top):
+    """Returns the transport of each client in what `crossover top -o json` prints."""
+    return [client["transport"] for job in top["jobs"] for client in job["clients"]]
+
+
+def not_by(gates, seen, clients):
+    """Returns what is wrong if not all of so many clients take turns by these gates, or ""."""
+    expected = TRANSPORTS[gates]
+    if len(seen) == clients and set(seen) == {expected}:
+        return ""
+    return f"transports: expected {clients} times {expected}, got {', '.join(sorted(seen)) or 'none'}"
