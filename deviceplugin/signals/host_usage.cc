@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 
 #include "common/base/fd.h"
 
@@ -12,7 +13,7 @@ namespace crossover::signals {
 namespace {
 
 // These number the fields as proc(5) does. The name ends field 2.
-constexpr int kFirstField = 3, kUserTime = 14, kSystemTime = 15, kStarted = 22, kResidentPages = 24;
+constexpr std::size_t kFirstField = 3, kUserTime = 14, kSystemTime = 15, kStarted = 22, kResidentPages = 24;
 
 }  // namespace
 
@@ -22,7 +23,7 @@ std::optional<ProcessUsage> ParseStat(std::string_view stat, std::uint64_t ticks
   if (name_end == std::string_view::npos) return std::nullopt;
   std::string_view rest = stat.substr(name_end + 1);
   std::array<std::uint64_t, kResidentPages + 1> fields{};
-  for (int field = kFirstField; field <= kResidentPages; ++field) {
+  for (std::size_t field = kFirstField; field <= kResidentPages; ++field) {
     const std::size_t begin = rest.find_first_not_of(' ');
     if (begin == std::string_view::npos) return std::nullopt;
     rest.remove_prefix(begin);
