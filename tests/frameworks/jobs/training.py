@@ -3,6 +3,7 @@ command line, and the loop over the steps. torchrun starts each script."""
 
 import argparse
 import os
+import sys
 
 import torch
 import torch.distributed as dist
@@ -81,6 +82,12 @@ def loss_of(logits, tokens):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
+def say(line):
+    """Prints a line by one write: the ranks share their output, which torchrun leaves without a buffer."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main(build, parser=None, backend="nccl"):
     """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
     the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line every ten
@@ -101,7 +108,7 @@ def main(build, parser=None, backend="nccl"):
         if index % 10 == 9:
             loss.item()
             if dist.get_rank() == 0:
-                print(f"step {index + 1}", flush=True)
+                say(f"step {index + 1}")
     torch.cuda.synchronize()
-    print(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes", flush=True)
+    say(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes")
     dist.destroy_process_group()
