@@ -24,6 +24,13 @@ const typename Map::mapped_type* Find(const Map& map, const typename Map::key_ty
 
 std::string NameOf(const std::string& name_space, const std::string& name) { return name_space + "/" + name; }
 
+// The history changes with each report of a node and takes most of the memory of a profile.
+void DropHistory(JobProfile* profile) {
+  profile->runs = {};
+  std::erase_if(profile->meetings, [](const JobProfile::Meeting& meeting) { return meeting.gain <= 0; });
+  for (JobProfile::Meeting& meeting : profile->meetings) meeting.gains = {};
+}
+
 }  // namespace
 
 bool World::Put(Pod pod) {
@@ -53,6 +60,7 @@ bool World::Put(GpuNode node) {
 }
 
 bool World::Put(JobProfile profile) {
+  DropHistory(&profile);
   const std::string name = NameOf(profile.name_space, profile.name);
   const JobProfile* known = Find(profiles_, name);
   if (known != nullptr && *known == profile) return false;

@@ -19,6 +19,7 @@ class World {
   bool Put(Pod pod);
   bool Put(Node node);
   bool Put(GpuNode node);
+  // Drops the history of the profile first, and meetings that have nothing else.
   bool Put(JobProfile profile);
   bool Put(Budget budget);
   // Removes an object. Returns whether it was known.

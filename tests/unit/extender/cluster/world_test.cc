@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "extender/cluster/parse.h"
 #include "extender/cluster/resources.h"
+#include "tests/unit/extender/cluster/golden_profiles.h"
 
 namespace crossover::extender {
 namespace {
+
+using nlohmann::json;
 
 Pod PodOn(const std::string& uid, const std::string& node, std::int64_t milli_cpu) {
   Pod pod;
@@ -127,6 +133,32 @@ TEST(WorldTest, ProfilesAreFoundByKey) {
   EXPECT_FALSE(world.RemoveProfile("ns", "b"));
   EXPECT_EQ(world.FindProfile("ns", "key"), nullptr);
   EXPECT_EQ(world.profiles().size(), 1u);
+}
+
+TEST(WorldTest, KnowsOfEachProfileWhatPlacementUses) {
+  for (const BrokenProfile& twin : kBrokenProfiles) {
+    const auto profile = ParseJobProfile(Broken(twin));
+    if (!profile) continue;
+    World world;
+    world.Put(*profile);
+    const JobProfile* known = world.FindProfile("team", twin.key);
+    ASSERT_NE(known, nullptr) << twin.patch;
+    EXPECT_EQ(known->meetings.size(), twin.meetings) << twin.patch;
+    EXPECT_TRUE(known->runs.empty()) << twin.patch;
+    for (const JobProfile::Meeting& meeting : known->meetings)
+      EXPECT_TRUE(meeting.gains.empty()) << twin.patch;
+  }
+}
+
+TEST(WorldTest, AProfileWhoseHistoryAloneChangedIsTheSame) {
+  JobProfile profile = ParseJobProfile(json::parse(kGoldenMeasured)).value();
+  World world;
+  EXPECT_TRUE(world.Put(profile));
+  profile.runs[0].at_s += 1;
+  profile.meetings[0].gains.clear();
+  EXPECT_FALSE(world.Put(profile));
+  profile.meetings[0].gain += 1;
+  EXPECT_TRUE(world.Put(profile));
 }
 
 TEST(WorldTest, OfTwoProfilesTheOneWithItsUsersFiguresCounts) {
