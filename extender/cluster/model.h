@@ -189,7 +189,8 @@ struct GpuNode {
 // A JobProfile holds what is known about the jobs with one key in one namespace. Times are seconds of one
 // iteration of a job that runs alone, as the mean over its ranks; `at_s` and `began_s` are seconds since
 // 1970. The extender computes the figures of the status, and the `gain` of each meeting, from the history,
-// which is `runs` and the `gains` of all meetings. Only ProfileKeeper reads the history; the World drops it.
+// which is `runs` and the `gains` of all meetings. Only ProfileKeeper reads the history; the ClusterCache
+// drops it.
 struct JobProfile {
   // A Run is one run of such a job, over all nodes.
   struct Run {

@@ -40,7 +40,7 @@ std::string PathOf(const ProfileChange& change) {
 
 }  // namespace
 
-ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& settings, Surroundings around)
+ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& settings, Dependencies around)
     : client_(std::move(access)),
       settings_(settings),
       around_(std::move(around)),
