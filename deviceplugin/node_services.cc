@@ -60,8 +60,8 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       marker_(
           settings.api_server, settings.name, settings.marks, [this] { return MarksNow(); },
           [this](bool again) { OnLabelsTakenBack(again); }),
-      rounds_("xo-node", kPeriod, [this] { Round(); }),
-      library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
+      task_("xo-node", kPeriod, [this] { Round(); }),
+      library_task_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
   // Clients of a daemon that this one replaces may connect before the first round. The slots must be known by
   // then.
   if (const auto kubelet = kubelet_.Read()) around_.slots->Set(HoldersOf(kubelet->handed_out));

@@ -27,7 +27,7 @@
 #include "common/kube/events.h"
 #include "common/kube/list_watch.h"
 #include "common/kube/metrics_access.h"
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/config/config_file.h"
 #include "deviceplugin/config/node_settings.h"
@@ -166,8 +166,8 @@ class NodeServices : public Companion {
   JobTable jobs_;                  // only on the publisher's thread
   Publisher publisher_;
   NodeMarker marker_;
-  threads::Rounds rounds_;  // last: these threads use the other members
-  threads::Rounds library_rounds_;
+  threads::PeriodicTask task_;  // last: these threads use the other members
+  threads::PeriodicTask library_task_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -59,8 +59,8 @@ DraWatch::DraWatch(kube::Access access, std::string node, std::chrono::milliseco
       client_(access_),
       slices_(std::make_unique<Slices>()),
       claims_(std::make_unique<Claims>()),
-      rounds_(
-          "xo-dra", period, [this] { Round(); }, threads::Rounds::First::kAtOnce) {}
+      task_(
+          "xo-dra", period, [this] { Round(); }, threads::PeriodicTask::First::kAtOnce) {}
 
 DraWatch::~DraWatch() { client_.Stop(); }
 

@@ -27,7 +27,7 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books) {
 }
 
 MemoryWatch::MemoryWatch(std::string library, Books* books)
-    : library_(std::move(library)), rounds_("xo-memory", kPeriod, [this, books] { Look(books); }) {}
+    : library_(std::move(library)), task_("xo-memory", kPeriod, [this, books] { Look(books); }) {}
 
 void MemoryWatch::Look(Books* books) {
   std::string why;

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/nvml/library.h"
 
@@ -35,7 +35,7 @@ class MemoryWatch {
   bool answered_ = false;  // a GPU has answered since the library was loaded
   mutable std::mutex mutex_;
   std::map<std::string, NvmlLibrary::Usage> usages_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

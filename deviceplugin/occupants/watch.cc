@@ -13,7 +13,7 @@ constexpr int kLookEvery = 8;                      // in rounds
 }  // namespace
 
 OccupantWatch::OccupantWatch(Sources sources)
-    : sources_(std::move(sources)), rounds_("xo-occupants", kPeriod, [this] { Round(); }) {}
+    : sources_(std::move(sources)), task_("xo-occupants", kPeriod, [this] { Round(); }) {}
 
 void OccupantWatch::Round() {
   if (since_look_++ % kLookEvery != 0) return;

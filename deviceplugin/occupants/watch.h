@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "deviceplugin/nvml/library.h"
 #include "deviceplugin/occupants/judge.h"
 
@@ -45,7 +45,7 @@ class OccupantWatch {
   OccupantJudge judge_;
   mutable std::mutex mutex_;
   OccupantJudge::Verdicts verdicts_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

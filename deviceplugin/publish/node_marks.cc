@@ -47,8 +47,8 @@ NodeMarker::NodeMarker(kube::Access access, std::string node, NodeMarksWanted wa
       look_(std::move(look)),
       taken_back_(std::move(taken_back)) {
   if (wanted.operator_labels || wanted.scale_down_disabled)
-    rounds_.emplace(
-        "xo-marks", period, [this] { Round(); }, threads::Rounds::First::kAtOnce);
+    task_.emplace(
+        "xo-marks", period, [this] { Round(); }, threads::PeriodicTask::First::kAtOnce);
 }
 
 void NodeMarker::Round() {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "common/kube/client.h"
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 
 namespace crossover::deviceplugin {
 
@@ -83,7 +83,7 @@ class NodeMarker {
   bool labelled_ = false;  // the labels were as wanted, since this daemon has started
   bool given_up_ = false;  // taken_back_ was told that they are not written again
   std::string complaint_;
-  std::optional<threads::Rounds> rounds_;  // must be the last member; unset: nothing is wanted
+  std::optional<threads::PeriodicTask> task_;  // must be the last member; unset: nothing is wanted
 };
 
 }  // namespace crossover::deviceplugin

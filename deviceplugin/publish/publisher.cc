@@ -26,7 +26,7 @@ Publisher::Publisher(kube::Access access, std::function<std::optional<GpuNode>()
     : client_(std::move(access)),
       look_(std::move(look)),
       on_published_(std::move(on_published)),
-      rounds_("xo-publish", kLook, [this] { Round(); }) {}
+      task_("xo-publish", kLook, [this] { Round(); }) {}
 
 void Publisher::Round() {
   const auto now = steady_clock::now();

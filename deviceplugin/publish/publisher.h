@@ -10,7 +10,7 @@
 #include <string>
 
 #include "common/kube/client.h"
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "deviceplugin/publish/gpu_node.h"
 
 namespace crossover::deviceplugin {
@@ -41,7 +41,7 @@ class Publisher {
   std::chrono::steady_clock::time_point again_;
   std::chrono::seconds retry_after_{0};  // how long the API server asks to wait
   std::string complaint_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

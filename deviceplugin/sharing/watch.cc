@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "deviceplugin/pods/cgroup.h"
 
 namespace crossover::deviceplugin {
@@ -49,8 +49,8 @@ SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::functi
       cgroup_root_(std::move(cgroup_root)),
       wanted_(wanted),
       state_(Begin(control_, wanted)),
-      rounds_(
-          "xo-sharing", period, [this] { Round(); }, threads::Rounds::First::kAtOnce) {
+      task_(
+          "xo-sharing", period, [this] { Round(); }, threads::PeriodicTask::First::kAtOnce) {
   const SharingChoice choice = state().choice;
   logging::Info("sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason);
 }
@@ -225,7 +225,7 @@ void SharingWatch::NoteFault(const MpsControl::State& mps) {
 void SharingWatch::WarnOnce(const std::string& command, const std::string& answer, const char* expected) {
   if (!warned_.insert(command).second) return;
   const std::string_view line = std::string_view(answer).substr(0, answer.find('\n'));
-  logging::Warn("MPS: " + command + ": \"" + std::string(text::Cut(line, kShown)) + "\": expected " +
+  logging::Warn("MPS: " + command + ": \"" + std::string(text::Truncate(line, kShown)) + "\": expected " +
                 expected);
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "deviceplugin/mps/control.h"
 #include "deviceplugin/mps/farewell.h"
 #include "deviceplugin/mps/health.h"
@@ -89,7 +89,7 @@ class SharingWatch {
   std::atomic<bool> offers_{false};
   mutable std::mutex mutex_;
   State state_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/init_container_devices.h"
 #include "common/kube/json.h"
-#include "common/kube/left_over.h"
 #include "common/kube/quantity.h"
 
 namespace crossover::extender::admission {

@@ -34,7 +34,7 @@ std::variant<std::vector<ContainerRequest>, std::string> GpusOf(const nlohmann::
 
 // Returns what is wrong if the GPUs of each container are not certain, or if no later container asks for
 // the slots of an init container; else nothing. The kubelet hands the slots of plain init containers that
-// have ended to later containers (common/kube/left_over.h).
+// have ended to later containers (common/kube/init_container_devices.h).
 std::optional<std::string> Misplaced(const std::vector<ContainerRequest>& containers);
 
 }  // namespace crossover::extender::admission

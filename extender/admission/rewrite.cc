@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/foreign_keys.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"

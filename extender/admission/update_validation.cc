@@ -1,6 +1,6 @@
 #include "extender/admission/update_validation.h"
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/annotations/rules.h"
 #include "common/base/names.h"
 

@@ -8,7 +8,7 @@ namespace crossover::extender {
 
 Controller::Controller(Options options, Api& api) : options_(std::move(options)), api_(api) {
   for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
-  rounds_.emplace("xo-gangs", options_.tick, [this] { Tick(); });
+  task_.emplace("xo-gangs", options_.tick, [this] { Tick(); });
 }
 
 Controller::~Controller() {
@@ -21,7 +21,7 @@ Controller::~Controller() {
   }
   work_.notify_all();
   Give(answers);
-  rounds_.reset();
+  task_.reset();
   for (std::thread& thread : threads_) thread.join();
 }
 

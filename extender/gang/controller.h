@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "extender/cluster/cluster_cache.h"
 #include "extender/gang/api.h"
 #include "extender/gang/gang_stats.h"
@@ -128,7 +128,7 @@ class Controller : public SchedulerExtender {
   std::unordered_map<std::string, std::string> seats_;
   // The threads are declared last, because they use the other members.
   std::vector<std::thread> threads_;
-  std::optional<threads::Rounds> rounds_;
+  std::optional<threads::PeriodicTask> task_;
 };
 
 }  // namespace crossover::extender

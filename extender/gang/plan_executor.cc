@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "common/base/names.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
@@ -247,7 +247,9 @@ bool IsWholeAfterAll(const GangStore& store, GangRecord& gang) {
 
 }  // namespace
 
-std::string Beginning(const std::string& message) { return std::string(text::Cut(message, kMostOfAMessage)); }
+std::string Beginning(const std::string& message) {
+  return std::string(text::Truncate(message, kMostOfAMessage));
+}
 
 void Exclude(GangStore& store, GangRecord& gang, const std::string& node, const std::string& words) {
   Exclusion& exclusion = gang.excluded[node];

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "extender/placement/memory.h"
 #include "extender/placement/pairing.h"
 #include "extender/placement/sets.h"
@@ -230,7 +230,7 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& contex
 
 Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   Refusal refusal = Find(occupancy, gang, context);
-  refusal.text = text::Cut(refusal.text, kLongestReason);
+  refusal.text = text::Truncate(refusal.text, kLongestReason);
   return refusal;
 }
 

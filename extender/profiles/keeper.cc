@@ -44,7 +44,7 @@ ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& setting
     : client_(std::move(access)),
       settings_(settings),
       around_(std::move(around)),
-      rounds_("xo-profiles", around_.period, [this] { Round(); }) {}
+      task_("xo-profiles", around_.period, [this] { Round(); }) {}
 
 void ProfileKeeper::Round() {
   if (!around_.leads()) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/kube/client.h"
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "extender/cluster/model.h"
 #include "extender/profiles/changes.h"
 
@@ -63,7 +63,7 @@ class ProfileKeeper {
   std::optional<double> read_s_;
   std::map<ProfileId, double> tried_s_;  // last attempt to write each profile
   std::string complaint_;
-  threads::Rounds rounds_;  // last: uses the members above
+  threads::PeriodicTask task_;  // last: uses the members above
 };
 
 }  // namespace crossover::extender

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/kube/slim.h"
+#include "common/kube/json_filter.h"
 #include "extender/cluster/cluster_cache.h"
 #include "extender/cluster/parse.h"
 #include "tests/unit/extender/cluster/golden.h"

@@ -1,4 +1,4 @@
-#include "common/kube/slim.h"
+#include "common/kube/json_filter.h"
 
 namespace crossover::kube {
 

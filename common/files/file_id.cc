@@ -1,4 +1,4 @@
-#include "common/files/stamp.h"
+#include "common/files/file_id.h"
 
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 
 namespace crossover::files {
 
-Stamp StampOf(const std::string& path) {
+FileId FileIdOf(const std::string& path) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0) return {};
   return {.device = file.st_dev,

@@ -13,7 +13,7 @@ inline constexpr std::size_t kKubectls = 16;  // kubectl processes at a time
 // Returns the answers of `ask` to `items`, in their order. An answer is {"error": why} if `ask` throws. At
 // most `most` questions run in parallel, on this thread and others, so `ask` must be thread-safe. If the
 // system gives no more threads, the existing ones do the work.
-std::vector<nlohmann::json> AskEach(const std::vector<nlohmann::json>& items, std::size_t most,
-                                    const std::function<nlohmann::json(const nlohmann::json& item)>& ask);
+std::vector<nlohmann::json> FanOut(const std::vector<nlohmann::json>& items, std::size_t most,
+                                   const std::function<nlohmann::json(const nlohmann::json& item)>& ask);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-#include "common/kube/left_over.h"
+#include "common/kube/init_container_devices.h"
 
 namespace crossover::kube {
 

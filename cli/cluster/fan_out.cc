@@ -1,4 +1,4 @@
-#include "cli/cluster/ask_each.h"
+#include "cli/cluster/fan_out.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,8 +21,8 @@ json AskOne(const json& item, const std::function<json(const json& item)>& ask) 
 
 }  // namespace
 
-std::vector<json> AskEach(const std::vector<json>& items, std::size_t most,
-                          const std::function<json(const json& item)>& ask) {
+std::vector<json> FanOut(const std::vector<json>& items, std::size_t most,
+                         const std::function<json(const json& item)>& ask) {
   std::vector<json> answers(items.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {

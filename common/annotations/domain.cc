@@ -1,4 +1,4 @@
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 
 #include "common/base/names.h"
 #include "common/kube/json.h"

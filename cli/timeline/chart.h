@@ -12,8 +12,8 @@ class TurnEvent;
 
 namespace crossover::cli {
 
-// Returns the picture of the last `seconds` before the newest turn in `turns`, in `width` columns.
-std::string Picture(const node::v1::ListTurnsResponse& turns, double seconds, std::size_t width);
+// Returns the chart of the last `seconds` before the newest turn in `turns`, in `width` columns.
+std::string Chart(const node::v1::ListTurnsResponse& turns, double seconds, std::size_t width);
 
 // Returns one event as one line, or "" if it tells users nothing.
 std::string EventLine(const node::v1::TurnEvent& event);

@@ -12,18 +12,18 @@
 
 namespace crossover::threads {
 
-class Rounds {
+class PeriodicTask {
  public:
   enum class First { kAfterPeriod, kAtOnce };  // when the first call comes
 
   // `name` is the name of the thread, at most 15 characters.
-  Rounds(const char* name, std::chrono::milliseconds period, std::function<void()> round,
-         First first = First::kAfterPeriod)
+  PeriodicTask(const char* name, std::chrono::milliseconds period, std::function<void()> round,
+               First first = First::kAfterPeriod)
       : period_(period), round_(std::move(round)), thread_([this, first] { Run(first); }) {
     pthread_setname_np(thread_.native_handle(), name);
   }
   // Blocks until the call in progress, if any, has returned.
-  ~Rounds() {
+  ~PeriodicTask() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
@@ -31,8 +31,8 @@ class Rounds {
     wake_.notify_one();
     thread_.join();
   }
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
+  PeriodicTask(const PeriodicTask&) = delete;
+  PeriodicTask& operator=(const PeriodicTask&) = delete;
 
  private:
   void Run(First first) {

@@ -1,4 +1,4 @@
-#include "cli/timeline/picture.h"
+#include "cli/timeline/chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,7 @@ std::string Scale(std::size_t indent, std::size_t width, double seconds) {
 
 }  // namespace
 
-std::string Picture(const ListTurnsResponse& turns, double seconds, std::size_t width) {
+std::string Chart(const ListTurnsResponse& turns, double seconds, std::size_t width) {
   if (turns.turns().empty()) return "no turns were taken\n";
   const double newest = NewestOf(turns);
   const Window window{.begin = newest - seconds, .end = newest};
