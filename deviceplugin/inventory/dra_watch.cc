@@ -118,7 +118,7 @@ std::map<std::string, base::WithheldReason> DraWatch::Find(const std::vector<std
   } else if (now - last_at_ > kStays) {
     last_.clear();
   }
-  return FindDraRivals(last_, claims_->All(), devices_, uuids);
+  return FindCompetingDraDrivers(last_, claims_->All(), devices_, uuids);
 }
 
 }  // namespace crossover::deviceplugin

@@ -19,7 +19,7 @@
 #include "common/kube/client.h"
 #include "common/kube/list_watch.h"
 #include "common/threads/periodic_task.h"
-#include "deviceplugin/inventory/dra_rivals.h"
+#include "deviceplugin/inventory/competing_dra_drivers.h"
 
 namespace crossover::deviceplugin {
 

@@ -1,4 +1,4 @@
-// Reports to Books once a second how much memory each client has on its GPU, and which clients had too
+// Reports to StatsStore once a second how much memory each client has on its GPU, and which clients had too
 // small a memory budget. Also keeps the usage of each GPU. Runs on a thread of its own.
 #pragma once
 
@@ -8,26 +8,26 @@
 #include <string>
 
 #include "common/threads/periodic_task.h"
-#include "deviceplugin/books/books.h"
+#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/nvml/library.h"
 
 namespace crossover::deviceplugin {
 
-// Reports to `books` once, as described above. Asks the driver once for each GPU that has clients. Skips
-// the memory of clients whose process ID is not known.
-void LookAtMemory(const NvmlLibrary& nvml, Books* books);
+// Reports to `stats_store` once, as described above. Asks the driver once for each GPU that has clients.
+// Skips the memory of clients whose process ID is not known.
+void LookAtMemory(const NvmlLibrary& nvml, StatsStore* stats_store);
 
 class MemoryWatch {
  public:
   // `library` is the file name of NVML. The library need not exist yet, and is loaded again if the driver
-  // is reloaded. REQUIRES: `books` outlives this object.
-  MemoryWatch(std::string library, Books* books);
+  // is reloaded. REQUIRES: `stats_store` outlives this object.
+  MemoryWatch(std::string library, StatsStore* stats_store);
 
   // Returns the usage of each GPU, by UUID, as of the last look. May be called from any thread.
   std::map<std::string, NvmlLibrary::Usage> usages() const;
 
  private:
-  void Look(Books* books);
+  void Look(StatsStore* stats_store);
 
   const std::string library_;
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver loaded
