@@ -60,7 +60,7 @@ GangPlan PlanOf(const GangStore& store, GangRecord& gang, const std::string& id,
   plan.done = CountOf(store, gang).done;
   plan.until_s = std::clamp(found.until_s, store.now_s + std::min(kGraceS, settings.deadline_s),
                             store.now_s + settings.deadline_s);
-  plan.open = !found.claims;
+  if (!found.claims) plan.Note(PlanEvent::kAllReserved);
   plan.left = found.made_room;
   if (found.claims) plan.claim = RecoveredClaim(store, gang.membership.id);
   for (auto& [uid, member] : gang.members) {
@@ -71,7 +71,8 @@ GangPlan PlanOf(const GangStore& store, GangRecord& gang, const std::string& id,
     if (!view.bound()) {
       member.seat = reservation->seat;
       member.message = view.pod->scheduled.message;
-      member.reserved = member.maybe_reserved = true;
+      member.maybe_reserved = true;
+      member.Note(PodEvent::kReserved);
     }
     plan.entries.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
   }
@@ -132,7 +133,8 @@ void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, F
     });
     double until_s = 0;
     for (const auto& [plan, found] : plans) until_s = std::max(until_s, found.bound > 0 ? found.until_s : 0);
-    gang.placed = again || whole || bound >= need || (bound > 0 && OutlivedTheirPlan(store, gang, until_s));
+    if (again || whole || bound >= need || (bound > 0 && OutlivedTheirPlan(store, gang, until_s)))
+      gang.NotePlaced();
     return;
   }
   gang.plan = PlanOf(store, gang, *id, *best, need);
@@ -143,7 +145,7 @@ void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, F
   // Pods that replace those of the plan get as much: the profile may have changed since, and gangs beside
   // them count on it.
   gang.granted = best->granted;
-  gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
+  if (!gang.plan->whole && (again || best->again.value_or(true))) gang.NotePlaced();
 }
 
 }  // namespace

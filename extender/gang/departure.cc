@@ -39,9 +39,10 @@ void TellPods(GangStore& store, const GangRecord& gang) {
 void Stay(GangStore& store, GangRecord& gang) {
   const std::string claimant = gang.departure->claimant;
   RefuseClaim(store, claimant);
-  const bool some = std::ranges::any_of(gang.members, [](const auto& entry) { return entry.second.evicted; });
+  const bool some =
+      std::ranges::any_of(gang.members, [](const auto& entry) { return IsAccepted(entry.second.eviction); });
   if (!some) store.made_room.erase(MarkOf(gang.membership));
-  for (auto& [uid, member] : gang.members) member.doomed = false;
+  for (auto& [uid, member] : gang.members) member.Note(EvictionEvent::kTakenBack);
   gang.removal = {};
   gang.departure.reset();
   store.dirty.insert(claimant);

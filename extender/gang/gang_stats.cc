@@ -8,7 +8,7 @@ namespace crossover::extender {
 namespace {
 
 int Reserved(const GangStore& store, const GangRecord& gang) {
-  if (!gang.plan || gang.plan->failing) return 0;
+  if (!gang.plan || gang.plan->failing()) return 0;
   return static_cast<int>(std::ranges::count_if(gang.plan->entries, [&](const PlanEntry& entry) {
     return gang.members.contains(entry.uid) && ViewOf(store, gang, entry.uid).waiting();
   }));

@@ -140,7 +140,7 @@ struct View {
   // Returns whether the pod was bound and has succeeded. Its seat is not kept for another pod.
   bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
   // Returns whether the pod is gone, terminates, or is being evicted because its plan failed.
-  bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
+  bool leaving() const { return pod == nullptr || pod->deleting || Leaves(member->eviction) || member->gone; }
   // Returns whether our scheduling gate is on the pod.
   bool gated() const;
   // Returns whether a scheduling gate of another controller is on the pod.

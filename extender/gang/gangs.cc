@@ -81,7 +81,8 @@ void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again)
   Member& member = gang.members.at(uid);
   const bool in_plan =
       gang.plan && std::ranges::find(gang.plan->entries, uid, &PlanEntry::uid) != gang.plan->entries.end();
-  if (comes_again && !in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
+  if (comes_again && !in_plan && !member.bound.empty() && !Leaves(member.eviction) &&
+      !member.seat.containers.empty()) {
     gang.Vacate({member.seat.node, member.seat.gpus()}, store_.now_s);
   }
   member.seat = {};
@@ -97,7 +98,7 @@ bool Gangs::IsFollowed(const GangRecord& gang) const {
 void Gangs::Leave(const std::string& uid, const std::string& id) {
   GangRecord& gang = store_.gangs.at(id);
   store_.Answer(gang.members.at(uid), "the pod is gone");
-  gang.settled = false;
+  gang.NoteUnrecorded();
   GiveBack(gang, uid, true);
   gang.members.erase(uid);
   ForgetMade(gang.membership.maker.id, uid);
@@ -128,7 +129,7 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   // is true, and what was written since is lost.
   if (!AsNewAs(pod.version, member.seen)) member.version = pod.version;
   member.seen = pod.version;
-  if (pod.deleting || pod.over) gang.settled = false;  // SayThatItRan() may have written `again` to this pod
+  if (pod.deleting || pod.over) gang.NoteUnrecorded();  // RecordCompletion() may have chosen this pod
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = store_.now_s;
     member.bound = pod.node;
@@ -149,8 +150,8 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   for (auto& [node, exclusion] : gang.excluded) {
     if (exclusion.why.empty() && says(NotThere(node))) exclusion.why = Beginning(said.message);
   }
-  const bool planned = gang.plan && gang.plan->open && !gang.plan->failing;
-  if (!planned || !member.released || member.bind_handle || member.posted ||
+  const bool planned = gang.plan && gang.plan->phase == PlanPhase::kOpen;
+  if (!planned || !IsReleased(member.phase) || member.bind_handle || IsPosted(member.phase) ||
       !AsNewAs(pod.version, member.version))
     return;
   if (said.message == member.message) return;
@@ -217,15 +218,18 @@ void Gangs::Settle(GangRecord& gang, const GangStore::Write& write, const Result
   if (kind == Kind::kBind) return SettleBinding(gang, write.uid, result);
   if (kind == Kind::kEvict && result.forbidden) return Forbid(store_, gang, result.error);
   if (result.outcome != Outcome::kDone) return;
-  if (kind == Kind::kReserve) member.reserved = true;
-  if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
+  if (kind == Kind::kReserve) member.Note(PodEvent::kReserved);
+  if (kind == Kind::kClear) {
+    member.maybe_reserved = false;
+    member.Note(PodEvent::kPlanned);
+  }
   if (kind == Kind::kRelease) {
     member.lifted = true;
     // A release without a plan gave the scheduler no node, so the scheduler tried the pod in vain. The plan
     // releases the pod again.
-    member.released = gang.plan && write.plan == gang.plan->id;
+    if (gang.plan && write.plan == gang.plan->id) member.Note(PodEvent::kReleased);
   }
-  if (kind == Kind::kEvict) member.evicted = true;
+  if (kind == Kind::kEvict) member.Note(EvictionEvent::kAccepted);
 }
 
 void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result& result) {
@@ -234,19 +238,19 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
   if (result.outcome == Outcome::kDone || (refused && result.node == member.seat.node)) {
     member.bound = member.seat.node;
     member.bound_s = store_.now_s;
-    member.unsure = false;
+    member.Note(PodEvent::kBound);
     store_.Answer(member, "");
     return;
   }
-  member.unsure |= result.outcome == Outcome::kUnknown;
+  if (result.outcome == Outcome::kUnknown) member.Note(PodEvent::kLost);
   // A refusal (busy, forbidden) says nothing about an earlier attempt whose answer was lost. Unless the pod
   // was read since, the Binding is posted again.
-  if (!refused || (member.unsure && !result.looked)) return;
-  member.posted = member.unsure = false;
+  if (!refused || (member.phase == PodPhase::kUnsure && !result.looked)) return;
+  member.Note(PodEvent::kRefused);
   store_.Answer(member, "not bound: " + result.error);
   if (result.node.empty()) return;
   member.bound = result.node;
-  if (gang.plan && !gang.plan->failing) {
+  if (gang.plan && !gang.plan->failing()) {
     Fail(store_, gang, "a pod was bound to " + result.node + " by another scheduler", false);
   }
 }
@@ -257,10 +261,10 @@ std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : store_.gangs) {
-      if (!gang.placed || !gang.settled || gang.plan || gang.lacking_s || gang.crowded ||
+      if (gang.completion != Completion::kRecorded || gang.plan || gang.lacking_s || gang.crowded ||
           !gang.vacant.empty() || gang.departure)
         store_.dirty.insert(id);
-      store_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
+      store_.replan |= gang.demand != Demand::kNone && MayGoBack(gang, before_s, now_s);
     }
     ForgetOldRoom(store_);
     if (store_.spared_until_s > 0 && now_s >= store_.spared_until_s) {

@@ -39,7 +39,7 @@ Leave LeaveOf(GangStore& store, const GangRecord& gang, std::optional<double> st
 }  // namespace
 
 bool IsSteady(const GangStore& store, const GangRecord& gang) {
-  if (!gang.adopted || !gang.placed || gang.plan || gang.departure || !gang.vacant.empty()) return false;
+  if (!gang.adopted || !gang.placed() || gang.plan || gang.departure || !gang.vacant.empty()) return false;
   if (gang.membership.size == 0 || store.held.contains(gang.membership.id)) return false;
   const Head head = CountOf(store, gang);
   const int need = NeedOf(store, gang, head);

@@ -35,7 +35,8 @@ bool FreeSlots(const GangStore& store, GangRecord& gang) {
     const auto member = gang.members.find(entry.uid);
     if (member != gang.members.end()) {
       const View view = ViewOf(store, gang, entry.uid);
-      const bool lost = !view.living() || (view.leaving() && !view.bound() && !member->second.posted);
+      const bool lost =
+          !view.living() || (view.leaving() && !view.bound() && !IsPosted(member->second.phase));
       if (!lost) continue;
     }
     entry.uid.clear();
@@ -53,7 +54,7 @@ void FillSlots(GangStore& store, GangRecord& gang) {
     if (!entry.uid.empty()) continue;
     if (next == uids.end()) return;
     Member& member = gang.members.at(*next);
-    member.reserved = member.released = member.go = member.posted = false;
+    member.Note(PodEvent::kPlanned);
     member.message = store.cache->FindPod(*next)->scheduled.message;
     entry.uid = *next++;
   }
@@ -82,7 +83,7 @@ void Reserve(GangStore& store, GangRecord& gang, const PlanEntry& entry, placeme
               WriteReservation({.plan = gang.plan->id,
                                 .seat = member.seat,
                                 .until_s = gang.plan->until_s,
-                                .again = !gang.plan->whole && gang.placed,
+                                .again = !gang.plan->whole && gang.placed(),
                                 .size = gang.plan->size,
                                 .claims = gang.plan->claim.has_value(),
                                 .left = tells ? gang.plan->left : std::nullopt}),
@@ -103,16 +104,16 @@ void Release(GangStore& store, GangRecord& gang, const PlanEntry& entry) {
 void Open(GangStore& store, GangRecord& gang) {
   const auto reserved = [&](const PlanEntry& entry) {
     return !entry.uid.empty() &&
-           (gang.members.at(entry.uid).reserved || ViewOf(store, gang, entry.uid).bound());
+           (IsReserved(gang.members.at(entry.uid).phase) || ViewOf(store, gang, entry.uid).bound());
   };
-  gang.plan->open |= std::ranges::all_of(gang.plan->entries, reserved);
+  if (std::ranges::all_of(gang.plan->entries, reserved)) gang.plan->Note(PlanEvent::kAllReserved);
 }
 
 // Returns whether a bind call has come for the entry's pod, or the pod is bound.
 bool IsHere(const GangStore& store, const GangRecord& gang, const PlanEntry& entry) {
   if (entry.uid.empty()) return false;
   const Member& member = gang.members.at(entry.uid);
-  return member.bind_handle || member.go || member.posted || ViewOf(store, gang, entry.uid).bound();
+  return member.bind_handle || HasPassed(member.phase) || ViewOf(store, gang, entry.uid).bound();
 }
 
 // Allows the Bindings once a bind call has come for every member that is not bound. From then on no bind of
@@ -120,7 +121,7 @@ bool IsHere(const GangStore& store, const GangRecord& gang, const PlanEntry& ent
 void Pass(GangStore& store, GangRecord& gang) {
   const auto here = [&](const PlanEntry& entry) { return IsHere(store, gang, entry); };
   if (!std::ranges::all_of(gang.plan->entries, here)) return;
-  for (const PlanEntry& entry : gang.plan->entries) gang.members.at(entry.uid).go = true;
+  for (const PlanEntry& entry : gang.plan->entries) gang.members.at(entry.uid).Note(PodEvent::kPassed);
 }
 
 // Returns the last wave whose pods may be released: all pods of the waves before it are here.
@@ -162,21 +163,21 @@ bool Done(const GangStore& store, const GangRecord& gang) {
 void Bind(GangStore& store, GangRecord& gang, const std::string& uid) {
   Member& member = gang.members.at(uid);
   if (!store.MayWrite(member)) return;
-  member.posted = true;
+  member.Note(PodEvent::kPosted);
   store.Begin(gang, uid, Kind::kBind, member.seat.node, WriteAssignment(member.seat.containers));
 }
 
 void Finish(GangStore& store, GangRecord& gang) {
   // A plan for a pod that came again does not make the gang complete: other pods may still be missing.
   if (gang.plan->whole) {
-    gang.placed = true;
+    gang.NotePlaced();
     gang.lacking_s.reset();
     gang.complete_s = 0;
   }
   gang.plan.reset();
   gang.failures = 0;
   gang.excluded.clear();
-  if (gang.placed) gang.removal = {};
+  if (gang.placed()) gang.removal = {};
   store.Say(gang, "");
 }
 
@@ -215,7 +216,7 @@ std::string ExcludeRefused(GangStore& store, GangRecord& gang) {
     if (!view.waiting()) continue;
     const Member& member = gang.members.at(entry.uid);
     const Scheduled& said = view.pod->scheduled;
-    if (!member.released || member.bind_handle || member.go || member.posted || said.yes ||
+    if (!IsReleased(member.phase) || member.bind_handle || HasPassed(member.phase) || said.yes ||
         said.reason != "Unschedulable")
       continue;
     if (said.message.find(kWaits) == std::string::npos) refused.emplace(entry.seat.node, said.message);
@@ -228,10 +229,10 @@ void RunIntoDeadline(GangStore& store, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   // The gang may have become smaller, and be complete at its new size.
   if (!KnowsSizeNow(store, gang, &plan.asked)) return;
-  plan.late = true;
   const auto seconds = static_cast<long>(store.settings.deadline_s);
   const std::string why = "not all of its pods were bound within " + std::to_string(seconds) + " s";
   const std::string words = ExcludeRefused(store, gang);
+  plan.Note(PlanEvent::kDeadlinePassed);
   Fail(store, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
 }
 
@@ -239,8 +240,8 @@ void RunIntoDeadline(GangStore& store, GangRecord& gang) {
 // Bindings came later. That is no longer possible once a member is to be deleted.
 bool IsWholeAfterAll(const GangStore& store, GangRecord& gang) {
   const bool undone =
-      std::ranges::any_of(gang.members, [](const auto& entry) { return entry.second.doomed; });
-  if (!gang.plan->late || undone) return false;
+      std::ranges::any_of(gang.members, [](const auto& entry) { return Leaves(entry.second.eviction); });
+  if (gang.plan->phase != PlanPhase::kLate || undone) return false;
   FreeSlots(store, gang);
   return Done(store, gang) && !Lacks(store, gang);
 }
@@ -260,11 +261,11 @@ void Exclude(GangStore& store, GangRecord& gang, const std::string& node, const 
 
 void Fail(GangStore& store, GangRecord& gang, std::string why, bool at_once) {
   if (gang.plan->claim) EndClaim(store, gang, ClaimEnd::kIncomplete);
-  gang.plan->failing = true;
+  gang.plan->Note(PlanEvent::kFailed);
   gang.plan->at_once = at_once;
   for (const PlanEntry& entry : gang.plan->entries) {
     const auto member = gang.members.find(entry.uid);
-    if (member != gang.members.end() && !member->second.posted) store.Answer(member->second, why);
+    if (member != gang.members.end() && !IsPosted(member->second.phase)) store.Answer(member->second, why);
   }
   gang.plan->why = std::move(why);
   store.dirty.insert(gang.membership.id);
@@ -272,7 +273,8 @@ void Fail(GangStore& store, GangRecord& gang, std::string why, bool at_once) {
 
 void CarryOut(GangStore& store, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
-  if (FreeSlots(store, gang) && !plan.open) return Fail(store, gang, "a pod of it went", true);
+  if (FreeSlots(store, gang) && plan.phase != PlanPhase::kOpen)
+    return Fail(store, gang, "a pod of it went", true);
   AddSlots(store, gang);
   FillSlots(store, gang);
   // A pod vanished and was not replaced: the job may have shrunk and be complete without it, so its size is
@@ -283,24 +285,24 @@ void CarryOut(GangStore& store, GangRecord& gang) {
   std::optional<placement::Bytes> granted;
   for (const PlanEntry& entry : plan.entries) {
     if (entry.uid.empty() || ViewOf(store, gang, entry.uid).bound()) continue;
-    if (gang.members.at(entry.uid).reserved) continue;
+    if (IsReserved(gang.members.at(entry.uid).phase)) continue;
     if (!granted) granted = ToGrant(store, gang);
     Reserve(store, gang, entry, *granted);
   }
   if (plan.claim) return MakeRoom(store, gang);
   Open(store, gang);
   // After its deadline the plan does not lift gates and does not post Bindings.
-  if (plan.open && in_time) {
+  if (plan.phase == PlanPhase::kOpen && in_time) {
     Pass(store, gang);
     const int wave = WaveOf(store, gang);
     for (const PlanEntry& entry : plan.entries) {
       if (entry.uid.empty() || ViewOf(store, gang, entry.uid).bound()) continue;
       const Member& member = gang.members.at(entry.uid);
-      if (!member.reserved) continue;
-      if (!member.released) {
+      if (!IsReserved(member.phase)) continue;
+      if (!IsReleased(member.phase)) {
         if (entry.wave > wave) continue;
         Release(store, gang, entry);
-      } else if (member.posted || member.go) {
+      } else if (HasPassed(member.phase)) {
         Bind(store, gang, entry.uid);
       }
     }
@@ -318,8 +320,8 @@ void TakeBack(GangStore& store, GangRecord& gang) {
     const View view = ViewOf(store, gang, entry.uid);
     Member& member = found->second;
     if (!view.living() || view.bound()) continue;
-    settled &= member.in_flight == 0 && !member.posted;
-    if (member.posted) Bind(store, gang, entry.uid);
+    settled &= member.in_flight == 0 && !IsPosted(member.phase);
+    if (IsPosted(member.phase)) Bind(store, gang, entry.uid);
   }
   if (!settled) return;
   if (IsWholeAfterAll(store, gang)) return Finish(store, gang);
@@ -347,7 +349,7 @@ void TakeBack(GangStore& store, GangRecord& gang) {
     }
   }
   for (auto& [uid, member] : gang.members) {
-    member.reserved = member.released = member.go = member.posted = false;
+    member.Note(PodEvent::kPlanned);
     member.tellings = 0;  // the next reason is a new one
   }
   gang.plan.reset();

@@ -54,12 +54,12 @@ void StartPlan(GangStore& store, GangRecord& gang, std::vector<placement::Seat> 
   }
   for (auto& [uid, member] : gang.members) {
     if (ViewOf(store, uid, member).bound()) continue;
-    member.reserved = member.released = member.go = member.posted = false;
+    member.Note(PodEvent::kPlanned);
     const Pod* pod = store.cache->FindPod(uid);
     member.message = pod == nullptr ? "" : pod->scheduled.message;
   }
   gang.plan = std::move(plan);
-  gang.ready = false;
+  gang.demand = Demand::kNone;
   store.dirty.insert(gang.membership.id);
 }
 
@@ -83,7 +83,7 @@ int AskedOf(const GangStore& store, const GangRecord& gang, int there) {
   const int need = NeedOf(store, gang, CountOf(store, gang));
   const int least = LeastOf(store, gang, need);
   if (need == 0 || there < least) return 0;
-  return gang.asks_least ? least : std::min(there, need);
+  return gang.demand == Demand::kLeast ? least : std::min(there, need);
 }
 
 constexpr int kMostTries = 4;  // decisions, where a budget has pods of several gangs that would leave
@@ -111,7 +111,7 @@ placement::Decision DecideFor(GangStore& store, const std::vector<placement::Gan
 std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, placement::Bytes>* granted) {
   std::vector<placement::Gang> waiting;
   for (auto& [id, gang] : store.gangs) {
-    if (!gang.ready) continue;
+    if (gang.demand == Demand::kNone) continue;
     std::vector<const Pod*> pods;
     for (const std::string& uid : Seatless(store, gang)) pods.push_back(store.cache->FindPod(uid));
     const int asked = AskedOf(store, gang, static_cast<int>(pods.size()));
@@ -141,8 +141,9 @@ void Refuse(GangStore& store, const std::vector<placement::Refusal>& refusals) {
     store.Say(gang->second, refusal.text);
     store.dirty.insert(refusal.gang);
     const int need = NeedOf(store, gang->second, CountOf(store, gang->second));
-    if (gang->second.asks_least || LeastOf(store, gang->second, need) == need) continue;
-    gang->second.asks_least = store.replan = true;
+    if (gang->second.demand != Demand::kAll || LeastOf(store, gang->second, need) == need) continue;
+    gang->second.demand = Demand::kLeast;
+    store.replan = true;
   }
 }
 

@@ -66,7 +66,7 @@ void Ungate(GangStore& store, GangRecord& gang) {
 // Records in the annotations of two pods that the gang has run. Without that, the next leader cannot tell a
 // gang that ran and lost a member from one that was never complete. The two pods are on different nodes if
 // possible, because one of them may be lost next.
-void SayThatItRan(GangStore& store, GangRecord& gang) {
+void RecordCompletion(GangStore& store, GangRecord& gang) {
   std::set<std::string> nodes;
   std::deque<std::string> uids;  // the first pods of their nodes come before the others
   for (const auto& [uid, member] : gang.members) {
@@ -76,13 +76,13 @@ void SayThatItRan(GangStore& store, GangRecord& gang) {
     const bool first = nodes.insert(view.node()).second;
     uids.insert(first ? uids.begin() : uids.end(), uid);
   }
-  gang.settled = true;
+  gang.completion = Completion::kRecorded;
   uids.resize(std::min<std::size_t>(uids.size(), 2));
   for (const std::string& uid : uids) {
     auto reservation = ReservationOn(*store.cache->FindPod(uid));
     // A pod without a reservation was bound by another program. For a gang of one pod, `size` says as much.
     if (!reservation || reservation->again == true || reservation->size == 1) continue;
-    gang.settled = false;
+    gang.NoteUnrecorded();
     reservation->again = true;
     store.Begin(gang, uid, Kind::kSettle, "", WriteReservation(*reservation));
   }
@@ -103,8 +103,8 @@ void KeepVacant(GangStore& store, GangRecord& gang, int lacks) {
 void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   const int need = NeedOf(store, gang, head);
   gang.Widen(head.bound + static_cast<int>(gang.vacant.size()));
-  gang.placed |= head.bound >= need;
-  if (gang.placed) gang.removal = {};
+  if (head.bound >= need) gang.NotePlaced();
+  if (gang.placed()) gang.removal = {};
   const int lacks = need - head.bound - head.leaving;
   const int missing = std::min(head.waiting, lacks);
   if (head.waiting == 0) {
@@ -125,7 +125,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   const Request request = RequestOf(gang.membership, pods, missing, *store.cache);
   gang.fault = request.fault;
   if (!request.fault.empty()) return store.Say(gang, request.fault);
-  if (!gang.placed &&
+  if (!gang.placed() &&
       store.now_s > std::max(*gang.lacking_s + store.settings.deadline_s, gang.removal.retry_s)) {
     if (!KnowsSizeNow(store, gang, &gang.asked)) return;
     // The gang was never complete, and its deadline is over: an empty plan that fails evicts the bound pods.
@@ -164,13 +164,13 @@ std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, in
 // Marks the gang as ready once all its pods wait, or says what is missing. REQUIRES: no pod is bound, and
 // the gang has no plan.
 void Gather(GangStore& store, GangRecord& gang, const Head& head) {
-  gang.placed = gang.settled = false;
+  gang.completion = Completion::kNever;
   gang.ended_before = 0;
   gang.removal = {};
   gang.granted.reset();
   gang.vacant.clear();
   const int need = NeedOf(store, gang, head);
-  const bool was_ready = std::exchange(gang.ready, false);
+  const Demand before = std::exchange(gang.demand, Demand::kNone);
   const bool asked = head.waiting != need && DoubtSize(store, gang) && head.waiting > need;
   if (!gang.membership.fault.empty()) {
     store.Say(gang, gang.membership.fault);
@@ -181,9 +181,8 @@ void Gather(GangStore& store, GangRecord& gang, const Head& head) {
   } else if (asked || need == 0) {
     store.Say(gang, "more pods are there than its gang has: its size is being read again");
   } else if (store.now_s >= gang.hold_until_s) {
-    gang.ready = true;
-    if (was_ready) return;
-    gang.asks_least = false;
+    gang.demand = before == Demand::kNone ? Demand::kAll : before;
+    if (before != Demand::kNone) return;
     store.Say(gang, kUndecided);
     store.replan = true;  // nothing else sets it where the hold-off has ended
   }
@@ -260,42 +259,76 @@ void Forget(GangStore& store, std::map<std::string, GangRecord>::iterator gang) 
   std::erase_if(store.owners, [&is_same](const auto& entry) { return is_same(entry.first); });
 }
 
+// Ends a gang of which no pod lives.
+void End(GangStore& store, std::map<std::string, GangRecord>::iterator found) {
+  GangRecord& gang = found->second;
+  gang.vacant.clear();
+  if (gang.departure) Depart(store, gang);
+  if (gang.plan && gang.plan->claim) EndClaim(store, gang, ClaimEnd::kIncomplete);
+  LetGo(store, found->first);
+  gang.plan.reset();
+  gang.demand = Demand::kNone;
+  gang.completion = Completion::kNever;
+  for (auto& [uid, member] : gang.members) store.Answer(member, "the pod is gone");
+  if (gang.members.empty()) Forget(store, found);
+}
+
+// Does the next steps of a gang whose size is known. Sets `head` anew where no plan is left: a plan that has
+// just ended changes what is bound or leaving.
+void Advance(GangStore& store, GangRecord& gang, Head& head) {
+  if (!gang.adopted) Adopt(store, gang);
+  if (gang.plan && !gang.plan->failing()) CarryOut(store, gang);
+  if (gang.plan && gang.plan->failing()) TakeBack(store, gang);
+  if (!gang.plan) head = CountOf(store, gang);
+  switch (PhaseOf(store, gang, head)) {
+    case GangPhase::kLeaving:
+      Depart(store, gang);
+      break;
+    case GangPhase::kHeld:
+      store.Say(gang, kHeld);
+      break;
+    case GangPhase::kRunning:
+      WipeStale(store, gang);
+      Refill(store, gang, head);
+      break;
+    case GangPhase::kReady:
+    case GangPhase::kGathering:
+      WipeStale(store, gang);
+      Gather(store, gang, head);
+      break;
+    case GangPhase::kEnded:
+    case GangPhase::kSizeUnknown:
+    case GangPhase::kPlanned:
+      break;
+  }
+  SayThatItMadeRoom(store, gang);
+  if (!gang.plan && gang.text != kUndecided) Ungate(store, gang);
+  if (!gang.plan && gang.completion == Completion::kOnce) RecordCompletion(store, gang);
+}
+
 }  // namespace
+
+GangPhase PhaseOf(const GangStore& store, const GangRecord& gang, const Head& head) {
+  if (head.living == 0) return GangPhase::kEnded;
+  if (gang.membership.size == 0 && gang.membership.fault.empty()) return GangPhase::kSizeUnknown;
+  if (gang.departure) return GangPhase::kLeaving;
+  if (store.held.contains(gang.membership.id)) return GangPhase::kHeld;
+  if (gang.plan) return GangPhase::kPlanned;
+  if (head.bound > 0) return GangPhase::kRunning;
+  return gang.demand == Demand::kNone ? GangPhase::kGathering : GangPhase::kReady;
+}
 
 void Reconcile(GangStore& store, const std::string& id) {
   const auto found = store.gangs.find(id);
   if (found == store.gangs.end()) return;
   GangRecord& gang = found->second;
   Head head = CountOf(store, gang);
-  if (head.living == 0) {
-    gang.vacant.clear();
-    if (gang.departure) Depart(store, gang);
-    if (gang.plan && gang.plan->claim) EndClaim(store, gang, ClaimEnd::kIncomplete);
-    LetGo(store, id);
-    gang.plan.reset();
-    gang.ready = gang.placed = false;
-    for (auto& [uid, member] : gang.members) store.Answer(member, "the pod is gone");
-    if (gang.members.empty()) Forget(store, found);
-    return;
-  }
-  if (gang.membership.size == 0 && gang.membership.fault.empty()) {
+  const GangPhase phase = PhaseOf(store, gang, head);
+  if (phase == GangPhase::kEnded) return End(store, found);
+  if (phase == GangPhase::kSizeUnknown) {
     AskOwner(store, gang);
   } else {
-    if (!gang.adopted) Adopt(store, gang);
-    if (gang.plan && !gang.plan->failing) CarryOut(store, gang);
-    if (gang.plan && gang.plan->failing) TakeBack(store, gang);
-    if (gang.departure) {
-      Depart(store, gang);
-    } else if (store.held.contains(id)) {
-      store.Say(gang, kHeld);
-    } else if (!gang.plan) {
-      head = CountOf(store, gang);  // a plan that has just ended changes what is bound or leaving
-      WipeStale(store, gang);
-      head.bound > 0 ? Refill(store, gang, head) : Gather(store, gang, head);
-    }
-    SayThatItMadeRoom(store, gang);
-    if (!gang.plan && gang.text != kUndecided) Ungate(store, gang);
-    if (!gang.plan && gang.placed && !gang.settled) SayThatItRan(store, gang);
+    Advance(store, gang, head);
   }
   AnswerLate(store, gang, NeedOf(store, gang, head));
   Tell(store, gang);

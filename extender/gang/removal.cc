@@ -34,7 +34,7 @@ std::vector<std::string> NotEvicted(const GangStore& store, const GangRecord& ga
   std::vector<std::string> left;
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(store, uid, member);
-    if (view.bound() && !view.pod->deleting && !member.evicted) left.push_back(uid);
+    if (view.bound() && !view.pod->deleting && !IsAccepted(member.eviction)) left.push_back(uid);
   }
   return left;
 }
@@ -44,8 +44,11 @@ bool Keep(GangRecord& gang, const std::vector<std::string>& left) {
   bool settled = true;
   for (const std::string& uid : left) {
     Member& member = gang.members.at(uid);
-    if (member.doomed && member.in_flight != 0) settled = false;
-    if (member.in_flight == 0) member.doomed = false;
+    if (member.in_flight == 0) {
+      member.Note(EvictionEvent::kTakenBack);
+    } else if (member.eviction == Eviction::kBegun) {
+      settled = false;
+    }
   }
   return settled;
 }
@@ -85,7 +88,7 @@ bool Remove(GangStore& store, GangRecord& gang) {
   }
   if (gang.removal.state == RemovalState::kForbidden) return Keep(gang, left);
   for (const std::string& uid : left) {
-    gang.members.at(uid).doomed = true;
+    gang.members.at(uid).Note(EvictionEvent::kBegun);
     store.Begin(gang, uid, Action::Kind::kEvict, "", "");
   }
   if (!left.empty()) return false;

@@ -162,7 +162,7 @@ void SayWhoLeaves(GangStore& store, GangRecord& gang) {
 void Open(GangStore& store, GangRecord& gang) {
   EndClaim(store, gang, ClaimEnd::kRoomMade);
   gang.plan->until_s = store.now_s + store.settings.deadline_s;
-  for (const PlanEntry& entry : gang.plan->entries) gang.members.at(entry.uid).reserved = false;
+  for (const PlanEntry& entry : gang.plan->entries) gang.members.at(entry.uid).Note(PodEvent::kPlanned);
   store.dirty.insert(gang.membership.id);
 }
 
@@ -193,7 +193,7 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
   SayWhoLeaves(store, gang);
   if (claim.state == ClaimState::kReserving) {
     const auto reserved = [&gang](const PlanEntry& entry) {
-      return !entry.uid.empty() && gang.members.at(entry.uid).reserved;
+      return !entry.uid.empty() && IsReserved(gang.members.at(entry.uid).phase);
     };
     if (!std::ranges::all_of(gang.plan->entries, reserved)) return;
     claim.state = ClaimState::kLeaving;

@@ -29,10 +29,10 @@ FilterAnswer Nowhere(std::string why) {
 // Returns the entry of an open plan whose reservation is on the pod, or null. A pod of a later wave has none
 // before it is released: the scheduler may ask about it earlier if its gate was lifted before the plan.
 const PlanEntry* EntryOf(const GangRecord& gang, const std::string& uid) {
-  if (!gang.plan || !gang.plan->open || gang.plan->failing) return nullptr;
+  if (!gang.plan || gang.plan->phase != PlanPhase::kOpen) return nullptr;
   const auto entry = std::ranges::find(gang.plan->entries, uid, &PlanEntry::uid);
-  if (entry == gang.plan->entries.end() || !gang.members.at(uid).reserved) return nullptr;
-  return entry->wave > 0 && !gang.members.at(uid).released ? nullptr : &*entry;
+  if (entry == gang.plan->entries.end() || !IsReserved(gang.members.at(uid).phase)) return nullptr;
+  return entry->wave > 0 && !IsReleased(gang.members.at(uid).phase) ? nullptr : &*entry;
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST_F(ElasticTest, ANewLeaderKnowsHowManyRun) {
   Run(10);
   EXPECT_EQ(Bound().size(), 2u);
   EXPECT_EQ(TheGang().set_size(), 2);
-  EXPECT_TRUE(TheGang().placed);
+  EXPECT_TRUE(TheGang().placed());
 }
 
 TEST_F(ElasticTest, APodThatIsLostComesAgainWhereItWas) {

@@ -419,7 +419,7 @@ TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
     const GangRecord& gang = gangs_->store().gangs.begin()->second;
     ASSERT_TRUE(gang.plan);
     EXPECT_FALSE(gang.plan->whole);
-    EXPECT_EQ(gang.placed, again);
+    EXPECT_EQ(gang.placed(), again);
   }
 }
 
@@ -496,7 +496,7 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
   now_s_ += 30;
   EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is whole after all";
-  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
@@ -583,7 +583,7 @@ TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
   BindTo("u1", "GPU-b");
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kEvict).empty());
-  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 // This is the control. Without the budget, or where the pod has not begun to run, the same pod is evicted.
@@ -651,7 +651,7 @@ TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
     EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it has just been forbidden";
   }
   EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("needs 2 healthy pods"));
-  EXPECT_FALSE(gangs_->store().gangs.begin()->second.members.at(evict[1].pod.uid).doomed);
+  EXPECT_FALSE(Leaves(gangs_->store().gangs.begin()->second.members.at(evict[1].pod.uid).eviction));
   // The pod that was evicted comes again, and both are placed beside the one that stayed.
   Add("u3");
   Change("u3", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
@@ -675,7 +675,7 @@ TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
     }
   }
   EXPECT_THAT(placed, ::testing::UnorderedElementsAre("u2", "u3"));
-  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 // A member may have done its work before the last one is known to be bound.
@@ -688,7 +688,7 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   BindTo("u1", "GPU-b");
   now_s_ += 1;
   Do(Kind::kEvict);
-  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
   now_s_ += 200;
   EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
@@ -1171,7 +1171,7 @@ TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
     });
     Lead();
     gangs_->Step(now_s_);
-    EXPECT_EQ(gangs_->store().gangs.begin()->second.placed, !failed);
+    EXPECT_EQ(gangs_->store().gangs.begin()->second.placed(), !failed);
     for (const char* uid : {"u0", "u1"}) Remove(uid);
     gangs_.reset();
   }
@@ -1243,11 +1243,11 @@ TEST_F(GangsTest, AJobWithMoreCompletionsThanPodsNeedsAsManyAsRunAtATime) {
   BindTo("u1", "GPU-a");
   now_s_ += 1;
   gangs_->Step(now_s_);
-  EXPECT_FALSE(gangs_->store().gangs.begin()->second.placed) << "half of it is bound";
+  EXPECT_FALSE(gangs_->store().gangs.begin()->second.placed()) << "half of it is bound";
   BindTo("u2", "GPU-b");
   now_s_ += 1;
   gangs_->Step(now_s_);
-  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
