@@ -43,13 +43,13 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
     }
     sinks.push_back(trace_.get());
   }
-  recorder_ = std::make_unique<Recorder>(std::move(sinks));
+  event_bus_ = std::make_unique<EventBus>(std::move(sinks));
   {
     const std::lock_guard life(life_mutex_);
     const std::lock_guard live(live_mutex_);
     if (signals::OffersSignals(config_.transport))
       signals_ = std::make_unique<signals::SignalDesk>(identities_);
-    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_,
+    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, event_bus_.get(), profiles_, identities_,
                                                   signals_.get());
   }
   if (!arbiter_->Start(error)) return false;
@@ -167,7 +167,7 @@ void Daemon::Stop() {
     const std::lock_guard live(live_mutex_);
     arbiter_.reset();
   }
-  recorder_.reset();
+  event_bus_.reset();
   trace_.reset();
   logging::Info("stopped");
 }

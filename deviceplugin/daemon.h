@@ -15,16 +15,16 @@
 
 #include "deviceplugin/arbiter/arbiter.h"
 #include "deviceplugin/config/config.h"
-#include "deviceplugin/recorder/recorder.h"
+#include "deviceplugin/event_bus/event_bus.h"
 #include "deviceplugin/signals/desk.h"
 #include "deviceplugin/switches/mode_switch.h"
 #include "deviceplugin/trace/trace_writer.h"
 
 namespace crossover::deviceplugin {
 
-// A Daemon combines the arbiter, its thread, the recorder and the trace. Any thread may call the functions of
-// ModeSwitch and Limited, alive(), refusals() and signals(); the others belong to the main thread.
-class Daemon : public ModeSwitch, public Limited {
+// A Daemon combines the arbiter, its thread, the event bus and the trace. Any thread may call the functions
+// of ModeSwitch and TurnLimiter, alive(), refusals() and signals(); the others belong to the main thread.
+class Daemon : public ModeSwitch, public TurnLimiter {
  public:
   // Reads the configuration again. Returns nothing, with the reason in `error`, if it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
@@ -73,7 +73,7 @@ class Daemon : public ModeSwitch, public Limited {
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's policy
   TurnLimits limits_;
   std::unique_ptr<TraceWriter> trace_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<EventBus> event_bus_;
   std::unique_ptr<signals::SignalDesk> signals_;  // null: no signals; lives as long as the daemon
   std::unique_ptr<arbiter::Arbiter> arbiter_;
   std::thread thread_;

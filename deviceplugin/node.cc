@@ -9,8 +9,8 @@
 #include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/config/config_file.h"
-#include "deviceplugin/inject/library_store.h"
-#include "deviceplugin/node_services.h"
+#include "deviceplugin/library_installer/library_store.h"
+#include "deviceplugin/node_agent.h"
 #include "deviceplugin/pods/cgroup.h"
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/serve.h"
@@ -65,41 +65,40 @@ int RunOnNode(const std::string& config_path) {
   std::optional<NodeConfig> config = file.Read("", &error);
   if (!config || !Complete(&*config, &error)) return Fail(error);
   // on_started sets these two.
-  std::atomic<Limited*> daemon{nullptr};
-  NodeServices* services = nullptr;
+  std::atomic<TurnLimiter*> daemon{nullptr};
+  NodeAgent* agent = nullptr;
   const auto review = [&daemon] {
-    if (Limited* serving = daemon) serving->Review();
+    if (TurnLimiter* serving = daemon) serving->Review();
   };
   PodTable pods(review);
   Namespaces namespaces(review);
-  SlotBook slots;
+  AllocationIndex slots;
   const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root, config->node.name_space);
-  Extras extras;
-  extras.identities = &identity;
-  extras.mps_pipe_directory = config->node.mps_pipe_directory();
-  extras.on_started = [&](Daemon* started, Books* books) {
+  ServeOptions options;
+  options.identities = &identity;
+  options.mps_pipe_directory = config->node.mps_pipe_directory();
+  options.on_started = [&](Daemon* started, StatsStore* stats_store) {
     daemon = started;
-    const NodeServices::Surroundings around{.pods = &pods,
-                                            .namespaces = &namespaces,
-                                            .slots = &slots,
-                                            .config = &file,
-                                            .books = books,
-                                            .modes = started,
-                                            .daemon = started,
-                                            .signals = [started] { return started->signals(); }};
-    auto made = std::make_unique<NodeServices>(config->node, around);
-    services = made.get();
+    auto made = std::make_unique<NodeAgent>(config->node, NodeAgent::Dependencies{.pods = &pods,
+                                                                                  .namespaces = &namespaces,
+                                                                                  .slots = &slots,
+                                                                                  .config = &file,
+                                                                                  .stats_store = stats_store,
+                                                                                  .modes = started,
+                                                                                  .daemon = started,
+                                                                                  .signals = [started] { return started->signals(); }});
+    agent = made.get();
     return made;
   };
-  extras.reread = [&](std::string* why) -> std::optional<Config> {
-    auto again = file.Read(services->Choice(), why);
+  options.reread = [&](std::string* why) -> std::optional<Config> {
+    auto again = file.Read(agent->Choice(), why);
     if (!again) return std::nullopt;
     const std::string later = NeedRestart(config->node, again->node);
     if (!later.empty()) logging::Warn("in force from the next start only: " + later);
-    services->Apply(again->node.live);
+    agent->Apply(again->node.live);
     return std::move(again->daemon);
   };
-  return Serve(config->daemon, extras);
+  return Serve(config->daemon, options);
 }
 
 }  // namespace crossover::deviceplugin

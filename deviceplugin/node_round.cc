@@ -6,11 +6,11 @@
 #include "common/base/clock.h"
 #include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
-#include "deviceplugin/inventory/held_slots.h"
+#include "deviceplugin/gpu_processes/notices.h"
+#include "deviceplugin/inventory/allocated_slots.h"
+#include "deviceplugin/inventory/competing_plugins.h"
 #include "deviceplugin/inventory/node_image.h"
-#include "deviceplugin/inventory/rivals.h"
-#include "deviceplugin/node_services.h"
-#include "deviceplugin/occupants/notices.h"
+#include "deviceplugin/node_agent.h"
 #include "deviceplugin/plugin/cdi.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/switches/limits.h"
@@ -19,12 +19,12 @@ namespace crossover::deviceplugin {
 
 // Does one round. If something is not known now, the last result stays: lack of knowledge makes the daemon
 // neither give out a GPU nor evict a pod.
-void NodeServices::Round() {
+void NodeAgent::Round() {
   if (around_.config->Changed()) around_.daemon->RequestReload();
   const SharingWatch::State sharing = sharing_.state();
-  const SharingChoice& choice = sharing.choice;
-  if (choice_in_force_ != choice) PutIntoForce();
-  choice_in_force_ = choice;
+  const SharingStrategy& strategy = sharing.strategy;
+  if (strategy_in_force_ != strategy) PutIntoForce();
+  strategy_in_force_ = strategy;
   LookForCdi();
   auto kubelet = kubelet_.Read();
   if (kubelet) NoteDone(*kubelet);
@@ -33,7 +33,7 @@ void NodeServices::Round() {
   std::vector<Pod> misplaced;
   if (kubelet) misplaced = check_.Look(pods, kubelet->handed_out, base::MonotonicNs());
   LimitTurns(kubelet.get(), pods);
-  WithholdGpus(kubelet.get(), pods, choice);
+  WithholdGpus(kubelet.get(), pods, strategy);
   TellOfFaults();
   if (kubelet) TellOfMps(*kubelet, pods, sharing);
   if (kubelet) EmptyIdleShm(*kubelet, pods);
@@ -46,7 +46,7 @@ void NodeServices::Round() {
 // Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
 // needed. Does nothing between its times. These are short, because the driver may come after this daemon:
 // until its GPUs have names, containers would get names that no runtime can resolve, and keep them.
-void NodeServices::LookForCdi() {
+void NodeAgent::LookForCdi() {
   constexpr std::int64_t kEvery = 900'000'000;  // ns; every other round
   const std::int64_t now = base::MonotonicNs();
   if (cdi_looked_ != 0 && now - cdi_looked_ < kEvery) return;
@@ -72,19 +72,19 @@ void NodeServices::LookForCdi() {
 }
 
 // Withholds GPUs. `kubelet` is null if it is not known which pods have which slots.
-void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
-                                const SharingChoice& choice) {
+void NodeAgent::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
+                             const SharingStrategy& strategy) {
   if (kubelet != nullptr) {
-    gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
+    gpus_.Keep(FindAllocatedSlots(pods, kubelet->handed_out));
     sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
   }
   if (kubelet != nullptr && own_node_.synced() && dra_.known()) {
-    withheld_ = FindOthers(*kubelet, pods, choice.sharing);
+    withheld_ = FindOthers(*kubelet, pods, strategy.sharing);
     looked_ = true;
   }
   if (!looked_) return;
   const auto why_none = WhyNone();
-  gpus_.Withhold(withheld_, why_none ? why_none : choice.withheld);
+  gpus_.Withhold(withheld_, why_none ? why_none : strategy.withheld);
   const std::vector<std::string> uuids = Uuids();
   sharing_.NoteOffers(!why_none && std::any_of(uuids.begin(), uuids.end(), [this](const auto& uuid) {
     return !withheld_.contains(uuid);
@@ -92,8 +92,8 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
 }
 
 // Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, if there is a reason.
-std::optional<base::WithheldReason> NodeServices::WhyNone() const {
-  if (node_.wishes().maintenance)
+std::optional<base::WithheldReason> NodeAgent::WhyNone() const {
+  if (node_.spec().maintenance)
     return base::WithheldReason{base::Withheld::kMaintenance, base::kInMaintenance};
   if (AllocationNow().devices != DeviceStrategy::kCdi) return std::nullopt;
   std::string why = WhyNoCdi(node_.runtime());
@@ -106,36 +106,36 @@ std::optional<base::WithheldReason> NodeServices::WhyNone() const {
 }
 
 // Returns the GPUs that others use, and that this daemon therefore must not give out, with the reason.
-std::map<std::string, base::WithheldReason> NodeServices::FindOthers(const Checkpoint& kubelet,
-                                                                     const std::vector<Pod>& pods,
-                                                                     Sharing sharing) {
+std::map<std::string, base::WithheldReason> NodeAgent::FindOthers(const Checkpoint& kubelet,
+                                                                  const std::vector<Pod>& pods,
+                                                                  Sharing sharing) {
   using base::Withheld, base::WithheldReason;
   const std::vector<std::string> uuids = Uuids();
-  auto others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  auto others = FindCompetingPlugins(kubelet.registered, node_.allocatable(), uuids);
   const std::string remedy = RemedyFor(node_.os_image(), node_.labels());
   for (auto& [uuid, why] : others) why.text += remedy;
-  auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
-  for (const auto& [uuid, names] : pods_of_rivals) {
+  auto pods_of_competitors = FindPodsOfCompetingPlugins(kubelet.by_others, pods, uuids);
+  for (const auto& [uuid, names] : pods_of_competitors) {
     others.emplace(
         uuid, WithheldReason{Withheld::kOtherPlugin,
                              std::string(base::kSaysOtherPlugin) + " has given it to pod " + *names.begin()});
   }
   others.merge(dra_.Find(uuids, base::MonotonicNs()));
-  for (const auto& [uuid, who] : occupants_.verdicts().strangers)
-    others.emplace(uuid, WithheldReason{Withheld::kForeignProcess, OccupantJudge::Describe(who)});
+  for (const auto& [uuid, who] : gpu_processes_.verdicts().strangers)
+    others.emplace(uuid, WithheldReason{Withheld::kForeignProcess, ProcessClassifier::Describe(who)});
   if (sharing != Sharing::kExclusive)  // a pod with the only slot is alone
     others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
   const std::lock_guard lock(mutex_);
-  pods_of_rivals_ = std::move(pods_of_rivals);
+  pods_of_competitors_ = std::move(pods_of_competitors);
   return others;
 }
 
 // Sets the limits on turns. `kubelet` is null if it is not known which pods have which slots.
-void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods) {
+void NodeAgent::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods) {
   const arbiter::Policy cluster = settings_.name_space.empty()
                                       ? arbiter::Policy::kEnforce
                                       : around_.namespaces->ModeOf(settings_.name_space);
-  TurnLimits limits = LimitsOf(node_.wishes(), cluster, settings_.name_space);
+  TurnLimits limits = LimitsOf(node_.spec(), cluster, settings_.name_space);
   if (!own_node_.synced()) limits.maintenance.reset();
   limits.held = check_.held();
   if (kubelet != nullptr) held_by_unhooked_ = HeldByUnhooked(*kubelet, pods);
@@ -143,14 +143,14 @@ void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>&
   around_.daemon->Limit(std::move(limits));
 }
 
-bool NodeServices::IsOff(const Pod& pod) const {
+bool NodeAgent::IsOff(const Pod& pod) const {
   return ModeIn(pod.annotations) == arbiter::Policy::kOff ||
          around_.namespaces->ModeOf(pod.name_space) == arbiter::Policy::kOff;
 }
 
-std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint& kubelet,
-                                                                const std::vector<Pod>& pods) {
-  UnhookedNotices notices = NoticesOf(occupants_.verdicts().unhooked, pods, HoldersOf(kubelet.handed_out),
+std::map<std::string, std::string> NodeAgent::HeldByUnhooked(const Checkpoint& kubelet,
+                                                             const std::vector<Pod>& pods) {
+  UnhookedNotices notices = NoticesOf(gpu_processes_.verdicts().unhooked, pods, HoldersOf(kubelet.handed_out),
                                       [this](const Pod& pod) { return IsOff(pod); });
   for (const auto& [uuid, why] : notices.held) {
     const auto before = held_by_unhooked_.find(uuid);
@@ -161,34 +161,34 @@ std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint
   return std::move(notices.held);
 }
 
-// Notes the verdicts of a look at the processes. Runs on the thread of the OccupantWatch. Only the log names
-// the processes: other reports must not change while the fault stays the same.
-void NodeServices::OnJudged(const OccupantJudge::Verdicts& verdicts) {
+// Notes the verdicts of a look at the processes. Runs on the thread of the GpuProcessWatch. Only the log
+// names the processes: other reports must not change while the fault stays the same.
+void NodeAgent::OnJudged(const ProcessClassifier::Verdicts& verdicts) {
   std::set<std::pair<pid_t, std::string>> named;
-  const auto name = [&](const Occupant& occupant, const char* what) {
-    const std::pair key(occupant.pid, occupant.gpu_uuid);
+  const auto name = [&](const GpuProcess& gpu_process, const char* what) {
+    const std::pair key(gpu_process.pid, gpu_process.gpu_uuid);
     named.insert(key);
     if (named_in_log_.contains(key)) return;
-    logging::Warn("process " + std::to_string(occupant.pid) + " (" + occupant.program + ") uses gpu " +
-                  occupant.gpu_uuid + what);
+    logging::Warn("process " + std::to_string(gpu_process.pid) + " (" + gpu_process.program + ") uses gpu " +
+                  gpu_process.gpu_uuid + what);
   };
-  Unheard unheard;
+  UnregisteredProcesses unregistered;
   for (const auto& [uuid, stranger] : verdicts.strangers) {
     name(stranger, " and has no slot of it");
-    unheard.found_out.insert(uuid);
+    unregistered.found_out.insert(uuid);
   }
-  for (const Occupant& occupant : verdicts.unhooked) {
-    name(occupant, " and takes no part");
-    unheard.found_out.insert(occupant.gpu_uuid);
-    if (const auto pod = around_.pods->Find(*occupant.pod_uid)) unheard.gangs.insert(GangOf(*pod));
+  for (const GpuProcess& gpu_process : verdicts.unhooked) {
+    name(gpu_process, " and takes no part");
+    unregistered.found_out.insert(gpu_process.gpu_uuid);
+    if (const auto pod = around_.pods->Find(*gpu_process.pod_uid)) unregistered.gangs.insert(GangOf(*pod));
   }
-  for (const Occupant& occupant : verdicts.unheard)
-    unheard.processes.emplace(occupant.pid, occupant.gpu_uuid);
+  for (const GpuProcess& gpu_process : verdicts.unregistered)
+    unregistered.processes.emplace(gpu_process.pid, gpu_process.gpu_uuid);
   named_in_log_ = std::move(named);
-  around_.books->NoteUnheard(std::move(unheard));
+  around_.stats_store->NoteUnregistered(std::move(unregistered));
 }
 
-void NodeServices::TellOfFaults() {
+void NodeAgent::TellOfFaults() {
   auto faults = gpus_.faults();
   for (const auto& [uuid, fault] : faults) {
     const auto before = faults_.find(uuid);
@@ -211,7 +211,7 @@ void NodeServices::TellOfFaults() {
 }
 
 // Tells that the GPU Operator has changed its labels on this node. Runs on the thread of the NodeMarker.
-void NodeServices::OnLabelsTakenBack(bool again) {
+void NodeAgent::OnLabelsTakenBack(bool again) {
   events_.Tell(
       {.regarding = {"Node", "", settings_.name, settings_.name},
        .reason = "OperatorTakesNode",
@@ -224,9 +224,9 @@ void NodeServices::OnLabelsTakenBack(bool again) {
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then
 // fails or hangs; once for each server of MPS that has ended; and to pods that hide the common /dev/shm.
-void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
-                             const SharingWatch::State& sharing) {
-  std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, sharing.choice);
+void NodeAgent::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods,
+                          const SharingWatch::State& sharing) {
+  std::set<kube::Event> events = MpsNotices(pods, kubelet.handed_out, sharing.strategy);
   events.merge(ShmNotices(pods, kubelet.handed_out));
   TellNews(std::move(events), &told_of_mps_);
   recent_mps_pods_.OnLook(pods, kubelet.handed_out, base::MonotonicNs());
@@ -236,7 +236,7 @@ void NodeServices::TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& 
 }
 
 // Sends those events that are not in `*told`, and then stores `events` there.
-void NodeServices::TellNews(std::set<kube::Event> events, std::set<kube::Event>* told) {
+void NodeAgent::TellNews(std::set<kube::Event> events, std::set<kube::Event>* told) {
   for (const kube::Event& event : events) {
     if (!told->contains(event)) events_.Tell(event);
   }
@@ -244,7 +244,7 @@ void NodeServices::TellNews(std::set<kube::Event> events, std::set<kube::Event>*
 }
 
 // Removes the files that pods under MPS have left in their common /dev/shm, after the last of them has ended.
-void NodeServices::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods) {
+void NodeAgent::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& pods) {
   const bool in_use = AnyUnderMps(pods, kubelet.handed_out);
   if (!shm_idle_.Passed(kubelet.handed_out, in_use, base::MonotonicNs())) return;
   const std::size_t removed = EmptyShm(settings_.mps_shm_directory());
@@ -253,7 +253,7 @@ void NodeServices::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod
                   " files and folders that pods left were removed");
 }
 
-void NodeServices::TellOfSwitches(const std::vector<Pod>& pods) {
+void NodeAgent::TellOfSwitches(const std::vector<Pod>& pods) {
   std::vector<std::string> of_node = node_.faults();
   if (const std::string fault = around_.config->state().fault; !fault.empty()) of_node.push_back(fault);
   const Mistyped::Switches switches = {.pods = pods,

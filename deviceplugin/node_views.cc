@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "deviceplugin/node_services.h"
-#include "deviceplugin/occupants/notices.h"
+#include "deviceplugin/gpu_processes/notices.h"
+#include "deviceplugin/node_agent.h"
 #include "deviceplugin/pods/slot_uuid.h"
 #include "deviceplugin/values/values.h"
 
@@ -24,7 +24,7 @@ GpuNode::Requested RequestedBy(const std::vector<Pod>& pods) {
 
 }  // namespace
 
-std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
+std::shared_ptr<prometheus::Collectable> NodeAgent::metrics() {
   return std::make_shared<NodeMetrics>([this] {
     NodeState state = State();
     state.mps_shm = RoomInShm(settings_.mps_shm_directory());
@@ -32,15 +32,15 @@ std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
   });
 }
 
-MpsNews NodeServices::Mps() {
+MpsNews NodeAgent::Mps() {
   const SharingWatch::State sharing = sharing_.state();
   return {
       .fault = sharing.fault, .unasked = sharing.unasked, .shm = RoomInShm(settings_.mps_shm_directory())};
 }
 
-std::vector<std::string> NodeServices::Missing() { return deviceplugin::Missing(State()); }
+std::vector<std::string> NodeAgent::Missing() { return deviceplugin::Missing(State()); }
 
-NodeState NodeServices::State() const {
+NodeState NodeAgent::State() const {
   NodeState state;
   for (const auto& [uuid, gpu] : devices_.gpus())
     state.gpus[uuid] = {.slots = gpu.slots, .healthy = gpu.healthy};
@@ -71,27 +71,28 @@ NodeState NodeServices::State() const {
   state.mistyped_switches = mistyped_.counts();
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [uuid, names] : pods_of_rivals_) state.gpus[uuid].pods_of_rivals = names.size();
+    for (const auto& [uuid, names] : pods_of_competitors_)
+      state.gpus[uuid].pods_of_competitors = names.size();
   }
-  const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
+  const ProcessClassifier::Verdicts verdicts = gpu_processes_.verdicts();
   for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
   const ModeSwitch::State mode = around_.modes->mode();
-  for (const Occupant& occupant : verdicts.unhooked) {
-    const auto pod = around_.pods->Find(*occupant.pod_uid);
-    const bool alone = pod && SharesWithNone(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
+  for (const GpuProcess& gpu_process : verdicts.unhooked) {
+    const auto pod = around_.pods->Find(*gpu_process.pod_uid);
+    const bool alone = pod && SharesWithNone(*pod) && !mode.limits.held.contains(gpu_process.gpu_uuid);
     if (alone || (pod && IsOff(*pod))) continue;  // it takes no part on purpose
-    NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
+    NodeState::Gpu& gpu = state.gpus[gpu_process.gpu_uuid];
     ++gpu.unhooked;
-    if (occupant.has_library) ++gpu.silent;
+    if (gpu_process.has_library) ++gpu.silent;
   }
   for (const auto& [uuid, why] : mode.limits.held) state.gpus[uuid].held = true;
   state.mode = mode.in_force;
   const SharingWatch::State sharing = sharing_.state();
-  state.sharing = std::string(Name(sharing.choice.sharing));
+  state.sharing = std::string(Name(sharing.strategy.sharing));
   state.mps_alive = sharing.mps.alive;
   state.mps_accepts = sharing.mps.alive && sharing.fault.empty();
   state.mps_terminated = sharing.terminated;
-  state.maintenance = node_.wishes().maintenance;
+  state.maintenance = node_.spec().maintenance;
   const ConfigFile::State config = around_.config->state();
   state.config_valid = config.valid;
   state.configuration = config.chosen;
@@ -101,21 +102,21 @@ NodeState NodeServices::State() const {
 }
 
 // Notes what each client has learned, under the profile key of its pod.
-void NodeServices::LookAtJobs() {
+void NodeAgent::LookAtJobs() {
   const auto key_of = [this](const arbiter::Member& member) {
     const auto pod = around_.pods->Find(member.pod_uid);
     return pod ? pod->profile_key : std::string();
   };
-  jobs_.Look(around_.books->Ranks(), around_.books->Gpus(), key_of,
+  jobs_.Look(around_.stats_store->Ranks(), around_.stats_store->Gpus(), key_of,
              {.monotonic = base::MonotonicNs(), .wall_s = std::time(nullptr)});
 }
 
-std::optional<GpuNode> NodeServices::Report() {
+std::optional<GpuNode> NodeAgent::Report() {
   LookAtJobs();
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !looked_ || !pods_.synced()) return std::nullopt;
   const ModeSwitch::State mode = around_.modes->mode();
-  const OwnNode::Wishes wishes = node_.wishes();
+  const OwnNode::NodeSpec spec = node_.spec();
   const SharingWatch::State sharing = sharing_.state();
   GpuNode report{.name = settings_.name,
                  .node_uid = node_.uid(),
@@ -123,9 +124,9 @@ std::optional<GpuNode> NodeServices::Report() {
                  .mode = std::string(PolicyName(mode.in_force)),
                  .mode_limited_by = mode.limits.by,
                  .configuration = around_.config->state().chosen,
-                 .maintenance = wishes.maintenance,
-                 .sharing = std::string(Name(sharing.choice.sharing)),
-                 .sharing_reason = sharing.choice.reason,
+                 .maintenance = spec.maintenance,
+                 .sharing = std::string(Name(sharing.strategy.sharing)),
+                 .sharing_reason = sharing.strategy.reason,
                  .mps_multi_user = sharing.mps.options.multi_user,
                  .mps_served = sharing.served,
                  .gpus = {},
@@ -155,7 +156,7 @@ std::optional<GpuNode> NodeServices::Report() {
   return report;
 }
 
-std::optional<NodeMarks> NodeServices::MarksNow() const {
+std::optional<NodeMarks> NodeAgent::MarksNow() const {
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !pods_.synced() || !own_node_.synced()) return std::nullopt;
   return NodeMarks{.labels = node_.labels(),
@@ -163,10 +164,9 @@ std::optional<NodeMarks> NodeServices::MarksNow() const {
                    .slots_held = !HoldersByGpu(*kubelet).empty()};
 }
 
-std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu(
-    const Checkpoint& kubelet) const {
+std::map<std::string, std::vector<GpuNode::Holder>> NodeAgent::HoldersByGpu(const Checkpoint& kubelet) const {
   std::map<std::string, std::vector<GpuNode::Holder>> by_gpu;
-  for (const HandedOut& entry : kubelet.handed_out) {
+  for (const DeviceAllocation& entry : kubelet.handed_out) {
     const auto pod = around_.pods->Find(entry.pod_uid);
     if (!pod || pod->over) continue;
     std::map<std::string, std::vector<std::string>> slots;

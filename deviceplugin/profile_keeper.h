@@ -4,23 +4,23 @@
 
 #include <cstdint>
 
-#include "deviceplugin/books/books.h"
+#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/profiles/store.h"
 
 namespace crossover::deviceplugin {
 
 class ProfileKeeper : public Sink {
  public:
-  // Loads the profiles of `store` into `books`. REQUIRES: both outlive the keeper, and `books` gets each
-  // event before the keeper does.
-  ProfileKeeper(Books* books, ProfileStore* store);
+  // Loads the profiles of `store` into `stats_store`. REQUIRES: both outlive the keeper, and `stats_store`
+  // gets each event before the keeper does.
+  ProfileKeeper(StatsStore* stats_store, ProfileStore* store);
 
   void OnEvent(const arbiter::Event& event) override;
   void OnStats(const arbiter::GpuInfo&, const turn::Stats&) override {}
   void OnDropped(std::uint64_t) override {}
 
  private:
-  Books* books_;
+  StatsStore* stats_store_;
   ProfileStore* store_;
 };
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "common/metrics/build_info.h"
-#include "deviceplugin/api/server.h"
-#include "deviceplugin/books/books.h"
+#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/daemon.h"
 #include "deviceplugin/metrics/arbiter_metrics.h"
 #include "deviceplugin/metrics/gpu_metrics.h"
@@ -18,6 +17,7 @@
 #include "deviceplugin/metrics/signal_metrics.h"
 #include "deviceplugin/nvml/memory_watch.h"
 #include "deviceplugin/profile_keeper.h"
+#include "deviceplugin/rpc/server.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -35,14 +35,14 @@ struct Profiles {
   std::unique_ptr<ProfileStore> store;  // null: profiles are not kept
   std::unique_ptr<ProfileKeeper> keeper;
 
-  bool Open(const std::string& directory, Books* books, std::string* error) {
+  bool Open(const std::string& directory, StatsStore* stats_store, std::string* error) {
     if (directory.empty()) return true;
     store = ProfileStore::Open(directory, error);
     if (store == nullptr) {
       *error = "profiles: " + *error;
       return false;
     }
-    keeper = std::make_unique<ProfileKeeper>(books, store.get());
+    keeper = std::make_unique<ProfileKeeper>(stats_store, store.get());
     return true;
   }
 };
@@ -54,21 +54,21 @@ int Fail(const std::string& error) {
   return 2;
 }
 
-int Serve(const Config& config, const Extras& extras) {
+int Serve(const Config& config, const ServeOptions& options) {
   std::string error;
   const auto metrics = std::make_shared<ArbiterMetrics>();
-  Books books;
+  StatsStore stats_store;
   logging::SetLevel(config.log_level);
   logging::SetFormat(config.log_format);
   Profiles profiles;
-  if (!profiles.Open(config.profiles, &books, &error)) return Fail(error);
-  std::vector<Sink*> sinks = {metrics.get(), &books};
+  if (!profiles.Open(config.profiles, &stats_store, &error)) return Fail(error);
+  std::vector<Sink*> sinks = {metrics.get(), &stats_store};
   if (profiles.keeper) sinks.push_back(profiles.keeper.get());
-  Daemon daemon(config, profiles.store.get(), extras.identities);
+  Daemon daemon(config, profiles.store.get(), options.identities);
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
-  const std::unique_ptr<Companion> companion =
-      extras.on_started ? extras.on_started(&daemon, &books) : nullptr;
-  const MemoryWatch memory(NvmlLibrary::kName, &books);
+  const std::unique_ptr<NodeExtension> node_extension =
+      options.on_started ? options.on_started(&daemon, &stats_store) : nullptr;
+  const MemoryWatch memory(NvmlLibrary::kName, &stats_store);
   if (profiles.store) {
     metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
     logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
@@ -79,7 +79,7 @@ int Serve(const Config& config, const Extras& extras) {
 
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
-    const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
+    const auto jobs = std::make_shared<JobMetrics>([&stats_store] { return stats_store.Gpus(); });
     const auto gpus = std::make_shared<GpuMetrics>([&memory] { return memory.usages(); });
     const auto build = std::make_shared<BuildInfo>(CROSSOVER_VERSION);
     const auto signals = std::make_shared<SignalMetrics>([&daemon] { return daemon.signals(); });
@@ -87,10 +87,10 @@ int Serve(const Config& config, const Extras& extras) {
                                    .alive = [&daemon] { return daemon.alive(); },
                                    .missing = {},
                                    .access = {}};
-    if (companion != nullptr) {
-      sources.metrics.push_back(companion->metrics());
-      sources.missing = [other = companion.get()] { return other->Missing(); };
-      sources.access = [other = companion.get()](const std::string& authorization) {
+    if (node_extension != nullptr) {
+      sources.metrics.push_back(node_extension->metrics());
+      sources.missing = [other = node_extension.get()] { return other->Missing(); };
+      sources.access = [other = node_extension.get()](const std::string& authorization) {
         return other->MetricsStatusFor(authorization);
       };
     }
@@ -101,22 +101,22 @@ int Serve(const Config& config, const Extras& extras) {
   std::unique_ptr<ApiServer> api;
   if (!config.api_socket.empty()) {
     std::function<MpsNews()> mps;
-    if (companion != nullptr) mps = [other = companion.get()] { return other->Mps(); };
+    if (node_extension != nullptr) mps = [other = node_extension.get()] { return other->Mps(); };
     api = ApiServer::Start(config.api_socket,
-                           {.books = &books,
+                           {.stats_store = &stats_store,
                             .modes = &daemon,
                             .profiles = profiles.store.get(),
                             .version = CROSSOVER_VERSION,
                             .arbiter_socket = config.arbiter.socket.path,
-                            .mps_pipe_directory = extras.mps_pipe_directory,
+                            .mps_pipe_directory = options.mps_pipe_directory,
                             .mps = std::move(mps),
                             .signals = [&daemon] { return daemon.signals(); }},
                            &error);
     if (api == nullptr) return Fail(error);
     logging::Info("api on " + config.api_socket);
   }
-  daemon.Run(extras.reread);
-  if (companion != nullptr) companion->StopAsking();
+  daemon.Run(options.reread);
+  if (node_extension != nullptr) node_extension->StopAsking();
   return 0;
 }
 

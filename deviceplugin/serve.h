@@ -1,5 +1,5 @@
-// Runs the parts that every daemon has, with or without Kubernetes: turns, Books, profiles, metrics and the
-// API.
+// Runs the parts that every daemon has, with or without Kubernetes: turns, StatsStore, profiles, metrics and
+// the API.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ class Collectable;
 
 namespace crossover::deviceplugin {
 
-class Books;
+class StatsStore;
 
-// A Companion is the part of a daemon that only a Kubernetes node has (NodeServices). It lives while the
+// A NodeExtension is the part of a daemon that only a Kubernetes node has (NodeAgent). It lives while the
 // daemon serves.
-class Companion {
+class NodeExtension {
  public:
-  virtual ~Companion() = default;
+  virtual ~NodeExtension() = default;
   virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
   // Returns what it needs from other services and does not have, one line each. Any thread may call it.
   virtual std::vector<std::string> Missing() = 0;
@@ -36,19 +36,19 @@ class Companion {
   virtual void StopAsking() = 0;
 };
 
-// Extras holds what differs between daemons.
-struct Extras {
+// ServeOptions holds what differs between daemons.
+struct ServeOptions {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
   // Serve() calls this once clients can connect and signals are blocked: threads may be created from then on.
   // Its result lives until the daemon has stopped.
-  std::function<std::unique_ptr<Companion>(Daemon* daemon, Books* books)> on_started;
+  std::function<std::unique_ptr<NodeExtension>(Daemon* daemon, StatsStore* stats_store)> on_started;
   Daemon::Reread reread;             // reads the configuration at SIGHUP
   std::string mps_pipe_directory{};  // where MPS listens for the jobs; empty: unknown
 };
 
 // Serves until SIGTERM or SIGINT. Returns the program's exit code: 2 if something that the configuration
 // names is wrong.
-int Serve(const Config& config, const Extras& extras);
+int Serve(const Config& config, const ServeOptions& options);
 
 // Prints why the program ends to standard error. Returns its exit code, 2.
 int Fail(const std::string& error);

@@ -9,9 +9,9 @@ int RunStandalone(const std::string& config_path) {
   std::string error;
   const std::optional<Config> config = ReadYamlConfig(config_path, &error);
   if (!config) return Fail(error);
-  Extras extras;
-  extras.reread = [&config_path](std::string* why) { return ReadYamlConfig(config_path, why); };
-  return Serve(*config, extras);
+  ServeOptions options;
+  options.reread = [&config_path](std::string* why) { return ReadYamlConfig(config_path, why); };
+  return Serve(*config, options);
 }
 
 }  // namespace crossover::deviceplugin

@@ -57,8 +57,8 @@ admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
   settings.listen.key_file = webhook.key_file;
   settings.names = {
       .name_space = config.name_space, .secret = webhook.secret, .configuration = webhook.configuration};
-  settings.keeper.file = webhook.file;
-  settings.keeper.rotation.names = {name, name + ".cluster.local"};
+  settings.cert_rotator.file = webhook.file;
+  settings.cert_rotator.rotation.names = {name, name + ".cluster.local"};
   return settings;
 }
 
@@ -68,20 +68,20 @@ HttpServer::Settings At(const Endpoint& endpoint) {
 
 }  // namespace
 
-class Extender::Told : public Listener {
+class Extender::EventHandler : public Listener {
  public:
-  explicit Told(Controller* controller) : controller_(controller) {}
+  explicit EventHandler(Controller* controller) : controller_(controller) {}
 
   void OnPod(Pod pod) override {
     const std::string uid = pod.uid;
-    controller_->ChangePod(uid, [&pod](World& world) { world.Put(std::move(pod)); });
+    controller_->ChangePod(uid, [&pod](ClusterCache& cache) { cache.Put(std::move(pod)); });
   }
   void OnPodGone(const std::string& uid) override {
-    controller_->ChangePod(uid, [&uid](World& world) { world.RemovePod(uid); });
+    controller_->ChangePod(uid, [&uid](ClusterCache& cache) { cache.RemovePod(uid); });
   }
   void OnNode(Node node) override { Put(std::move(node)); }
   void OnNodeGone(const std::string& name) override {
-    controller_->ChangeCluster([&name](World& world) { return world.RemoveNode(name); });
+    controller_->ChangeCluster([&name](ClusterCache& cache) { return cache.RemoveNode(name); });
   }
   void OnGpuNode(GpuNode node) override {
     NoteMps(node.name, node.sharing == "mps");
@@ -89,16 +89,16 @@ class Extender::Told : public Listener {
   }
   void OnGpuNodeGone(const std::string& name) override {
     NoteMps(name, false);
-    controller_->ChangeCluster([&name](World& world) { return world.RemoveGpuNode(name); });
+    controller_->ChangeCluster([&name](ClusterCache& cache) { return cache.RemoveGpuNode(name); });
   }
   void OnProfile(JobProfile profile) override { Put(std::move(profile)); }
   void OnProfileGone(const std::string& name_space, const std::string& name) override {
-    controller_->ChangeCluster([&](World& world) { return world.RemoveProfile(name_space, name); });
+    controller_->ChangeCluster([&](ClusterCache& cache) { return cache.RemoveProfile(name_space, name); });
   }
   // A budget says whether gangs may leave for one that waits.
   void OnBudget(Budget budget) override { Put(std::move(budget)); }
   void OnBudgetGone(const std::string& name_space, const std::string& name) override {
-    controller_->ChangeCluster([&](World& world) { return world.RemoveBudget(name_space, name); });
+    controller_->ChangeCluster([&](ClusterCache& cache) { return cache.RemoveBudget(name_space, name); });
   }
 
   // Returns whether jobs share through MPS on some node.
@@ -115,7 +115,7 @@ class Extender::Told : public Listener {
   }
   template <class Object>
   void Put(Object object) {
-    controller_->ChangeCluster([&object](World& world) { return world.Put(std::move(object)); });
+    controller_->ChangeCluster([&object](ClusterCache& cache) { return cache.Put(std::move(object)); });
   }
 
   Controller* const controller_;
@@ -132,24 +132,24 @@ Extender::Extender(const ExtenderConfig& config)
                    .leads = [this] { return Leads(); },
                    .synced =
                        [this] {
-                         const Feed* feed = known_;
-                         return feed != nullptr && feed->synced();
+                         const Informers* informers = known_;
+                         return informers != nullptr && informers->synced();
                        },
                    .now_s = NowS,
                    .instance = InstanceOf(config)},
                   api_),
-      told_(std::make_unique<Told>(&controller_)),
-      feed_(config.api_server, told_.get()),
+      event_handler_(std::make_unique<EventHandler>(&controller_)),
+      informers_(config.api_server, event_handler_.get()),
       verbs_(
           &controller_, [this] { return Leads(); }, &metrics_),
       profiles_(config.api_server, {},
                 {.leads = [this] { return Leads(); },
                  .jobs = [this]() -> std::optional<std::vector<GpuNode::Job>> {
-                   const Feed* feed = known_;
-                   if (feed == nullptr || !feed->synced()) return std::nullopt;
+                   const Informers* informers = known_;
+                   if (informers == nullptr || !informers->synced()) return std::nullopt;
                    std::vector<GpuNode::Job> jobs;
-                   controller_.Look([&jobs](const World& world) {
-                     for (const auto& [name, node] : world.gpu_nodes())
+                   controller_.Look([&jobs](const ClusterCache& cache) {
+                     for (const auto& [name, node] : cache.gpu_nodes())
                        jobs.insert(jobs.end(), node.jobs.begin(), node.jobs.end());
                    });
                    return jobs;
@@ -157,18 +157,18 @@ Extender::Extender(const ExtenderConfig& config)
                  .is_there =
                      [this](const ProfileId& id) {
                        bool there = false;
-                       controller_.Look([&](const World& world) {
-                         there = world.FindProfile(id.first, id.second) != nullptr;
+                       controller_.Look([&](const ClusterCache& cache) {
+                         there = cache.FindProfile(id.first, id.second) != nullptr;
                        });
                        return there;
                      },
                  .now_s = NowS}),
       access_(config.api_server) {
-  known_ = &feed_;
+  known_ = &informers_;
   Count();
   if (config.webhook.listen.port != 0) {
     admission::Admission::Settings settings = AdmissionOf(config);
-    settings.webhook.rewrite.mps_somewhere = [this] { return told_->AnyMps(); };
+    settings.webhook.rewrite.mps_somewhere = [this] { return event_handler_->AnyMps(); };
     settings.webhook.rewrite.about_gang = AboutGangOf;
     admission_ = std::make_unique<admission::Admission>(
         std::move(settings), [this] { return Leads(); }, &metrics_);
@@ -188,7 +188,7 @@ bool Extender::Leads() const { return lease_ == nullptr || lease_->Leads(); }
 
 std::vector<std::string> Extender::Missing() const {
   std::vector<std::string> missing;
-  if (!feed_.synced()) missing.emplace_back("the cluster's objects are not all known");
+  if (!informers_.synced()) missing.emplace_back("the cluster's objects are not all known");
   if (lease_ != nullptr && !lease_->synced()) missing.emplace_back("who leads is not known");
   if (admission_ != nullptr && !admission_->ready())
     missing.emplace_back("the webhook does not listen, has no certificate, or does not know the quotas");
@@ -203,7 +203,7 @@ void Extender::Count() {
   metrics_.Gauge("crossover_extender_leading", "Whether this replica decides where pods go",
                  [this] { return Leads() ? 1.0 : 0.0; });
   metrics_.Gauge("crossover_extender_synced", "Whether the cluster's objects are all known",
-                 [this] { return feed_.synced() ? 1.0 : 0.0; });
+                 [this] { return informers_.synced() ? 1.0 : 0.0; });
   metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
                  [this] { return static_cast<double>(controller_.held()); });
   metrics_.Counter("crossover_extender_nomination_failures_total",

@@ -9,7 +9,7 @@
 
 #include "common/kube/metrics_access.h"
 #include "extender/admission/admission.h"
-#include "extender/cluster/feed.h"
+#include "extender/cluster/informers.h"
 #include "extender/config/config.h"
 #include "extender/election/follower.h"
 #include "extender/gang/controller.h"
@@ -26,15 +26,15 @@ namespace crossover::extender {
 //   API server                 scheduler of the same pod       API server
 //     | lists and watches        | filter, bind, ..               | admission reviews
 //     v                          v                                v
-//   Feed  --->  Controller  <--- Verbs                          Admission
-//                 World          what the cluster is now
+//   Informers  --->  Controller  <--- Verbs                     Admission
+//                 ClusterCache   what the cluster is now
 //                 Gangs          decides which pods go where, and when
 //                   |
 //                   v actions
 //                 KubeApi  --->  API server: reservations, Bindings, deletions, events
 //
-// ProfileKeeper reads the jobs of the World and writes JobProfiles. LeaseFollower tells all parts whether
-// this replica leads.
+// ProfileKeeper reads the jobs of the ClusterCache and writes JobProfiles. LeaseFollower tells all parts
+// whether this replica leads.
 class Extender {
  public:
   // Starts everything. Throws std::runtime_error if it cannot listen.
@@ -50,7 +50,7 @@ class Extender {
   void Drain();
 
  private:
-  class Told;  // passes the feed's changes to the controller
+  class EventHandler;  // passes the changes of the informers to the controller
 
   bool Leads() const;
   // Registers the metrics of the parts.
@@ -59,13 +59,13 @@ class Extender {
   void ListenForMetrics();
 
   const ExtenderConfig config_;
-  std::atomic<Feed*> known_{nullptr};           // null until feed_ exists, and while it is destroyed
+  std::atomic<Informers*> known_{nullptr};      // null until feed_ exists, and while it is destroyed
   const std::unique_ptr<LeaseFollower> lease_;  // null: always leads
   Metrics metrics_;
   KubeApi api_;
   Controller controller_;
-  const std::unique_ptr<Told> told_;
-  Feed feed_;
+  const std::unique_ptr<EventHandler> event_handler_;
+  Informers informers_;
   Verbs verbs_;
   ProfileKeeper profiles_;
   kube::MetricsAccess access_;

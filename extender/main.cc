@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <string>
 
-#include "extender/chores/chores.h"
 #include "extender/config/config.h"
 #include "extender/extender.h"
+#include "extender/helm_hooks/helm_hooks.h"
 
 int main(int argc, char** argv) {
   CLI::App app(

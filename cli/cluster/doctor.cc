@@ -8,9 +8,9 @@
 #include <fstream>
 #include <optional>
 
-#include "cli/cluster/ask_each.h"
 #include "cli/cluster/bundle.h"
 #include "cli/cluster/checks.h"
+#include "cli/cluster/fan_out.h"
 #include "cli/cluster/gather.h"
 #include "cli/cluster/objects.h"
 
@@ -43,7 +43,7 @@ std::string WriteObjects(const ClusterFacts& facts, const std::string& report, c
 
 // Writes each file as soon as its program has answered. Returns "", or the first fault.
 std::string WriteSaid(const Kubectl& kubectl, const ClusterFacts& facts, const std::string& folder) {
-  const auto faults = AskEach(QuestionsOf(facts), kKubectls, [&](const json& question) -> json {
+  const auto faults = FanOut(QuestionsOf(facts), kKubectls, [&](const json& question) -> json {
     const std::string said = kubectl.Said(question.at("words").get<std::vector<std::string>>());
     return {{"error", WriteFile(folder + "/" + TextAt(question, {"file"}), said)}};
   });

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/cluster/ask_each.h"
 #include "cli/cluster/daemons.h"
+#include "cli/cluster/fan_out.h"
 #include "cli/cluster/objects.h"
 
 namespace crossover::cli {
@@ -23,7 +23,7 @@ std::optional<json> AskNodes(const Kubectl& kubectl, const std::string& node, st
   const auto daemons = Daemons(kubectl, node, error);
   if (!daemons) return std::nullopt;
   const std::vector<json> answers =
-      AskEach(*daemons, kKubectls, [&kubectl](const json& pod) { return AskNode(kubectl, pod); });
+      FanOut(*daemons, kKubectls, [&kubectl](const json& pod) { return AskNode(kubectl, pod); });
   json nodes = json::array();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     nodes.push_back(answers[i]);

@@ -8,7 +8,7 @@
 
 #include "cli/node/client.h"
 #include "cli/render/json.h"
-#include "cli/timeline/picture.h"
+#include "cli/timeline/chart.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::cli {
@@ -18,7 +18,7 @@ constexpr std::size_t kWidthOfAFile = 100;
 constexpr std::size_t kLeastWidth = 20;
 constexpr std::size_t kForNames = 24;
 
-std::size_t PictureWidth() {
+std::size_t ChartWidth() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthOfAFile;
   return std::max(kLeastWidth, std::max<std::size_t>(size.ws_col, kForNames) - kForNames);
@@ -50,7 +50,7 @@ int Timeline(const TimelineOptions& options) {
   request.set_seconds(options.json ? options.seconds : 0);
   node::v1::ListTurnsResponse turns;
   if (const std::string error = client.ListTurns(request, &turns); !error.empty()) return Fail(error);
-  return Print(options.json ? Json(turns, true) : Picture(turns, options.seconds, PictureWidth())) ? 0 : 1;
+  return Print(options.json ? Json(turns, true) : Chart(turns, options.seconds, ChartWidth())) ? 0 : 1;
 }
 
 }  // namespace crossover::cli

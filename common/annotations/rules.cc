@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"

@@ -1,5 +1,5 @@
 // Names labels and annotations that belong to other programs. The node daemon writes those of nodes where it
-// is asked to (deviceplugin/publish/node_marks.h), the webhook writes those of pods, and the doctor looks at
+// is asked to (deviceplugin/status/node_marks.h), the webhook writes those of pods, and the doctor looks at
 // them.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/kube/transfer.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 
 namespace crossover::kube {
 namespace {
@@ -23,7 +23,8 @@ void StartLibraryOnce() {
 std::string WhyNot(const Response& response) {
   constexpr std::size_t kMuch = 300;
   if (response.status == 0) return response.error;
-  return "status " + std::to_string(response.status) + ": " + std::string(text::Cut(response.body, kMuch));
+  return "status " + std::to_string(response.status) + ": " +
+         std::string(text::Truncate(response.body, kMuch));
 }
 
 Client::Client(Access access) : access_(std::move(access)) { StartLibraryOnce(); }

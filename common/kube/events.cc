@@ -11,7 +11,7 @@
 #include "common/base/hash.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 
 namespace crossover::kube {
 namespace {
@@ -42,7 +42,7 @@ std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
 // note is cut, because a replacement has three bytes.
 std::string NoteOf(const Event& event) {
   const std::string valid = Text(nlohmann::json::parse(Dump(event.note)));
-  return std::string(text::Cut(valid, kLongestNote));
+  return std::string(text::Truncate(valid, kLongestNote));
 }
 
 }  // namespace
@@ -177,7 +177,7 @@ Events::Outcome Events::Post(const Event& event) {
   }
   const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
   if (why != complaint_ && !Stopping())
-    logging::Warn("telling of events: " + why + " " + std::string(text::Cut(response.body, 200)));
+    logging::Warn("telling of events: " + why + " " + std::string(text::Truncate(response.body, 200)));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;
   return ours ? Outcome::kRefused : Outcome::kAgain;

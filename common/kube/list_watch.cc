@@ -7,8 +7,8 @@
 
 #include "common/kube/backoff.h"
 #include "common/kube/json.h"
+#include "common/kube/json_filter.h"
 #include "common/kube/pages.h"
-#include "common/kube/slim.h"
 #include "common/kube/whole_lists.h"
 #include "common/logging/log.h"
 

@@ -8,7 +8,7 @@
 #include "common/base/hash.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 
 namespace crossover::kube {
 namespace {
@@ -84,11 +84,12 @@ std::string ProfileKeyOf(const json& pod) {
   const json& metadata = At(pod, "metadata");
   std::string key = Text(At(At(metadata, "annotations"), base::kProfileKeyAnnotation));
   if (key.size() > kLongestProfileKey)
-    return std::string(text::Cut(key, kLongestProfileKey - kHashed)) + Hashed(key);
+    return std::string(text::Truncate(key, kLongestProfileKey - kHashed)) + Hashed(key);
   if (!key.empty()) return key;
   const std::string owner = OwnerOf(metadata);
   if (owner.empty()) return "";
-  return std::string(text::Cut(WithoutRun(owner), kLongestProfileKey - kHashed)) + Hashed(TemplateOf(pod));
+  return std::string(text::Truncate(WithoutRun(owner), kLongestProfileKey - kHashed)) +
+         Hashed(TemplateOf(pod));
 }
 
 std::string JobNamedBy(const json& labels) {

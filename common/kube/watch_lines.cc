@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/kube/json.h"
-#include "common/kube/slim.h"
+#include "common/kube/json_filter.h"
 
 namespace crossover::kube {
 namespace {

@@ -9,8 +9,8 @@
 namespace crossover::deviceplugin {
 
 std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::string* error) {
-  // Takes the stamp before the read, so that a write during the read shows as a change.
-  const files::Stamp stamp = files::StampOf(path_);
+  // Takes the ID before the read, so that a write during the read shows as a change.
+  const files::FileId file_id = files::FileIdOf(path_);
   auto config = ReadNodeYamlConfig(path_, error);
   const bool found = choice.empty() || !config || config->Choose(choice);
   std::string fault;
@@ -23,7 +23,7 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
                           choice);
   }
   const std::lock_guard lock(mutex_);
-  stamp_ = stamp;
+  file_id_ = file_id;
   state_.valid = config.has_value();
   if (config) {
     state_.chosen = found ? choice : "";
@@ -33,9 +33,10 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
 }
 
 bool ConfigFile::Changed() const {
-  const files::Stamp stamp = files::StampOf(path_);
+  const files::FileId file_id = files::FileIdOf(path_);
   const std::lock_guard lock(mutex_);
-  return !(stamp == stamp_) && !(stamp == files::Stamp());  // a file that is being replaced may be away
+  const bool is_there = !(file_id == files::FileId());  // a file that is being replaced may be away
+  return is_there && !(file_id == file_id_);
 }
 
 ConfigFile::State ConfigFile::state() const {

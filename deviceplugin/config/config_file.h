@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "common/files/stamp.h"
+#include "common/files/file_id.h"
 #include "deviceplugin/config/node_yaml.h"
 
 namespace crossover::deviceplugin {
@@ -34,7 +34,7 @@ class ConfigFile {
  private:
   const std::string path_;
   mutable std::mutex mutex_;
-  files::Stamp stamp_;
+  files::FileId file_id_;
   State state_;
 };
 

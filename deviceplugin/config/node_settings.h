@@ -8,8 +8,8 @@
 #include "common/kube/access.h"
 #include "deviceplugin/plugin/allocation.h"
 #include "deviceplugin/plugin/cdi_spec.h"
-#include "deviceplugin/publish/node_marks.h"
-#include "deviceplugin/sharing/choice.h"
+#include "deviceplugin/sharing/strategy.h"
+#include "deviceplugin/status/node_marks.h"
 
 namespace crossover::deviceplugin {
 

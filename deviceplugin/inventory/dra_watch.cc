@@ -59,8 +59,8 @@ DraWatch::DraWatch(kube::Access access, std::string node, std::chrono::milliseco
       client_(access_),
       slices_(std::make_unique<Slices>()),
       claims_(std::make_unique<Claims>()),
-      rounds_(
-          "xo-dra", period, [this] { Round(); }, threads::Rounds::First::kAtOnce) {}
+      task_(
+          "xo-dra", period, [this] { Round(); }, threads::PeriodicTask::First::kAtOnce) {}
 
 DraWatch::~DraWatch() { client_.Stop(); }
 
@@ -118,7 +118,7 @@ std::map<std::string, base::WithheldReason> DraWatch::Find(const std::vector<std
   } else if (now - last_at_ > kStays) {
     last_.clear();
   }
-  return FindDraRivals(last_, claims_->All(), devices_, uuids);
+  return FindCompetingDraDrivers(last_, claims_->All(), devices_, uuids);
 }
 
 }  // namespace crossover::deviceplugin

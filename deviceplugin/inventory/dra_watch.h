@@ -18,8 +18,8 @@
 
 #include "common/kube/client.h"
 #include "common/kube/list_watch.h"
-#include "common/threads/rounds.h"
-#include "deviceplugin/inventory/dra_rivals.h"
+#include "common/threads/periodic_task.h"
+#include "deviceplugin/inventory/competing_dra_drivers.h"
 
 namespace crossover::deviceplugin {
 
@@ -60,7 +60,7 @@ class DraWatch {
   kube::Client client_;
   const std::unique_ptr<Slices> slices_;
   const std::unique_ptr<Claims> claims_;
-  mutable std::mutex mutex_;  // guards the members below, up to `rounds_`
+  mutable std::mutex mutex_;  // guards the members below, up to `task_`
   std::string version_;       // version of the API that is followed; empty: none
   bool lacks_api_ = false;    // the API server has no such API
   std::string complaint_;
@@ -69,7 +69,7 @@ class DraWatch {
   std::int64_t last_at_ = 0;    // when they were last there
   std::unique_ptr<kube::ListWatch> watch_of_slices_;
   std::unique_ptr<kube::ListWatch> watch_of_claims_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -73,7 +73,7 @@ void GpuWatch::Withhold(std::map<std::string, base::WithheldReason> gpus,
   Publish();
 }
 
-void GpuWatch::Keep(HeldSlots held) {
+void GpuWatch::Keep(AllocatedSlots held) {
   const std::lock_guard lock(mutex_);
   if (held == held_) return;
   held_ = std::move(held);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "common/base/withheld.h"
+#include "deviceplugin/inventory/allocated_slots.h"
 #include "deviceplugin/inventory/health.h"
-#include "deviceplugin/inventory/held_slots.h"
 #include "deviceplugin/nvml/library.h"
 #include "deviceplugin/plugin/device_list.h"
 
@@ -68,7 +68,7 @@ class GpuWatch {
   // Sets the slots that pods hold. A GPU never gets more pods than it has slots now, whatever slot numbers
   // the pods hold. While pods hold more slots than the GPU has, because it had more before, the GPU is
   // withheld.
-  void Keep(HeldSlots held);
+  void Keep(AllocatedSlots held);
 
  private:
   void Run();
@@ -97,7 +97,7 @@ class GpuWatch {
   Health health_;
   std::map<std::string, base::WithheldReason> withheld_;
   std::optional<base::WithheldReason> all_withheld_;
-  HeldSlots held_;
+  AllocatedSlots held_;
   std::map<std::string, base::WithheldReason> faults_;  // as last published
   std::set<std::string> of_unknown_memory_;             // as last published
   std::condition_variable wake_;

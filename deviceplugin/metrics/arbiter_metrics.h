@@ -1,7 +1,7 @@
 // Exports the arbiter's figures to Prometheus. The series of a client end when the client leaves; those of a
 // GPU stay.
 //
-// The recorder's thread delivers events, and the server's threads scrape. One lock separates them. The
+// The event bus's thread delivers events, and the server's threads scrape. One lock separates them. The
 // arbiter's thread never takes it.
 #pragma once
 
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "deviceplugin/arbiter/arbiter.h"
+#include "deviceplugin/event_bus/event_bus.h"
 #include "deviceplugin/metrics/charges.h"
-#include "deviceplugin/recorder/recorder.h"
 
 namespace crossover::deviceplugin {
 

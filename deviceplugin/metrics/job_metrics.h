@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "deviceplugin/books/views.h"
+#include "deviceplugin/books/snapshots.h"
 
 namespace crossover::deviceplugin {
 
 class JobMetrics : public prometheus::Collectable {
  public:
-  // `look` is Books::Gpus. The threads that serve metrics call it.
+  // `look` is StatsStore::Gpus. The threads that serve metrics call it.
   explicit JobMetrics(std::function<std::vector<GpuView>()> look) : look_(std::move(look)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 

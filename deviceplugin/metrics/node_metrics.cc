@@ -143,7 +143,7 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       OfGpus("crossover_gpu_held", "Whether turns are kept off a GPU for a fault in who is on it.", state,
              [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
       OfGpus("crossover_gpu_pods_of_other_plugins", "Pods that have a GPU from another device plugin.", state,
-             [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_rivals); }),
+             [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_competitors); }),
       Xids(state.xids),
       Allocations(state),
       Mode(state),

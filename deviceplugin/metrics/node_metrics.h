@@ -24,11 +24,11 @@ struct NodeState {
     std::uint32_t slots = 0;
     std::optional<std::uint64_t> used{};  // slots that pods hold which have not ended; unset: not known
     bool healthy = true;
-    bool used_by_others = false;       // a process without a slot of the GPU is on it
-    std::uint32_t unhooked = 0;        // processes that have a slot of it and take no part in turns
-    std::uint32_t silent = 0;          // processes among `unhooked` that have loaded the library
-    bool held = false;                 // its clients take no turns for now
-    std::uint64_t pods_of_rivals = 0;  // pods that have it from another device plugin
+    bool used_by_others = false;            // a process without a slot of the GPU is on it
+    std::uint32_t unhooked = 0;             // processes that have a slot of it and take no part in turns
+    std::uint32_t silent = 0;               // processes among `unhooked` that have loaded the library
+    bool held = false;                      // its clients take no turns for now
+    std::uint64_t pods_of_competitors = 0;  // pods that have it from another device plugin
   };
   std::map<std::string, Gpu> gpus;  // GPUs that are advertised
   Health::Xids xids;

@@ -1,4 +1,4 @@
-// Computes what sharing a GPU costs and gains, from a GpuView of Books. Pure.
+// Computes what sharing a GPU costs and gains, from a GpuView of StatsStore. Pure.
 //
 // Each job i has its step alone s_i, its step t_i in its present company, and its compute c_i. From these
 // follow
@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "deviceplugin/books/views.h"
+#include "deviceplugin/books/snapshots.h"
 
 namespace crossover::deviceplugin {
 

@@ -105,7 +105,7 @@ std::size_t EmptyShm(const std::string& folder) {
   return RemoveLeftovers(open_folder.get(), kMost);
 }
 
-bool ShmIdle::Passed(const std::vector<HandedOut>& handed_out, bool in_use, Time now) {
+bool ShmIdle::Passed(const std::vector<DeviceAllocation>& handed_out, bool in_use, Time now) {
   const bool same = handed_out == handed_out_;
   if (!same) handed_out_ = handed_out;
   if (in_use || !same || !since_) {

@@ -42,10 +42,10 @@ class ShmIdle {
 
   // Takes the state of a look. Returns true if, for kQuiet, no living pod was under MPS (`in_use`) and
   // `handed_out` did not change. Returns true at most once per kQuiet.
-  bool Passed(const std::vector<HandedOut>& handed_out, bool in_use, Time now);
+  bool Passed(const std::vector<DeviceAllocation>& handed_out, bool in_use, Time now);
 
  private:
-  std::vector<HandedOut> handed_out_;
+  std::vector<DeviceAllocation> handed_out_;
   std::optional<Time> since_;  // when the present quiet time began; unset: there is none
 };
 

@@ -1,4 +1,4 @@
-// Reports to Books once a second how much memory each client has on its GPU, and which clients had too
+// Reports to StatsStore once a second how much memory each client has on its GPU, and which clients had too
 // small a memory budget. Also keeps the usage of each GPU. Runs on a thread of its own.
 #pragma once
 
@@ -7,27 +7,27 @@
 #include <mutex>
 #include <string>
 
-#include "common/threads/rounds.h"
-#include "deviceplugin/books/books.h"
+#include "common/threads/periodic_task.h"
+#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/nvml/library.h"
 
 namespace crossover::deviceplugin {
 
-// Reports to `books` once, as described above. Asks the driver once for each GPU that has clients. Skips
-// the memory of clients whose process ID is not known.
-void LookAtMemory(const NvmlLibrary& nvml, Books* books);
+// Reports to `stats_store` once, as described above. Asks the driver once for each GPU that has clients.
+// Skips the memory of clients whose process ID is not known.
+void LookAtMemory(const NvmlLibrary& nvml, StatsStore* stats_store);
 
 class MemoryWatch {
  public:
   // `library` is the file name of NVML. The library need not exist yet, and is loaded again if the driver
-  // is reloaded. REQUIRES: `books` outlives this object.
-  MemoryWatch(std::string library, Books* books);
+  // is reloaded. REQUIRES: `stats_store` outlives this object.
+  MemoryWatch(std::string library, StatsStore* stats_store);
 
   // Returns the usage of each GPU, by UUID, as of the last look. May be called from any thread.
   std::map<std::string, NvmlLibrary::Usage> usages() const;
 
  private:
-  void Look(Books* books);
+  void Look(StatsStore* stats_store);
 
   const std::string library_;
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver loaded
@@ -35,7 +35,7 @@ class MemoryWatch {
   bool answered_ = false;  // a GPU has answered since the library was loaded
   mutable std::mutex mutex_;
   std::map<std::string, NvmlLibrary::Usage> usages_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

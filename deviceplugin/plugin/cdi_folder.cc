@@ -63,9 +63,9 @@ std::vector<CdiSpec> CdiFolder::Read() {
          entry.increment(failure)) {
       if (!IsSpecFile(entry->path()) || ++files > kMostFiles) continue;
       const std::string path = entry->path();
-      File file{.stamp = files::StampOf(path), .spec = {}};
+      File file{.id = files::FileIdOf(path), .spec = {}};
       const auto before = files_.find(path);
-      if (before != files_.end() && before->second.stamp == file.stamp) {
+      if (before != files_.end() && before->second.id == file.id) {
         file.spec = before->second.spec;
       } else {
         std::string error = path + ": longer than 4 MiB";

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/files/stamp.h"
+#include "common/files/file_id.h"
 #include "deviceplugin/plugin/cdi_spec.h"
 
 namespace crossover::deviceplugin {
@@ -51,7 +51,7 @@ class CdiFolder {
   std::vector<std::string> DeviceFiles() const;
 
   struct File {
-    files::Stamp stamp;
+    files::FileId id;
     std::optional<CdiSpec> spec;  // unset: it is none
   };
   const Settings settings_;

@@ -26,7 +26,7 @@ constexpr char kKubeletSocket[] = "kubelet.sock";
 constexpr char kOwnSocket[] = "crossover.sock";
 constexpr std::chrono::seconds kRegisterWithin{10};  // limit of the call; the kubelet connects back meanwhile
 constexpr std::chrono::seconds kStreamWithin{10};    // time to open a stream, after the answer
-constexpr milliseconds kFarewell{500};               // time for open calls to end at a shutdown
+constexpr milliseconds kDrain{500};                  // time for open calls to end at a shutdown
 constexpr milliseconds kLook{200};
 // The end of an old stream must reach the kubelet before the next registration does.
 constexpr milliseconds kShortestPause{200};
@@ -109,7 +109,7 @@ Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
     status_.registered = false;
   }
   service_->Stop();
-  server->Shutdown(std::chrono::system_clock::now() + kFarewell);
+  server->Shutdown(std::chrono::system_clock::now() + kDrain);
   server->Wait();
   unlink(OwnSocket().c_str());
   return next;

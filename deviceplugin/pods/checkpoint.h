@@ -14,28 +14,28 @@
 
 namespace crossover::deviceplugin {
 
-struct HandedOut {
+struct DeviceAllocation {
   std::string pod_uid;
   std::string container;
   std::vector<std::string> ids;  // sorted
   // Holds our answer in wire format. The kubelet gives the container the same answer again at each restart.
   std::string answer;
 
-  friend bool operator==(const HandedOut&, const HandedOut&) = default;
+  friend bool operator==(const DeviceAllocation&, const DeviceAllocation&) = default;
 };
 
 // Holds the device IDs of another resource that a pod has.
-struct HandedOutByOthers {
+struct DeviceAllocationByOthers {
   std::string resource;
   std::string pod_uid;
   std::vector<std::string> ids;  // sorted
 
-  friend bool operator==(const HandedOutByOthers&, const HandedOutByOthers&) = default;
+  friend bool operator==(const DeviceAllocationByOthers&, const DeviceAllocationByOthers&) = default;
 };
 
 struct Checkpoint {
-  std::vector<HandedOut> handed_out;  // entries of our resource
-  std::vector<HandedOutByOthers> by_others;
+  std::vector<DeviceAllocation> handed_out;  // entries of our resource
+  std::vector<DeviceAllocationByOthers> by_others;
   // Holds, by resource, the device IDs of other resources that were healthy at some time.
   std::map<std::string, std::vector<std::string>> registered;
 };

@@ -11,7 +11,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-std::vector<std::string> GpusOf(const HandedOut& entry) {
+std::vector<std::string> GpusOf(const DeviceAllocation& entry) {
   std::set<std::string> uuids;
   for (const std::string& id : entry.ids) uuids.insert(UuidOfSlot(id));
   return {uuids.begin(), uuids.end()};
@@ -28,9 +28,9 @@ std::vector<std::string> InOrder(const std::set<const Pod*>& pods) {
 
 }  // namespace
 
-std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out) {
   std::vector<Drift> drifts;
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr) continue;
     const auto assignment = AssignmentOf(*pod);
@@ -44,10 +44,10 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
 }
 
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
-                                      const std::vector<HandedOut>& handed_out) {
+                                      const std::vector<DeviceAllocation>& handed_out) {
   using Key = std::tuple<std::string, std::string, std::string>;  // gang, UID of its controller, GPU
   std::map<Key, std::set<const Pod*>> ranks;
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr) continue;
     const std::string gang = RanksOf(*pod);
@@ -62,14 +62,15 @@ std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
   return collisions;
 }
 
-std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+std::vector<DuplicateAllocation> FindDuplicates(const std::vector<Pod>& pods,
+                                                const std::vector<DeviceAllocation>& handed_out) {
   std::map<std::string, std::set<const Pod*>> holders;  // by ID
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr) continue;
     for (const std::string& id : entry.ids) holders[id].insert(pod);
   }
-  std::vector<Double> doubles;
+  std::vector<DuplicateAllocation> doubles;
   for (const auto& [id, have_it] : holders) {
     if (have_it.size() > 1) doubles.push_back({id, InOrder(have_it)});
   }

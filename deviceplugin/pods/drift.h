@@ -23,7 +23,7 @@ struct Drift {
 
 // Returns the containers whose GPUs differ from their assignment. Containers without an assignment or
 // without an entry in `handed_out` do not count, nor do pods that have ended.
-std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
+std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out);
 
 // Describes a GPU that several pods of one gang are on, or several pods of one controller without a gang.
 struct Collision {
@@ -35,19 +35,21 @@ struct Collision {
 };
 
 // Describes a device ID that several pods have. The kubelet may hand out an ID twice if a pod ends meanwhile.
-struct Double {
+struct DuplicateAllocation {
   std::string id;
   std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
-  friend bool operator==(const Double&, const Double&) = default;
+  friend bool operator==(const DuplicateAllocation&, const DuplicateAllocation&) = default;
 };
 
 // Returns the IDs that several pods have. Several containers of one pod may use the same ID, one after the
 // other. Pods that have ended do not count.
-std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
+std::vector<DuplicateAllocation> FindDuplicates(const std::vector<Pod>& pods,
+                                                const std::vector<DeviceAllocation>& handed_out);
 
 // Returns the GPUs that have several pods of one gang, or of one controller. Pods that have ended do not
 // count.
-std::vector<Collision> FindCollisions(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
+std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
+                                      const std::vector<DeviceAllocation>& handed_out);
 
 }  // namespace crossover::deviceplugin

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "deviceplugin/arbiter/identity_source.h"
+#include "deviceplugin/pods/allocation_index.h"
 #include "deviceplugin/pods/pod_table.h"
-#include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/switches/namespaces.h"
 
 namespace crossover::deviceplugin {
@@ -18,7 +18,7 @@ class PodIdentity : public arbiter::IdentitySource {
  public:
   // REQUIRES: all pointers outlive this object. `cgroup_root` is the kubelet's (cgroup.h). `own_namespace` is
   // the namespace of the installation: of pods, only those there may be signallers.
-  PodIdentity(const PodTable* pods, const Namespaces* namespaces, const SlotBook* slots,
+  PodIdentity(const PodTable* pods, const Namespaces* namespaces, const AllocationIndex* slots,
               std::string cgroup_root, std::string own_namespace = "")
       : pods_(pods),
         namespaces_(namespaces),
@@ -36,7 +36,7 @@ class PodIdentity : public arbiter::IdentitySource {
  private:
   const PodTable* pods_;
   const Namespaces* namespaces_;
-  const SlotBook* slots_;
+  const AllocationIndex* slots_;
   const std::string cgroup_root_;
   const std::string own_namespace_;
 };

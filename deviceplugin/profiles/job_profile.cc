@@ -6,23 +6,24 @@ namespace crossover::deviceplugin {
 namespace {
 
 template <class T>
-bool Replaces(const Figure<T>& fresh, const std::optional<Figure<T>>& known, turn::Time since) {
+bool Replaces(const Measurement<T>& fresh, const std::optional<Measurement<T>>& known, turn::Time since) {
   return !known || known->at < since || known->value < fresh.value;
 }
 
 template <class T>
-void LearnFigure(const std::optional<Figure<T>>& fresh, turn::Time since, std::optional<Figure<T>>* known) {
+void LearnMeasurement(const std::optional<Measurement<T>>& fresh, turn::Time since,
+                      std::optional<Measurement<T>>* known) {
   if (fresh && Replaces(*fresh, *known, since)) *known = fresh;
 }
 
-void LearnStep(const std::optional<Figure<turn::Time>>& fresh, turn::Time since,
-               std::optional<Figure<turn::Time>>* known) {
-  if (!fresh || fresh->source == FigureSource::kRemembered) return;
-  const bool estimated = fresh->source == FigureSource::kEstimated;
-  const bool was_estimated = *known && (*known)->source == FigureSource::kEstimated;
+void LearnStep(const std::optional<Measurement<turn::Time>>& fresh, turn::Time since,
+               std::optional<Measurement<turn::Time>>* known) {
+  if (!fresh || fresh->source == MeasurementSource::kRemembered) return;
+  const bool estimated = fresh->source == MeasurementSource::kEstimated;
+  const bool was_estimated = *known && (*known)->source == MeasurementSource::kEstimated;
   if (*known && estimated && !was_estimated) return;
   if (!estimated && was_estimated) known->reset();
-  LearnFigure(fresh, since, known);
+  LearnMeasurement(fresh, since, known);
 }
 
 }  // namespace
@@ -52,8 +53,8 @@ void Learn(const JobProfile& fresh, turn::Time since, JobProfile* known) {
     known->compute = fresh.compute;
     known->away = fresh.away;
   }
-  LearnFigure(fresh.jitter, since, &known->jitter);
-  LearnFigure(fresh.peak_memory, since, &known->peak_memory);
+  LearnMeasurement(fresh.jitter, since, &known->jitter);
+  LearnMeasurement(fresh.peak_memory, since, &known->peak_memory);
   if (fresh.disturbed)
     known->disturbed = std::max(*fresh.disturbed, known->disturbed.value_or(*fresh.disturbed));
 }

@@ -23,7 +23,7 @@ struct JobKey {
 
 inline JobKey JobOf(const arbiter::Member& member) { return {member.gang, member.uid, member.gang_size}; }
 
-enum class FigureSource : std::uint8_t {
+enum class MeasurementSource : std::uint8_t {
   kMeasured,    // step time, measured while no other job was on the job's GPUs of this machine
   kRemembered,  // step time, measured likewise on an earlier process of the job
   kEstimated,   // step time, computed from turns and the gaps between them
@@ -33,25 +33,25 @@ enum class FigureSource : std::uint8_t {
 };
 
 template <class T>
-struct Figure {
+struct Measurement {
   T value{};
   turn::Time at = 0;  // when it was learned; monotonic clock, negative if before this boot
-  FigureSource source = FigureSource::kMeasured;
+  MeasurementSource source = MeasurementSource::kMeasured;
   double error = 0;  // standard error, relative to `value`; 0 if it is not known
 
-  friend bool operator==(const Figure&, const Figure&) = default;
+  friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
 struct JobProfile {
   JobKey job;
   // Holds the step time alone, in ns, of the slowest of the job's ranks on this machine.
-  std::optional<Figure<turn::Time>> step_alone;
-  std::optional<Figure<turn::Time>> compute;  // c: time on the GPU, ns
-  std::optional<Figure<turn::Time>> away;     // m: time away from it, ns, same rank; set with `compute`
-  std::optional<Figure<double>> jitter;       // variation of the compute time, relative to it
+  std::optional<Measurement<turn::Time>> step_alone;
+  std::optional<Measurement<turn::Time>> compute;  // c: time on the GPU, ns
+  std::optional<Measurement<turn::Time>> away;     // m: time away from it, ns, same rank; set with `compute`
+  std::optional<Measurement<double>> jitter;       // variation of the compute time, relative to it
   // Holds the peak memory on one GPU, in bytes, of the rank that needs most.
-  std::optional<Figure<std::uint64_t>> peak_memory;
-  // Holds the time, on the clock of Figure::at, at which the job last ran beside a process that takes no
+  std::optional<Measurement<std::uint64_t>> peak_memory;
+  // Holds the time, on the clock of Measurement::at, at which the job last ran beside a process that takes no
   // part. During such times the daemon learns only the job's memory.
   std::optional<turn::Time> disturbed;
 

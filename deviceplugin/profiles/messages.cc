@@ -39,7 +39,7 @@ double WallSeconds(turn::Time at, const Clocks& now) {
 }
 
 template <class T>
-void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clocks& now,
+void FillFigure(const std::optional<Measurement<T>>& figure, double unit, const Clocks& now,
                 node::v1::Figure* (node::v1::JobProfile::*field)(), node::v1::JobProfile* message) {
   if (!figure) return;
   node::v1::Figure* out = (message->*field)();
@@ -64,11 +64,11 @@ void CheckRange(const std::string& key, double value, double low, double high) {
   if (!(value >= low && value <= high)) Reject(key, Printed(value), Printed(low) + " to " + Printed(high));
 }
 
-FigureSource SourceOf(const std::string& key, const std::string& text, FigureSource first,
-                      FigureSource last) {
+MeasurementSource SourceOf(const std::string& key, const std::string& text, MeasurementSource first,
+                           MeasurementSource last) {
   std::string allowed;
   for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
-    if (text == kSources[i]) return static_cast<FigureSource>(i);
+    if (text == kSources[i]) return static_cast<MeasurementSource>(i);
     text::AddTo(&allowed, kSources[i]);
   }
   Reject(key, base::Shown(text), allowed);
@@ -77,8 +77,8 @@ FigureSource SourceOf(const std::string& key, const std::string& text, FigureSou
 struct Allowed {
   double low = 0;
   double high = 0;
-  FigureSource first = FigureSource::kTurns;
-  FigureSource last = FigureSource::kTurns;
+  MeasurementSource first = MeasurementSource::kTurns;
+  MeasurementSource last = MeasurementSource::kTurns;
 };
 
 turn::Time ReadInstant(const std::string& key, double seconds, const Clocks& now) {
@@ -88,8 +88,8 @@ turn::Time ReadInstant(const std::string& key, double seconds, const Clocks& now
 }
 
 template <class T>
-std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node::v1::Figure& figure,
-                                    double unit, const Allowed& allowed, const Clocks& now) {
+std::optional<Measurement<T>> ReadFigure(const std::string& key, bool has, const node::v1::Figure& figure,
+                                         double unit, const Allowed& allowed, const Clocks& now) {
   if (!has) return std::nullopt;
   CheckRange(key + ".value", figure.value(), allowed.low, allowed.high);
   const turn::Time at = ReadInstant(key + ".learned_at_s", figure.learned_at_s(), now);
@@ -100,21 +100,21 @@ std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node
   } else {
     value = figure.value() * unit;
   }
-  return Figure<T>{.value = value,
-                   .at = at,
-                   .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last),
-                   .error = figure.error()};
+  return Measurement<T>{.value = value,
+                        .at = at,
+                        .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last),
+                        .error = figure.error()};
 }
 
 JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   if (!arbiter::ValidGangName(message.gang())) {
     Reject("gang", base::Shown(message.gang()), "1 to 127 printable characters, no spaces");
   }
-  const Allowed steps = {1e-6, kLongestMs, FigureSource::kMeasured, FigureSource::kEstimated};
+  const Allowed steps = {1e-6, kLongestMs, MeasurementSource::kMeasured, MeasurementSource::kEstimated};
   const Allowed compute = {1e-6, kLongestMs};
   const Allowed away = {0, kLongestMs};
   const Allowed jitter = {0, 1000};
-  const Allowed memory = {1, kMostBytes, FigureSource::kNvml, FigureSource::kRefused};
+  const Allowed memory = {1, kMostBytes, MeasurementSource::kNvml, MeasurementSource::kRefused};
   JobProfile profile;
   profile.job = {.gang = message.gang(), .uid = message.uid(), .size = message.size()};
   profile.step_alone = ReadFigure<turn::Time>("step_alone_ms", message.has_step_alone_ms(),

@@ -44,11 +44,11 @@ void KubeletCheck::Say(const Drift& drift, const Pod& pod) const {
   tell_(About(pod, "OtherGpus", "container " + drift.container + has + ": the kubelet chose otherwise"));
 }
 
-std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
-                                    Time now) {
+std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods,
+                                    const std::vector<DeviceAllocation>& handed_out, Time now) {
   Found found{.drifts = FindDrift(pods, handed_out),
               .collisions = FindCollisions(pods, handed_out),
-              .doubles = FindDoubles(pods, handed_out)};
+              .doubles = FindDuplicates(pods, handed_out)};
   const std::lock_guard lock(mutex_);
   for (const Drift& drift : found.drifts) {
     if (!Among(found_.drifts, drift)) Say(drift, *FindPod(pods, drift.pod_uid));
@@ -72,7 +72,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     logging::Error(what);
     tell_(About(*FindPod(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
   }
-  for (const Double& twice : found.doubles) {
+  for (const DuplicateAllocation& twice : found.doubles) {
     if (!any_leaves(twice.pods)) misplaced.insert(twice.pods.back());
     if (Among(found_.doubles, twice)) continue;
     const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
@@ -114,7 +114,7 @@ std::map<std::string, std::string> KubeletCheck::held() const {
   std::map<std::string, std::string> held;
   for (const Collision& collision : found_.collisions)
     held.emplace(collision.gpu_uuid, "two ranks of gang " + collision.gang + " are on it");
-  for (const Double& twice : found_.doubles)
+  for (const DuplicateAllocation& twice : found_.doubles)
     held.emplace(UuidOfSlot(twice.id), "slot " + twice.id + " was handed out twice");
   return held;
 }

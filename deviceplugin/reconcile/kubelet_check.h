@@ -28,7 +28,7 @@ class KubeletCheck {
   struct Found {
     std::vector<Drift> drifts;
     std::vector<Collision> collisions;
-    std::vector<Double> doubles;
+    std::vector<DuplicateAllocation> doubles;
 
     friend bool operator==(const Found&, const Found&) = default;
   };
@@ -41,7 +41,8 @@ class KubeletCheck {
   // allow a restart. Two kinds of conflict count: several pods have the same slot, or several ranks of a
   // gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs that it was
   // assigned. `now` is in ns of any clock.
-  std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
+  std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out,
+                        Time now);
 
   // Counts a restart of the pod's gang. Call it when the API server has accepted the eviction: a refused
   // try is not a restart.

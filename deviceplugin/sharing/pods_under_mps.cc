@@ -11,19 +11,19 @@
 namespace crossover::deviceplugin {
 namespace {
 
-bool IsUnderMps(const HandedOut& entry) {
+bool IsUnderMps(const DeviceAllocation& entry) {
   return entry.answer.find(base::kMpsDirectory) != std::string::npos;
 }
 
 }  // namespace
 
 std::map<std::string, base::WithheldReason> FindOtherSharing(const std::vector<Pod>& pods,
-                                                             const std::vector<HandedOut>& handed_out,
+                                                             const std::vector<DeviceAllocation>& handed_out,
                                                              bool mps) {
   const auto reason = mps ? base::Withheld::kStartedWithoutMps : base::Withheld::kStartedUnderMps;
   const char* why = mps ? base::kSaysStartedWithoutMps : " is on it, which is a client of MPS";
   std::map<std::string, base::WithheldReason> others;
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || IsUnderMps(entry) == mps) continue;
     for (const std::string& id : entry.ids)
@@ -32,19 +32,20 @@ std::map<std::string, base::WithheldReason> FindOtherSharing(const std::vector<P
   return others;
 }
 
-std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
-                                 const SharingChoice& choice) {
+std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods,
+                                 const std::vector<DeviceAllocation>& handed_out,
+                                 const SharingStrategy& strategy) {
   std::set<kube::Event> events;
-  const bool gone = choice.withheld && choice.withheld->reason == base::Withheld::kMpsGone;
-  const bool refused = choice.withheld && choice.withheld->reason == base::Withheld::kMpsTakesNone;
+  const bool gone = strategy.withheld && strategy.withheld->reason == base::Withheld::kMpsGone;
+  const bool refused = strategy.withheld && strategy.withheld->reason == base::Withheld::kMpsTakesNone;
   if (!refused && !gone) return events;
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || !IsUnderMps(entry)) continue;
     kube::Event event = {.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
                          .reason = "MpsTakesNoClients",
                          .action = "WithholdSlots",
-                         .note = choice.withheld->text};
+                         .note = strategy.withheld->text};
     if (gone) {
       event.reason = "MpsGone";
       event.note += ". Its clients in this pod end with it; a CUDA program that begins now runs without MPS";
@@ -56,9 +57,10 @@ std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods, const std::vector
   return events;
 }
 
-std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods,
+                                 const std::vector<DeviceAllocation>& handed_out) {
   std::set<kube::Event> events;
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || !IsUnderMps(entry)) continue;
     for (const PodContainer& container : pod->containers) {
@@ -74,15 +76,16 @@ std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods, const std::vector
   return events;
 }
 
-bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
-  return std::any_of(handed_out.begin(), handed_out.end(), [&pods](const HandedOut& entry) {
+bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out) {
+  return std::any_of(handed_out.begin(), handed_out.end(), [&pods](const DeviceAllocation& entry) {
     return IsUnderMps(entry) && FindLiving(pods, entry.pod_uid) != nullptr;
   });
 }
 
-void RecentMpsPods::OnLook(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now) {
+void RecentMpsPods::OnLook(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out,
+                           Time now) {
   std::erase_if(lived_, [now](const auto& entry) { return now - entry.second > kKept; });
-  for (const HandedOut& entry : handed_out) {
+  for (const DeviceAllocation& entry : handed_out) {
     const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod != nullptr && IsUnderMps(entry)) lived_[{"Pod", pod->name_space, pod->name, pod->uid}] = now;
   }

@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "deviceplugin/pods/cgroup.h"
 
 namespace crossover::deviceplugin {
@@ -33,8 +33,8 @@ SharingWatch::State Begin(const MpsControl& control, Sharing wanted) {
   state.mps = control.Look();
   const bool another = state.mps.alive && SpeaksAnother(state.mps.options, false);
   if (another) state.fault = FaultOfProtocol(state.mps.options.protocol);
-  state.choice = ChooseSharing(wanted, {.alive = state.mps.alive, .known = another, .fault = state.fault});
-  if (state.choice.sharing != Sharing::kMps) state.fault.clear();
+  state.strategy = ChooseSharing(wanted, {.alive = state.mps.alive, .known = another, .fault = state.fault});
+  if (state.strategy.sharing != Sharing::kMps) state.fault.clear();
   return state;
 }
 
@@ -49,10 +49,10 @@ SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::functi
       cgroup_root_(std::move(cgroup_root)),
       wanted_(wanted),
       state_(Begin(control_, wanted)),
-      rounds_(
-          "xo-sharing", period, [this] { Round(); }, threads::Rounds::First::kAtOnce) {
-  const SharingChoice choice = state().choice;
-  logging::Info("sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason);
+      task_(
+          "xo-sharing", period, [this] { Round(); }, threads::PeriodicTask::First::kAtOnce) {
+  const SharingStrategy strategy = state().strategy;
+  logging::Info("sharing: " + std::string(Name(strategy.sharing)) + ": " + strategy.reason);
 }
 
 SharingWatch::State SharingWatch::state() const {
@@ -78,7 +78,7 @@ void SharingWatch::Round() {
   AskMps(mps);
   NoteFault(mps);
   Choose(mps);
-  if (!SpeaksAnother(mps.options, odd_list_)) SayFarewell();
+  if (!SpeaksAnother(mps.options, odd_list_)) DrainClients();
 }
 
 // Forgets the answers of an earlier control daemon. `control_daemon` is the process of the present one; 0:
@@ -104,23 +104,24 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
   } else if (!gone_since_) {
     gone_since_ = now;
   }
-  SharingChoice choice;
+  SharingStrategy strategy;
   bool better = false;  // the way of sharing is the same, and slots are given out again
   {
     const std::lock_guard lock(mutex_);
-    const bool chosen = state_.choice.sharing == Sharing::kMps;
-    choice = ChooseSharing(wanted_, {.alive = mps.alive,
-                                     .was_there = chosen && gone_since_ && now - *gone_since_ < kMayComeBack,
-                                     .needed = need_known_ ? needed_.load() : chosen,
-                                     .known = health_.known(),
-                                     .fault = state_.fault});
+    const bool chosen = state_.strategy.sharing == Sharing::kMps;
+    strategy =
+        ChooseSharing(wanted_, {.alive = mps.alive,
+                                .was_there = chosen && gone_since_ && now - *gone_since_ < kMayComeBack,
+                                .needed = need_known_ ? needed_.load() : chosen,
+                                .known = health_.known(),
+                                .fault = state_.fault});
     state_.mps = mps;
-    if (choice == state_.choice) return;
-    better = choice.sharing == state_.choice.sharing && !choice.withheld;
-    state_.choice = choice;
+    if (strategy == state_.strategy) return;
+    better = strategy.sharing == state_.strategy.sharing && !strategy.withheld;
+    state_.strategy = strategy;
   }
-  const std::string said = "sharing: " + std::string(Name(choice.sharing)) + ": " + choice.reason +
-                           (choice.withheld ? "; nothing is given out: " + choice.withheld->text : "");
+  const std::string said = "sharing: " + std::string(Name(strategy.sharing)) + ": " + strategy.reason +
+                           (strategy.withheld ? "; nothing is given out: " + strategy.withheld->text : "");
   better ? logging::Info(said) : logging::Warn(said);
 }
 
@@ -131,13 +132,13 @@ void SharingWatch::AskMps(const MpsControl::State& mps) {
     state_.asked = true;  // this daemon would not understand its answers
     return;
   }
-  const bool matters = state().choice.sharing == Sharing::kMps && offers_;
+  const bool matters = state().strategy.sharing == Sharing::kMps && offers_;
   const bool calm = !matters || (health_.known() && health_.well());
   if (calm && since_asked_++ % kAskEvery != 0) return;
   const MpsControl::List list = control_.Servers();
   if (!list.answer.given() && control_.Look().pid != daemon_) return;  // it has just ended
   NoteList(list);
-  if (state().choice.sharing != Sharing::kMps) {  // it may stay without a server
+  if (state().strategy.sharing != Sharing::kMps) {  // it may stay without a server
     health_.Forget();
     return;
   }
@@ -217,7 +218,7 @@ void SharingWatch::NoteFault(const MpsControl::State& mps) {
   const bool another = SpeaksAnother(mps.options, odd_list_);
   std::string fault = another ? FaultOfProtocol(mps.options.protocol) : health_.fault();
   const std::lock_guard lock(mutex_);
-  if (state_.choice.sharing != Sharing::kMps) fault.clear();
+  if (state_.strategy.sharing != Sharing::kMps) fault.clear();
   state_.fault = std::move(fault);
 }
 
@@ -225,12 +226,12 @@ void SharingWatch::NoteFault(const MpsControl::State& mps) {
 void SharingWatch::WarnOnce(const std::string& command, const std::string& answer, const char* expected) {
   if (!warned_.insert(command).second) return;
   const std::string_view line = std::string_view(answer).substr(0, answer.find('\n'));
-  logging::Warn("MPS: " + command + ": \"" + std::string(text::Cut(line, kShown)) + "\": expected " +
+  logging::Warn("MPS: " + command + ": \"" + std::string(text::Truncate(line, kShown)) + "\": expected " +
                 expected);
 }
 
-void SharingWatch::SayFarewell() {
-  const auto due = farewell_.Due(pods_(), base::MonotonicNs());
+void SharingWatch::DrainClients() {
+  const auto due = drain_.Due(pods_(), base::MonotonicNs());
   if (due.empty()) return;
   std::set<std::string> uids;
   for (const Pod& pod : due) uids.insert(pod.uid);

@@ -13,19 +13,19 @@
 #include <string>
 #include <vector>
 
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
+#include "deviceplugin/mps/client_drain.h"
 #include "deviceplugin/mps/control.h"
-#include "deviceplugin/mps/farewell.h"
 #include "deviceplugin/mps/health.h"
 #include "deviceplugin/mps/losses.h"
-#include "deviceplugin/sharing/choice.h"
+#include "deviceplugin/sharing/strategy.h"
 
 namespace crossover::deviceplugin {
 
 class SharingWatch {
  public:
   struct State {
-    SharingChoice choice;
+    SharingStrategy strategy;
     MpsControl::State mps;
     std::optional<uid_t> served;  // user of the MPS server, if there is exactly one server
     std::set<pid_t> servers;      // process IDs of the MPS servers
@@ -38,20 +38,20 @@ class SharingWatch {
     pid_t lost_server = 0;         // process ID of the last such server
   };
 
-  // Makes the first choice before it returns. Looks at MPS's servers at once, and then each `period`. `pods`
+  // Chooses the strategy before it returns. Looks at MPS's servers at once, and then each `period`. `pods`
   // returns the pods of the node; it is called on the watch's thread. `cgroup_root` is the kubelet's
   // (cgroup.h).
   SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
                std::string cgroup_root, std::chrono::milliseconds period = std::chrono::seconds(1));
 
-  // An MPS control daemon that ended may be restarting. The choice waits this long for it, even if no pod
+  // An MPS control daemon that ended may be restarting. The strategy stays this long for it, even if no pod
   // needs it.
   static constexpr std::int64_t kMayComeBack = 30'000'000'000;  // ns
 
   State state() const;
   void Want(Sharing sharing);  // takes effect at the next round
   // Notes whether living pods were started under MPS. The caller finds this out now and then. Before the
-  // first call, an earlier choice of MPS stays.
+  // first call, an earlier strategy of MPS stays.
   void NoteNeed(bool needed);
   // Notes whether any slot could be given out if MPS took clients. Only then does the watch ask MPS for a
   // server if it has none. Before the first call it does not ask.
@@ -68,13 +68,13 @@ class SharingWatch {
   std::optional<MpsStatus> StatusOf(pid_t server);
   void NoteFault(const MpsControl::State& mps);
   void WarnOnce(const std::string& command, const std::string& answer, const char* expected);
-  void SayFarewell();
+  void DrainClients();
   void End(pid_t server, pid_t client, const std::string& pod);
 
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
   const std::string cgroup_root_;
-  Farewell farewell_;             // used by the thread only
+  ClientDrain drain_;             // used by the thread only
   MpsHealth health_;              // used by the thread only
   MpsLosses losses_;              // used by the thread only
   std::set<std::string> warned_;  // commands with odd answers that were logged; used by the thread only
@@ -89,7 +89,7 @@ class SharingWatch {
   std::atomic<bool> offers_{false};
   mutable std::mutex mutex_;
   State state_;
-  threads::Rounds rounds_;  // must be the last member: its thread uses the others
+  threads::PeriodicTask task_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -12,7 +12,7 @@ namespace crossover::deviceplugin {
 
 // Returns the limits that the switches set, without the GPUs that are held. `cluster` is the mode of the
 // namespace `installation`, which applies to the whole cluster.
-inline TurnLimits LimitsOf(const OwnNode::Wishes& node, arbiter::Policy cluster,
+inline TurnLimits LimitsOf(const OwnNode::NodeSpec& node, arbiter::Policy cluster,
                            const std::string& installation) {
   TurnLimits limits;
   const auto limit = [&limits](arbiter::Policy policy, const std::string& by) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 
 namespace crossover::deviceplugin {

@@ -13,12 +13,12 @@ void OwnNode::OnList(const nlohmann::json& items) {
 void OwnNode::OnChange(const nlohmann::json& object) {
   const Annotations annotations = OursOf(object, "annotations");
   const Annotations labels = OursOf(object, "labels");
-  Wishes wishes;
-  wishes.mode = ModeIn(annotations);
+  NodeSpec spec;
+  spec.mode = ModeIn(annotations);
   if (const auto found = annotations.find(base::kMaintenanceAnnotation); found != annotations.end())
-    wishes.maintenance = found->second == "true";
+    spec.maintenance = found->second == "true";
   if (const auto found = labels.find(base::kConfigurationLabel); found != labels.end())
-    wishes.configuration = found->second;
+    spec.configuration = found->second;
   std::map<std::string, std::string> allocatable;
   const nlohmann::json& status = kube::At(object, "status");
   const nlohmann::json& amounts = kube::At(status, "allocatable");
@@ -36,15 +36,15 @@ void OwnNode::OnChange(const nlohmann::json& object) {
     scale_down_ = scale_down == given.end() ? std::nullopt : std::optional(scale_down->second);
     allocatable_ = std::move(allocatable);
     faults_ = FaultsIn(annotations, labels);
-    if (wishes == wishes_) return;
-    wishes_ = std::move(wishes);
+    if (spec == spec_) return;
+    spec_ = std::move(spec);
   }
   on_change_();
 }
 
-OwnNode::Wishes OwnNode::wishes() const {
+OwnNode::NodeSpec OwnNode::spec() const {
   const std::lock_guard lock(mutex_);
-  return wishes_;
+  return spec_;
 }
 
 std::map<std::string, std::string> OwnNode::allocatable() const {

@@ -15,15 +15,15 @@ namespace crossover::deviceplugin {
 
 class OwnNode : public kube::ListWatch::Handler {
  public:
-  struct Wishes {
+  struct NodeSpec {
     arbiter::Policy mode = arbiter::Policy::kEnforce;
     bool maintenance = false;
     std::string configuration;  // name of a named configuration; empty: none
 
-    friend bool operator==(const Wishes&, const Wishes&) = default;
+    friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
   };
 
-  // Calls `on_change` after each change of the wishes, on the thread of the watch.
+  // Calls `on_change` after each change of the spec, on the thread of the watch.
   explicit OwnNode(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
 
   void OnList(const nlohmann::json& items) override;
@@ -31,7 +31,7 @@ class OwnNode : public kube::ListWatch::Handler {
   // Does nothing: a Node object that is deleted while its node runs comes back.
   void OnDelete(const nlohmann::json&) override {}
 
-  Wishes wishes() const;
+  NodeSpec spec() const;
   std::string uid() const;                  // empty: not known yet
   std::vector<std::string> faults() const;  // errors in its switches (FaultsIn)
   // Returns the container runtime and its version, as the kubelet reports it, or an empty string if it is not
@@ -49,7 +49,7 @@ class OwnNode : public kube::ListWatch::Handler {
  private:
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
-  Wishes wishes_;
+  NodeSpec spec_;
   std::string uid_;
   std::string runtime_;
   std::string os_image_;

@@ -21,10 +21,10 @@ struct TurnLimits {
   friend bool operator==(const TurnLimits&, const TurnLimits&) = default;
 };
 
-// A Limited is a daemon as seen by the code that sets such limits. Any thread may call these functions.
-class Limited {
+// A TurnLimiter is a daemon as seen by the code that sets such limits. Any thread may call these functions.
+class TurnLimiter {
  public:
-  virtual ~Limited() = default;
+  virtual ~TurnLimiter() = default;
   // Puts `limits` in force until the next call.
   virtual void Limit(TurnLimits limits) = 0;
   // Reports that the answers of arbiter::IdentitySource::StandingOf() may have changed.

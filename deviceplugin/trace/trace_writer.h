@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "deviceplugin/recorder/recorder.h"
+#include "deviceplugin/event_bus/event_bus.h"
 
 namespace crossover::deviceplugin {
 

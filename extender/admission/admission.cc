@@ -27,9 +27,9 @@ Admission::Admission(Settings settings, std::function<bool()> leads, Count* coun
       quota_watch_(settings_.access, "/api/v1/resourcequotas", limits_.quotas()),
       range_watch_(settings_.access, "/api/v1/limitranges", limits_.ranges()) {
   if (settings_.listen.certificate_file.empty()) {
-    keeper_.emplace(settings_.keeper, &objects_);
-    settings_.listen.certificate_file = settings_.keeper.file;
-    settings_.listen.key_file = settings_.keeper.file;
+    cert_rotator_.emplace(settings_.cert_rotator, &objects_);
+    settings_.listen.certificate_file = settings_.cert_rotator.file;
+    settings_.listen.key_file = settings_.cert_rotator.file;
   }
   settings_.listen.drains = drains_;
   thread_ = std::thread([this] { Run(); });
@@ -63,10 +63,11 @@ void Admission::Listen() try {
 
 void Admission::Run() {
   for (;;) {
-    if (keeper_) {
-      keeper_->Look({Seconds<std::chrono::system_clock>(), Seconds<std::chrono::steady_clock>()}, leads_());
+    if (cert_rotator_) {
+      cert_rotator_->Look({Seconds<std::chrono::system_clock>(), Seconds<std::chrono::steady_clock>()},
+                          leads_());
     }
-    if (!server_ && (!keeper_ || keeper_->ready())) Listen();
+    if (!server_ && (!cert_rotator_ || cert_rotator_->ready())) Listen();
     if (server_) certificate_until_s_ = server_->certificate_until_s();
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, kBetweenLooks, [this] { return stop_; })) break;

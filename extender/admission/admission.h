@@ -14,7 +14,7 @@
 
 #include "common/kube/access.h"
 #include "common/kube/list_watch.h"
-#include "extender/admission/keeper.h"
+#include "extender/admission/cert_rotator.h"
 #include "extender/admission/kube_certificates.h"
 #include "extender/admission/limits.h"
 #include "extender/admission/webhook.h"
@@ -32,7 +32,7 @@ class Admission {
     // are empty, this replica keeps a certificate of its own.
     HttpServer::Settings listen;
     KubeCertificates::Names names;
-    Keeper::Settings keeper;  // used for a certificate of its own: the listener serves `file`
+    CertRotator::Settings cert_rotator;  // used for a certificate of its own: the listener serves `file`
   };
 
   // Starts the thread. `leads` says whether this replica writes to the API server; any thread may call it.
@@ -56,8 +56,8 @@ class Admission {
   Limits limits_;
   const Webhook webhook_;
   KubeCertificates objects_;
-  std::optional<Keeper> keeper_;        // empty if another program keeps the certificate
-  std::unique_ptr<HttpServer> server_;  // used by thread_ alone, like keeper_
+  std::optional<CertRotator> cert_rotator_;  // empty if another program keeps the certificate
+  std::unique_ptr<HttpServer> server_;       // used by thread_ alone, like cert_rotator_
   std::string complaint_;
   std::atomic<bool> listens_{false};
   const std::shared_ptr<std::atomic<bool>> drains_ = std::make_shared<std::atomic<bool>>(false);

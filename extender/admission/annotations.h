@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 
 namespace crossover::extender::admission {
 

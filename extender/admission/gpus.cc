@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/kube/init_container_devices.h"
 #include "common/kube/json.h"
-#include "common/kube/left_over.h"
 #include "common/kube/quantity.h"
 
 namespace crossover::extender::admission {
@@ -48,9 +48,9 @@ std::optional<int> Wanted(const json& container, const std::string& resource, st
 }
 
 // Returns `asking`, completed by what `container` says, or the fault as a text.
-std::variant<Asking, std::string> Read(const json& container, Asking asking,
-                                       const std::vector<std::string>& whole,
-                                       const std::set<std::string>& given) {
+std::variant<ContainerRequest, std::string> Read(const json& container, ContainerRequest asking,
+                                                 const std::vector<std::string>& whole,
+                                                 const std::set<std::string>& given) {
   asking.name = Text(At(container, "name"));
   asking.sidecar = asking.init && Text(At(container, "restartPolicy")) == "Always";
   const std::string which = "container " + Shown(asking.name) + ": ";
@@ -78,28 +78,29 @@ std::variant<Asking, std::string> Read(const json& container, Asking asking,
 
 }  // namespace
 
-std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec, const std::vector<std::string>& whole,
-                                                      const std::set<std::string>& given) {
-  std::vector<Asking> all;
+std::variant<std::vector<ContainerRequest>, std::string> GpusOf(const json& spec,
+                                                                const std::vector<std::string>& whole,
+                                                                const std::set<std::string>& given) {
+  std::vector<ContainerRequest> all;
   for (const char* list : {"initContainers", "containers"}) {
     const json& containers = At(spec, list);
     if (!containers.is_array()) continue;
     for (std::size_t i = 0; i < containers.size(); ++i) {
-      Asking asking;
+      ContainerRequest asking;
       asking.list = list;
       asking.index = i;
       asking.init = std::string_view(list) == "initContainers";
       auto read = Read(containers[i], std::move(asking), whole, given);
       if (auto* fault = std::get_if<std::string>(&read)) return std::move(*fault);
-      all.push_back(std::get<Asking>(std::move(read)));
+      all.push_back(std::get<ContainerRequest>(std::move(read)));
     }
   }
   return all;
 }
 
-std::optional<std::string> Misplaced(const std::vector<Asking>& containers) {
+std::optional<std::string> Misplaced(const std::vector<ContainerRequest>& containers) {
   std::vector<kube::DeviceAsk> asking;
-  for (const Asking& one : containers)
+  for (const ContainerRequest& one : containers)
     asking.push_back({.name = Shown(one.name), .devices = one.gpus, .hands_on = one.init && !one.sidecar});
   std::string fault = kube::HandOut(asking);
   return fault.empty() ? std::nullopt : std::optional(std::move(fault));

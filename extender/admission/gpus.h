@@ -10,8 +10,8 @@
 
 namespace crossover::extender::admission {
 
-// An Asking is what one container asks for.
-struct Asking {
+// A ContainerRequest is what one container asks for.
+struct ContainerRequest {
   const char* list = "";  // the list in the pod's spec: initContainers or containers
   std::size_t index = 0;  // position in that list
   std::string name;
@@ -28,13 +28,13 @@ struct Asking {
 // that does not name them. Returns a text with the fault if a quantity is not a count, a request differs from
 // its limit, or a container asks for both kinds. Whole GPUs of `given` beside slots are no fault, and neither
 // are slots of `given` beside whole GPUs: the container did not ask for them, and they do not count.
-std::variant<std::vector<Asking>, std::string> GpusOf(const nlohmann::json& spec,
-                                                      const std::vector<std::string>& whole,
-                                                      const std::set<std::string>& given = {});
+std::variant<std::vector<ContainerRequest>, std::string> GpusOf(const nlohmann::json& spec,
+                                                                const std::vector<std::string>& whole,
+                                                                const std::set<std::string>& given = {});
 
 // Returns what is wrong if the GPUs of each container are not certain, or if no later container asks for
 // the slots of an init container; else nothing. The kubelet hands the slots of plain init containers that
-// have ended to later containers (common/kube/left_over.h).
-std::optional<std::string> Misplaced(const std::vector<Asking>& containers);
+// have ended to later containers (common/kube/init_container_devices.h).
+std::optional<std::string> Misplaced(const std::vector<ContainerRequest>& containers);
 
 }  // namespace crossover::extender::admission

@@ -1,4 +1,4 @@
-// Reads and writes the Keeper's objects at the API server. WriteSecret creates a Secret that does not
+// Reads and writes the CertRotator's objects at the API server. WriteSecret creates a Secret that does not
 // exist; WriteBundles does not create a configuration. For one thread at a time, except Stop().
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/kube/client.h"
-#include "extender/admission/keeper.h"
+#include "extender/admission/cert_rotator.h"
 
 namespace crossover::extender::admission {
 

@@ -4,7 +4,7 @@
 
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "extender/admission/base64.h"
 
 namespace crossover::extender::admission {
@@ -32,7 +32,7 @@ json Parse(std::string_view body, bool* too_deep) {
 std::string Shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   constexpr std::string_view kDots = "..";
-  return std::string(crossover::text::Cut(text, most - kDots.size())).append(kDots);
+  return std::string(crossover::text::Truncate(text, most - kDots.size())).append(kDots);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/foreign_keys.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
@@ -112,7 +112,7 @@ std::set<std::string> GivenIn(const NamespaceLimits& limits) {
 }
 
 // Replaces whole GPUs by slots, and makes requests equal to limits.
-void AskForSlots(const Asking& asking, json* container) {
+void AskForSlots(const ContainerRequest& asking, json* container) {
   json& resources = Made(container, "resources", json::value_t::object);
   for (const char* part : {"limits", "requests"}) {
     json& amounts = Made(&resources, part, json::value_t::object);
@@ -154,8 +154,8 @@ void MoveShm(json* container) {
 
 // Returns why the volumes at /dev/shm cannot be moved, or nothing if they can. Afterwards two mounts would
 // have one path, and an API server refuses that.
-std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Asking>& containers) {
-  for (const Asking& asking : containers) {
+std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<ContainerRequest>& containers) {
+  for (const ContainerRequest& asking : containers) {
     const json& container = At(spec, asking.list)[asking.index];
     const auto here = kube::MountsAt(container, base::kShm);
     if (asking.gpus == 0 || here == 0 || here + kube::MountsAt(container, base::kMovedShm) < 2) continue;
@@ -176,17 +176,17 @@ std::set<std::string> VolumesAtShm(const json& container) {
 
 // Returns a warning for each container whose volume at /dev/shm is moved, and for each container without GPUs
 // that keeps the same volume at /dev/shm.
-std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Asking>& containers) {
+std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<ContainerRequest>& containers) {
   std::vector<std::string> warnings;
   std::set<std::string> moved;
-  for (const Asking& asking : containers) {
+  for (const ContainerRequest& asking : containers) {
     const json& container = At(spec, asking.list)[asking.index];
     if (asking.gpus == 0 || !kube::HasOwnShm(container)) continue;
     moved.merge(VolumesAtShm(container));
     warnings.push_back("container " + Shown(asking.name) + ": its volume at " + base::kShm + " is at " +
                        base::kMovedShm + ": under MPS " + base::kShm + " is the node's");
   }
-  for (const Asking& asking : containers) {
+  for (const ContainerRequest& asking : containers) {
     if (asking.gpus > 0) continue;
     const auto here = VolumesAtShm(At(spec, asking.list)[asking.index]);
     if (std::none_of(here.begin(), here.end(), [&](const std::string& name) { return moved.contains(name); }))
@@ -198,9 +198,9 @@ std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Ask
 }
 
 // Returns a warning for each container whose volume at /dev/shm stays and keeps the pod off nodes with MPS.
-std::vector<std::string> WarningsOfStays(const json& spec, const std::vector<Asking>& containers) {
+std::vector<std::string> WarningsOfStays(const json& spec, const std::vector<ContainerRequest>& containers) {
   std::vector<std::string> warnings;
-  for (const Asking& asking : containers) {
+  for (const ContainerRequest& asking : containers) {
     if (asking.gpus == 0 || !kube::HasOwnShm(At(spec, asking.list)[asking.index])) continue;
     warnings.push_back("container " + Shown(asking.name) + ": with a volume at " + base::kShm +
                        " the pod gets no node where jobs share through MPS");
@@ -237,12 +237,12 @@ void SetPod(const RewriteSettings& settings, const std::string& mark, json* pod)
     spec["runtimeClassName"] = settings.runtime_class;
 }
 
-json Wanted(const json& pod, const std::vector<Asking>& containers, const RewriteSettings& settings,
+json Wanted(const json& pod, const std::vector<ContainerRequest>& containers, const RewriteSettings& settings,
             const std::string& name_space) {
   json wanted = pod;
   const annotations::Annotations ours = annotations::OursOf(pod, "annotations");
   const json budget = BudgetOf(ours);
-  for (const Asking& asking : containers) {
+  for (const ContainerRequest& asking : containers) {
     if (asking.gpus == 0 && asking.whole.empty()) continue;
     json& container = wanted["spec"][asking.list][asking.index];
     AskForSlots(asking, &container);
@@ -255,9 +255,9 @@ json Wanted(const json& pod, const std::vector<Asking>& containers, const Rewrit
 
 bool AsksForSlots(const json& spec) {
   const auto containers = GpusOf(spec, {});
-  const auto* asking = std::get_if<std::vector<Asking>>(&containers);
-  return asking != nullptr &&
-         std::any_of(asking->begin(), asking->end(), [](const Asking& one) { return one.gpus > 0; });
+  const auto* asking = std::get_if<std::vector<ContainerRequest>>(&containers);
+  return asking != nullptr && std::any_of(asking->begin(), asking->end(),
+                                          [](const ContainerRequest& one) { return one.gpus > 0; });
 }
 
 Decision RewriteSharing(const json& pod, const std::string& name_space, const RewriteSettings& settings,
@@ -272,8 +272,8 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   if (!limits) return NotReady();
   auto containers = GpusOf(spec, settings.whole_gpus, GivenIn(*limits));
   if (auto* fault = std::get_if<std::string>(&containers)) return Refused(std::move(*fault));
-  const auto& asking = std::get<std::vector<Asking>>(containers);
-  if (std::none_of(asking.begin(), asking.end(), [](const Asking& one) { return one.gpus > 0; })) {
+  const auto& asking = std::get<std::vector<ContainerRequest>>(containers);
+  if (std::none_of(asking.begin(), asking.end(), [](const ContainerRequest& one) { return one.gpus > 0; })) {
     std::string resources = base::kSlotResource;
     for (const std::string& resource : settings.whole_gpus) resources += " or " + resource;
     return Refused(std::string(base::kShareAnnotation) + ": no container asks for " + resources);

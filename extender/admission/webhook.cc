@@ -8,7 +8,7 @@
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
-#include "extender/admission/protect.h"
+#include "extender/admission/update_validation.h"
 
 namespace crossover::extender::admission {
 namespace {

@@ -80,16 +80,17 @@ std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
 
 }  // namespace
 
-placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned) {
-  const Node* there = world.FindNode(node);
+placement::Fit FitOn(const ClusterCache& cache, const std::string& node, const Pod& pod,
+                     const Resources& planned) {
+  const Node* there = cache.FindNode(node);
   if (there == nullptr) return {.pods = 0, .why = "there is no such node"};
   std::string why = WhyNotLetIn(pod, *there);
   if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
-  const GpuNode* gpus = world.FindGpuNode(node);
+  const GpuNode* gpus = cache.FindGpuNode(node);
   // The pods of the node do not change this. Only another way to share its GPUs does.
   if (why.empty() && gpus != nullptr) why = WhyNotItsShm(pod, *gpus);
   if (!why.empty()) return {.pods = 0, .ever = 0, .why = std::move(why)};
-  Resources taken = world.UsedOn(node);
+  Resources taken = cache.UsedOn(node);
   if (gpus != nullptr) taken += gpus->requested;
   taken += planned;
   return RoomFor(pod.requests, there->allocatable, taken);

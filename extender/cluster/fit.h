@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "extender/cluster/cluster_cache.h"
 #include "extender/cluster/model.h"
-#include "extender/cluster/world.h"
 #include "extender/placement/fitness.h"
 
 namespace crossover::extender {
@@ -16,6 +16,7 @@ namespace crossover::extender {
 // Returns how many more pods like `pod` the node takes, beside the pods on it and those that `planned` sums
 // up (see AddPod in resources.h). Where it takes none, the result says why ("its CPU is taken") and gives
 // the figures ("12 of 16, and the pod wants 8").
-placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned);
+placement::Fit FitOn(const ClusterCache& cache, const std::string& node, const Pod& pod,
+                     const Resources& planned);
 
 }  // namespace crossover::extender

@@ -187,10 +187,38 @@ struct GpuNode {
 };
 
 // A JobProfile holds what is known about the jobs with one key in one namespace. Times are seconds of one
-// iteration of a job that runs alone, as the mean over its ranks.
+// iteration of a job that runs alone, as the mean over its ranks; `at_s` and `began_s` are seconds since
+// 1970. The extender computes the figures of the status, and the `gain` of each meeting, from the history,
+// which is `runs` and the `gains` of all meetings. Only ProfileKeeper reads the history; the ClusterCache
+// drops it.
 struct JobProfile {
+  // A Run is one run of such a job, over all nodes.
+  struct Run {
+    std::string gang;
+    double began_s = 0, at_s = 0;  // when it was first and last seen
+    int gpus = 0;
+    int iterations = 0;
+    bool estimated = false;
+    bool disturbed = false;  // it ran beside a process that took no part
+    // It shared at least one GPU with another job for long enough to be measured.
+    bool shared = false;
+    double compute_s = 0, exposed_s = 0, jitter = 0;
+    std::uint64_t peak_memory = 0;
+
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  // A Gain says how much faster two runs were side by side than one after the other.
+  struct Gain {
+    std::string gang, other;
+    double gain = 0;
+    double at_s = 0;
+
+    friend bool operator==(const Gain&, const Gain&) = default;
+  };
+  // A Meeting has the gains beside the jobs of one other profile, and their weighted mean.
   struct Meeting {
-    std::string name_space, key;
+    std::string name_space, key;  // of the other profile
+    std::vector<Gain> gains{};
     double gain = 0;
 
     friend bool operator==(const Meeting&, const Meeting&) = default;
@@ -203,9 +231,15 @@ struct JobProfile {
   double jitter = 0;
   std::uint64_t peak_memory = 0;
   int gpus = 0;  // number of GPUs that its gang had
+  std::vector<Run> runs;
   std::vector<Meeting> meetings;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 };
+
+// These are the limits of a JobProfile's history. The writer drops the oldest first.
+inline constexpr std::size_t kMostRuns = 8;
+inline constexpr std::size_t kMostMeetings = 32;
+inline constexpr std::size_t kMostGains = 4;  // of a meeting
 
 }  // namespace crossover::extender

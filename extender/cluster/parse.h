@@ -22,10 +22,10 @@ std::optional<Pod> ParsePod(const nlohmann::json& object);
 std::optional<Budget> ParseBudget(const nlohmann::json& object);
 std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
-// Prefers measured figures (status) to those of a user (spec).
+// Prefers measured figures (status) to those of a user (spec). The key is what the spec says, or else the
+// object's name. Leaves out runs without a gang and meetings with neither a mean gain nor single gains, and
+// what is above kMostRuns and kMostGains. A text of more than kLongestText bytes counts as not set.
 std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
-// Returns whether a user wrote figures into the spec of a JobProfile.
-bool HasHints(const nlohmann::json& spec);
 
 inline constexpr std::size_t kMostJobsOfNode = 256;
 // Returns the jobs that a GPUNode names, at most kMostJobsOfNode. Leaves out jobs without namespace, gang or

@@ -3,7 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/base/names.h"
 #include "common/kube/pod_constraints.h"
 #include "common/kube/pod_requests.h"
@@ -11,7 +11,7 @@
 #include "common/kube/profile_key.h"
 #include "common/kube/shm_mounts.h"
 #include "common/kube/slots.h"
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
 
@@ -40,7 +40,7 @@ Scheduled ScheduledIn(const json& status) {
     if (TextAt(condition, "type") != "PodScheduled") continue;
     return {.yes = TextAt(condition, "status") == "True",
             .reason = TextAt(condition, "reason"),
-            .message = std::string(text::Cut(TextAt(condition, "message"), kLongestMessage)),
+            .message = std::string(text::Truncate(TextAt(condition, "message"), kLongestMessage)),
             .at_s = InstantAt(condition, "lastTransitionTime")};
   }
   return {};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -13,6 +14,9 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostGpus = 1 << 20;
 constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of GPU memory; small enough for sums to fit
+constexpr double kMostOfRun = 1e6;                          // GPUs, and iterations
+constexpr double kMostSeconds = 1e9;                        // and of jitter, which is a ratio
+constexpr double kMostGain = 1e9;
 
 // Reads the times from `figures`, which is the spec (hints of a user) or the status (measurements). Returns
 // false and changes nothing where it has no compute time.
@@ -24,23 +28,54 @@ bool ReadFigures(const json& figures, JobProfile* profile) {
   return true;
 }
 
-}  // namespace
-
+// Returns whether a user wrote figures into the spec.
 bool HasHints(const json& spec) {
   constexpr std::array<const char*, 3> kHints = {"computeSeconds", "exposedSeconds", "peakMemoryBytes"};
   return std::any_of(kHints.begin(), kHints.end(),
                      [&spec](const char* hint) { return !At(spec, hint).is_null(); });
 }
 
+JobProfile::Run RunOf(const json& object) {
+  return {.gang = TextIn(object, "gang"),
+          .began_s = TimeIn(object, "beganAt"),
+          .at_s = TimeIn(object, "lastSeen"),
+          .gpus = static_cast<int>(NumberIn(object, "gpus", kMostOfRun)),
+          .iterations = static_cast<int>(NumberIn(object, "iterations", kMostOfRun)),
+          .estimated = IsTrue(object, "estimated"),
+          .disturbed = IsTrue(object, "disturbed"),
+          .shared = IsTrue(object, "shared"),
+          .compute_s = NumberIn(object, "computeSeconds", kMostSeconds),
+          .exposed_s = NumberIn(object, "exposedSeconds", kMostSeconds),
+          .jitter = NumberIn(object, "jitter", kMostSeconds),
+          .peak_memory = static_cast<std::uint64_t>(
+              NumberIn(object, "peakMemoryBytes", static_cast<double>(kMostBytes)))};
+}
+
+JobProfile::Meeting MeetingOf(const json& object) {
+  JobProfile::Meeting meeting{.name_space = TextIn(object, "namespace"),
+                              .key = TextIn(object, "key"),
+                              .gain = RealAt(object, "gain")};
+  for (const json& gain : ListAt(object, "gains")) {
+    if (meeting.gains.size() >= kMostGains) break;
+    meeting.gains.push_back({.gang = TextIn(gain, "gang"),
+                             .other = TextIn(gain, "otherGang"),
+                             .gain = NumberIn(gain, "gain", kMostGain),
+                             .at_s = TimeIn(gain, "measuredAt")});
+  }
+  return meeting;
+}
+
+}  // namespace
+
 std::optional<JobProfile> ParseJobProfile(const json& object) {
   const json& metadata = At(object, "metadata");
   const json& spec = At(object, "spec");
   const json& status = At(object, "status");
   JobProfile profile;
-  profile.name_space = TextAt(metadata, "namespace");
-  profile.name = TextAt(metadata, "name");
+  profile.name_space = TextIn(metadata, "namespace");
+  profile.name = TextIn(metadata, "name");
   if (profile.name_space.empty() || profile.name.empty()) return std::nullopt;
-  profile.key = TextAt(spec, "key");
+  profile.key = TextIn(spec, "key");
   if (profile.key.empty()) profile.key = profile.name;
   if (!ReadFigures(status, &profile)) profile.hinted = ReadFigures(spec, &profile);
   profile.has_hints = HasHints(spec);
@@ -49,11 +84,13 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   profile.peak_memory =
       static_cast<std::uint64_t>(peak > 0 ? peak : WholeAt(spec, "peakMemoryBytes", 0, kMostBytes));
   profile.gpus = static_cast<int>(WholeAt(status, "gpus", 0, kMostGpus));
-  for (const json& meeting : ListAt(status, "meetings")) {
-    const double gain = RealAt(meeting, "gain");
-    if (gain <= 0) continue;
-    profile.meetings.push_back(
-        {.name_space = TextAt(meeting, "namespace"), .key = TextAt(meeting, "key"), .gain = gain});
+  for (const json& each : ListAt(status, "runs")) {
+    if (profile.runs.size() >= kMostRuns) break;
+    if (JobProfile::Run run = RunOf(each); !run.gang.empty()) profile.runs.push_back(std::move(run));
+  }
+  for (const json& each : ListAt(status, "meetings")) {
+    JobProfile::Meeting meeting = MeetingOf(each);
+    if (meeting.gain > 0 || !meeting.gains.empty()) profile.meetings.push_back(std::move(meeting));
   }
   return profile;
 }

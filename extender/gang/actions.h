@@ -5,12 +5,12 @@
 #include <string>
 
 #include "extender/gang/owner_facts.h"
-#include "extender/scheduler/decider.h"
+#include "extender/scheduler/scheduler_extender.h"
 
 namespace crossover::extender {
 
-// A Ticket identifies a bind call that a scheduler waits for.
-using Ticket = std::uint64_t;
+// A BindHandle identifies a bind call that a scheduler waits for.
+using BindHandle = std::uint64_t;
 
 // An Action is one thing to do outside the gang logic. Its kind says which fields it uses.
 struct Action {
@@ -26,7 +26,7 @@ struct Action {
     kAge,        // set the annotation crossover.dev/status-made-room = text of a pod that is not bound
     kReadOwner,  // read the object `owner`
     // The kinds above have a result, the kinds below have none.
-    kAnswer,  // answer the bind call `ticket`; text is the error, or empty
+    kAnswer,  // answer the bind call `bind_handle`; text is the error, or empty
     kTell,    // record an event on the pod, with `reason` and `text`
   };
   Kind kind = Kind::kTell;
@@ -35,7 +35,7 @@ struct Action {
   std::string node{};
   std::string text{};
   std::uint64_t memory = 0;  // bytes; 0: no such annotation
-  Ticket ticket = 0;
+  BindHandle bind_handle = 0;
   std::string reason{};
   bool warning = false;
   OwnerRef owner{};

@@ -31,10 +31,10 @@ struct Found {
 };
 
 // Returns what each plan left on the pods, by the plan's id.
-std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
+std::map<std::string, Found> PlansOn(const GangStore& store, const GangRecord& gang) {
   std::map<std::string, Found> plans;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (!view.living()) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation) continue;
@@ -52,27 +52,29 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
   return plans;
 }
 
-GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found, int need) {
-  const GangSettings& settings = desk.settings;
-  GangPlan plan{.id = id, .slots = {}};
+GangPlan PlanOf(const GangStore& store, GangRecord& gang, const std::string& id, const Found& found,
+                int need) {
+  const GangSettings& settings = store.settings;
+  GangPlan plan{.id = id, .entries = {}};
   plan.size = found.size > 0 ? found.size : need;
-  plan.done = CountOf(desk, gang).done;
-  plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
-                            desk.now_s + settings.deadline_s);
-  plan.open = !found.claims;
+  plan.done = CountOf(store, gang).done;
+  plan.until_s = std::clamp(found.until_s, store.now_s + std::min(kGraceS, settings.deadline_s),
+                            store.now_s + settings.deadline_s);
+  if (!found.claims) plan.Note(PlanEvent::kAllReserved);
   plan.left = found.made_room;
-  if (found.claims) plan.claim = RecoveredClaim(desk, gang.membership.id);
+  if (found.claims) plan.claim = RecoveredClaim(store, gang.membership.id);
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (!view.living() || (view.leaving() && !view.bound())) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation || reservation->plan != id) continue;
     if (!view.bound()) {
       member.seat = reservation->seat;
       member.message = view.pod->scheduled.message;
-      member.reserved = member.maybe_reserved = true;
+      member.maybe_reserved = true;
+      member.Note(PodEvent::kReserved);
     }
-    plan.slots.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
+    plan.entries.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
   }
   return plan;
 }
@@ -80,18 +82,18 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
 // Returns whether the bound pods prove that the gang was complete. At its deadline `until_s` an incomplete
 // plan's bound pods are deleted. These pods survived, so the gang was complete, unless a pod has waited
 // since then.
-bool OutlivedTheirPlan(const Desk& desk, const GangRecord& gang, double until_s) {
+bool OutlivedTheirPlan(const GangStore& store, const GangRecord& gang, double until_s) {
   const double ended_s = until_s + kEndedWithinS;
-  if (until_s <= 0 || desk.now_s <= ended_s) return false;
+  if (until_s <= 0 || store.now_s <= ended_s) return false;
   return std::ranges::none_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, entry.first, entry.second);
+    const View view = ViewOf(store, entry.first, entry.second);
     return view.living() && !view.bound() && view.pod->created_s <= ended_s;
   });
 }
 
-bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string& id) {
+bool BoundByAnother(const GangStore& store, const GangRecord& gang, const std::string& id) {
   return std::ranges::any_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, entry.first, entry.second);
+    const View view = ViewOf(store, entry.first, entry.second);
     if (!view.bound() || view.leaving()) return false;
     const auto reservation = ReservationOn(*view.pod);
     return !reservation || reservation->plan != id;
@@ -108,9 +110,9 @@ int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plan
 
 // Continues the plan of an earlier leader that is furthest, or says whether the gang was complete where there
 // is none. `bound` is the number of bound pods.
-void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>& plans, int bound) {
-  const int need = NeedOf(desk, gang, CountOf(desk, gang));
-  const int least = std::max(1, LeastOf(desk, gang, need));
+void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, Found>& plans, int bound) {
+  const int need = NeedOf(store, gang, CountOf(store, gang));
+  const int least = std::max(1, LeastOf(store, gang, need));
   const Found* best = nullptr;
   const std::string* id = nullptr;
   for (const auto& [plan, found] : plans) {
@@ -131,39 +133,40 @@ void AdoptPlan(Desk& desk, GangRecord& gang, const std::map<std::string, Found>&
     });
     double until_s = 0;
     for (const auto& [plan, found] : plans) until_s = std::max(until_s, found.bound > 0 ? found.until_s : 0);
-    gang.placed = again || whole || bound >= need || (bound > 0 && OutlivedTheirPlan(desk, gang, until_s));
+    if (again || whole || bound >= need || (bound > 0 && OutlivedTheirPlan(store, gang, until_s)))
+      gang.NotePlaced();
     return;
   }
-  gang.plan = PlanOf(desk, gang, *id, *best, need);
+  gang.plan = PlanOf(store, gang, *id, *best, need);
   // If a member is bound by another plan, this plan is for members that came again. Whether the gang was ever
   // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
   // and the gang counts as complete.
-  gang.plan->whole = !BoundByAnother(desk, gang, *id);
+  gang.plan->whole = !BoundByAnother(store, gang, *id);
   // Pods that replace those of the plan get as much: the profile may have changed since, and gangs beside
   // them count on it.
   gang.granted = best->granted;
-  gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
+  if (!gang.plan->whole && (again || best->again.value_or(true))) gang.NotePlaced();
 }
 
 }  // namespace
 
-void Adopt(Desk& desk, GangRecord& gang) {
+void Adopt(GangStore& store, GangRecord& gang) {
   gang.adopted = true;
   int bound = 0;
   for (auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (view.pod == nullptr) continue;
     member.version = view.pod->version;
     member.maybe_reserved = view.pod->annotations.contains(base::kReservationAnnotation);
     if (!view.bound()) continue;
     ++bound;
-    member.bound_s = desk.now_s;
+    member.bound_s = store.now_s;
   }
-  const auto plans = PlansOn(desk, gang);
-  const int need = NeedOf(desk, gang, CountOf(desk, gang));
-  gang.ended_before = EndedBefore(gang, plans, LeastOf(desk, gang, need));
-  AdoptPlan(desk, gang, plans, bound);
-  if (!gang.plan || !gang.plan->claim) LetGo(desk, gang.membership.id);
+  const auto plans = PlansOn(store, gang);
+  const int need = NeedOf(store, gang, CountOf(store, gang));
+  gang.ended_before = EndedBefore(gang, plans, LeastOf(store, gang, need));
+  AdoptPlan(store, gang, plans, bound);
+  if (!gang.plan || !gang.plan->claim) LetGo(store, gang.membership.id);
 }
 
 }  // namespace crossover::extender

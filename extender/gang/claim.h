@@ -1,7 +1,7 @@
 // Defines a claim: a gang is promised GPUs that gangs of lower rank still have. Plain values, and pure.
 //
-// The claim is a part of the gang's plan, so the gang counts as one that has these GPUs (picture.h). The plan
-// does not open before the claim has ended with kRoomMade.
+// The claim is a part of the gang's plan, so the gang counts as one that has these GPUs (snapshot.h). The
+// plan does not open before the claim has ended with kRoomMade.
 //
 //   ClaimState   what is true                                        it ends when
 //   kReserving   reservations of the claim are being written         the API server has accepted all of them

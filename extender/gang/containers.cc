@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "common/kube/left_over.h"
+#include "common/kube/init_container_devices.h"
 
 namespace crossover::extender {
 namespace {

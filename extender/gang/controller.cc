@@ -8,7 +8,7 @@ namespace crossover::extender {
 
 Controller::Controller(Options options, Api& api) : options_(std::move(options)), api_(api) {
   for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
-  rounds_.emplace("xo-gangs", options_.tick, [this] { Tick(); });
+  task_.emplace("xo-gangs", options_.tick, [this] { Tick(); });
 }
 
 Controller::~Controller() {
@@ -16,12 +16,12 @@ Controller::~Controller() {
   {
     const Lock lock(mutex_);
     stop_ = true;
-    for (auto& [ticket, done] : held_) answers.push_back({std::move(done), "this extender ends"});
+    for (auto& [bind_handle, done] : held_) answers.push_back({std::move(done), "this extender ends"});
     held_.clear();
   }
   work_.notify_all();
   Give(answers);
-  rounds_.reset();
+  task_.reset();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -32,16 +32,17 @@ bool Controller::Lead(std::vector<Answer>* answers) {
     PodFits fits;
     if (options_.fits) {
       fits = [this](const Pod& pod, const std::string& node, const Resources& planned) {
-        return options_.fits(world_, node, pod, planned);
+        return options_.fits(cache_, node, pod, planned);
       };
     }
-    gangs_ = std::make_unique<Gangs>(world_, options_.settings, std::move(fits), epoch);
+    gangs_ = std::make_unique<Gangs>(cache_, options_.settings, std::move(fits), epoch);
   } else if (!leads && gangs_) {
     gangs_.reset();
     jobs_.clear();
     const Lock seats(seats_mutex_);
     seats_.clear();
-    for (auto& [ticket, done] : held_) answers->push_back({std::move(done), "this extender leads no more"});
+    for (auto& [bind_handle, done] : held_)
+      answers->push_back({std::move(done), "this extender leads no more"});
     held_.clear();
   }
   return leads;
@@ -75,7 +76,7 @@ void Controller::Take(std::vector<Action> actions, std::vector<Answer>* answers)
     } else if (action.kind != Action::Kind::kAnswer) {
       jobs_.push_back({terms_, std::move(action)});
       work_.notify_one();
-    } else if (auto held = held_.extract(action.ticket)) {
+    } else if (auto held = held_.extract(action.bind_handle)) {
       answers->push_back({std::move(held.mapped()), std::move(action.text)});
     }
   }
@@ -89,21 +90,21 @@ void Controller::ChangePod(const std::string& uid, const Changing& change) {
   std::vector<Answer> answers;
   {
     const Lock lock(mutex_);
-    change(world_);
+    change(cache_);
     if (Lead(&answers)) gangs_->PodChanged(uid, options_.now_s());
     Step(&answers);
   }
   Give(answers);
 }
 
-void Controller::ChangeCluster(const std::function<bool(World& world)>& change) {
+void Controller::ChangeCluster(const std::function<bool(ClusterCache& cache)>& change) {
   const Lock lock(mutex_);
-  if (change(world_) && gangs_) gangs_->ClusterChanged();
+  if (change(cache_) && gangs_) gangs_->ClusterChanged();
 }
 
-void Controller::Look(const std::function<void(const World& world)>& look) const {
+void Controller::Look(const std::function<void(const ClusterCache& cache)>& look) const {
   const Lock lock(mutex_);
-  look(world_);
+  look(cache_);
 }
 
 std::optional<FilterAnswer> Controller::Filter(const PodRef& pod, std::span<const std::string_view> nodes) {
@@ -136,9 +137,9 @@ void Controller::Bind(const PodRef& pod, const std::string& node, Done done) {
       answers.push_back({std::move(done), options_.leads() ? "this extender does not know the cluster yet"
                                                            : "this extender does not lead"});
     } else {
-      const Ticket ticket = tickets_++;
-      held_[ticket] = std::move(done);
-      gangs_->Bind(pod, node, ticket, options_.now_s());
+      const BindHandle bind_handle = bind_handles_++;
+      held_[bind_handle] = std::move(done);
+      gangs_->Bind(pod, node, bind_handle, options_.now_s());
       Step(&answers);
     }
   }
@@ -157,9 +158,9 @@ int Controller::held() const {
   return static_cast<int>(held_.size());
 }
 
-std::optional<Tally> Controller::Count() const {
+std::optional<GangStats> Controller::Count() const {
   const Lock lock(mutex_);
-  return gangs_ ? std::optional(TallyOf(gangs_->desk())) : std::nullopt;
+  return gangs_ ? std::optional(GangStatsOf(gangs_->store())) : std::nullopt;
 }
 
 std::string Controller::WhyWaits(const std::string& uid) const {

@@ -1,4 +1,4 @@
-// Runs the gang logic with threads: it owns the World, one lock, a few workers that write to the API
+// Runs the gang logic with threads: it owns the ClusterCache, one lock, a few workers that write to the API
 // server, and a periodic tick.
 #pragma once
 
@@ -15,38 +15,38 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/threads/rounds.h"
-#include "extender/cluster/world.h"
+#include "common/threads/periodic_task.h"
+#include "extender/cluster/cluster_cache.h"
 #include "extender/gang/api.h"
+#include "extender/gang/gang_stats.h"
 #include "extender/gang/gangs.h"
-#include "extender/gang/tally.h"
-#include "extender/scheduler/decider.h"
+#include "extender/scheduler/scheduler_extender.h"
 
 namespace crossover::extender {
 
 // A Controller is thread-safe. Filter() does not wait for a running step where the pod has a place. A held
 // bind occupies an object, not a thread.
 //
-//   Feed              scheduler             workers                periodic tick
+//   Informers         scheduler             workers                periodic tick
 //   ChangePod() ..    Filter() Bind() ..    results of writes      Tick()
 //       |                 |                     |                     |
 //       +-----------------+------- mutex_ ------+---------------------+
 //                                    v
-//            World <--- reads --- Gangs::Step()  --->  actions
+//     ClusterCache <--- reads --- Gangs::Step()  --->  actions
 //                                                        kAnswer    calls a held `done`, without the lock
 //                                                        kTell      goes to Api::Tell(), which queues it
 //                                                        others     go to jobs_; a worker calls Api::Write()
 //                                                                   or Read(), and its result comes back
-class Controller : public Decider {
+class Controller : public SchedulerExtender {
  public:
   struct Options {
     GangSettings settings;
     // Returns how many such pods a node takes; called under the lock. Unset: every node takes every pod.
-    std::function<placement::Fit(const World& world, const std::string& node, const Pod& pod,
+    std::function<placement::Fit(const ClusterCache& cache, const std::string& node, const Pod& pod,
                                  const Resources& planned)>
         fits;
-    // Say whether this process leads, and whether the World is the whole cluster. Both are called often and
-    // under the lock, and must not block.
+    // Say whether this process leads, and whether the ClusterCache is the whole cluster. Both are called
+    // often and under the lock, and must not block.
     std::function<bool()> leads;
     std::function<bool()> synced;
     std::function<double()> now_s;  // seconds since 1970; does not go back
@@ -62,14 +62,14 @@ class Controller : public Decider {
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  using Changing = std::function<void(World& world)>;
+  using Changing = std::function<void(ClusterCache& cache)>;
   // Calls `change` under the lock, then takes a step. REQUIRES: `change` puts or removes the pod `uid` and
   // changes nothing else.
   void ChangePod(const std::string& uid, const Changing& change);
   // Calls `change` under the lock. It may change anything but pods, and returns whether anything changed.
-  void ChangeCluster(const std::function<bool(World& world)>& change);
-  // Calls `look` with the current World, under the lock.
-  void Look(const std::function<void(const World& world)>& look) const;
+  void ChangeCluster(const std::function<bool(ClusterCache& cache)>& change);
+  // Calls `look` with the current ClusterCache, under the lock.
+  void Look(const std::function<void(const ClusterCache& cache)>& look) const;
 
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override;
   std::vector<int> Prioritize(const PodRef& pod, std::span<const std::string_view> nodes) override;
@@ -79,7 +79,7 @@ class Controller : public Decider {
   // Returns the number of binds that are held.
   int held() const;
   // Returns the numbers of gangs, or nothing while this process does not lead.
-  std::optional<Tally> Count() const;
+  std::optional<GangStats> Count() const;
   // Returns why the pod's gang waits, or "" where it does not wait or is not known.
   std::string WhyWaits(const std::string& uid) const;
 
@@ -110,7 +110,7 @@ class Controller : public Decider {
   Api& api_;
   mutable std::mutex mutex_;
   std::condition_variable work_;
-  World world_;
+  ClusterCache cache_;
   std::unique_ptr<Gangs> gangs_;  // set while this process leads
   int terms_ = 0;                 // number of times that it began to lead
   struct Job {
@@ -118,8 +118,8 @@ class Controller : public Decider {
     Action action;
   };
   std::deque<Job> jobs_;
-  std::map<Ticket, Done> held_;
-  Ticket tickets_ = 1;
+  std::map<BindHandle, Done> held_;
+  BindHandle bind_handles_ = 1;
   bool stop_ = false;
   // seats_ maps the UID of a pod to the node that Filter() leaves it, as of the last step. A running step
   // may plan for thousands of nodes, and schedulers must not wait for it. The answer may therefore be a
@@ -128,7 +128,7 @@ class Controller : public Decider {
   std::unordered_map<std::string, std::string> seats_;
   // The threads are declared last, because they use the other members.
   std::vector<std::thread> threads_;
-  std::optional<threads::Rounds> rounds_;
+  std::optional<threads::PeriodicTask> task_;
 };
 
 }  // namespace crossover::extender

@@ -15,18 +15,18 @@ namespace {
 
 using Pods = std::vector<const Pod*>;
 
-Pods WaitingPods(const Desk& desk, const std::string& gang) {
+Pods WaitingPods(const GangStore& store, const std::string& gang) {
   Pods pods;
-  const auto found = desk.gangs.find(gang);
-  if (found == desk.gangs.end()) return pods;
-  for (const std::string& uid : Seatless(desk, found->second)) pods.push_back(desk.world->FindPod(uid));
+  const auto found = store.gangs.find(gang);
+  if (found == store.gangs.end()) return pods;
+  for (const std::string& uid : Seatless(store, found->second)) pods.push_back(store.cache->FindPod(uid));
   return pods;
 }
 
-// Returns whether some pod of the World has constraints, so that gangs may have limits.
-bool AnyDemand(const World& world) {
+// Returns whether some pod of the ClusterCache has constraints, so that gangs may have limits.
+bool AnyDemand(const ClusterCache& cache) {
   return std::ranges::any_of(
-      world.pods(), [](const auto& entry) { return entry.second.constraints.any() && !entry.second.over; });
+      cache.pods(), [](const auto& entry) { return entry.second.constraints.any() && !entry.second.over; });
 }
 
 std::string Of(const char* field, const Pod& pod) { return std::string(field) + " of pod " + pod.name; }
@@ -113,8 +113,8 @@ void Close(std::string why, std::string figures, placement::Fit* fit) {
 // Holds what a decision knows of demands. It works each gang out when it is first asked about.
 class Demands {
  public:
-  Demands(const Desk& desk, const placement::State& state) : desk_(desk), state_(state) {
-    if (AnyDemand(*desk.world)) residents_.emplace(desk);
+  Demands(const GangStore& store, const placement::State& state) : store_(store), state_(state) {
+    if (AnyDemand(*store.cache)) residents_.emplace(store);
   }
 
   // Returns whether any pod has constraints.
@@ -159,18 +159,18 @@ class Demands {
     const auto [entry, added] = known_.try_emplace(gang);
     Known& known = entry->second;
     if (!added) return known;
-    known.pods = WaitingPods(desk_, gang);
-    if (!known.pods.empty()) known.limits = LimitsOf(*desk_.world, state_, *residents_, known.pods);
+    known.pods = WaitingPods(store_, gang);
+    if (!known.pods.empty()) known.limits = LimitsOf(*store_.cache, state_, *residents_, known.pods);
     return known;
   }
 
   bool MayNotMeet(const Pod& pod, const Pods& others, const std::string& node) const {
     if (others.empty()) return false;
     const Pod& other = *others.front();
-    return ClashOf(pod, other) != nullptr || ApartOn(desk_.world->FindNode(node), pod, other) != nullptr;
+    return ClashOf(pod, other) != nullptr || ApartOn(store_.cache->FindNode(node), pod, other) != nullptr;
   }
 
-  const Desk& desk_;
+  const GangStore& store_;
   const placement::State& state_;
   std::optional<Residents> residents_;
   std::map<std::string, Known> known_;  // by gang
@@ -186,15 +186,15 @@ DemandRefusal FaultyDemands(std::span<const Pod* const> pods) {
   return refusal.fault != DemandFault::kNone ? refusal : FaultySpread(pods);
 }
 
-void SetDivisions(const Desk& desk, const placement::State& state, std::span<placement::Gang> waiting) {
-  Demands demands(desk, state);
+void SetDivisions(const GangStore& store, const placement::State& state, std::span<placement::Gang> waiting) {
+  Demands demands(store, state);
   if (!demands.any()) return;
   for (placement::Gang& gang : waiting) gang.divisions = demands.DivisionsOf(gang.id);
 }
 
-placement::Fitness LimitedByDemands(const Desk& desk, const placement::State& state,
+placement::Fitness LimitedByDemands(const GangStore& store, const placement::State& state,
                                     placement::Fitness fitness) {
-  const auto demands = std::make_shared<Demands>(desk, state);
+  const auto demands = std::make_shared<Demands>(store, state);
   if (!demands->any()) return fitness;
   return
       [demands, fitness = std::move(fitness)](const placement::Gang& gang, int index,

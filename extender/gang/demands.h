@@ -1,13 +1,13 @@
 // Says what the constraints of pods leave of the nodes to a gang: ports of the host, required affinity and
 // anti-affinity between pods, and topology spread that is enforced. It judges as a scheduler does, of the
-// pods that the World has. A scheduler knows the other pods, too: where these are in the way, it refuses a
-// node, and the gang leaves that node out for a while. Pure.
+// pods that the ClusterCache has. A scheduler knows the other pods, too: where these are in the way, it
+// refuses a node, and the gang leaves that node out for a while. Pure.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
@@ -30,13 +30,13 @@ struct DemandRefusal {
 // Returns the first fault of the constraints of a gang's pods.
 DemandRefusal FaultyDemands(std::span<const Pod* const> pods);
 
-// Sets Gang::divisions of gangs that wait. `state` is what PictureOf() returned for the desk as it is.
-void SetDivisions(const Desk& desk, const placement::State& state, std::span<placement::Gang> waiting);
+// Sets Gang::divisions of gangs that wait. `state` is what SnapshotOf() returned for the store as it is.
+void SetDivisions(const GangStore& store, const placement::State& state, std::span<placement::Gang> waiting);
 
 // Returns a Fitness that limits what `fitness` answers: a node that the constraints of pods close to a gang
 // takes none of its pods, and one on which they keep the pods of the gang apart takes one. It is for one
-// decision. REQUIRES: `desk` and `state` outlive it.
-placement::Fitness LimitedByDemands(const Desk& desk, const placement::State& state,
+// decision. REQUIRES: `store` and `state` outlive it.
+placement::Fitness LimitedByDemands(const GangStore& store, const placement::State& state,
                                     placement::Fitness fitness);
 
 }  // namespace crossover::extender

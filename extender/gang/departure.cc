@@ -12,88 +12,89 @@
 namespace crossover::extender {
 namespace {
 
-std::vector<const Pod*> BoundPods(const Desk& desk, const GangRecord& gang) {
+std::vector<const Pod*> BoundPods(const GangStore& store, const GangRecord& gang) {
   std::vector<const Pod*> pods;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (view.bound()) pods.push_back(view.pod);
   }
   return pods;
 }
 
 // Records an event on each bound pod of the gang, as far as there is room for events.
-void TellPods(Desk& desk, const GangRecord& gang) {
-  for (const Pod* pod : BoundPods(desk, gang)) {
-    if (desk.tell_room == 0) return;
-    --desk.tell_room;
-    desk.actions.push_back({.kind = Action::Kind::kTell,
-                            .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
-                            .text = gang.departure->words,
-                            .reason = "MakesRoom",
-                            .warning = true});
+void TellPods(GangStore& store, const GangRecord& gang) {
+  for (const Pod* pod : BoundPods(store, gang)) {
+    if (store.tell_room == 0) return;
+    --store.tell_room;
+    store.actions.push_back({.kind = Action::Kind::kTell,
+                             .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
+                             .text = gang.departure->words,
+                             .reason = "MakesRoom",
+                             .warning = true});
   }
 }
 
 // Ends a departure that a disruption budget forbids. Pods that were evicted already come again beside those
 // that stay: their seats are kept.
-void Stay(Desk& desk, GangRecord& gang) {
+void Stay(GangStore& store, GangRecord& gang) {
   const std::string claimant = gang.departure->claimant;
-  RefuseClaim(desk, claimant);
-  const bool some = std::ranges::any_of(gang.members, [](const auto& entry) { return entry.second.evicted; });
-  if (!some) desk.made_room.erase(MarkOf(gang.membership));
-  for (auto& [uid, member] : gang.members) member.doomed = false;
+  RefuseClaim(store, claimant);
+  const bool some =
+      std::ranges::any_of(gang.members, [](const auto& entry) { return IsAccepted(entry.second.eviction); });
+  if (!some) store.made_room.erase(MarkOf(gang.membership));
+  for (auto& [uid, member] : gang.members) member.Note(EvictionEvent::kTakenBack);
   gang.removal = {};
   gang.departure.reset();
-  desk.dirty.insert(claimant);
-  desk.dirty.insert(gang.membership.id);
-  desk.Say(gang, "");
+  store.dirty.insert(claimant);
+  store.dirty.insert(gang.membership.id);
+  store.Say(gang, "");
 }
 
 }  // namespace
 
-std::string WhyTheyMayNotLeave(const Desk& desk, std::span<const std::string> gangs) {
+std::string WhyTheyMayNotLeave(const GangStore& store, std::span<const std::string> gangs) {
   std::vector<const Pod*> pods;
   for (const std::string& id : gangs) {
-    const auto gang = desk.gangs.find(id);
-    if (gang == desk.gangs.end()) continue;
-    const std::vector<const Pod*> its = BoundPods(desk, gang->second);
+    const auto gang = store.gangs.find(id);
+    if (gang == store.gangs.end()) continue;
+    const std::vector<const Pod*> its = BoundPods(store, gang->second);
     pods.insert(pods.end(), its.begin(), its.end());
   }
-  return WhyForbidden(*desk.world, pods);
+  return WhyForbidden(*store.cache, pods);
 }
 
-void BeginDeparture(Desk& desk, GangRecord& gang, const GangRecord& claimant) {
+void BeginDeparture(GangStore& store, GangRecord& gang, const GangRecord& claimant) {
   const std::string who = NameFor(claimant, gang);
   gang.departure = Departure{.claimant = claimant.membership.id,
                              .words = "it makes room for " + who +
                                       ", of a higher PriorityClass: all pods of its gang are evicted; those "
                                       "that come again keep its place in the queue"};
   gang.removal = {};
-  desk.dirty.insert(gang.membership.id);
+  store.dirty.insert(gang.membership.id);
 }
 
-void Depart(Desk& desk, GangRecord& gang) {
+void Depart(GangStore& store, GangRecord& gang) {
   Departure& departure = *gang.departure;
-  desk.Say(gang, departure.words);
-  desk.dirty.insert(departure.claimant);
+  store.Say(gang, departure.words);
+  store.dirty.insert(departure.claimant);
   if (departure.state == Departure::State::kEvicting) {
-    const bool settled = Remove(desk, gang);
-    if (gang.removal.state == RemovalState::kForbidden) return settled ? Stay(desk, gang) : void();
+    const bool settled = Remove(store, gang);
+    if (gang.removal.state == RemovalState::kForbidden) return settled ? Stay(store, gang) : void();
     if (!std::exchange(departure.told, true)) {
-      NoteMadeRoom(desk, gang);
-      TellPods(desk, gang);
+      NoteMadeRoom(store, gang);
+      TellPods(store, gang);
     }
     if (!settled) return;
     departure.state = Departure::State::kTerminating;
   }
-  const Head head = CountOf(desk, gang);
+  const Head head = CountOf(store, gang);
   if (head.bound + head.leaving > 0) return;
-  ++desk.gangs_left;
+  ++store.gangs_left;
   gang.departure.reset();
   gang.removal = {};
-  desk.Say(gang, "");
-  desk.replan = true;
-  desk.dirty.insert(gang.membership.id);
+  store.Say(gang, "");
+  store.replan = true;
+  store.dirty.insert(gang.membership.id);
 }
 
 }  // namespace crossover::extender

@@ -7,19 +7,19 @@
 #include <span>
 #include <string>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
 // Returns why the disruption budgets do not allow that all these gangs leave, or "" where they do. A budget
 // may select pods of several gangs.
-std::string WhyTheyMayNotLeave(const Desk& desk, std::span<const std::string> gangs);
+std::string WhyTheyMayNotLeave(const GangStore& store, std::span<const std::string> gangs);
 
 // Begins the departure of a gang for `claimant`. REQUIRES: the gang has no departure, and no plan.
-void BeginDeparture(Desk& desk, GangRecord& gang, const GangRecord& claimant);
+void BeginDeparture(GangStore& store, GangRecord& gang, const GangRecord& claimant);
 
 // Does all next steps of the departure that are possible now. REQUIRES: `gang.departure` is set. If a budget
 // forbids an eviction, the departure ends, the pods that stay go on, and the claim says why.
-void Depart(Desk& desk, GangRecord& gang);
+void Depart(GangStore& store, GangRecord& gang);
 
 }  // namespace crossover::extender

@@ -1,10 +1,10 @@
 // Decides which pods may go where, and when. No other code decides that.
 //
-// Pure: no clock, no I/O, one thread at a time. The caller passes in changes of the World, questions of
-// schedulers, results of writes, and the time (seconds since 1970, which does not go back). The answers are
-// actions. A new leader begins with an empty object and a World. Everything else that is remembered
-// (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a leader.
-// Such a loss does no harm, and adopt.h, room.h and made_room.h restore what matters.
+// Pure: no clock, no I/O, one thread at a time. The caller passes in changes of the ClusterCache, questions
+// of schedulers, results of writes, and the time (seconds since 1970, which does not go back). The answers
+// are actions. A new leader begins with an empty object and a ClusterCache. Everything else that is
+// remembered (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a
+// leader. Such a loss does no harm, and adopt.h, room.h and made_room.h restore what matters.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@
 #include <utility>
 #include <vector>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
 class Gangs {
  public:
-  // Adds all pods of `world` that ask for slots. REQUIRES: `world` outlives the object, and no earlier
+  // Adds all pods of `cache` that ask for slots. REQUIRES: `cache` outlives the object, and no earlier
   // leader had the same `epoch`. An empty `fits` means that pods fit anywhere.
-  Gangs(const World& world, GangSettings settings, PodFits fits, std::string epoch);
+  Gangs(const ClusterCache& cache, GangSettings settings, PodFits fits, std::string epoch);
 
-  // Handles a pod that was put into the World or removed from it.
+  // Handles a pod that was put into the ClusterCache or removed from it.
   void PodChanged(const std::string& uid, double now_s);
-  // Handles a change of nodes, GPUs or profiles in the World.
-  void ClusterChanged() { desk_.replan = true; }
+  // Handles a change of nodes, GPUs or profiles in the ClusterCache.
+  void ClusterChanged() { store_.replan = true; }
   // Takes the result of the kReadOwner action `id`. Where it failed, `object` is null and `error` says why.
   void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);
   // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
-  // Answers a scheduler's filter call, as in Decider; nothing for a pod that the World does not have. May
-  // make the gang's plan fail, where the scheduler does not ask about the reserved node.
+  // Answers a scheduler's filter call, as in SchedulerExtender; nothing for a pod that the ClusterCache does
+  // not have. May make the gang's plan fail, where the scheduler does not ask about the reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
   // Returns what Filter() answers for a pod whose place is on `node`.
@@ -50,8 +50,8 @@ class Gangs {
   // Returns the UIDs of pods whose SeatOf() may have changed since the last call.
   std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
   // Takes a scheduler's bind call. One action kAnswer with this ticket answers it later.
-  void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
-  // Answers a scheduler's preempt call, as in Decider.
+  void Bind(const PodRef& pod, const std::string& node, BindHandle bind_handle, double now_s);
+  // Answers a scheduler's preempt call, as in SchedulerExtender.
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
 
   // Returns the actions to be done now. The caller must call it after each of the methods above, and
@@ -66,21 +66,21 @@ class Gangs {
   // the text is about those that wait.
   std::string WhyWaits(const std::string& uid) const;
   // Returns the time before which nothing should be written, because the API server has asked for a pause.
-  double quiet_until_s() const { return desk_.quiet_until_s; }
-  const Desk& desk() const { return desk_; }
+  double quiet_until_s() const { return store_.quiet_until_s; }
+  const GangStore& store() const { return store_; }
 
  private:
-  void AdvanceAll();
+  void ReconcileAll();
   void Join(const Pod& pod);
   void ForgetMade(const std::string& id, const std::string& uid);
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
   void GiveBack(GangRecord& gang, const std::string& uid, bool comes_again);
   bool IsFollowed(const GangRecord& gang) const;
-  void Settle(GangRecord& gang, const Desk::Write& write, const Result& result);
+  void Settle(GangRecord& gang, const GangStore::Write& write, const Result& result);
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 
-  Desk desk_;
+  GangStore store_;
   std::set<std::string> moved_;
   double looked_s_ = -1e9;                   // when all gangs were last checked
   double planned_s_ = -1e9;                  // when the engine last decided

@@ -92,7 +92,7 @@ kube::Client::Request Binding(const Action& action) {
 
 // An eviction heeds disruption budgets, and sets the condition DisruptionTarget, which the policy of a Job
 // for failed pods may ignore. A plain deletion counts as a failure of the Job.
-kube::Client::Request Eviction(const Action& action) {
+kube::Client::Request EvictionOf(const Action& action) {
   const json eviction = {{"apiVersion", "policy/v1"},
                          {"kind", "Eviction"},
                          {"metadata", {{"name", action.pod.name}, {"namespace", action.pod.name_space}}},
@@ -126,7 +126,7 @@ kube::Client::Request RequestOf(const Action& action) {
     case Action::Kind::kBind:
       return Binding(action);
     case Action::Kind::kEvict:
-      return Eviction(action);
+      return EvictionOf(action);
     case Action::Kind::kReadOwner:
     case Action::Kind::kAnswer:
     case Action::Kind::kTell:

@@ -3,16 +3,16 @@
 
 #include <span>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
 // Returns whether the gang is placed and whole, is known as such by this leader, and neither leaves nor is to
 // leave already. No other gang may be made to leave.
-bool IsSteady(const Desk& desk, const GangRecord& gang);
+bool IsSteady(const GangStore& store, const GangRecord& gang);
 
 // Sets Placed::leave of the gangs that some gang of `waiting` could make leave, as the placement engine needs
-// it, and Desk::spared_until_s. All stay where the administrator has switched preemption off.
-void MarkWhoMayLeave(Desk& desk, std::span<const placement::Gang> waiting, placement::State* state);
+// it, and GangStore::spared_until_s. All stay where the administrator has switched preemption off.
+void MarkWhoMayLeave(GangStore& store, std::span<const placement::Gang> waiting, placement::State* state);
 
 }  // namespace crossover::extender

@@ -26,9 +26,10 @@ bool MatchesAll(const std::vector<kube::PodTerm>& terms, const std::string& name
 class Reader {
  public:
   // REQUIRES: `pods` are pods of one gang without a fault (FaultyDemands), at least one.
-  Reader(const World& world, const placement::State& state, const Residents& residents, const Pods& pods)
-      : world_(world), state_(state), residents_(residents), pods_(pods), first_(*pods.front()) {
-    for (const placement::Node& node : state.nodes) nodes_.push_back(world.FindNode(node.name));
+  Reader(const ClusterCache& cache, const placement::State& state, const Residents& residents,
+         const Pods& pods)
+      : cache_(cache), state_(state), residents_(residents), pods_(pods), first_(*pods.front()) {
+    for (const placement::Node& node : state.nodes) nodes_.push_back(cache.FindNode(node.name));
     limits_.nodes.resize(nodes_.size());
     for (const Pod* pod : pods) {
       const auto alike = [pod](const Pod* other) { return other->constraints == pod->constraints; };
@@ -99,7 +100,7 @@ class Reader {
   }
 
   void Add(const Resident& resident, const std::string& topology, ByValue* to) const {
-    const std::string* value = LabelOf(world_.FindNode(resident.node), topology);
+    const std::string* value = LabelOf(cache_.FindNode(resident.node), topology);
     if (value != nullptr) (*to)[*value].emplace(resident.gang, resident.node);
   }
 
@@ -161,7 +162,7 @@ class Reader {
         if (!MatchesAll(terms, first_.name_space, *resident.pod)) continue;
         for (std::size_t t = 0; t < terms.size(); ++t) {
           Add(resident, terms[t].topology, &values[t]);
-          any |= LabelOf(world_.FindNode(resident.node), terms[t].topology) != nullptr;
+          any |= LabelOf(cache_.FindNode(resident.node), terms[t].topology) != nullptr;
         }
       }
     }
@@ -197,7 +198,7 @@ class Reader {
   void ReadSpread(const kube::Spread& spread) {
     std::map<std::string, int> domains;
     std::map<std::string, int> domain_of_node;
-    for (const auto& [name, node] : world_.nodes()) {
+    for (const auto& [name, node] : cache_.nodes()) {
       if (!IsEligible(spread, node)) continue;
       const auto next = static_cast<int>(domains.size());
       domain_of_node[name] = domains.try_emplace(node.labels.at(spread.topology), next).first->second;
@@ -233,7 +234,7 @@ class Reader {
     if (own) limits_.divisions.push_back(std::move(division));
   }
 
-  const World& world_;
+  const ClusterCache& cache_;
   const placement::State& state_;
   const Residents& residents_;
   const Pods& pods_;
@@ -245,9 +246,9 @@ class Reader {
 
 }  // namespace
 
-Limits LimitsOf(const World& world, const placement::State& state, const Residents& residents,
+Limits LimitsOf(const ClusterCache& cache, const placement::State& state, const Residents& residents,
                 const std::vector<const Pod*>& pods) {
-  return Reader(world, state, residents, pods).Read();
+  return Reader(cache, state, residents, pods).Read();
 }
 
 }  // namespace crossover::extender

@@ -38,7 +38,7 @@ struct Limits {
 
 // Returns what is left for a gang with these pods, of which none has a place. REQUIRES: there is at least
 // one, and FaultyDemands() finds no fault in them.
-Limits LimitsOf(const World& world, const placement::State& state, const Residents& residents,
+Limits LimitsOf(const ClusterCache& cache, const placement::State& state, const Residents& residents,
                 const std::vector<const Pod*>& pods);
 
 }  // namespace crossover::extender

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "common/base/names.h"
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
@@ -28,30 +28,30 @@ std::string MarkOf(const Membership& membership);
 std::string VictimKeyOf(const Membership& membership);
 
 // Returns what is remembered of the gang, or null where it made no room.
-const MadeRoom* MadeRoomOf(const Desk& desk, const GangRecord& gang);
+const MadeRoom* MadeRoomOf(const GangStore& store, const GangRecord& gang);
 
 // Remembers that the gang makes room now.
-void NoteMadeRoom(Desk& desk, const GangRecord& gang);
+void NoteMadeRoom(GangStore& store, const GangRecord& gang);
 
 // Returns since when the gang has waited, for its place in the queue: when its first pod was created, or
 // earlier where it has made room before.
-double AgeOf(const Desk& desk, const GangRecord& gang);
+double AgeOf(const GangStore& store, const GangRecord& gang);
 
 // Returns until when the gang is spared, or 0 where it is not. `started_s` is when it got its GPUs, where the
 // API server says it.
-double SparedUntil(const Desk& desk, const GangRecord& gang, std::optional<double> started_s);
+double SparedUntil(const GangStore& store, const GangRecord& gang, std::optional<double> started_s);
 
 // Writes what is remembered to those pods of the gang that wait and do not say it.
-void SayThatItMadeRoom(Desk& desk, GangRecord& gang);
+void SayThatItMadeRoom(GangStore& store, GangRecord& gang);
 
 // Remembers what an earlier leader knew of the gang with this mark, unless something later is known.
-void Recall(Desk& desk, const std::string& mark, const MadeRoom& made);
+void Recall(GangStore& store, const std::string& mark, const MadeRoom& made);
 
 // Remembers what the annotations of all pods that came again say.
-void RecallMadeRoom(Desk& desk);
+void RecallMadeRoom(GangStore& store);
 
 // Forgets what is older than a day.
-void ForgetOldRoom(Desk& desk);
+void ForgetOldRoom(GangStore& store);
 
 // Returns the text of the annotation.
 std::string WriteMadeRoom(const MadeRoom& made);

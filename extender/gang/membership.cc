@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"

@@ -15,16 +15,16 @@ struct Seen {
 };
 using Groups = std::map<std::string, Seen>;  // by the group's name
 
-const OwnerFacts* FactsOf(const Desk& desk, const GangRecord& gang) {
+const OwnerFacts* FactsOf(const GangStore& store, const GangRecord& gang) {
   if (!gang.membership.owner) return nullptr;
-  const auto entry = desk.owners.find(*gang.membership.owner);
-  return entry == desk.owners.end() || !entry->second.facts ? nullptr : &*entry->second.facts;
+  const auto entry = store.owners.find(*gang.membership.owner);
+  return entry == store.owners.end() || !entry->second.facts ? nullptr : &*entry->second.facts;
 }
 
-std::map<std::string, Groups> SeenOf(const Desk& desk, const GangRecord& gang) {
+std::map<std::string, Groups> SeenOf(const GangStore& store, const GangRecord& gang) {
   std::map<std::string, Groups> seen;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (!view.living() && !view.done()) continue;
     const Unit unit = UnitOf(*view.pod);
     Seen& group = seen[unit.part][unit.group];
@@ -60,10 +60,10 @@ int NeedOfPart(const Part& part, const Groups& seen) {
   return need + unseen * NeedOfGroup(part, 0, 0);
 }
 
-int NeedByOwner(const Desk& desk, const GangRecord& gang, const OwnerFacts& facts, const Head& head) {
+int NeedByOwner(const GangStore& store, const GangRecord& gang, const OwnerFacts& facts, const Head& head) {
   if (facts.ended) return 0;
   const std::map<std::string, Groups> seen =
-      head.done > 0 || facts.has_done() ? SeenOf(desk, gang) : std::map<std::string, Groups>{};
+      head.done > 0 || facts.has_done() ? SeenOf(store, gang) : std::map<std::string, Groups>{};
   int need = 0;
   for (const auto& [name, part] : facts.parts) {
     if (gang.membership.part && *gang.membership.part != name) continue;
@@ -77,12 +77,12 @@ int NeedByOwner(const Desk& desk, const GangRecord& gang, const OwnerFacts& fact
 // has a living pod in the gang. Pods without a controller count once one of the gang is bound: before that,
 // they may be left over from a gang of the same name. Of Kueue's pod groups all pods count, because the
 // group's name is that of one attempt.
-int DoneOfThisAttempt(const Desk& desk, const GangRecord& gang, const Head& head) {
+int DoneOfThisAttempt(const GangStore& store, const GangRecord& gang, const Head& head) {
   const bool named_once = gang.membership.known == Known::kByOwner;
   std::set<std::string> controllers;  // UIDs of those of living pods
   std::map<std::string, int> done;    // by the controller's UID
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (view.pod == nullptr) continue;
     const bool bare = !view.pod->owner;
     if (bare && !named_once && head.bound == 0) continue;
@@ -99,10 +99,10 @@ int DoneOfThisAttempt(const Desk& desk, const GangRecord& gang, const Head& head
 }
 
 // Returns the need of a gang whose pods say its size.
-int NeedByPods(const Desk& desk, const GangRecord& gang, const Head& head) {
+int NeedByPods(const GangStore& store, const GangRecord& gang, const Head& head) {
   const int size = gang.membership.size;
   if (head.done == 0) return size;
-  const int done = DoneOfThisAttempt(desk, gang, head);
+  const int done = DoneOfThisAttempt(store, gang, head);
   // If all have done their work and pods wait again, these are of another attempt. More pods than are left
   // are the next ones of a job that has more of them than it runs at a time.
   if (done >= size) return size;
@@ -111,10 +111,10 @@ int NeedByPods(const Desk& desk, const GangRecord& gang, const Head& head) {
 
 }  // namespace
 
-Head CountOf(const Desk& desk, const GangRecord& gang) {
+Head CountOf(const GangStore& store, const GangRecord& gang) {
   Head head;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (!view.living()) {
       head.done += view.done() ? 1 : 0;
       continue;
@@ -130,20 +130,20 @@ Head CountOf(const Desk& desk, const GangRecord& gang) {
   return head;
 }
 
-int NeedOf(const Desk& desk, const GangRecord& gang, const Head& head) {
+int NeedOf(const GangStore& store, const GangRecord& gang, const Head& head) {
   if (gang.membership.size == 0) return 0;
-  const OwnerFacts* facts = FactsOf(desk, gang);
-  return facts == nullptr ? NeedByPods(desk, gang, head) : NeedByOwner(desk, gang, *facts, head);
+  const OwnerFacts* facts = FactsOf(store, gang);
+  return facts == nullptr ? NeedByPods(store, gang, head) : NeedByOwner(store, gang, *facts, head);
 }
 
-int LeastOf(const Desk& desk, const GangRecord& gang, int need) {
-  const OwnerFacts* facts = FactsOf(desk, gang);
+int LeastOf(const GangStore& store, const GangRecord& gang, int need) {
+  const OwnerFacts* facts = FactsOf(store, gang);
   if (facts == nullptr || facts->least == 0 || facts->ordered) return need;
   return std::min(facts->least, need);
 }
 
-bool HasEnded(const Desk& desk, const GangRecord& gang) {
-  const OwnerFacts* facts = FactsOf(desk, gang);
+bool HasEnded(const GangStore& store, const GangRecord& gang) {
+  const OwnerFacts* facts = FactsOf(store, gang);
   return facts != nullptr && facts->ended;
 }
 

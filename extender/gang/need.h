@@ -5,7 +5,7 @@
 // of a gang's pods with its size.
 #pragma once
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
@@ -20,18 +20,18 @@ struct Head {
 };
 
 // Returns the numbers of the gang's pods now.
-Head CountOf(const Desk& desk, const GangRecord& gang);
+Head CountOf(const GangStore& store, const GangRecord& gang);
 
 // Returns how many pods of the gang must be bound for it to be complete: its size without the pods that have
 // done their work and are not made again, as its owner and the pods say. Returns 0 where the size is not
 // known, and where the owner has ended. `head` is what CountOf() says of the gang now.
-int NeedOf(const Desk& desk, const GangRecord& gang, const Head& head);
+int NeedOf(const GangStore& store, const GangRecord& gang, const Head& head);
 
 // Returns how many pods the gang may start with, at most `need`, which is what NeedOf() says of it now. It is
 // less where its owner is elastic and names a minimum. The others are placed later, beside those that run.
-int LeastOf(const Desk& desk, const GangRecord& gang, int need);
+int LeastOf(const GangStore& store, const GangRecord& gang, int need);
 
 // Returns whether the owner of the gang says that the job has ended, so that none of its pods needs a place.
-bool HasEnded(const Desk& desk, const GangRecord& gang);
+bool HasEnded(const GangStore& store, const GangRecord& gang);
 
 }  // namespace crossover::extender

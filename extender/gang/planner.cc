@@ -10,19 +10,19 @@
 #include "extender/gang/leave.h"
 #include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
-#include "extender/gang/picture.h"
 #include "extender/gang/request.h"
 #include "extender/gang/room.h"
+#include "extender/gang/snapshot.h"
 #include "extender/placement/engine.h"
 #include "extender/placement/memory.h"
 
 namespace crossover::extender {
 
-std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang) {
+std::vector<std::string> Seatless(const GangStore& store, const GangRecord& gang) {
   std::vector<std::pair<const Pod*, std::string>> found;
   const auto seated = gang.plan ? gang.plan->seated() : std::unordered_set<std::string_view>();
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
+    const View view = ViewOf(store, uid, member);
     if (view.waiting() && !seated.contains(uid)) found.emplace_back(view.pod, uid);
   }
   std::ranges::sort(found, [](const auto& a, const auto& b) {
@@ -34,15 +34,15 @@ std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang) {
   return uids;
 }
 
-void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats, bool whole) {
-  const std::vector<std::string> uids = Seatless(desk, gang);
-  GangPlan plan{.id = desk.epoch + "-" + std::to_string(desk.next++), .slots = {}};
-  plan.until_s = desk.now_s + desk.settings.deadline_s;
+void StartPlan(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats, bool whole) {
+  const std::vector<std::string> uids = Seatless(store, gang);
+  GangPlan plan{.id = store.epoch + "-" + std::to_string(store.next++), .entries = {}};
+  plan.until_s = store.now_s + store.settings.deadline_s;
   plan.whole = whole;
-  const Head head = CountOf(desk, gang);
+  const Head head = CountOf(store, gang);
   const int pods = static_cast<int>(seats.size());
   if (whole) {
-    gang.ended_before = gang.membership.size - (pods > 0 ? pods : NeedOf(desk, gang, head));
+    gang.ended_before = gang.membership.size - (pods > 0 ? pods : NeedOf(store, gang, head));
   } else {
     gang.Widen(head.bound + static_cast<int>(gang.vacant.size()) + pods);
   }
@@ -50,17 +50,17 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   plan.done = head.done;
   std::size_t next = 0;
   for (placement::Seat& seat : seats) {
-    plan.slots.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
+    plan.entries.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
   }
   for (auto& [uid, member] : gang.members) {
-    if (ViewOf(desk, uid, member).bound()) continue;
-    member.reserved = member.released = member.go = member.posted = false;
-    const Pod* pod = desk.world->FindPod(uid);
+    if (ViewOf(store, uid, member).bound()) continue;
+    member.Note(PodEvent::kPlanned);
+    const Pod* pod = store.cache->FindPod(uid);
     member.message = pod == nullptr ? "" : pod->scheduled.message;
   }
   gang.plan = std::move(plan);
-  gang.ready = false;
-  desk.dirty.insert(gang.membership.id);
+  gang.demand = Demand::kNone;
+  store.dirty.insert(gang.membership.id);
 }
 
 namespace {
@@ -69,37 +69,37 @@ namespace {
 void SetWaves(const placement::State& state, const placement::Gang& gang, GangPlan* plan) {
   if (gang.divisions.empty()) return;
   std::vector<int> nodes;
-  for (const Slot& slot : plan->slots) {
-    const auto node = std::ranges::find(state.nodes, slot.seat.node, &placement::Node::name);
+  for (const PlanEntry& entry : plan->entries) {
+    const auto node = std::ranges::find(state.nodes, entry.seat.node, &placement::Node::name);
     nodes.push_back(static_cast<int>(node - state.nodes.begin()));
   }
   const auto waves = placement::WavesOf(gang.divisions, nodes);
-  for (std::size_t i = 0; waves && i < nodes.size(); ++i) plan->slots[i].wave = (*waves)[i];
+  for (std::size_t i = 0; waves && i < nodes.size(); ++i) plan->entries[i].wave = (*waves)[i];
 }
 
 // Returns for how many pods the gang wants a place, of `there` that wait: all that are left of it, or only
 // its minimum once it found no place for them. Returns 0 where too few wait.
-int AskedOf(const Desk& desk, const GangRecord& gang, int there) {
-  const int need = NeedOf(desk, gang, CountOf(desk, gang));
-  const int least = LeastOf(desk, gang, need);
+int AskedOf(const GangStore& store, const GangRecord& gang, int there) {
+  const int need = NeedOf(store, gang, CountOf(store, gang));
+  const int least = LeastOf(store, gang, need);
   if (need == 0 || there < least) return 0;
-  return gang.asks_least ? least : std::min(there, need);
+  return gang.demand == Demand::kLeast ? least : std::min(there, need);
 }
 
 constexpr int kMostTries = 4;  // decisions, where a budget has pods of several gangs that would leave
 
 // Lets the engine decide. A budget may allow that each of two gangs leaves, and not both: then the first of
 // them counts as one that it forbids, and the engine decides again.
-placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& waiting,
+placement::Decision DecideFor(GangStore& store, const std::vector<placement::Gang>& waiting,
                               placement::State* state) {
-  MarkWhoMayLeave(desk, waiting, state);
-  const placement::Fitness fitness = FitnessOf(desk, *state);
+  MarkWhoMayLeave(store, waiting, state);
+  const placement::Fitness fitness = FitnessOf(store, *state);
   for (int tries = 1;; ++tries) {
     placement::Decision decision =
-        placement::Decide(*state, waiting, desk.now_s, desk.settings.placement, fitness);
+        placement::Decide(*state, waiting, store.now_s, store.settings.placement, fitness);
     if (!decision.preemption) return decision;
     const std::vector<std::string>& victims = decision.preemption->victims;
-    if (WhyTheyMayNotLeave(desk, victims).empty()) return decision;
+    if (WhyTheyMayNotLeave(store, victims).empty()) return decision;
     for (placement::Placed& placed : state->placed) {
       const bool stays = tries >= kMostTries || placed.gang.id == victims.front();
       if (stays && placed.leave == placement::Leave::kMay) placed.leave = placement::Leave::kForbidden;
@@ -108,69 +108,70 @@ placement::Decision DecideFor(Desk& desk, const std::vector<placement::Gang>& wa
 }
 
 // Returns the gangs that may be decided about, as the engine needs them. Sets what each is granted, by gang.
-std::vector<placement::Gang> ReadyGangs(Desk& desk, std::map<std::string, placement::Bytes>* granted) {
+std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, placement::Bytes>* granted) {
   std::vector<placement::Gang> waiting;
-  for (auto& [id, gang] : desk.gangs) {
-    if (!gang.ready) continue;
+  for (auto& [id, gang] : store.gangs) {
+    if (gang.demand == Demand::kNone) continue;
     std::vector<const Pod*> pods;
-    for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
-    const int asked = AskedOf(desk, gang, static_cast<int>(pods.size()));
+    for (const std::string& uid : Seatless(store, gang)) pods.push_back(store.cache->FindPod(uid));
+    const int asked = AskedOf(store, gang, static_cast<int>(pods.size()));
     if (asked == 0) continue;
     pods.resize(static_cast<std::size_t>(asked));
-    Request request = RequestOf(gang.membership, pods, asked, *desk.world);
+    Request request = RequestOf(gang.membership, pods, asked, *store.cache);
     gang.fault = request.fault;
     if (request.fault.empty()) {
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
       if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
       request.gang.arrived_s = gang.complete_s;
       // One that made room keeps its age.
-      if (MadeRoomOf(desk, gang) != nullptr) request.gang.arrived_s = AgeOf(desk, gang);
-      (*granted)[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
+      if (MadeRoomOf(store, gang) != nullptr) request.gang.arrived_s = AgeOf(store, gang);
+      (*granted)[id] = request.names_memory ? 0 : placement::CapOf(request.gang, store.settings.placement);
       waiting.push_back(std::move(request.gang));
     } else {
-      desk.Say(gang, request.fault);
+      store.Say(gang, request.fault);
     }
   }
   return waiting;
 }
 
-void Refuse(Desk& desk, const std::vector<placement::Refusal>& refusals) {
+void Refuse(GangStore& store, const std::vector<placement::Refusal>& refusals) {
   for (const placement::Refusal& refusal : refusals) {
-    const auto gang = desk.gangs.find(refusal.gang);
-    if (gang == desk.gangs.end()) continue;
-    desk.Say(gang->second, refusal.text);
-    desk.dirty.insert(refusal.gang);
-    const int need = NeedOf(desk, gang->second, CountOf(desk, gang->second));
-    if (gang->second.asks_least || LeastOf(desk, gang->second, need) == need) continue;
-    gang->second.asks_least = desk.replan = true;
+    const auto gang = store.gangs.find(refusal.gang);
+    if (gang == store.gangs.end()) continue;
+    store.Say(gang->second, refusal.text);
+    store.dirty.insert(refusal.gang);
+    const int need = NeedOf(store, gang->second, CountOf(store, gang->second));
+    if (gang->second.demand != Demand::kAll || LeastOf(store, gang->second, need) == need) continue;
+    gang->second.demand = Demand::kLeast;
+    store.replan = true;
   }
 }
 
 }  // namespace
 
-void PlanWaiting(Desk& desk) {
-  desk.replan = false;
+void PlanWaiting(GangStore& store) {
+  store.replan = false;
   std::map<std::string, placement::Bytes> granted;  // by gang
-  std::vector<placement::Gang> waiting = ReadyGangs(desk, &granted);
-  if (waiting.empty()) return desk.kept.reset();
-  placement::State state = PictureOf(desk);
-  state.kept = std::move(desk.kept);
-  SetDivisions(desk, state, waiting);
-  const placement::Decision decision = DecideFor(desk, waiting, &state);
-  desk.kept = decision.kept;
-  Refuse(desk, decision.refusals);
+  std::vector<placement::Gang> waiting = ReadyGangs(store, &granted);
+  if (waiting.empty()) return store.kept.reset();
+  placement::State state = SnapshotOf(store);
+  state.kept = std::move(store.kept);
+  SetDivisions(store, state, waiting);
+  const placement::Decision decision = DecideFor(store, waiting, &state);
+  store.kept = decision.kept;
+  Refuse(store, decision.refusals);
   const auto begin = [&](const std::string& id, const auto& start) {
-    const auto gang = desk.gangs.find(id);
-    if (gang == desk.gangs.end()) return;
+    const auto gang = store.gangs.find(id);
+    if (gang == store.gangs.end()) return;
     gang->second.granted = granted.at(id);
     start(gang->second);
     SetWaves(state, *std::ranges::find(waiting, id, &placement::Gang::id), &*gang->second.plan);
   };
   for (const placement::Plan& plan : decision.plans)
-    begin(plan.gang, [&](GangRecord& gang) { StartPlan(desk, gang, plan.seats, true); });
+    begin(plan.gang, [&](GangRecord& gang) { StartPlan(store, gang, plan.seats, true); });
   if (!decision.preemption) return;
   const placement::Preemption& room = *decision.preemption;
-  begin(room.gang, [&](GangRecord& gang) { StartClaim(desk, gang, room.seats, room.victims); });
+  begin(room.gang, [&](GangRecord& gang) { StartClaim(store, gang, room.seats, room.victims); });
 }
 
 }  // namespace crossover::extender

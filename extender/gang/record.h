@@ -14,6 +14,7 @@
 #include "extender/gang/actions.h"
 #include "extender/gang/claim.h"
 #include "extender/gang/membership.h"
+#include "extender/gang/phases.h"
 #include "extender/gang/reservation.h"
 #include "extender/placement/model.h"
 
@@ -23,60 +24,59 @@ namespace crossover::extender {
 struct Member {
   // The pod's resourceVersion after the last accepted write. View::current() is false for an older view.
   std::string version;
-  std::string seen;              // the newest resourceVersion of the pod that the watch has shown
-  bool reserved = false;         // the pod has the reservation of the plan
-  bool maybe_reserved = false;   // some reservation may be on the pod
-  bool lifted = false;           // its gate was lifted
-  bool released = false;         // its gate was lifted and its scheduler woken since the plan opened
-  bool go = false;               // its Binding may be posted
-  bool posted = false;           // its Binding was posted, and is not known to be refused
-  bool unsure = false;           // the answer to a posted Binding was lost, so it may have succeeded
-  bool doomed = false;           // the pod is being evicted
-  bool evicted = false;          // the eviction was accepted
-  bool gone = false;             // the pod does not exist any more, whatever the watch says
-  std::string bound;             // the node that it is bound to; empty: none
-  double bound_s = 0;            // when that became known; 0: never
-  PodSeat seat;                  // what it is assigned
-  std::uint64_t in_flight = 0;   // id of the write in flight, one at a time; 0: none
-  double retry_s = 0;            // no write before this time
-  int failures = 0;              // of writes, in a row
-  std::optional<Ticket> ticket;  // the bind call that is held
-  double held_s = 0;             // since when it is held
-  std::string message;           // of its condition PodScheduled, when the plan was made
-  std::string told;              // text of the last event
-  double told_s = 0;             // time of the last event
-  int tellings = 0;              // number of different texts in its events
+  std::string seen;  // the newest resourceVersion of the pod that the watch has shown
+  PodPhase phase = PodPhase::kUnreserved;
+  Eviction eviction = Eviction::kNone;
+  // The next three are facts of the pod that the watch may not show yet. They outlive a plan.
+  bool maybe_reserved = false;            // some reservation may be on the pod
+  bool lifted = false;                    // its gate was lifted
+  bool gone = false;                      // the pod does not exist any more, whatever the watch says
+  std::string bound;                      // the node that it is bound to; empty: none
+  double bound_s = 0;                     // when that became known; 0: never
+  PodSeat seat;                           // what it is assigned
+  std::uint64_t in_flight = 0;            // id of the write in flight, one at a time; 0: none
+  double retry_s = 0;                     // no write before this time
+  int failures = 0;                       // of writes, in a row
+  std::optional<BindHandle> bind_handle;  // the bind call that is held
+  double held_s = 0;                      // since when it is held
+  std::string message;                    // of its condition PodScheduled, when the plan was made
+  std::string told;                       // text of the last event
+  double told_s = 0;                      // time of the last event
+  int tellings = 0;                       // number of different texts in its events
+
+  void Note(PodEvent event) { phase = Next(phase, event); }
+  void Note(EvictionEvent event) { eviction = Next(eviction, event); }
 };
 
-// A Slot is a seat of a plan and the pod that gets it.
-struct Slot {
+// A PlanEntry is a seat of a plan and the pod that gets it.
+struct PlanEntry {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
   int wave = 0;     // its pod is released once those of earlier waves have come to be bound
 };
 
-// A GangPlan gives seats to members of a gang. The functions of carry_out.h carry it out or take it back.
+// A GangPlan gives seats to members of a gang. The functions of plan_executor.h carry it out or take it back.
 struct GangPlan {
   std::string id;
-  std::vector<Slot> slots;
+  std::vector<PlanEntry> entries;
+  PlanPhase phase = PlanPhase::kReserving;
   double until_s = 0;            // its deadline
   bool whole = true;             // it is for all members; else for members that came again
-  bool open = false;             // every member had its reservation
   int size = 0;                  // GangRecord::set_size() when the plan was made
   int done = 0;                  // members that had done their work by then
   int asked = 0;                 // number of reads of the gang's size since the deadline
-  bool late = false;             // it fails because of its deadline
-  bool failing = false;          // it is being taken back
   bool at_once = false;          // the next plan may follow without a hold-off
   std::string why{};             // the reason why it fails
   std::optional<Claim> claim{};  // set while other gangs still have its GPUs
   std::optional<Left> left{};    // which gangs made room for it; unset: none
 
-  // Returns the UIDs of the pods that have a slot. They are those of `slots`, which must not change
+  void Note(PlanEvent event) { phase = Next(phase, event); }
+  bool failing() const { return IsFailing(phase); }
+  // Returns the UIDs of the pods that have an entry. They are those of `entries`, which must not change
   // meanwhile.
   std::unordered_set<std::string_view> seated() const {
     std::unordered_set<std::string_view> uids;
-    for (const Slot& slot : slots) uids.insert(slot.uid);
+    for (const PlanEntry& entry : entries) uids.insert(entry.uid);
     return uids;
   }
 };
@@ -110,10 +110,8 @@ struct GangRecord {
   double vacant_s = 0;                        // when the last one was added
   std::map<std::string, Exclusion> excluded;  // by node
   bool adopted = false;                       // Adopt() has run
-  bool placed = false;                        // all its members were bound once
-  bool settled = false;                       // annotations of its pods tell the next leader that it was
-  bool ready = false;                         // it waits for a plan for all members
-  bool asks_least = false;                    // it found no place for all of them, so its minimum will do
+  Completion completion = Completion::kNever;
+  Demand demand = Demand::kNone;
   // The number of members that had done their work, or failed for good, when its plan was made, and of those
   // that an elastic gang began without. A member that ends later still counts in the set of GPUs: the gangs
   // that share with this one have the whole set.
@@ -127,13 +125,18 @@ struct GangRecord {
   std::optional<double> lacking_s;  // since when some pods are bound and others wait without a seat
   double seat_retry_s = 0;          // no search for a seat before this time
   int seat_failures = 0;            // of such searches, in a row
-  std::uint64_t searched = 0;       // Desk::searched at its last search
+  std::uint64_t searched = 0;       // GangStore::searched at its last search
   // `granted` is the number of bytes of each GPU's memory that the decision which placed the gang grants its
   // pods. It is 0 where there is no limit, or where the pods name it. It is kept here because the profile may
   // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 
+  // Returns whether all its members were bound once.
+  bool placed() const { return completion != Completion::kNever; }
+  void NotePlaced() { completion = placed() ? completion : Completion::kOnce; }
+  // Notes that annotations of its pods may not say any more that all were bound.
+  void NoteUnrecorded() { completion = placed() ? Completion::kOnce : completion; }
   // Returns the number of pods that the gang's set of GPUs is for.
   int set_size() const { return membership.size - ended_before; }
   // Makes the set one for so many pods, if it is for fewer: an elastic gang that began with fewer has grown.

@@ -16,9 +16,9 @@ constexpr int kMostDoublings = 10;  // of the pause between two tries
 // does not show yet may run.
 bool Counts(const Pod& pod) { return (pod.running || pod.node.empty()) && !pod.over && !pod.deleting; }
 
-std::vector<const Budget*> BudgetsOf(const World& world, const Pod& pod) {
+std::vector<const Budget*> BudgetsOf(const ClusterCache& cache, const Pod& pod) {
   std::vector<const Budget*> budgets;
-  for (const auto& [name, budget] : world.budgets()) {
+  for (const auto& [name, budget] : cache.budgets()) {
     if (budget.name_space == pod.name_space && kube::Matches(budget.selector, pod.labels))
       budgets.push_back(&budget);
   }
@@ -30,11 +30,11 @@ std::string NameOf(const Budget& budget) { return budget.name_space + "/" + budg
 std::string Pods(int count) { return std::to_string(count) + (count == 1 ? " pod" : " pods"); }
 
 // Returns the bound members that are not evicted yet.
-std::vector<std::string> NotEvicted(const Desk& desk, const GangRecord& gang) {
+std::vector<std::string> NotEvicted(const GangStore& store, const GangRecord& gang) {
   std::vector<std::string> left;
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, uid, member);
-    if (view.bound() && !view.pod->deleting && !member.evicted) left.push_back(uid);
+    const View view = ViewOf(store, uid, member);
+    if (view.bound() && !view.pod->deleting && !IsAccepted(member.eviction)) left.push_back(uid);
   }
   return left;
 }
@@ -44,19 +44,22 @@ bool Keep(GangRecord& gang, const std::vector<std::string>& left) {
   bool settled = true;
   for (const std::string& uid : left) {
     Member& member = gang.members.at(uid);
-    if (member.doomed && member.in_flight != 0) settled = false;
-    if (member.in_flight == 0) member.doomed = false;
+    if (member.in_flight == 0) {
+      member.Note(EvictionEvent::kTakenBack);
+    } else if (member.eviction == Eviction::kBegun) {
+      settled = false;
+    }
   }
   return settled;
 }
 
 }  // namespace
 
-std::string WhyForbidden(const World& world, std::span<const Pod* const> pods) {
+std::string WhyForbidden(const ClusterCache& cache, std::span<const Pod* const> pods) {
   std::map<const Budget*, int> wanted;
   for (const Pod* pod : pods) {
     if (!Counts(*pod)) continue;
-    const std::vector<const Budget*> budgets = BudgetsOf(world, *pod);
+    const std::vector<const Budget*> budgets = BudgetsOf(cache, *pod);
     if (budgets.size() > 1) {
       std::string names;
       for (const Budget* budget : budgets) text::AddTo(&names, NameOf(*budget));
@@ -65,7 +68,7 @@ std::string WhyForbidden(const World& world, std::span<const Pod* const> pods) {
     }
     for (const Budget* budget : budgets) ++wanted[budget];
   }
-  for (const auto& [name, budget] : world.budgets()) {
+  for (const auto& [name, budget] : cache.budgets()) {
     const auto count = wanted.find(&budget);
     if (count == wanted.end() || count->second <= budget.allowed) continue;
     return base::Refusal("the disruption budget " + NameOf(budget),
@@ -74,33 +77,33 @@ std::string WhyForbidden(const World& world, std::span<const Pod* const> pods) {
   return "";
 }
 
-bool Remove(Desk& desk, GangRecord& gang) {
-  const std::vector<std::string> left = NotEvicted(desk, gang);
+bool Remove(GangStore& store, GangRecord& gang) {
+  const std::vector<std::string> left = NotEvicted(store, gang);
   if (gang.removal.state == RemovalState::kNone && !left.empty()) {
     std::vector<const Pod*> pods;
-    for (const std::string& uid : left) pods.push_back(desk.world->FindPod(uid));
-    const std::string why = WhyForbidden(*desk.world, pods);
+    for (const std::string& uid : left) pods.push_back(store.cache->FindPod(uid));
+    const std::string why = WhyForbidden(*store.cache, pods);
     gang.removal.state = RemovalState::kEvicting;
-    if (!why.empty()) Forbid(desk, gang, why);
+    if (!why.empty()) Forbid(store, gang, why);
   }
   if (gang.removal.state == RemovalState::kForbidden) return Keep(gang, left);
   for (const std::string& uid : left) {
-    gang.members.at(uid).doomed = true;
-    desk.Begin(gang, uid, Action::Kind::kEvict, "", "");
+    gang.members.at(uid).Note(EvictionEvent::kBegun);
+    store.Begin(gang, uid, Action::Kind::kEvict, "", "");
   }
   if (!left.empty()) return false;
   gang.removal = {};
   return true;
 }
 
-void Forbid(Desk& desk, GangRecord& gang, const std::string& why) {
+void Forbid(GangStore& store, GangRecord& gang, const std::string& why) {
   Removal& removal = gang.removal;
   if (removal.state != RemovalState::kEvicting) return;
   removal.state = RemovalState::kForbidden;
   removal.why = why;
   const int doublings = std::min(removal.refusals++, kMostDoublings);
-  removal.retry_s =
-      desk.now_s + std::min(desk.settings.most_retry_evict_s, desk.settings.retry_evict_s * (1 << doublings));
+  removal.retry_s = store.now_s + std::min(store.settings.most_retry_evict_s,
+                                           store.settings.retry_evict_s * (1 << doublings));
 }
 
 std::string WhyTheyStay(const GangRecord& gang) {

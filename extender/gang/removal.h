@@ -9,22 +9,22 @@
 #include <span>
 #include <string>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
 // Returns why the disruption budgets do not allow the eviction of all these pods, in words for their user, or
 // "" where they allow it. Budgets say nothing of pods that have not begun to run, or that terminate.
 // REQUIRES: the pods are bound.
-std::string WhyForbidden(const World& world, std::span<const Pod* const> pods);
+std::string WhyForbidden(const ClusterCache& cache, std::span<const Pod* const> pods);
 
 // Evicts the bound pods of the gang, or none. The caller calls it again after each step until it returns
 // true: then no eviction is in flight. `gang.removal` says what came of it.
-bool Remove(Desk& desk, GangRecord& gang);
+bool Remove(GangStore& store, GangRecord& gang);
 
 // Handles that a budget forbade an eviction which the watch showed as allowed. Other pods of the gang may be
 // evicted already: they come again beside those that stay.
-void Forbid(Desk& desk, GangRecord& gang, const std::string& why);
+void Forbid(GangStore& store, GangRecord& gang, const std::string& why);
 
 // Returns why the bound pods of the gang stay although it is not complete, or "" where nothing forbids their
 // eviction.

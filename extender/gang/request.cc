@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
@@ -53,7 +53,7 @@ std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
 
 // Sets the gang's memory limit to what its placed pods were granted: the profile may have changed since. If
 // one of them runs without a limit, the gang has none. Ignores finished and terminating pods. A job may
-// keep these for long, no gang is placed beside them (picture.cc), and the pods that replace them were
+// keep these for long, no gang is placed beside them (snapshot.cc), and the pods that replace them were
 // planned without them.
 void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   bool unbounded = false;
@@ -67,10 +67,10 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
 }
 
-void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
+void AddProfile(const ClusterCache& cache, const Pod& pod, placement::Gang* gang) {
   gang->key = PlacementKeyOf(pod.name_space, pod.profile_key);
   if (gang->key.empty()) return;
-  const JobProfile* known = world.FindProfile(pod.name_space, pod.profile_key);
+  const JobProfile* known = cache.FindProfile(pod.name_space, pod.profile_key);
   if (known == nullptr) return;
   gang->profile = {.source = known->hinted ? placement::Source::kHinted : placement::Source::kMeasured,
                    .compute_s = known->compute_s,
@@ -131,7 +131,7 @@ placement::Bytes GrantedOn(const Pod& pod) {
 }
 
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
-                  const World& world) {
+                  const ClusterCache& cache) {
   const Pod& first = *members.front();
   Request request;
   request.fault = membership.fault;
@@ -159,7 +159,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   }
   check(FaultyDemands(members).text);
   gang.exclusive |= !membership.aside.empty();
-  AddProfile(world, first, &gang);
+  AddProfile(cache, first, &gang);
   request.names_memory = gang.memory_cap > 0;
   if (!request.names_memory) ReadGranted(members, &gang);
   return request;

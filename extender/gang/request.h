@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "extender/cluster/world.h"
+#include "extender/cluster/cluster_cache.h"
 #include "extender/gang/membership.h"
 #include "extender/placement/model.h"
 
@@ -20,7 +20,7 @@ struct Request {
 // Builds the request of a gang of which `pods` pods are to be placed. REQUIRES: `members` are pods of this
 // gang, at least one.
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
-                  const World& world);
+                  const ClusterCache& cache);
 
 // Returns how much of each GPU's memory the pod was granted, in bytes. Returns 0 if it was granted none.
 placement::Bytes GrantedOn(const Pod& pod);

@@ -4,17 +4,17 @@
 
 namespace crossover::extender {
 
-Residents::Residents(const Desk& desk) {
-  for (const auto& [uid, pod] : desk.world->pods()) {
+Residents::Residents(const GangStore& store) {
+  for (const auto& [uid, pod] : store.cache->pods()) {
     if (pod.node.empty() || pod.over) continue;
-    const auto gang = desk.gang_of.find(uid);
-    Add(pod, pod.node, gang == desk.gang_of.end() ? "" : gang->second);
+    const auto gang = store.gang_of.find(uid);
+    Add(pod, pod.node, gang == store.gang_of.end() ? "" : gang->second);
   }
-  for (const auto& [id, gang] : desk.gangs) {
+  for (const auto& [id, gang] : store.gangs) {
     if (!gang.plan) continue;
-    for (const Slot& slot : gang.plan->slots) {
-      const Pod* pod = slot.uid.empty() ? nullptr : desk.world->FindPod(slot.uid);
-      if (pod != nullptr && pod->node.empty() && !pod->over) Add(*pod, slot.seat.node, id);
+    for (const PlanEntry& entry : gang.plan->entries) {
+      const Pod* pod = entry.uid.empty() ? nullptr : store.cache->FindPod(entry.uid);
+      if (pod != nullptr && pod->node.empty() && !pod->over) Add(*pod, entry.seat.node, id);
     }
   }
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
@@ -16,10 +16,10 @@ struct Resident {
   std::string gang;  // its id; empty: none
 };
 
-// Residents are those of one moment. They refer to the World, and are valid until it changes.
+// Residents are those of one moment. They refer to the ClusterCache, and are valid until it changes.
 class Residents {
  public:
-  explicit Residents(const Desk& desk);
+  explicit Residents(const GangStore& store);
 
   // Returns those in a namespace, by the name of it.
   const std::map<std::string, std::vector<Resident>>& by_namespace() const { return by_namespace_; }

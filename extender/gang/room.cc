@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "common/text/list.h"
-#include "extender/gang/carry_out.h"
 #include "extender/gang/departure.h"
 #include "extender/gang/leave.h"
 #include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
-#include "extender/gang/picture.h"
+#include "extender/gang/plan_executor.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/request.h"
+#include "extender/gang/snapshot.h"
 
 namespace crossover::extender {
 namespace {
@@ -32,74 +32,74 @@ bool MayRead(const GangRecord& gang, const GangRecord& other) {
 
 // Returns whether the gang is of lower rank than the pods for which the claimant's plan is. Pods of the
 // claimant that have done their work do not count, as when the engine decided.
-bool IsLower(const Desk& desk, const GangRecord& gang, const GangRecord& claimant) {
+bool IsLower(const GangStore& store, const GangRecord& gang, const GangRecord& claimant) {
   std::vector<const Pod*> planned;
-  for (const Slot& slot : claimant.plan->slots) {
-    if (const Pod* pod = desk.world->FindPod(slot.uid)) planned.push_back(pod);
+  for (const PlanEntry& entry : claimant.plan->entries) {
+    if (const Pod* pod = store.cache->FindPod(entry.uid)) planned.push_back(pod);
   }
   if (planned.empty()) return false;
-  const auto rank = [&desk](const GangRecord& of, const std::vector<const Pod*>& pods) {
-    return RequestOf(of.membership, pods, 1, *desk.world).gang.rank;
+  const auto rank = [&store](const GangRecord& of, const std::vector<const Pod*>& pods) {
+    return RequestOf(of.membership, pods, 1, *store.cache).gang.rank;
   };
-  return rank(gang, PodsOf(desk, gang)) < rank(claimant, planned);
+  return rank(gang, PodsOf(store, gang)) < rank(claimant, planned);
 }
 
 // Returns whether a pod of the gang that was there at `at_s` is bound.
-bool HasOldPods(const Desk& desk, const GangRecord& gang, double at_s) {
+bool HasOldPods(const GangStore& store, const GangRecord& gang, double at_s) {
   return std::ranges::any_of(gang.members, [&](const auto& entry) {
-    const View view = ViewOf(desk, entry.first, entry.second);
+    const View view = ViewOf(store, entry.first, entry.second);
     return view.bound() && view.pod->created_s <= at_s;
   });
 }
 
-bool HasGpus(const Desk& desk, const std::string& id) {
-  const auto gang = desk.gangs.find(id);
-  if (gang == desk.gangs.end()) return false;
-  const Head head = CountOf(desk, gang->second);
+bool HasGpus(const GangStore& store, const std::string& id) {
+  const auto gang = store.gangs.find(id);
+  if (gang == store.gangs.end()) return false;
+  const Head head = CountOf(store, gang->second);
   return head.bound + head.leaving > 0;
 }
 
-Next NextOf(const Desk& desk, const GangRecord& claimant, const std::string& id) {
-  if (!HasGpus(desk, id)) return Next::kLeft;
-  const GangRecord& gang = desk.gangs.at(id);
+Next NextOf(const GangStore& store, const GangRecord& claimant, const std::string& id) {
+  if (!HasGpus(store, id)) return Next::kLeft;
+  const GangRecord& gang = store.gangs.at(id);
   if (gang.departure) return Next::kWait;  // for another gang, as an earlier claim wanted it
   const bool recovered = claimant.plan->claim->recovered;
   if (recovered && !gang.adopted) return Next::kWait;
   // An earlier leader may have begun to evict the gang. Then it is not whole, and the rest of it leaves.
-  if (recovered ? gang.plan.has_value() : !IsSteady(desk, gang)) return Next::kChanged;
-  if (!IsLower(desk, gang, claimant)) return Next::kChanged;
-  return WhyTheyMayNotLeave(desk, {&id, 1}).empty() ? Next::kBegin : Next::kStay;
+  if (recovered ? gang.plan.has_value() : !IsSteady(store, gang)) return Next::kChanged;
+  if (!IsLower(store, gang, claimant)) return Next::kChanged;
+  return WhyTheyMayNotLeave(store, {&id, 1}).empty() ? Next::kBegin : Next::kStay;
 }
 
 // Returns the departure of this victim for the claimant, or null where it has left, or has not begun.
-const Departure* DepartureOf(const Desk& desk, const GangRecord& claimant, const std::string& id) {
-  const auto gang = desk.gangs.find(id);
-  if (gang == desk.gangs.end() || !gang->second.departure) return nullptr;
+const Departure* DepartureOf(const GangStore& store, const GangRecord& claimant, const std::string& id) {
+  const auto gang = store.gangs.find(id);
+  if (gang == store.gangs.end() || !gang->second.departure) return nullptr;
   const Departure& departure = *gang->second.departure;
   return departure.claimant == claimant.membership.id ? &departure : nullptr;
 }
 
 // Returns whether the evictions of this victim, whose departure has begun, are accepted.
-bool IsAccepted(const Desk& desk, const GangRecord& claimant, const std::string& id) {
-  const Departure* departure = DepartureOf(desk, claimant, id);
+bool IsAccepted(const GangStore& store, const GangRecord& claimant, const std::string& id) {
+  const Departure* departure = DepartureOf(store, claimant, id);
   return departure == nullptr || departure->state != Departure::State::kEvicting;
 }
 
 // Returns whether each GPU of the plan has a slot for the gang now, and none is with a pod of no gang or with
 // a pod that terminates.
-bool AreFree(const Desk& desk, const GangRecord& gang) {
-  const placement::State state = PictureOf(desk);
-  return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
-    const auto node = std::ranges::find(state.nodes, slot.seat.node, &placement::Node::name);
+bool AreFree(const GangStore& store, const GangRecord& gang) {
+  const placement::State state = SnapshotOf(store);
+  return std::ranges::all_of(gang.plan->entries, [&](const PlanEntry& entry) {
+    const auto node = std::ranges::find(state.nodes, entry.seat.node, &placement::Node::name);
     if (node == state.nodes.end()) return false;
-    return std::ranges::all_of(slot.seat.gpus, [&](const std::string& uuid) {
+    return std::ranges::all_of(entry.seat.gpus, [&](const std::string& uuid) {
       int others = 0;
       for (const placement::Placed& placed : state.placed) {
         if (placed.gang.id == gang.membership.id) continue;
         const bool has = std::ranges::any_of(placed.seats, [&](const placement::Seat& seat) {
-          return seat.node == slot.seat.node && std::ranges::find(seat.gpus, uuid) != seat.gpus.end();
+          return seat.node == entry.seat.node && std::ranges::find(seat.gpus, uuid) != seat.gpus.end();
         });
-        if (has && !desk.gangs.contains(placed.gang.id)) return false;
+        if (has && !store.gangs.contains(placed.gang.id)) return false;
         others += has ? 1 : 0;
       }
       const auto gpu = std::ranges::find(node->gpus, uuid, &placement::Gpu::uuid);
@@ -108,34 +108,34 @@ bool AreFree(const Desk& desk, const GangRecord& gang) {
   });
 }
 
-void GiveUp(Desk& desk, GangRecord& gang, ClaimEnd end, std::string why, bool at_once) {
-  EndClaim(desk, gang, end);
-  Fail(desk, gang, std::move(why), at_once);
+void GiveUp(GangStore& store, GangRecord& gang, ClaimEnd end, std::string why, bool at_once) {
+  EndClaim(store, gang, end);
+  Fail(store, gang, std::move(why), at_once);
 }
 
 // Begins the departure of the next victim where the one before it is accepted. Returns whether all victims
 // have begun and are accepted. May give the claim up.
-bool BeginNext(Desk& desk, GangRecord& gang) {
+bool BeginNext(GangStore& store, GangRecord& gang) {
   Claim& claim = *gang.plan->claim;
-  while (claim.begun == 0 || IsAccepted(desk, gang, claim.victims[claim.begun - 1])) {
+  while (claim.begun == 0 || IsAccepted(store, gang, claim.victims[claim.begun - 1])) {
     if (claim.begun == claim.victims.size()) return true;
     const std::string& victim = claim.victims[claim.begun];
-    switch (NextOf(desk, gang, victim)) {
+    switch (NextOf(store, gang, victim)) {
       case Next::kLeft:
-        desk.held.erase(victim);
+        store.held.erase(victim);
         break;
       case Next::kBegin:
-        desk.held.erase(victim);
-        BeginDeparture(desk, desk.gangs.at(victim), gang);
+        store.held.erase(victim);
+        BeginDeparture(store, store.gangs.at(victim), gang);
         break;
       case Next::kWait:
         return false;
       case Next::kStay:
-        GiveUp(desk, gang, ClaimEnd::kForbidden,
+        GiveUp(store, gang, ClaimEnd::kForbidden,
                "a disruption budget does not allow that a job of lower priority makes room for it", false);
         return false;
       case Next::kChanged:
-        GiveUp(desk, gang, ClaimEnd::kChanged, "a job that was to make room for it has changed", false);
+        GiveUp(store, gang, ClaimEnd::kChanged, "a job that was to make room for it has changed", false);
         return false;
     }
     ++claim.begun;
@@ -144,26 +144,26 @@ bool BeginNext(Desk& desk, GangRecord& gang) {
 }
 
 // Tells which gangs the claimant waits for.
-void SayWhoLeaves(Desk& desk, GangRecord& gang) {
+void SayWhoLeaves(GangStore& store, GangRecord& gang) {
   std::string names;
   int others = 0;
   for (const std::string& id : gang.plan->claim->victims) {
-    const auto victim = desk.gangs.find(id);
-    const bool known = victim != desk.gangs.end() && MayRead(gang, victim->second);
+    const auto victim = store.gangs.find(id);
+    const bool known = victim != store.gangs.end() && MayRead(gang, victim->second);
     if (known) text::AddTo(&names, victim->second.membership.name);
     others += known ? 0 : 1;
   }
   if (others > 0) text::AddTo(&names, others == 1 ? "another job" : std::to_string(others) + " other jobs");
-  desk.Say(gang, "GPUs are reserved for it; it waits until jobs of lower priority have left them: " + names);
+  store.Say(gang, "GPUs are reserved for it; it waits until jobs of lower priority have left them: " + names);
 }
 
 // Ends the claim: the plan goes on like any other, and its time begins now. Its reservations are written
 // anew, without the claim.
-void Open(Desk& desk, GangRecord& gang) {
-  EndClaim(desk, gang, ClaimEnd::kRoomMade);
-  gang.plan->until_s = desk.now_s + desk.settings.deadline_s;
-  for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).reserved = false;
-  desk.dirty.insert(gang.membership.id);
+void Open(GangStore& store, GangRecord& gang) {
+  EndClaim(store, gang, ClaimEnd::kRoomMade);
+  gang.plan->until_s = store.now_s + store.settings.deadline_s;
+  for (const PlanEntry& entry : gang.plan->entries) gang.members.at(entry.uid).Note(PodEvent::kPlanned);
+  store.dirty.insert(gang.membership.id);
 }
 
 }  // namespace
@@ -172,89 +172,90 @@ std::string NameFor(const GangRecord& gang, const GangRecord& other) {
   return MayRead(other, gang) ? gang.membership.name : "another job";
 }
 
-void StartClaim(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
+void StartClaim(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats,
                 std::vector<std::string> victims) {
-  StartPlan(desk, gang, std::move(seats), true);
-  Left left{.at_s = desk.now_s, .gangs = {}};
+  StartPlan(store, gang, std::move(seats), true);
+  Left left{.at_s = store.now_s, .gangs = {}};
   for (const std::string& id : victims) {
-    const GangRecord& victim = desk.gangs.at(id);
+    const GangRecord& victim = store.gangs.at(id);
     left.gangs[VictimKeyOf(victim.membership)] = {.mark = MarkOf(victim.membership),
-                                                  .since_s = AgeOf(desk, victim)};
+                                                  .since_s = AgeOf(store, victim)};
   }
   gang.plan->left = std::move(left);
   gang.plan->claim = Claim{.victims = std::move(victims)};
 }
 
-void MakeRoom(Desk& desk, GangRecord& gang) {
+void MakeRoom(GangStore& store, GangRecord& gang) {
   Claim& claim = *gang.plan->claim;
-  const auto sound = [&desk](const Slot& slot) { return IsSound(desk, slot.seat); };
-  if (!std::ranges::all_of(gang.plan->slots, sound))
-    return GiveUp(desk, gang, ClaimEnd::kSeatsLost, "a node or GPU that was reserved for it is lost", true);
-  SayWhoLeaves(desk, gang);
+  const auto sound = [&store](const PlanEntry& entry) { return IsSound(store, entry.seat); };
+  if (!std::ranges::all_of(gang.plan->entries, sound))
+    return GiveUp(store, gang, ClaimEnd::kSeatsLost, "a node or GPU that was reserved for it is lost", true);
+  SayWhoLeaves(store, gang);
   if (claim.state == ClaimState::kReserving) {
-    const auto reserved = [&gang](const Slot& slot) {
-      return !slot.uid.empty() && gang.members.at(slot.uid).reserved;
+    const auto reserved = [&gang](const PlanEntry& entry) {
+      return !entry.uid.empty() && IsReserved(gang.members.at(entry.uid).phase);
     };
-    if (!std::ranges::all_of(gang.plan->slots, reserved)) return;
+    if (!std::ranges::all_of(gang.plan->entries, reserved)) return;
     claim.state = ClaimState::kLeaving;
   }
   if (claim.forbidden)
-    return GiveUp(desk, gang, ClaimEnd::kForbidden,
+    return GiveUp(store, gang, ClaimEnd::kForbidden,
                   "a disruption budget has kept a job of lower priority that was to make room for it", false);
-  if (!BeginNext(desk, gang)) return;
-  const auto leaves = [&](const std::string& id) { return DepartureOf(desk, gang, id) != nullptr; };
+  if (!BeginNext(store, gang)) return;
+  const auto leaves = [&](const std::string& id) { return DepartureOf(store, gang, id) != nullptr; };
   if (std::ranges::any_of(claim.victims, leaves)) return;
-  if (claim.left_s == 0) claim.left_s = desk.now_s;
-  if (AreFree(desk, gang)) return Open(desk, gang);
-  if (desk.now_s > claim.left_s + desk.settings.settle_s)
-    GiveUp(desk, gang, ClaimEnd::kSeatsLost, "a GPU that was reserved for it is taken", false);
+  if (claim.left_s == 0) claim.left_s = store.now_s;
+  if (AreFree(store, gang)) return Open(store, gang);
+  if (store.now_s > claim.left_s + store.settings.settle_s)
+    GiveUp(store, gang, ClaimEnd::kSeatsLost, "a GPU that was reserved for it is taken", false);
 }
 
-void EndClaim(Desk& desk, GangRecord& gang, ClaimEnd end) {
-  ++desk.claims_ended[static_cast<std::size_t>(end)];
+void EndClaim(GangStore& store, GangRecord& gang, ClaimEnd end) {
+  ++store.claims_ended[static_cast<std::size_t>(end)];
   gang.plan->claim.reset();
-  LetGo(desk, gang.membership.id);
-  desk.replan = true;
+  LetGo(store, gang.membership.id);
+  store.replan = true;
 }
 
-void RefuseClaim(Desk& desk, const std::string& claimant) {
-  const auto gang = desk.gangs.find(claimant);
-  if (gang == desk.gangs.end() || !gang->second.plan || !gang->second.plan->claim) return;
+void RefuseClaim(GangStore& store, const std::string& claimant) {
+  const auto gang = store.gangs.find(claimant);
+  if (gang == store.gangs.end() || !gang->second.plan || !gang->second.plan->claim) return;
   gang->second.plan->claim->forbidden = true;
 }
 
-void FindClaims(Desk& desk) {
+void FindClaims(GangStore& store) {
   std::map<std::string, std::vector<std::string>> by_key;  // ids of gangs
-  for (const auto& [id, gang] : desk.gangs) by_key[VictimKeyOf(gang.membership)].push_back(id);
-  for (const auto& [claimant, gang] : desk.gangs) {
-    for (const Pod* pod : PodsOf(desk, gang)) {
+  for (const auto& [id, gang] : store.gangs) by_key[VictimKeyOf(gang.membership)].push_back(id);
+  for (const auto& [claimant, gang] : store.gangs) {
+    for (const Pod* pod : PodsOf(store, gang)) {
       const auto reservation = ReservationOn(*pod);
       if (!reservation || !reservation->left) continue;
       for (const auto& [key, left] : reservation->left->gangs) {
         bool stays = false;
         for (const std::string& id : by_key[key]) {
-          if (!reservation->claims || !HasOldPods(desk, desk.gangs.at(id), reservation->left->at_s)) continue;
-          desk.held[id] = claimant;
+          if (!reservation->claims || !HasOldPods(store, store.gangs.at(id), reservation->left->at_s))
+            continue;
+          store.held[id] = claimant;
           stays = true;
         }
-        if (!stays) Recall(desk, left.mark, {.at_s = reservation->left->at_s, .since_s = left.since_s});
+        if (!stays) Recall(store, left.mark, {.at_s = reservation->left->at_s, .since_s = left.since_s});
       }
     }
   }
 }
 
-Claim RecoveredClaim(const Desk& desk, const std::string& claimant) {
+Claim RecoveredClaim(const GangStore& store, const std::string& claimant) {
   Claim claim;
   claim.recovered = true;
-  for (const auto& [victim, by] : desk.held) {
+  for (const auto& [victim, by] : store.held) {
     if (by == claimant) claim.victims.push_back(victim);
   }
   return claim;
 }
 
-void LetGo(Desk& desk, const std::string& claimant) {
-  std::erase_if(desk.held, [&](const auto& entry) {
-    if (entry.second == claimant) desk.dirty.insert(entry.first);
+void LetGo(GangStore& store, const std::string& claimant) {
+  std::erase_if(store.held, [&](const auto& entry) {
+    if (entry.second == claimant) store.dirty.insert(entry.first);
     return entry.second == claimant;
   });
 }

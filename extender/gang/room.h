@@ -9,7 +9,7 @@
 //   the plan opens  <--EndClaim--  all have left
 //
 // At the first eviction that is forbidden, at a lost node or GPU, or if a pod of the gang goes, the claim is
-// given up: no other victim leaves, and the plan is taken back (carry_out.h).
+// given up: no other victim leaves, and the plan is taken back (plan_executor.h).
 //
 // A new leader finds the claim in the reservations of the gang's pods. No victim leaves before all of them
 // are there, so a claim that it does not find whole has made no gang leave.
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/gang/desk.h"
+#include "extender/gang/gang_store.h"
 
 namespace crossover::extender {
 
@@ -26,27 +26,27 @@ namespace crossover::extender {
 std::string NameFor(const GangRecord& gang, const GangRecord& other);
 
 // Starts a plan for the gang whose GPUs these victims (ids) still have.
-void StartClaim(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
+void StartClaim(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats,
                 std::vector<std::string> victims);
 
 // Does all next steps of the claim that are possible now. Afterwards the claim may have ended, with the plan
 // failing unless room was made. REQUIRES: `gang.plan->claim` is set.
-void MakeRoom(Desk& desk, GangRecord& gang);
+void MakeRoom(GangStore& store, GangRecord& gang);
 
 // Ends the claim of the gang's plan. REQUIRES: `gang.plan->claim` is set.
-void EndClaim(Desk& desk, GangRecord& gang, ClaimEnd end);
+void EndClaim(GangStore& store, GangRecord& gang, ClaimEnd end);
 
 // Says that a budget forbids the eviction of a victim. Does nothing where the gang `claimant` holds no claim.
-void RefuseClaim(Desk& desk, const std::string& claimant);
+void RefuseClaim(GangStore& store, const std::string& claimant);
 
-// Finds the claims of an earlier leader, and holds the gangs that have to leave (Desk::held). Remembers those
-// that have left (made_room.h).
-void FindClaims(Desk& desk);
+// Finds the claims of an earlier leader, and holds the gangs that have to leave (GangStore::held). Remembers
+// those that have left (made_room.h).
+void FindClaims(GangStore& store);
 
 // Makes the claim of a plan that an earlier leader started, from what its reservations say.
-Claim RecoveredClaim(const Desk& desk, const std::string& claimant);
+Claim RecoveredClaim(const GangStore& store, const std::string& claimant);
 
 // Lets go of all gangs that are held for this one.
-void LetGo(Desk& desk, const std::string& claimant);
+void LetGo(GangStore& store, const std::string& claimant);
 
 }  // namespace crossover::extender

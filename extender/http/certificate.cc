@@ -56,10 +56,10 @@ std::string FaultOf(Certificate::Pair* pair, const std::string& chain_file, cons
 
 std::shared_ptr<const Certificate::Pair> Certificate::Current() {
   const std::lock_guard lock(mutex_);
-  // The stamps are taken before the files are read: a write in between then shows as a change.
-  const files::Stamp chain_stamp = files::StampOf(chain_file_);
-  const files::Stamp key_stamp = files::StampOf(key_file_);
-  if (good_ && chain_stamp == chain_stamp_ && key_stamp == key_stamp_) return pair_;
+  // The IDs are taken before the files are read: a write in between then shows as a change.
+  const files::FileId chain_id = files::FileIdOf(chain_file_);
+  const files::FileId key_id = files::FileIdOf(key_file_);
+  if (good_ && chain_id == chain_id_ && key_id == key_id_) return pair_;
   std::string fault;
   const auto chain = files::ReadFile(chain_file_, &fault);
   const auto key = chain ? files::ReadFile(key_file_, &fault) : std::nullopt;
@@ -70,8 +70,8 @@ std::shared_ptr<const Certificate::Pair> Certificate::Current() {
     fault = FaultOf(&pair, chain_file_, key_file_);
   }
   good_ = fault.empty();
-  chain_stamp_ = chain_stamp;
-  key_stamp_ = key_stamp;
+  chain_id_ = chain_id;
+  key_id_ = key_id;
   if (good_) {
     pair_ = std::make_shared<const Pair>(std::move(pair));
   } else if (fault != complaint_) {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "common/files/stamp.h"
+#include "common/files/file_id.h"
 
 namespace crossover::extender {
 
@@ -29,7 +29,7 @@ class Certificate {
  private:
   const std::string chain_file_, key_file_;
   std::mutex mutex_;
-  files::Stamp chain_stamp_, key_stamp_;
+  files::FileId chain_id_, key_id_;
   bool good_ = false;  // the last read found a pair
   std::string complaint_;
   std::shared_ptr<const Pair> pair_;

@@ -14,39 +14,39 @@ using metrics::Single;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-std::vector<MetricFamily> GangFamilies(const std::optional<Tally>& tally, double now_s) {
-  if (!tally) return {};
+std::vector<MetricFamily> GangFamilies(const std::optional<GangStats>& stats, double now_s) {
+  if (!stats) return {};
   MetricFamily gangs =
       Family("crossover_extender_gangs", "Gangs that share, by how far they are, of the replica that leads.",
              MetricType::Gauge);
-  AddGauge(&gangs, {{"state", "waiting"}}, std::accumulate(tally->waiting.begin(), tally->waiting.end(), 0));
-  AddGauge(&gangs, {{"state", "placing"}}, tally->placing);
-  AddGauge(&gangs, {{"state", "running"}}, tally->running);
+  AddGauge(&gangs, {{"state", "waiting"}}, std::accumulate(stats->waiting.begin(), stats->waiting.end(), 0));
+  AddGauge(&gangs, {{"state", "placing"}}, stats->placing);
+  AddGauge(&gangs, {{"state", "running"}}, stats->running);
   MetricFamily waiting = Family("crossover_extender_waiting_gangs",
                                 "Gangs without a place, by what they wait for.", MetricType::Gauge);
   for (std::size_t wait = 0; wait < kWaitKinds; ++wait)
-    AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, tally->waiting[wait]);
+    AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, stats->waiting[wait]);
   MetricFamily claims = Family("crossover_extender_claims_ended_total",
                                "Claims of gangs for which others were to make room, by how they ended, since "
                                "this replica leads.",
                                MetricType::Counter);
   for (std::size_t end = 0; end < kClaimEnds; ++end)
     AddCounter(&claims, {{"end", NameOf(static_cast<ClaimEnd>(end))}},
-               static_cast<double>(tally->claims_ended[end]));
-  const double oldest_s = tally->oldest_s > 0 ? std::max(now_s - tally->oldest_s, 0.0) : 0;
+               static_cast<double>(stats->claims_ended[end]));
+  const double oldest_s = stats->oldest_s > 0 ? std::max(now_s - stats->oldest_s, 0.0) : 0;
   return {std::move(gangs),
           std::move(waiting),
           std::move(claims),
           Single("crossover_extender_claims", "Gangs for which gangs of lower priority make room now.",
-                 MetricType::Gauge, tally->claims),
+                 MetricType::Gauge, stats->claims),
           Single("crossover_extender_gangs_left_total",
                  "Gangs that made room for one of higher priority, since this replica leads.",
-                 MetricType::Counter, static_cast<double>(tally->gangs_left)),
+                 MetricType::Counter, static_cast<double>(stats->gangs_left)),
           Single("crossover_extender_lacking_gangs",
                  "Gangs that run without some of their pods, which wait for a place.", MetricType::Gauge,
-                 tally->lacking),
+                 stats->lacking),
           Single("crossover_extender_reservations", "Pods that have a place and are not bound yet.",
-                 MetricType::Gauge, tally->reservations),
+                 MetricType::Gauge, stats->reservations),
           Single("crossover_extender_oldest_wait_seconds",
                  "For how long the gang that waits longest for GPUs has had all its pods; 0: none waits.",
                  MetricType::Gauge, oldest_s)};

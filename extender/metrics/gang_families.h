@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "extender/gang/tally.h"
+#include "extender/gang/gang_stats.h"
 
 namespace crossover::extender {
 
-// Returns the metrics of `tally` at `now_s`. Returns no metrics if `tally` is empty: a replica that does
+// Returns the metrics of `stats` at `now_s`. Returns no metrics if `stats` is empty: a replica that does
 // not lead does not know the gangs.
-std::vector<prometheus::MetricFamily> GangFamilies(const std::optional<Tally>& tally, double now_s);
+std::vector<prometheus::MetricFamily> GangFamilies(const std::optional<GangStats>& stats, double now_s);
 
 }  // namespace crossover::extender

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "extender/placement/fill.h"
-#include "extender/placement/partners.h"
+#include "extender/placement/allocator.h"
+#include "extender/placement/pairing.h"
 #include "extender/placement/preempt.h"
 #include "extender/placement/queue.h"
 
@@ -18,24 +18,24 @@ using Gangs = std::vector<const Gang*>;
 // A Round makes one decision.
 class Round {
  public:
-  Round(const State& state, double now_s, const Terms& terms)
-      : terms_(terms), now_s_(now_s), filler_(Occupancy(state), terms) {}
+  Round(const State& state, double now_s, const Context& context)
+      : context_(context), now_s_(now_s), allocator_(Occupancy(state), context) {}
 
   Decision Run(const std::vector<Gang>& waiting) {
     std::map<std::int32_t, Gangs, std::greater<>> ranks;
     for (const Gang* gang : Sound(waiting)) ranks[gang->rank].push_back(gang);
     // The lower ranks are served afterwards, so what a rank gets does not depend on them.
     for (const auto& [rank, gangs] : ranks) {
-      const bool roomy = terms_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(gangs);
+      const bool roomy = context_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(gangs);
       if (!roomy) Place(gangs);
     }
-    for (const Step& step : filler_.steps()) decision_.plans.push_back(PlanOf(step));
+    for (const Step& step : allocator_.steps()) decision_.plans.push_back(PlanOf(step));
     return std::move(decision_);
   }
 
  private:
   Queue QueueOf(const Gangs& waiting) const {
-    return {filler_.occupancy(), waiting, now_s_, terms_.settings};
+    return {allocator_.occupancy(), waiting, now_s_, context_.settings};
   }
 
   // Returns the gangs that are well formed and listed once, and refuses the others.
@@ -44,7 +44,7 @@ class Round {
     std::set<std::string_view> seen;
     for (const Gang& gang : waiting) {
       std::string fault = Malformed(gang);
-      if (fault.empty() && (!seen.insert(gang.id).second || filler_.occupancy().Holds(gang.id))) {
+      if (fault.empty() && (!seen.insert(gang.id).second || allocator_.occupancy().Holds(gang.id))) {
         fault = "it is there twice";
       }
       if (fault.empty()) {
@@ -61,14 +61,14 @@ class Round {
   bool PlaceAllAlone(const Gangs& waiting) {
     long needed = 0;
     for (const Gang* gang : waiting) needed += gang->gpus();
-    if (needed > filler_.occupancy().free_gpus()) return false;
-    Filler trial = filler_;
+    if (needed > allocator_.occupancy().free_gpus()) return false;
+    Allocator trial = allocator_;
     Queue queue = QueueOf(waiting);
     while (const Gang* gang = queue.Next()) {
       if (!trial.Open(*gang)) return false;
       queue.Charge(*gang);
     }
-    filler_ = std::move(trial);
+    allocator_ = std::move(trial);
     return true;
   }
 
@@ -77,7 +77,7 @@ class Round {
     const Gangs rest = PlaceMatched(patient);
     Queue queue = QueueOf(rest);
     while (const Gang* gang = queue.Next()) {
-      if (filler_.JoinBest(*gang)) {
+      if (allocator_.JoinBest(*gang)) {
         queue.Charge(*gang);
       } else {
         Refuse(*gang);
@@ -94,7 +94,7 @@ class Round {
     while (const Gang* gang = queue.Next()) {
       if (decision_.kept || !queue.Starves(*gang)) {
         others.push_back(gang);
-      } else if (!filler_.Open(*gang) && !filler_.JoinBest(*gang)) {
+      } else if (!allocator_.Open(*gang) && !allocator_.JoinBest(*gang)) {
         if (!Refuse(*gang)) KeepFor(*gang, queue.MayBeBusy(*gang));
       }
     }
@@ -103,7 +103,7 @@ class Round {
 
   // Refuses a gang that finds no place. Returns whether gangs of lower rank leave for it.
   bool Refuse(const Gang& gang) {
-    Refusal refusal = Explain(filler_.occupancy(), gang, terms_);
+    Refusal refusal = Explain(allocator_.occupancy(), gang, context_);
     const bool leave = MayFindRoom(refusal.reason) && !decision_.preemption && Preempt(gang);
     if (leave) refusal = ExplainRoom(gang, decision_.preemption->victims.size());
     decision_.refusals.push_back(std::move(refusal));
@@ -118,15 +118,15 @@ class Round {
   // Chooses gangs of lower rank that leave, and claims the place that they make. Returns false where there
   // is no such place.
   bool Preempt(const Gang& gang) {
-    const State& state = filler_.occupancy().state();
+    const State& state = allocator_.occupancy().state();
     const std::vector<Candidate> candidates = CandidatesFor(state, gang, now_s_);
-    const auto choice = ChooseVictims(filler_.occupancy(), gang, candidates, terms_);
+    const auto choice = ChooseVictims(allocator_.occupancy(), gang, candidates, context_);
     if (!choice) return false;
     Preemption preemption{.gang = gang.id,
                           .victims = IdsOf(choice->victims),
                           .seats = SeatsOn(state, choice->place.gpus, gang.gpus_per_pod),
                           .beside = IdsOf(choice->place.beside)};
-    filler_.Claim(gang, choice->place.gpus);
+    allocator_.Claim(gang, choice->place.gpus);
     decision_.preemption = std::move(preemption);
     return true;
   }
@@ -138,10 +138,10 @@ class Round {
   }
 
   void KeepFor(const Gang& gang, double busy_part) {
-    const std::vector<GpuRef> gpus = filler_.Keep(gang, busy_part);
+    const std::vector<GpuRef> gpus = allocator_.Keep(gang, busy_part);
     if (gpus.empty()) return;
     const int any = static_cast<int>(gpus.size());
-    decision_.kept = Kept{gang.id, SeatsOn(filler_.occupancy().state(), gpus, any)};
+    decision_.kept = Reserved{gang.id, SeatsOn(allocator_.occupancy().state(), gpus, any)};
   }
 
   // Serves the gangs in the order of the queue, each together with its partner. Returns those that got
@@ -153,7 +153,7 @@ class Round {
     while (const Gang* gang = queue.Next()) {
       const auto found = partners.find(gang);
       const Partner partner = found == partners.end() ? Partner{} : found->second;
-      const bool joined = partner.group >= 0 && filler_.Join(*gang, partner.group);
+      const bool joined = partner.group >= 0 && allocator_.Join(*gang, partner.group);
       if (!joined && !OpenWith(*gang, partner.gang, queue)) {
         rest.push_back(gang);
       } else {
@@ -164,14 +164,14 @@ class Round {
   }
 
   bool OpenWith(const Gang& gang, const Gang* partner, Queue& queue) {
-    if (partner != nullptr && filler_.Open(gang, partner)) {
-      if (filler_.Join(*partner, filler_.last())) {
+    if (partner != nullptr && allocator_.Open(gang, partner)) {
+      if (allocator_.Join(*partner, allocator_.last())) {
         queue.Take(*partner);
         queue.Charge(*partner);
       }
       return true;
     }
-    return filler_.Open(gang);
+    return allocator_.Open(gang);
   }
 
   // Returns the best partner of each gang, among gangs with as many GPUs. Two waiting gangs are matched
@@ -181,23 +181,23 @@ class Round {
     for (const Gang* gang : waiting) by_count[gang->gpus()].push_back(gang);
     std::map<const Gang*, Partner> partners;
     for (const auto& [count, gangs] : by_count) {
-      const bool pairs = count <= filler_.occupancy().free_gpus();
-      partners.merge(ChoosePartners(filler_.occupancy(), gangs, pairs, terms_));
+      const bool pairs = count <= allocator_.occupancy().free_gpus();
+      partners.merge(ChoosePartners(allocator_.occupancy(), gangs, pairs, context_));
     }
     return partners;
   }
 
   Plan PlanOf(const Step& step) const {
     Plan plan{.gang = step.gang->id,
-              .seats = SeatsOn(filler_.occupancy().state(), step.gpus, step.gang->gpus_per_pod),
+              .seats = SeatsOn(allocator_.occupancy().state(), step.gpus, step.gang->gpus_per_pod),
               .beside = IdsOf(step.beside),
               .prediction = step.prediction};
     return plan;
   }
 
-  Terms terms_;
+  Context context_;
   double now_s_;
-  Filler filler_;
+  Allocator allocator_;
   Decision decision_;
 };
 
@@ -206,7 +206,7 @@ class Round {
 Decision Decide(const State& state, const std::vector<Gang>& waiting, double now_s, const Settings& settings,
                 const Fitness& fitness) {
   const History history(state.observed);
-  return Round(state, now_s, Terms{history, settings, fitness}).Run(waiting);
+  return Round(state, now_s, Context{history, settings, fitness}).Run(waiting);
 }
 
 }  // namespace crossover::placement

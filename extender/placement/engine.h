@@ -38,7 +38,7 @@ struct Preemption {
 struct Decision {
   std::vector<Plan> plans;
   std::vector<Refusal> refusals;  // malformed gangs first, then by rank in the order of service
-  std::optional<Kept> kept;       // the caller passes it on in the next State
+  std::optional<Reserved> kept;   // the caller passes it on in the next State
   // A decision has one preemption at most, and no plan uses its GPUs. The caller makes all victims leave, or
   // none, and lists the gang as one that has these GPUs from now on.
   std::optional<Preemption> preemption;

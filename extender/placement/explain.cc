@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "common/text/cut.h"
+#include "common/text/truncate.h"
 #include "extender/placement/memory.h"
-#include "extender/placement/partners.h"
+#include "extender/placement/pairing.h"
 #include "extender/placement/sets.h"
 
 namespace crossover::placement {
@@ -46,7 +46,7 @@ std::string Demands(const Gang& gang) {
 
 // Returns what keeps nodes from taking the gang's pods, the most frequent reason first: "2 nodes: its CPU
 // is taken, for example: 12 of 16".
-std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   constexpr std::size_t kMostReasons = 4;
   std::map<std::string, Said> said;
   const auto say = [&said](const std::string& why, const std::string& figures) {
@@ -56,7 +56,7 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
   };
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     const Node& node = occupancy.node(n);
-    const Fit fit = terms.fitness(gang, n, occupancy.planned(n));
+    const Fit fit = context.fitness(gang, n, occupancy.planned(n));
     if (!node.open) {
       say("closed to new pods", "");
     } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
@@ -85,16 +85,16 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
 
 // Returns why the gang cannot join the jobs that have as many GPUs as it needs: each reason once, with one
 // job as an example.
-std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   std::map<Rule, std::pair<long, std::string>> said;
   for (const Group& group : occupancy.groups()) {
     if (static_cast<int>(group.gpus.size()) != gang.gpus()) continue;
-    const auto broken = WhyNotJoin(occupancy, group, gang, terms);
-    if (!broken) continue;
-    auto& [count, example] = said[broken->rule];
+    const auto violation = WhyNotJoin(occupancy, group, gang, context);
+    if (!violation) continue;
+    auto& [count, example] = said[violation->rule];
     if (count++ == 0) {
-      example = NameOf(broken->peer != nullptr ? *broken->peer : *group.gangs.front(), gang) + ": " +
-                Words(*broken, group, gang, terms.settings);
+      example = NameOf(violation->peer != nullptr ? *violation->peer : *group.gangs.front(), gang) + ": " +
+                Words(*violation, group, gang, context.settings);
     }
   }
   std::string text;
@@ -134,10 +134,10 @@ std::string StaySays(const State& state, const Gang& gang) {
 }
 
 // Returns why MPS does not serve the users of both.
-std::string WordsOfUsers(const Broken& broken, const Gang& newcomer) {
+std::string WordsOfUsers(const Violation& violation, const Gang& newcomer) {
   const bool own = newcomer.users != Users::kOne;
   Users users = newcomer.users;
-  if (!own && broken.peer != nullptr) users = broken.peer->users;
+  if (!own && violation.peer != nullptr) users = violation.peer->users;
   if (users == Users::kOne) {
     return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
            "runAsUser";
@@ -151,7 +151,7 @@ long GpusOf(const Occupancy& occupancy, bool kept) {
   long count = 0;
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     for (int g = 0; g < static_cast<int>(occupancy.node(n).gpus.size()); ++g) {
-      count += !kept || (occupancy.Kept({n, g}) && !occupancy.Busy({n, g}));
+      count += !kept || (occupancy.IsReserved({n, g}) && !occupancy.Busy({n, g}));
     }
   }
   return count;
@@ -178,44 +178,44 @@ std::string Malformed(const Gang& gang) {
 namespace {
 
 // Returns whether the cluster would have GPUs for the gang if it had no constraints over several nodes.
-bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted, const Terms& terms) {
+bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted, const Context& context) {
   Gang free = gang;
   free.divisions.clear();
   wanted.gangs = {&free};
-  return !FindEver(occupancy, wanted, terms.fitness).empty();
+  return !FindEver(occupancy, wanted, context.fitness).empty();
 }
 
-Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   const std::string needs = "needs " + Count(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
   if (gang.gpus() > all)
     return {gang.id, Reason::kTooMuch, needs + "; the cluster has " + std::to_string(all)};
-  const Bytes cap = CapOf(gang, terms.settings);
+  const Bytes cap = CapOf(gang, context.settings);
   const Bytes largest = LargestGpu(occupancy.state());
-  if (cap > 0 && cap + terms.settings.context_reserve > largest) {
+  if (cap > 0 && cap + context.settings.context_reserve > largest) {
     return {gang.id, Reason::kMemory,
-            "needs " + Gib(cap + terms.settings.context_reserve) + " of GPU memory; the largest GPU has " +
+            "needs " + Gib(cap + context.settings.context_reserve) + " of GPU memory; the largest GPU has " +
                 Gib(largest)};
   }
   Wanted wanted{.gangs = {&gang}};
-  if (cap > 0) wanted.memory = cap + terms.settings.context_reserve;
-  if (FindEver(occupancy, wanted, terms.fitness).empty()) {
-    if (!gang.divisions.empty() && HasNodesWithout(occupancy, gang, wanted, terms)) {
+  if (cap > 0) wanted.memory = cap + context.settings.context_reserve;
+  if (FindEver(occupancy, wanted, context.fitness).empty()) {
+    if (!gang.divisions.empty() && HasNodesWithout(occupancy, gang, wanted, context)) {
       return {gang.id, Reason::kApart,
               needs + "; no nodes will ever let its pods keep to " + Demands(gang) +
-                  NodesSay(occupancy, gang, terms)};
+                  NodesSay(occupancy, gang, context)};
     }
     return {gang.id, Reason::kNodes,
-            needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, terms)};
+            needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, context)};
   }
-  const std::string jobs = JobsSay(occupancy, gang, terms) + StaySays(occupancy.state(), gang);
+  const std::string jobs = JobsSay(occupancy, gang, context) + StaySays(occupancy.state(), gang);
   const long free = occupancy.free_gpus();
   const std::string is_free = needs + "; " + std::to_string(free) + (free == 1 ? " is free" : " are free");
   if (free >= gang.gpus()) {
     return {gang.id, Reason::kScattered,
             is_free + ", but not where its pods fit" +
                 (gang.divisions.empty() ? "" : " and keep to " + Demands(gang)) +
-                NodesSay(occupancy, gang, terms) + jobs};
+                NodesSay(occupancy, gang, context) + jobs};
   }
   const long kept = GpusOf(occupancy, true);
   if (kept > 0 && free + kept >= gang.gpus()) {
@@ -228,9 +228,9 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
 
 }  // namespace
 
-Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
-  Refusal refusal = Find(occupancy, gang, terms);
-  refusal.text = text::Cut(refusal.text, kLongestReason);
+Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Context& context) {
+  Refusal refusal = Find(occupancy, gang, context);
+  refusal.text = text::Truncate(refusal.text, kLongestReason);
   return refusal;
 }
 
@@ -241,12 +241,13 @@ Refusal ExplainRoom(const Gang& gang, std::size_t victims) {
               " of lower priority to end, which " + (count == 1 ? "makes" : "make") + " room for it"};
 }
 
-std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings) {
+std::string Words(const Violation& violation, const Group& group, const Gang& newcomer,
+                  const Settings& settings) {
   std::vector<const Gang*> all = group.gangs;
   all.push_back(&newcomer);
-  switch (broken.rule) {
+  switch (violation.rule) {
     case Rule::kTwoRanks:
-      if (!newcomer.maker.empty() && broken.peer != &newcomer)
+      if (!newcomer.maker.empty() && violation.peer != &newcomer)
         return "it is of the same " + newcomer.maker +
                ", and no two of its pods are on one GPU: set crossover.dev/gang and gang-size to place them "
                "as one job";
@@ -260,9 +261,9 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kConsent:
       return "both must allow it: crossover.dev/share-with: cluster";
     case Rule::kUser:
-      return WordsOfUsers(broken, newcomer);
+      return WordsOfUsers(violation, newcomer);
     case Rule::kLearning:
-      return std::string(broken.peer == &newcomer ? "this job's" : "its") +
+      return std::string(violation.peer == &newcomer ? "this job's" : "its") +
              " need of GPU memory is not known yet: set crossover.dev/gpu-memory, or let it run alone once";
     case Rule::kMemoryUnknown:
       return "the memory of its GPUs is not known, so that no jobs share them: an administrator has to set "
@@ -275,7 +276,7 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kSlowdown:
       return "a crossover.dev/max-slowdown could not be kept";
     case Rule::kGain:
-      return "they would gain too little by it: " + Number(broken.gain) +
+      return "they would gain too little by it: " + Number(violation.gain) +
              (group.gangs.size() > 1 ? " times what they reach without this job, and "
                                      : " times one after the other, and ") +
              Number(settings.min_gain) + " is asked for";

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "extender/placement/joins.h"
+#include "extender/placement/join_rules.h"
 
 namespace crossover::placement {
 
@@ -38,13 +38,14 @@ std::string Malformed(const Gang& gang);
 
 // Returns why `gang` cannot be placed. REQUIRES: it is well formed, `occupancy` does not hold it, and an
 // attempt to place it on top of `occupancy` failed.
-Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms);
+Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Context& context);
 
 // Returns the refusal of a gang for which so many gangs of lower rank leave.
 Refusal ExplainRoom(const Gang& gang, std::size_t victims);
 
 // Returns why `newcomer` may not join `group`, in words for the newcomer's user. The text is a clause that
 // follows the name of the other job and a colon; "it" in it is that job.
-std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings);
+std::string Words(const Violation& violation, const Group& group, const Gang& newcomer,
+                  const Settings& settings);
 
 }  // namespace crossover::placement

@@ -15,10 +15,10 @@ struct Counting::Class {
 };
 
 Counting::Counting(const Occupancy& occupancy, const Gang& gang, std::span<const Candidate> candidates,
-                   const Terms& terms)
+                   const Context& context)
     : occupancy_(occupancy), gang_(gang), candidates_(candidates) {
-  const Bytes cap = CapOf(gang, terms.settings);
-  if (cap > 0) memory_ = cap + terms.settings.context_reserve;
+  const Bytes cap = CapOf(gang, context.settings);
+  if (cap > 0) memory_ = cap + context.settings.context_reserve;
   for (std::size_t c = 0; c < candidates.size(); ++c) index_[candidates[c].gang] = c;
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     int free = 0;
@@ -26,7 +26,7 @@ Counting::Counting(const Occupancy& occupancy, const Gang& gang, std::span<const
       free += occupancy.Free({n, g}) && Suits({n, g});
     }
     free_.push_back(free);
-    most_.push_back(terms.fitness(gang, n, occupancy.planned(n)).ever);
+    most_.push_back(context.fitness(gang, n, occupancy.planned(n)).ever);
   }
   for (const Group& group : occupancy.groups()) AddBundle(group);
 }
@@ -35,7 +35,7 @@ Counting::Counting(const Occupancy& occupancy, const Gang& gang, std::span<const
 bool Counting::Suits(GpuRef ref) const {
   const Gpu& gpu = occupancy_.gpu(ref);
   const bool there = gpu.healthy && gpu.slots > 0 && occupancy_.node(ref.node).open;
-  return there && gpu.memory >= memory_ && !occupancy_.Kept(ref);
+  return there && gpu.memory >= memory_ && !occupancy_.IsReserved(ref);
 }
 
 // Returns for how many pods the node has GPUs once so many `more` are free.

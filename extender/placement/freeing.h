@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "extender/placement/joins.h"
+#include "extender/placement/join_rules.h"
 
 namespace crossover::placement {
 
@@ -25,7 +25,7 @@ class Counting {
  public:
   // REQUIRES: the arguments outlive this object.
   Counting(const Occupancy& occupancy, const Gang& gang, std::span<const Candidate> candidates,
-           const Terms& terms);
+           const Context& context);
 
   // Returns a number of pods. There are free GPUs for no more once these have left.
   int PodsAtMost(const Who& who) const;

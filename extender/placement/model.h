@@ -114,8 +114,8 @@ struct Placed {
   Leave leave = Leave::kNever;
 };
 
-// Kept names GPUs that no other gang gets until this gang has them.
-struct Kept {
+// Reserved names GPUs that no other gang gets until this gang has them.
+struct Reserved {
   std::string gang;
   std::vector<Seat> gpus;  // by node
 };
@@ -131,7 +131,7 @@ struct State {
   std::vector<Node> nodes;
   std::vector<Placed> placed;
   std::vector<Observed> observed;
-  std::optional<Kept> kept{};  // from the last decision, so that it keeps the same GPUs
+  std::optional<Reserved> kept{};  // from the last decision, so that it keeps the same GPUs
 };
 
 }  // namespace crossover::placement

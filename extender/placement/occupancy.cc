@@ -85,7 +85,7 @@ void Occupancy::ShutGroups() {
 }
 
 bool Occupancy::Free(GpuRef ref) const {
-  return !Busy(ref) && !Kept(ref) && gpu(ref).healthy && gpu(ref).slots > 0 && node(ref.node).open;
+  return !Busy(ref) && !IsReserved(ref) && gpu(ref).healthy && gpu(ref).slots > 0 && node(ref.node).open;
 }
 
 int Occupancy::free_gpus() const {
@@ -98,7 +98,7 @@ int Occupancy::free_gpus() const {
 }
 
 bool Occupancy::Closed(const Group& group) const {
-  return group.shut || std::ranges::any_of(group.gpus, [&](GpuRef ref) { return Kept(ref); });
+  return group.shut || std::ranges::any_of(group.gpus, [&](GpuRef ref) { return IsReserved(ref); });
 }
 
 int Occupancy::Open(const Gang& gang, std::vector<GpuRef> gpus) {
@@ -158,9 +158,9 @@ Group Occupancy::GroupOn(std::vector<GpuRef> gpus) const {
   return group;
 }
 
-Site Occupancy::SiteOf(std::span<const GpuRef> gpus) const {
+GpuSetSpec Occupancy::SiteOf(std::span<const GpuRef> gpus) const {
   if (gpus.empty()) return {};
-  Site site{.slots = gpu(gpus.front()).slots, .memory = gpu(gpus.front()).memory};
+  GpuSetSpec site{.slots = gpu(gpus.front()).slots, .memory = gpu(gpus.front()).memory};
   for (const GpuRef ref : gpus) {
     site.slots = std::min(site.slots, gpu(ref).slots);
     site.memory = std::min(site.memory, gpu(ref).memory);

@@ -43,7 +43,7 @@ struct Group {
   std::vector<const Gang*> gangs;
   std::vector<GpuRef> gpus;       // ascending
   std::vector<OnNode> by_node{};  // ascending by node
-  Site site;
+  GpuSetSpec site;
   bool shut = false;
 
   bool Has(GpuRef ref) const { return std::ranges::binary_search(gpus, ref); }
@@ -75,7 +75,7 @@ class Occupancy {
 
   // Returns whether a gang has the GPU.
   bool Busy(GpuRef ref) const { return At(ref).gangs > 0; }
-  bool Kept(GpuRef ref) const { return At(ref).kept; }
+  bool IsReserved(GpuRef ref) const { return At(ref).kept; }
   // Returns whether the GPU is healthy, on an open node, has slots, has no gang on it and is not kept.
   bool Free(GpuRef ref) const;
   // Counts the GPUs that are Free().
@@ -87,7 +87,7 @@ class Occupancy {
 
   // Adds a new group with one gang, and returns its index. REQUIRES: the GPUs are free.
   int Open(const Gang& gang, std::vector<GpuRef> gpus);
-  // Adds `gang` to the group with this index. REQUIRES: it may join (WhyNotJoin() in joins.h).
+  // Adds `gang` to the group with this index. REQUIRES: it may join (WhyNotJoin() in join_rules.h).
   void Join(int group, const Gang& gang);
   // Takes these gangs off their GPUs. Indices of groups change. REQUIRES: they are gangs of the State.
   void Remove(std::span<const Gang* const> gangs);
@@ -106,7 +106,7 @@ class Occupancy {
   }
   Use& At(GpuRef ref) { return const_cast<Use&>(std::as_const(*this).At(ref)); }
   Group GroupOn(std::vector<GpuRef> gpus) const;
-  Site SiteOf(std::span<const GpuRef> gpus) const;
+  GpuSetSpec SiteOf(std::span<const GpuRef> gpus) const;
   void Plan(const Gang& gang, const Group& group, int sign);
   void ShutGroups();
 

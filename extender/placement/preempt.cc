@@ -31,8 +31,8 @@ std::vector<Who> SubsetsOf(const Who& things) {
 class Search {
  public:
   Search(const Occupancy& occupancy, const Gang& gang, std::span<const Candidate> candidates,
-         const Terms& terms, const Effort& effort)
-      : occupancy_(occupancy), gang_(gang), terms_(terms), effort_(effort) {
+         const Context& context, const Effort& effort)
+      : occupancy_(occupancy), gang_(gang), context_(context), effort_(effort) {
     const std::set<int> nodes = UsableNodes();
     std::set<const Gang*> there;
     for (const Group& group : occupancy.groups()) {
@@ -44,7 +44,7 @@ class Search {
       index_[candidate.gang] = candidates_.size();
       candidates_.push_back(candidate);
     }
-    counting_.emplace(occupancy_, gang_, candidates_, terms_);
+    counting_.emplace(occupancy_, gang_, candidates_, context_);
   }
 
   std::optional<Choice> Run() {
@@ -71,7 +71,7 @@ class Search {
     for (int n = 0; n < static_cast<int>(occupancy_.state().nodes.size()); ++n) {
       const Node& node = occupancy_.node(n);
       if (!node.open || static_cast<int>(node.gpus.size()) < gang_.gpus_per_pod) continue;
-      if (!terms_.fitness(gang_, n, occupancy_.planned(n)).never()) nodes.insert(n);
+      if (!context_.fitness(gang_, n, occupancy_.planned(n)).never()) nodes.insert(n);
     }
     return nodes;
   }
@@ -101,10 +101,10 @@ class Search {
     return guess;
   }
 
-  Filler WithoutThem(const Who& who) const {
+  Allocator WithoutThem(const Who& who) const {
     Occupancy rest = occupancy_;
     rest.Remove(GangsOf(who));
-    return {std::move(rest), terms_};
+    return {std::move(rest), context_};
   }
 
   // Returns whether free GPUs could suffice once these have left. Most guesses end here.
@@ -113,17 +113,17 @@ class Search {
   // Returns free GPUs that the gang gets once these have left, or nothing.
   std::optional<Step> OnFreeGpus(const Who& who) const {
     if (!MayBeFree(who)) return std::nullopt;
-    Filler filler = WithoutThem(who);
-    if (!filler.Open(gang_)) return std::nullopt;
-    return filler.steps().back();
+    Allocator allocator = WithoutThem(who);
+    if (!allocator.Open(gang_)) return std::nullopt;
+    return allocator.steps().back();
   }
 
   // Returns what the gang gets once these have left: free GPUs, or else those of a group; or nothing.
   std::optional<Step> Without(const Who& who) const {
     if (!may_join_ && !MayBeFree(who)) return std::nullopt;
-    Filler filler = WithoutThem(who);
-    if (!filler.Open(gang_) && !filler.JoinBest(gang_)) return std::nullopt;
-    return filler.steps().back();
+    Allocator allocator = WithoutThem(who);
+    if (!allocator.Open(gang_) && !allocator.JoinBest(gang_)) return std::nullopt;
+    return allocator.steps().back();
   }
 
   // Makes this guess the answer where it is better than the last one and gives the gang a place. Returns
@@ -170,7 +170,7 @@ class Search {
         return std::ranges::any_of(who, [&](std::size_t c) { return candidates_[c].gang == gang; });
       });
       if (stay.empty()) continue;  // then the GPUs are free
-      if (FirstBroken({stay, gang_, group.site, terms_.history, terms_.settings})) continue;
+      if (FirstViolation({stay, gang_, group.site, context_.history, context_.settings})) continue;
       joins->push_back(GuessOf(std::move(who)));
     }
   }
@@ -246,7 +246,7 @@ class Search {
 
   const Occupancy& occupancy_;
   const Gang& gang_;
-  const Terms& terms_;
+  const Context& context_;
   const Effort effort_;
   bool may_join_ = false;              // there is a group that the gang could join if some gangs had left
   std::vector<Candidate> candidates_;  // those that can matter
@@ -277,9 +277,9 @@ std::vector<Candidate> CandidatesFor(const State& state, const Gang& gang, doubl
 }
 
 std::optional<Choice> ChooseVictims(const Occupancy& occupancy, const Gang& gang,
-                                    std::span<const Candidate> candidates, const Terms& terms,
+                                    std::span<const Candidate> candidates, const Context& context,
                                     const Effort& effort) {
-  return Search(occupancy, gang, candidates, terms, effort).Run();
+  return Search(occupancy, gang, candidates, context, effort).Run();
 }
 
 }  // namespace crossover::placement

@@ -2,8 +2,8 @@
 //
 // Whole gangs leave, or none. There are two kinds of places. Either all gangs on some GPUs leave and the
 // newcomer has these for itself, or some gangs of a group leave and it joins those that stay. In both cases
-// the place is found with the functions that place all other gangs (fill.h), on a copy of the occupancy that
-// is without those that leave. So none leaves in vain, and neighbours that may stay do.
+// the place is found with the functions that place all other gangs (allocator.h), on a copy of the occupancy
+// that is without those that leave. So none leaves in vain, and neighbours that may stay do.
 //
 //   GPUs     0    1    2    3
 //   gangs    AB   AB   C    D     A gang of two GPUs takes the place of A beside B if it may share with B.
@@ -16,7 +16,7 @@
 
 #include <optional>
 
-#include "extender/placement/fill.h"
+#include "extender/placement/allocator.h"
 #include "extender/placement/freeing.h"
 
 namespace crossover::placement {
@@ -42,7 +42,7 @@ std::vector<Candidate> CandidatesFor(const State& state, const Gang& gang, doubl
 // candidates are gangs of the State of `occupancy`, by ascending id; `gang` is well formed and finds no place
 // while all of them stay.
 std::optional<Choice> ChooseVictims(const Occupancy& occupancy, const Gang& gang,
-                                    std::span<const Candidate> candidates, const Terms& terms,
+                                    std::span<const Candidate> candidates, const Context& context,
                                     const Effort& effort = {});
 
 }  // namespace crossover::placement

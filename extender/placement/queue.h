@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "extender/placement/occupancy.h"
-#include "extender/placement/patience.h"
+#include "extender/placement/starvation.h"
 
 namespace crossover::placement {
 

@@ -63,12 +63,12 @@ bool BreaksExclusive(const Gang& there, const Gang& newcomer) {
   return there.exclusive || newcomer.exclusive;
 }
 
-bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site) {
+bool BreaksUser(const Gang& there, const Gang& newcomer, const GpuSetSpec& site) {
   const bool several = there.users != Users::kOne || newcomer.users != Users::kOne;
   return site.one_user && (several || there.uid != newcomer.uid);
 }
 
-bool BreaksMemoryUnknown(const Site& site) { return site.memory == 0; }
+bool BreaksMemoryUnknown(const GpuSetSpec& site) { return site.memory == 0; }
 
 bool BreaksMemory(const Meeting& meeting) {
   const std::array newcomer{&meeting.newcomer};
@@ -85,21 +85,21 @@ bool BreaksGain(const Prediction& together, double before, const Settings& setti
   return together.gain < settings.min_gain * before || together.gain <= before;
 }
 
-std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction) {
+std::optional<Violation> FirstViolation(const Meeting& meeting, Prediction* prediction) {
   for (const Gang* there : meeting.there) {
-    if (const auto rule = BrokenByPair(*there, meeting)) return Broken{*rule, there};
+    if (const auto rule = BrokenByPair(*there, meeting)) return Violation{*rule, there};
   }
   // Such GPUs have one slot, so this says more than the next rule would.
-  if (BreaksMemoryUnknown(meeting.site)) return Broken{Rule::kMemoryUnknown};
-  if (BreaksSlots(meeting)) return Broken{Rule::kSlots};
-  if (CapOf(meeting.newcomer, meeting.settings) == 0) return Broken{Rule::kLearning, &meeting.newcomer};
+  if (BreaksMemoryUnknown(meeting.site)) return Violation{Rule::kMemoryUnknown};
+  if (BreaksSlots(meeting)) return Violation{Rule::kSlots};
+  if (CapOf(meeting.newcomer, meeting.settings) == 0) return Violation{Rule::kLearning, &meeting.newcomer};
   const Gang* peer = meeting.there.empty() ? nullptr : meeting.there.front();
-  if (BreaksMemory(meeting)) return Broken{Rule::kMemory, peer};
+  if (BreaksMemory(meeting)) return Violation{Rule::kMemory, peer};
 
   Outlook outlook = OutlookOf(meeting);
-  if (!outlook.together.caps_kept) return Broken{Rule::kSlowdown, peer};
+  if (!outlook.together.caps_kept) return Violation{Rule::kSlowdown, peer};
   if (BreaksGain(outlook.together, outlook.before, meeting.settings)) {
-    return Broken{Rule::kGain, peer, outlook.together.gain / outlook.before};
+    return Violation{Rule::kGain, peer, outlook.together.gain / outlook.before};
   }
   if (prediction != nullptr) *prediction = std::move(outlook.together);
   return std::nullopt;

@@ -1,9 +1,9 @@
 // Holds the hard rules about which gangs may share one set of GPUs.
 //
-// Each rule is a predicate. FirstBroken() first checks the rules between the newcomer and each single gang,
-// then the rules about the whole set. In both parts the cheap and permanent rules come first. Their common
-// input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of them have
-// the same set of GPUs: the engine gives sets out that way (engine.h).
+// Each rule is a predicate. FirstViolation() first checks the rules between the newcomer and each single
+// gang, then the rules about the whole set. In both parts the cheap and permanent rules come first. Their
+// common input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of
+// them have the same set of GPUs: the engine gives sets out that way (engine.h).
 //
 // Pure.
 #pragma once
@@ -29,7 +29,7 @@ enum class Rule : std::uint8_t {
   kHistory,        // no pair lost by sharing when it met before
   kSlowdown,       // all caps on slowdowns can be kept
   kGain,           // the newcomer raises the gain by enough
-  // The next four apply to a set whose GPUs are known (joins.h).
+  // The next four apply to a set whose GPUs are known (join_rules.h).
   kClosed,  // all GPUs of the set are there, and none is kept
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
@@ -37,9 +37,9 @@ enum class Rule : std::uint8_t {
 };
 inline constexpr int kRules = 16;
 
-// A Site holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the best
-// values that the cluster offers (BestSite() in partners.h).
-struct Site {
+// A GpuSetSpec holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the
+// best values that the cluster offers (BestGpuSet() in pairing.h).
+struct GpuSetSpec {
   int slots = 0;          // on each GPU
   Bytes memory = 0;       // of each GPU; 0: not known
   bool one_user = false;  // only processes of one user ID can share (MPS)
@@ -50,13 +50,13 @@ struct Site {
 struct Meeting {
   std::span<const Gang* const> there;  // gangs on the set
   const Gang& newcomer;
-  const Site& site;
+  const GpuSetSpec& site;
   const History& history;
   const Settings& settings;
 };
 
-// A Broken names the rule that a newcomer would break.
-struct Broken {
+// A Violation names the rule that a newcomer would break.
+struct Violation {
   Rule rule;
   const Gang* peer = nullptr;  // the gang that the rule is broken with; null: no particular one
   double gain = 0;             // for kGain: expected gain with the newcomer over that without it
@@ -67,8 +67,8 @@ bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);
 bool BreaksSameCount(const Gang& there, const Gang& newcomer);
 bool BreaksSlots(const Meeting& meeting);
 bool BreaksExclusive(const Gang& there, const Gang& newcomer);
-bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site);
-bool BreaksMemoryUnknown(const Site& site);
+bool BreaksUser(const Gang& there, const Gang& newcomer, const GpuSetSpec& site);
+bool BreaksMemoryUnknown(const GpuSetSpec& site);
 bool BreaksMemory(const Meeting& meeting);
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history);
 // `before` is the gain of the gangs on the set without the newcomer; it is 1 for one gang. Each newcomer
@@ -78,6 +78,6 @@ bool BreaksGain(const Prediction& together, double before, const Settings& setti
 
 // Returns the first rule that the gangs would break together, or nothing. If there is none, `prediction`,
 // unless null, gets what they are expected to reach.
-std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction = nullptr);
+std::optional<Violation> FirstViolation(const Meeting& meeting, Prediction* prediction = nullptr);
 
 }  // namespace crossover::placement

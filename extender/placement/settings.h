@@ -25,7 +25,7 @@ struct Settings {
   double spanning_bonus = 0.05;      // part that is added to the gain of jobs that span nodes
   // A gang goes before all others, and GPUs are kept for it, once it has waited for longer than
   // `starvation_s` and for longer than `starvation_runs` times as long as the gangs with GPUs have run
-  // (patience.h).
+  // (starvation.h).
   double starvation_s = 1800;
   double starvation_runs = 3;
 };

@@ -46,7 +46,7 @@ std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileR
   std::vector<ProfileChange> changes;
   for (const auto& [id, record] : merged) {
     const auto found = known.find(id);
-    const bool unused = !record.hinted && now_s - record.last_seen_s() > settings.unused_s;
+    const bool unused = !record.has_hints && now_s - record.last_seen_s() > settings.unused_s;
     ProfileChange change{.kind = ProfileChange::Kind::kStatus, .id = id, .record = record};
     if (found == known.end()) {
       if (unused) continue;  // the GPUNode of a node that is gone names the job forever

@@ -9,6 +9,7 @@
 #include "common/kube/json.h"
 #include "common/kube/pages.h"
 #include "common/logging/log.h"
+#include "extender/cluster/parse.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"
 
@@ -30,7 +31,7 @@ double Clock() {
 }
 
 bool IsOurs(const ProfileId& id, const ProfileRecord& record) {
-  return !record.hinted && record.name == ProfileNameOf(id.second);
+  return !record.has_hints && record.name == ProfileNameOf(id.second);
 }
 
 std::string PathOf(const ProfileChange& change) {
@@ -39,11 +40,11 @@ std::string PathOf(const ProfileChange& change) {
 
 }  // namespace
 
-ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& settings, Surroundings around)
+ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& settings, Dependencies around)
     : client_(std::move(access)),
       settings_(settings),
       around_(std::move(around)),
-      rounds_("xo-profiles", around_.period, [this] { Round(); }) {}
+      task_("xo-profiles", around_.period, [this] { Round(); }) {}
 
 void ProfileKeeper::Round() {
   if (!around_.leads()) {
@@ -111,15 +112,15 @@ bool ProfileKeeper::ReadAll(double now_s) {
       return false;
     }
     for (const json& item : kube::At(list, "items")) {
-      auto read = ParseRecord(item);
-      if (!read) continue;
-      auto& [id, record] = *read;
+      auto profile = ParseJobProfile(item);
+      if (!profile) continue;
+      auto [id, record] = RecordOf(*std::move(profile));
       const auto [entry, is_first] = known.try_emplace(id, record);
       if (is_first) continue;
       // If two profiles have the same key, the one with the user's figures counts, as it does for
       // placement.
-      if (record.hinted && !entry->second.hinted) std::swap(record, entry->second);
-      others.push_back(std::move(*read));
+      if (record.has_hints && !entry->second.has_hints) std::swap(record, entry->second);
+      others.emplace_back(std::move(id), std::move(record));
     }
     next = kube::NextPageOf(list);
   } while (!next.empty());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/kube/client.h"
-#include "common/threads/rounds.h"
+#include "common/threads/periodic_task.h"
 #include "extender/cluster/model.h"
 #include "extender/profiles/changes.h"
 
@@ -22,7 +22,7 @@ class ProfileKeeper {
   // A round writes or removes at most so many profiles; the others wait for the next round.
   static constexpr std::size_t kMostOfRound = 50;
 
-  struct Surroundings {
+  struct Dependencies {
     // The keeper's thread calls all of these. `jobs` returns the jobs of all nodes, or nothing while the
     // cluster is not known. `is_there` says whether a profile with that namespace and key exists now; it
     // may be empty.
@@ -33,7 +33,7 @@ class ProfileKeeper {
     std::function<double()> now_s;  // seconds since 1970; empty: the system clock
   };
 
-  ProfileKeeper(kube::Access access, const ProfileSettings& settings, Surroundings around);
+  ProfileKeeper(kube::Access access, const ProfileSettings& settings, Dependencies around);
   // Ends the request that is under way.
   ~ProfileKeeper() { client_.Stop(); }
 
@@ -52,7 +52,7 @@ class ProfileKeeper {
 
   kube::Client client_;
   const ProfileSettings settings_;
-  const Surroundings around_;
+  const Dependencies around_;
   std::atomic<std::uint64_t> written_{0}, failures_{0}, removed_{0};
   // The keeper's thread alone uses these.
   ProfileRecords known_;  // as last written
@@ -63,7 +63,7 @@ class ProfileKeeper {
   std::optional<double> read_s_;
   std::map<ProfileId, double> tried_s_;  // last attempt to write each profile
   std::string complaint_;
-  threads::Rounds rounds_;  // last: uses the members above
+  threads::PeriodicTask task_;  // last: uses the members above
 };
 
 }  // namespace crossover::extender

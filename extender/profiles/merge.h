@@ -8,10 +8,6 @@
 
 namespace crossover::extender {
 
-inline constexpr std::size_t kMostRuns = 8;       // of a profile; the oldest are dropped first
-inline constexpr std::size_t kMostMeetings = 32;  // of a profile; the oldest are dropped first
-inline constexpr std::size_t kMostGains = 4;      // of a meeting
-
 // Returns `known` with `jobs`, the jobs of all nodes, merged in. A repeated report counts once: a run is
 // identified by its gang and its time, a gain by both gangs and its time. The figures of a run are means
 // over its ranks; peak memory is the maximum. Jobs without a key are left out. So are gains of more than

@@ -1,43 +1,23 @@
 #include "extender/profiles/objects.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/base/hash.h"
 #include "common/base/names.h"
 #include "common/kube/timestamp.h"
 #include "common/text/number.h"
-#include "extender/cluster/fields.h"
-#include "extender/cluster/parse.h"
 #include "extender/profiles/figures.h"
-#include "extender/profiles/merge.h"
 
 namespace crossover::extender {
 namespace {
 
-using kube::At;
 using nlohmann::json;
 
 constexpr std::size_t kReadable = 40;  // characters of the key in the object's name
-constexpr double kMany = 1e9;
-constexpr double kMostBytes = 1e15;
 
 // Rounds to four figures: more of them are noise.
 double Rounded(double value) { return text::ToFourFigures(value); }
-
-ProfileRun RunOf(const json& object) {
-  return {.gang = TextIn(object, "gang"),
-          .began_s = TimeIn(object, "beganAt"),
-          .at_s = TimeIn(object, "lastSeen"),
-          .gpus = static_cast<int>(NumberIn(object, "gpus", 1e6)),
-          .iterations = static_cast<int>(NumberIn(object, "iterations", 1e6)),
-          .estimated = IsTrue(object, "estimated"),
-          .disturbed = IsTrue(object, "disturbed"),
-          .shared = IsTrue(object, "shared"),
-          .compute_s = NumberIn(object, "computeSeconds", kMany),
-          .exposed_s = NumberIn(object, "exposedSeconds", kMany),
-          .jitter = NumberIn(object, "jitter", kMany),
-          .peak_memory = static_cast<std::uint64_t>(NumberIn(object, "peakMemoryBytes", kMostBytes))};
-}
 
 json RunJson(const ProfileRun& run) {
   json object = {{"gang", run.gang},
@@ -56,21 +36,6 @@ json RunJson(const ProfileRun& run) {
   return object;
 }
 
-ProfileMeeting MeetingOf(const json& object) {
-  ProfileMeeting meeting{
-      .name_space = TextIn(object, "namespace"), .key = TextIn(object, "key"), .gains = {}};
-  const json& gains = At(object, "gains");
-  if (!gains.is_array()) return meeting;
-  for (const json& gain : gains) {
-    if (meeting.gains.size() >= kMostGains) break;
-    meeting.gains.push_back({.gang = TextIn(gain, "gang"),
-                             .other = TextIn(gain, "otherGang"),
-                             .gain = NumberIn(gain, "gain", kMany),
-                             .at_s = TimeIn(gain, "measuredAt")});
-  }
-  return meeting;
-}
-
 json MeetingJson(const ProfileMeeting& meeting, const ProfileSettings& settings) {
   json gains = json::array();
   for (const ProfileGain& gain : meeting.gains) {
@@ -83,22 +48,6 @@ json MeetingJson(const ProfileMeeting& meeting, const ProfileSettings& settings)
           {"key", meeting.key},
           {"gain", Rounded(GainOf(meeting, settings))},
           {"gains", gains}};
-}
-
-void ReadStatus(const json& status, ProfileRecord* record) {
-  if (const json& runs = At(status, "runs"); runs.is_array()) {
-    for (const json& object : runs) {
-      ProfileRun run = RunOf(object);
-      if (!run.gang.empty() && record->runs.size() < kMostRuns) record->runs.push_back(std::move(run));
-    }
-  }
-  if (const json& meetings = At(status, "meetings"); meetings.is_array()) {
-    for (const json& object : meetings) {
-      ProfileMeeting meeting = MeetingOf(object);
-      if (!meeting.key.empty() && !meeting.gains.empty() && record->meetings.size() < kMostMeetings)
-        record->meetings.push_back(std::move(meeting));
-    }
-  }
 }
 
 json Head(const ProfileId& id, const std::string& name) {
@@ -121,17 +70,15 @@ std::string ProfileNameOf(const std::string& key) {
   return (name.empty() ? "profile" : name) + "-" + base::HexOf(base::Hash(key)).data();
 }
 
-std::optional<std::pair<ProfileId, ProfileRecord>> ParseRecord(const json& object) {
-  const json& metadata = At(object, "metadata");
-  const json& spec = At(object, "spec");
-  ProfileRecord record{.name = TextIn(metadata, "name"), .hinted = false, .runs = {}, .meetings = {}};
-  const std::string name_space = TextIn(metadata, "namespace");
-  if (record.name.empty() || name_space.empty()) return std::nullopt;
-  std::string key = TextIn(spec, "key");
-  if (key.empty()) key = record.name;
-  record.hinted = HasHints(spec);
-  ReadStatus(At(object, "status"), &record);
-  return std::pair{ProfileId{name_space, std::move(key)}, std::move(record)};
+std::pair<ProfileId, ProfileRecord> RecordOf(JobProfile profile) {
+  std::erase_if(profile.meetings,
+                [](const ProfileMeeting& meeting) { return meeting.key.empty() || meeting.gains.empty(); });
+  if (profile.meetings.size() > kMostMeetings) profile.meetings.resize(kMostMeetings);
+  return {ProfileId{std::move(profile.name_space), std::move(profile.key)},
+          ProfileRecord{.name = std::move(profile.name),
+                        .has_hints = profile.has_hints,
+                        .runs = std::move(profile.runs),
+                        .meetings = std::move(profile.meetings)}};
 }
 
 json ObjectBody(const ProfileId& id, const std::string& name) {

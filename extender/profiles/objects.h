@@ -1,11 +1,11 @@
-// Reads and writes JobProfiles as the API server has them. Pure; nothing here throws.
+// Writes JobProfiles as the API server has them. Pure; nothing here throws. ParseJobProfile() reads them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "extender/cluster/model.h"
 #include "extender/profiles/record.h"
 
 namespace crossover::extender {
@@ -14,9 +14,9 @@ namespace crossover::extender {
 // whole key.
 std::string ProfileNameOf(const std::string& key);
 
-// Returns the key and the record in `object`; trusts nothing in it. The key is what the spec says, or else
-// the object's name. Returns nothing if the object has no name or namespace.
-std::optional<std::pair<ProfileId, ProfileRecord>> ParseRecord(const nlohmann::json& object);
+// Returns what ProfileKeeper keeps of `profile`. Leaves out meetings without a key or without gains, and
+// those above kMostMeetings.
+std::pair<ProfileId, ProfileRecord> RecordOf(JobProfile profile);
 
 // Return the bodies for server-side apply: of the object without its status, and of the status of the
 // object that the record names.

@@ -1,49 +1,27 @@
-// Holds what is known about the jobs with one profile key in one namespace: everything that a JobProfile's
-// status says. Plain values; times are seconds since 1970.
+// Holds the history of the jobs with one profile key in one namespace, from which the extender computes a
+// JobProfile's status. These are plain values; times are seconds since 1970.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "extender/cluster/model.h"
+
 namespace crossover::extender {
 
-// A ProfileRun is one run of such a job, over all nodes.
-struct ProfileRun {
-  std::string gang;
-  double began_s = 0, at_s = 0;  // when it was first and last seen
-  int gpus = 0;
-  int iterations = 0;
-  bool estimated = false;
-  bool disturbed = false;  // it ran beside a process that took no part
-  // It shared at least one GPU with another job for long enough to be measured.
-  bool shared = false;
-  double compute_s = 0, exposed_s = 0, jitter = 0;
-  std::uint64_t peak_memory = 0;
-};
-
-// A ProfileGain says how much faster two runs were side by side than one after the other.
-struct ProfileGain {
-  std::string gang, other;
-  double gain = 0;
-  double at_s = 0;
-};
-
-// A ProfileMeeting has the gains beside the jobs of one other profile.
-struct ProfileMeeting {
-  std::string name_space, key;  // of the other profile
-  std::vector<ProfileGain> gains;
-};
+using ProfileRun = JobProfile::Run;
+using ProfileGain = JobProfile::Gain;
+using ProfileMeeting = JobProfile::Meeting;  // its `gain` is not used: GainOf() computes it
 
 // A ProfileId is a namespace and a key.
 using ProfileId = std::pair<std::string, std::string>;
 
-// A ProfileRecord is what one JobProfile says.
+// A ProfileRecord is what ProfileKeeper keeps of one JobProfile.
 struct ProfileRecord {
-  std::string name;     // of the JobProfile; empty: there is none yet
-  bool hinted = false;  // its user wrote figures into it
+  std::string name;        // of the JobProfile; empty: there is none yet
+  bool has_hints = false;  // its user wrote figures into it
   std::vector<ProfileRun> runs;
   std::vector<ProfileMeeting> meetings;
 

@@ -68,7 +68,7 @@ std::map<std::string, HttpServer::Handler> Verbs::Handlers() {
 }
 
 void Verbs::Filter(const HttpRequest& request, const Call& call) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const auto question = reader.Nodes(request.body, &error);
   if (!question) return call.Malformed(FilterErrorText("crossover-extender: filter: " + error));
@@ -79,7 +79,7 @@ void Verbs::Filter(const HttpRequest& request, const Call& call) {
 }
 
 void Verbs::Prioritize(const HttpRequest& request, const Call& call) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const auto question = reader.Nodes(request.body, &error);
   if (!question) return call.Answer("malformed", Plain(kBadRequest, "prioritize: " + error));
@@ -88,19 +88,19 @@ void Verbs::Prioritize(const HttpRequest& request, const Call& call) {
 }
 
 void Verbs::Bind(const HttpRequest& request, const Call& call) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const auto question = reader.Bind(request.body, &error);
   if (!question) return call.Malformed(BindText("crossover-extender: bind: " + error));
-  // The Decider may outlive the Verbs object and answers held binds when it ends. So the callback holds a
-  // copy of the call.
+  // The SchedulerExtender may outlive the Verbs object and answers held binds when it ends. So the callback
+  // holds a copy of the call.
   decider_->Bind(question->pod, question->node, [call](const std::string& why_not) {
     call.Answer(why_not.empty() ? "bound" : "refused", {.status = 200, .body = BindText(why_not)});
   });
 }
 
 void Verbs::Preempt(const HttpRequest& request, const Call& call) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   auto question = reader.Preempt(request.body, &error);
   if (!question) return call.Answer("malformed", Plain(kBadRequest, "preempt: " + error));

@@ -1,5 +1,5 @@
-// Serves the verbs of a scheduler extender over HTTP: reads each question, asks the Decider, answers and
-// counts. Thread-safe.
+// Serves the verbs of a scheduler extender over HTTP: reads each question, asks the SchedulerExtender,
+// answers and counts. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "extender/http/server.h"
-#include "extender/scheduler/decider.h"
+#include "extender/scheduler/scheduler_extender.h"
 
 namespace crossover::extender {
 
@@ -25,7 +25,7 @@ class Verbs {
   // `leads` says whether this process decides. While it does not, or if `decider` is null, this answers every
   // verb with 503 and the scheduler asks again. REQUIRES: all three outlive this object. `observer` also
   // outlives `decider`, which may answer held binds when it ends.
-  Verbs(Decider* decider, std::function<bool()> leads, VerbObserver* observer)
+  Verbs(SchedulerExtender* decider, std::function<bool()> leads, VerbObserver* observer)
       : decider_(decider), leads_(std::move(leads)), observer_(observer) {}
 
   // Returns the handlers of /filter, /prioritize, /bind and /preempt.
@@ -40,7 +40,7 @@ class Verbs {
   void Bind(const HttpRequest& request, const Call& call);
   void Preempt(const HttpRequest& request, const Call& call);
 
-  Decider* const decider_;
+  SchedulerExtender* const decider_;
   const std::function<bool()> leads_;
   VerbObserver* const observer_;
 };

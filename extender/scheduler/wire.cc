@@ -166,7 +166,7 @@ bool AppendReason(const std::map<std::string, std::string>& texts, std::string_v
 
 }  // namespace
 
-struct QuestionReader::Impl {
+struct ArgsParser::Impl {
   simdjson::dom::parser parser;
 
   std::optional<object> Read(const std::string& text, std::string* error) {
@@ -181,10 +181,10 @@ struct QuestionReader::Impl {
   }
 };
 
-QuestionReader::QuestionReader() : impl_(std::make_unique<Impl>()) {}
-QuestionReader::~QuestionReader() = default;
+ArgsParser::ArgsParser() : impl_(std::make_unique<Impl>()) {}
+ArgsParser::~ArgsParser() = default;
 
-std::optional<NodesQuestion> QuestionReader::Nodes(const std::string& text, std::string* error) {
+std::optional<NodesQuestion> ArgsParser::Nodes(const std::string& text, std::string* error) {
   const auto root = impl_->Read(text, error);
   NodesQuestion question;
   if (!root || !ReadPod(*root, &question.pod, error)) return std::nullopt;
@@ -204,7 +204,7 @@ std::optional<NodesQuestion> QuestionReader::Nodes(const std::string& text, std:
   return question;
 }
 
-std::optional<BindQuestion> QuestionReader::Bind(const std::string& text, std::string* error) {
+std::optional<BindQuestion> ArgsParser::Bind(const std::string& text, std::string* error) {
   const auto root = impl_->Read(text, error);
   BindQuestion question;
   if (!root || !ReadText(*root, "PodUID", "PodUID", &question.pod.uid, error) ||
@@ -215,7 +215,7 @@ std::optional<BindQuestion> QuestionReader::Bind(const std::string& text, std::s
   return question;
 }
 
-std::optional<PreemptQuestion> QuestionReader::Preempt(const std::string& text, std::string* error) {
+std::optional<PreemptQuestion> ArgsParser::Preempt(const std::string& text, std::string* error) {
   const auto root = impl_->Read(text, error);
   PreemptQuestion question;
   if (!root || !ReadPod(*root, &question.pod, error)) return std::nullopt;

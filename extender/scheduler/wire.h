@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "extender/scheduler/decider.h"
+#include "extender/scheduler/scheduler_extender.h"
 
 namespace crossover::extender {
 
@@ -32,15 +32,15 @@ struct PreemptQuestion {
   std::map<std::string, Victims> by_node;
 };
 
-// A QuestionReader parses the scheduler's questions. REQUIRES: one thread at a time. Each function returns
+// An ArgsParser parses the scheduler's questions. REQUIRES: one thread at a time. Each function returns
 // nothing if the text is not as it must be; `error` is then one line with the key, what is there and what
 // is expected.
-class QuestionReader {
+class ArgsParser {
  public:
-  QuestionReader();
-  ~QuestionReader();
-  QuestionReader(const QuestionReader&) = delete;
-  QuestionReader& operator=(const QuestionReader&) = delete;
+  ArgsParser();
+  ~ArgsParser();
+  ArgsParser(const ArgsParser&) = delete;
+  ArgsParser& operator=(const ArgsParser&) = delete;
 
   std::optional<NodesQuestion> Nodes(const std::string& text, std::string* error);
   std::optional<BindQuestion> Bind(const std::string& text, std::string* error);

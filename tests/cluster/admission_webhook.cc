@@ -44,11 +44,11 @@ int main(int argc, char** argv) {
   settings.names = {.name_space = "crossover-system",
                     .secret = "crossover-admission",
                     .configuration = "crossover-admission"};
-  settings.keeper.file = argv[6];
-  settings.keeper.rotation = {.names = {"crossover-extender.crossover-system.svc",
-                                        "crossover-extender.crossover-system.svc.cluster.local"},
-                              .bundle_settles_s = 3,
-                              .replicas_settle_s = 3};
+  settings.cert_rotator.file = argv[6];
+  settings.cert_rotator.rotation = {.names = {"crossover-extender.crossover-system.svc",
+                                              "crossover-extender.crossover-system.svc.cluster.local"},
+                                    .bundle_settles_s = 3,
+                                    .replicas_settle_s = 3};
   Printed printed;
   const admission::Admission running(
       std::move(settings), [] { return true; }, &printed);

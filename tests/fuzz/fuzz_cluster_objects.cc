@@ -26,35 +26,35 @@ bool NoneIsNegative(const Resources& resources) {
 }
 
 // Checks that what a pod demands of others is within its limits, and that two pods judge each other alike.
-void TryConstraints(const Pod& pod, const World& world) {
+void TryConstraints(const Pod& pod, const ClusterCache& cache) {
   for (const auto& port : pod.constraints.ports) Require(port.port > 0 && port.port <= 65535);
   for (const auto& spread : pod.constraints.spread) Require(spread.max_skew > 0 && spread.min_domains > 0);
-  for (const auto& [uid, other] : world.pods()) {
+  for (const auto& [uid, other] : cache.pods()) {
     Require((ClashOf(pod, other) == nullptr) == (ClashOf(other, pod) == nullptr));
-    for (const auto& [name, node] : world.nodes())
+    for (const auto& [name, node] : cache.nodes())
       Require((ApartOn(&node, pod, other) == nullptr) == (ApartOn(&node, other, pod) == nullptr));
   }
 }
 
-void TryPod(const Pod& pod, World* world) {
+void TryPod(const Pod& pod, ClusterCache* cache) {
   Require(!pod.uid.empty() && !pod.name_space.empty() && !pod.name.empty());
   Require(pod.slots() >= 0 && NoneIsNegative(pod.requests));
   Require(pod.scheduled.message.size() <= kLongestMessage);
-  Require(world->Put(pod) && !world->Put(pod));
-  Require(NoneIsNegative(world->UsedOn(pod.node)));
-  for (const auto& [name, node] : world->nodes()) {
-    const auto fit = FitOn(*world, name, pod, {});
+  Require(cache->Put(pod) && !cache->Put(pod));
+  Require(NoneIsNegative(cache->UsedOn(pod.node)));
+  for (const auto& [name, node] : cache->nodes()) {
+    const auto fit = FitOn(*cache, name, pod, {});
     Require(fit.pods >= 0 && (fit.pods == 0) == !fit.why.empty());
     Require(fit.pods <= fit.ever);
     // When `fit.pods` of the pod are planned already, one more does not fit.
     Resources planned;
     if (fit.pods > 64) continue;
     for (int i = 0; i < fit.pods; ++i) AddPod(pod, &planned);
-    Require(FitOn(*world, name, pod, planned).pods == 0);
+    Require(FitOn(*cache, name, pod, planned).pods == 0);
   }
-  TryConstraints(pod, *world);
-  Require(world->RemovePod(pod.uid));
-  Require(world->UsedOn(pod.node) == Resources{});
+  TryConstraints(pod, *cache);
+  Require(cache->RemovePod(pod.uid));
+  Require(cache->UsedOn(pod.node) == Resources{});
 }
 
 }  // namespace
@@ -65,25 +65,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   nlohmann::json objects = object;
   if (!object.is_array()) objects = nlohmann::json::array({object});
-  World world;
+  ClusterCache cache;
   for (const nlohmann::json& each : objects) {
-    if (auto node = ParseNode(each)) world.Put(*std::move(node));
+    if (auto node = ParseNode(each)) cache.Put(*std::move(node));
     if (auto node = ParseGpuNode(each)) {
       Require(NoneIsNegative(node->requested));
-      world.Put(*std::move(node));
+      cache.Put(*std::move(node));
     }
     if (auto budget = ParseBudget(each)) {
       Require(budget->allowed >= 0);
       if (budget->selector.nothing) Require(!crossover::kube::Matches(budget->selector, {}));
-      Require(world.Put(*std::move(budget)));
+      Require(cache.Put(*std::move(budget)));
     }
     if (auto profile = ParseJobProfile(each)) {
-      world.Put(*profile);
-      Require(world.FindProfile(profile->name_space, profile->key) != nullptr);
+      cache.Put(*profile);
+      Require(cache.FindProfile(profile->name_space, profile->key) != nullptr);
     }
   }
   for (const nlohmann::json& each : objects) {
-    if (const auto pod = ParsePod(each)) TryPod(*pod, &world);
+    if (const auto pod = ParsePod(each)) TryPod(*pod, &cache);
   }
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "deviceplugin/inventory/dra_rivals.h"
+#include "deviceplugin/inventory/competing_dra_drivers.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const DraClaim claim = ReadClaim(object);
   DraDevices known;
   known.Note({slice});
-  const auto rivals = FindDraRivals({slice}, {claim}, known, {"GPU-a", "GPU-b"});
-  for (const auto& [uuid, why] : rivals) {
+  const auto found = FindCompetingDraDrivers({slice}, {claim}, known, {"GPU-a", "GPU-b"});
+  for (const auto& [uuid, why] : found) {
     Require(uuid == "GPU-a" || uuid == "GPU-b");
     Require(!why.text.empty() && why.text.size() < 300);
     Require(known.any());

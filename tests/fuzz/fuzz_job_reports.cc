@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "extender/cluster/parse.h"
 #include "extender/profiles/changes.h"
@@ -19,9 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const ProfileChange& change : ChangesOf({}, merged, 2e9, settings)) {
     auto object = ObjectBody(change.id, change.record.name);
     object["status"] = StatusBody(change.id, change.record, settings)["status"];
-    const auto read = ParseRecord(object);
-    if (!read || read->first != change.id) __builtin_trap();
-    if (StatusBody(change.id, read->second, settings)["status"]["runs"] != object["status"]["runs"])
+    auto profile = ParseJobProfile(object);
+    if (!profile) __builtin_trap();
+    const auto read = RecordOf(*std::move(profile));
+    if (read.first != change.id) __builtin_trap();
+    if (StatusBody(change.id, read.second, settings)["status"]["runs"] != object["status"]["runs"])
       __builtin_trap();
   }
   return 0;

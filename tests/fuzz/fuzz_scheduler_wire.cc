@@ -13,7 +13,7 @@ namespace extender = crossover::extender;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  extender::QuestionReader reader;
+  extender::ArgsParser reader;
   std::string error;
   if (const auto question = reader.Nodes(text, &error)) {
     const extender::FilterAnswer answer{

@@ -36,13 +36,13 @@ BANNED = {
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
-    "deviceplugin/books": (LIBRARIES, "the books need only libc and libstdc++"),
+    "deviceplugin/books": (LIBRARIES, "the statistics need only libc and libstdc++"),
 }
 # These files may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h").
 # Both are heavy, and tie their users to libraries.
-PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
+PROTOBUF_USERS = ("deviceplugin/rpc/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
 GRPC_USERS = re.compile(
-    r"(deviceplugin/(api|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|"
+    r"(deviceplugin/(rpc|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|"
     r"tests/(unit/.*/plugin_test|cluster/other_plugin)\.cc)$")
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50
@@ -69,7 +69,7 @@ def check_includes(path):
         if generated and not path.startswith(PROTOBUF_USERS):
             yield line, f"{name}: only {', '.join(PROTOBUF_USERS)} may include generated messages"
         if (name.endswith(".grpc.pb.h") or name.startswith(("grpc/", "grpcpp/"))) and not GRPC_USERS.match(path):
-            yield line, f"{name}: gRPC's headers stay behind deviceplugin/api, deviceplugin/plugin and cli/node"
+            yield line, f"{name}: gRPC's headers stay behind deviceplugin/rpc, deviceplugin/plugin and cli/node"
 
 
 def check_text(path):

@@ -6,7 +6,7 @@
 #include "cli/profiles/table.h"
 #include "cli/render/json.h"
 #include "cli/render/table.h"
-#include "cli/timeline/picture.h"
+#include "cli/timeline/chart.h"
 #include "cli/top/table.h"
 #include "proto/crossover_node.pb.h"
 
@@ -198,7 +198,7 @@ TEST(PictureTest, FilledWhereItHoldsHatchedWhereItWaits) {
     turns { gpu_uuid: "GPU-0" gang: "alpha" asked_s: 99.6 began_s: 99.8 }
     turns { gpu_uuid: "GPU-0" gang: "beta" asked_s: 99.2 began_s: 99.4 ended_s: 99.8 }
     turns { gpu_uuid: "GPU-1" gang: "beta" asked_s: 98 began_s: 99.5 ended_s: 100 })");
-  EXPECT_EQ(Picture(turns, 1.0, 20),
+  EXPECT_EQ(Chart(turns, 1.0, 20),
             "GPU GPU-0\n"
             "  alpha  ··██████····░░░░████\n"
             "  beta   ····░░░░████████····\n"
@@ -212,10 +212,10 @@ TEST(PictureTest, TurnsBeforeTheWindowAreLeftOut) {
   const auto turns = Parse<node::v1::ListTurnsResponse>(R"(
     turns { gpu_uuid: "GPU-0" gang: "first" asked_s: 1 began_s: 1 ended_s: 2 }
     turns { gpu_uuid: "GPU-0" gang: "later" asked_s: 90 began_s: 90 ended_s: 100 })");
-  const std::string text = Picture(turns, 5, 20);
+  const std::string text = Chart(turns, 5, 20);
   EXPECT_THAT(text, HasSubstr("later  ████████████████████\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("first")));
-  EXPECT_EQ(Picture({}, 1, 20), "no turns were taken\n");
+  EXPECT_EQ(Chart({}, 1, 20), "no turns were taken\n");
 }
 
 TEST(EventLineTest, OneLineEach) {

@@ -26,7 +26,7 @@ class SharingFiguresTest : public ::testing::Test {
     client.alone = StepAlone{.each = made.compute + made.away, .age = 3000 * kMs};
     Together();
   }
-  // Fills in what the books would say of the clients together.
+  // Fills in what the statistics would say of the clients together.
   void Together() {
     double gain = 0;
     for (ClientView& client : view_.clients) {

@@ -46,9 +46,9 @@ TEST(TraceTest, AppendsToItsFileThroughTheRecorder) {
   {
     const auto trace = TraceWriter::Open(path, &error);
     ASSERT_NE(trace, nullptr) << error;
-    Recorder recorder({trace.get()});
-    for (int i = 0; i < 3; ++i) recorder.OnEvent(EventOf(arbiter::EventKind::kHold));
-    recorder.OnEvent(EventOf(arbiter::EventKind::kStep));  // no part of the trace
+    EventBus event_bus({trace.get()});
+    for (int i = 0; i < 3; ++i) event_bus.OnEvent(EventOf(arbiter::EventKind::kHold));
+    event_bus.OnEvent(EventOf(arbiter::EventKind::kStep));  // no part of the trace
   }
   std::ifstream file(path);
   std::string line;

@@ -5,7 +5,7 @@
 namespace crossover::turn::test {
 namespace {
 
-// The ledger takes time 0 for "never", so the model's time 0 is one second for it.
+// ClientStats take time 0 for "never", so the model's time 0 is one second for it.
 constexpr Time kStart = 1'000'000'000;
 
 arbiter::EventKind KindOf(Event::Kind kind) {
@@ -34,7 +34,7 @@ JobModelDaemon::JobModelDaemon(std::size_t jobs, int gpus, int gpus_here)
       member->gang_size = static_cast<std::uint32_t>(gpus);
       member->rank = static_cast<std::uint32_t>(gpu);
       members_[gpu].push_back(member);
-      ledger_.OnEvent({.kind = arbiter::EventKind::kJoin, .at = kStart, .gpu = info, .member = member});
+      client_stats_.OnEvent({.kind = arbiter::EventKind::kJoin, .at = kStart, .gpu = info, .member = member});
     }
   }
 }
@@ -42,15 +42,15 @@ JobModelDaemon::JobModelDaemon(std::size_t jobs, int gpus, int gpus_here)
 void JobModelDaemon::OnTurn(int gpu, const Event& event) {
   if (!IsHere(gpu) || !IsOfBooks(event.kind)) return;
   const auto& member = members_[static_cast<std::size_t>(gpu)][event.slot];
-  ledger_.OnEvent({.kind = KindOf(event.kind),
-                   .at = kStart + event.at,
-                   .gpu = member->gpu,
-                   .member = member,
-                   .duration = event.duration,
-                   .whole = event.whole,
-                   .iteration = event.iteration,
-                   .position = event.position,
-                   .turns = event.turns});
+  client_stats_.OnEvent({.kind = KindOf(event.kind),
+                         .at = kStart + event.at,
+                         .gpu = member->gpu,
+                         .member = member,
+                         .duration = event.duration,
+                         .whole = event.whole,
+                         .iteration = event.iteration,
+                         .position = event.position,
+                         .turns = event.turns});
 }
 
 void JobModelDaemon::OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, const Policy& policy,
@@ -60,15 +60,15 @@ void JobModelDaemon::OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, co
   if (gpu == 0) rhythm_alone_[job] = policy.rhythm(job).alone();
   const auto& member = members_[index][job];
   if (const auto steps = steps_[index][job].Watch(iterations, now)) {
-    ledger_.OnEvent({.kind = arbiter::EventKind::kStep,
-                     .at = kStart + now,
-                     .gpu = member->gpu,
-                     .member = member,
-                     .duration = steps->each,
-                     .mode = CROSSOVER_MODE_GATE,
-                     .steps = steps->count,
-                     .demand = policy.DemandOf(job),
-                     .jitter = policy.rhythm(job).jitter()});
+    client_stats_.OnEvent({.kind = arbiter::EventKind::kStep,
+                           .at = kStart + now,
+                           .gpu = member->gpu,
+                           .member = member,
+                           .duration = steps->each,
+                           .mode = CROSSOVER_MODE_GATE,
+                           .steps = steps->count,
+                           .demand = policy.DemandOf(job),
+                           .jitter = policy.rhythm(job).jitter()});
   }
   if (now >= next_) Look(now);
 }
@@ -77,18 +77,18 @@ void JobModelDaemon::OnMeasure(int gpu, SlotIndex job, Time alone, std::uint32_t
   if (!IsHere(gpu)) return;
   if (gpu == 0) last_look_[job] = alone;
   const auto& member = members_[static_cast<std::size_t>(gpu)][job];
-  ledger_.OnEvent({.kind = arbiter::EventKind::kMeasure,
-                   .at = kStart + now,
-                   .gpu = member->gpu,
-                   .member = member,
-                   .duration = alone,
-                   .steps = over});
+  client_stats_.OnEvent({.kind = arbiter::EventKind::kMeasure,
+                         .at = kStart + now,
+                         .gpu = member->gpu,
+                         .member = member,
+                         .duration = alone,
+                         .steps = over});
 }
 
 void JobModelDaemon::Look(Time now) {
   next_ += kEach;
-  const auto views = ledger_.Gpus(kStart + now, [](const arbiter::Member&) {
-    return deviceplugin::Words{.mode = CROSSOVER_MODE_GATE, .phase = CROSSOVER_PHASE_TAKING};
+  const auto views = client_stats_.Gpus(kStart + now, [](const arbiter::Member&) {
+    return deviceplugin::SlotSnapshot{.mode = CROSSOVER_MODE_GATE, .phase = CROSSOVER_PHASE_TAKING};
   });
   const deviceplugin::GpuView& view = views.front();
   const std::optional<double> of_one_gpu = GainOfOneGpu(view);

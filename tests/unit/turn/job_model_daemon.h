@@ -1,4 +1,4 @@
-// Stands for the daemon of a node in the job model: the ledger that ships hears what the arbiters of the
+// Stands for the daemon of a node in the job model: the ClientStats that ship hear what the arbiters of the
 // node's GPUs see.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "deviceplugin/arbiter/steps.h"
-#include "deviceplugin/books/ledger.h"
+#include "deviceplugin/books/client_stats.h"
 #include "tests/unit/turn/job_model.h"
 
 namespace crossover::turn::test {
@@ -42,7 +42,7 @@ class JobModelDaemon : public JobModelObserver {
   void Look(Time now);
   std::optional<double> GainOfOneGpu(const deviceplugin::GpuView& view) const;
 
-  deviceplugin::Ledger ledger_;
+  deviceplugin::ClientStats client_stats_;
   std::vector<std::vector<std::shared_ptr<const arbiter::Member>>> members_;  // [gpu][job]
   std::vector<std::array<arbiter::StepCounter, kMaxSlots>> steps_;
   std::array<Time, kMaxSlots> rhythm_alone_ = {};  // of the first GPU

@@ -1,4 +1,4 @@
-// Compares the gain that the shipped ledger reports with the true one, in the job model.
+// Compares the gain that the shipped ClientStats report with the true one, in the job model.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/annotations/ours.h"
+#include "common/annotations/domain.h"
 
 namespace crossover::annotations {
 namespace {

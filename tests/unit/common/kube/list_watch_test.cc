@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/kube/backoff.h"
-#include "common/kube/slim.h"
+#include "common/kube/json_filter.h"
 #include "common/kube/whole_lists.h"
 #include "tests/unit/common/kube/server.h"
 

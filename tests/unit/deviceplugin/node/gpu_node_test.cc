@@ -1,4 +1,4 @@
-#include "deviceplugin/publish/gpu_node.h"
+#include "deviceplugin/status/gpu_node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Tests what is published of jobs, with books that say what a test wants and a clock that stands still.
-#include "deviceplugin/publish/job_table.h"
+// Tests what is published of jobs, with statistics that say what a test wants and a clock that stands still.
+#include "deviceplugin/status/job_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@ class JobTableTest : public ::testing::Test {
     member->pod_uid = gang;
     member->gang_size = 2;
     RankView rank{.member = member, .learned = {}, .joined = now_, .iterations = 50, .disturbed = false};
-    rank.learned.step_alone = {compute + 10 * kMs, now_, FigureSource::kMeasured};
-    rank.learned.compute = {compute, now_, FigureSource::kTurns};
-    rank.learned.away = {10 * kMs, now_, FigureSource::kTurns};
-    rank.learned.peak_memory = {1000, now_, FigureSource::kNvml};
+    rank.learned.step_alone = {compute + 10 * kMs, now_, MeasurementSource::kMeasured};
+    rank.learned.compute = {compute, now_, MeasurementSource::kTurns};
+    rank.learned.away = {10 * kMs, now_, MeasurementSource::kTurns};
+    rank.learned.peak_memory = {1000, now_, MeasurementSource::kNvml};
     return rank;
   }
   // Returns a GPU that all of the ranks share.
@@ -50,7 +50,7 @@ class JobTableTest : public ::testing::Test {
 TEST_F(JobTableTest, MeansOverRanksAndTheMostOfMemory) {
   std::vector<RankView> ranks = {Rank("a", 0, 20 * kMs), Rank("a", 1, 40 * kMs)};
   ranks[1].learned.peak_memory->value = 3000;
-  ranks[1].learned.step_alone->source = FigureSource::kEstimated;
+  ranks[1].learned.step_alone->source = MeasurementSource::kEstimated;
   ranks[1].iterations = 7;
   Look(ranks);
   ASSERT_THAT(table_.Jobs(), SizeIs(1));
@@ -90,7 +90,7 @@ TEST_F(JobTableTest, NoiseIsNotTold) {
 
 TEST_F(JobTableTest, NoiseIsOfAStepAndJitterIsNoiseItself) {
   RankView rank = Rank("a");  // 20 ms of compute, 10 away
-  rank.learned.jitter = {0.05, now_, FigureSource::kTurns};
+  rank.learned.jitter = {0.05, now_, MeasurementSource::kTurns};
   Look({rank});
   rank.learned.away->value = 10 * kMs + kMs / 2;
   rank.learned.jitter->value = 0.058;

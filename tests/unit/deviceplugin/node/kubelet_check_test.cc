@@ -48,8 +48,8 @@ class KubeletCheckTest : public ::testing::Test {
   }
 
   std::vector<Pod> pods_ = {MadePod("a-0", "a", 2), MadePod("a-1", "a", 1)};
-  std::vector<HandedOut> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
-                                        {"uid-a-1", "main", {"GPU-1::1"}, ""}};
+  std::vector<DeviceAllocation> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                               {"uid-a-1", "main", {"GPU-1::1"}, ""}};
   bool accepted_ = true;  // an attempt to make a pod anew is accepted
   std::vector<kube::Event> told_;
   KubeletCheck check_{[this](kube::Event event) { told_.push_back(std::move(event)); }};

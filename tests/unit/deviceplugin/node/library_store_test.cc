@@ -1,4 +1,4 @@
-#include "deviceplugin/inject/library_store.h"
+#include "deviceplugin/library_installer/library_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

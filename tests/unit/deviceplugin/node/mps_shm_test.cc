@@ -93,7 +93,7 @@ TEST_F(LeftoversTest, AFolderThatIsNotOursIsLeftAlone) {
 TEST(ShmIdleTest, OnceNoPodIsUnderMpsAndNothingWasHandedOutForAWhile) {
   constexpr ShmIdle::Time kSecond = 1'000'000'000;
   ShmIdle idle;
-  const std::vector<HandedOut> one = {{"a", "main", {"GPU-1::0"}, "x"}};
+  const std::vector<DeviceAllocation> one = {{"a", "main", {"GPU-1::0"}, "x"}};
   EXPECT_FALSE(idle.Passed(one, false, 0));
   EXPECT_FALSE(idle.Passed(one, false, 29 * kSecond));
   EXPECT_TRUE(idle.Passed(one, false, 30 * kSecond));

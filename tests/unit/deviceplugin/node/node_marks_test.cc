@@ -1,4 +1,4 @@
-#include "deviceplugin/publish/node_marks.h"
+#include "deviceplugin/status/node_marks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
                   .used_by_others = true,
                   .unhooked = 2,
                   .silent = 1,
-                  .pods_of_rivals = 3}}};
+                  .pods_of_competitors = 3}}};
   state.evictions = 7;
   state.refused_evictions = 8;
   state.mistyped_switches = {{"Node", 1}, {"Pod", 0}};

@@ -1,4 +1,4 @@
-#include "deviceplugin/occupants/notices.h"
+#include "deviceplugin/gpu_processes/notices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,18 +18,18 @@ Pod MadePod(const std::string& name_space, const std::string& name) {
   return pod;
 }
 
-Occupant Process(pid_t pid, const std::string& pod, bool has_library = false, const char* gpu = "GPU-1") {
+GpuProcess Process(pid_t pid, const std::string& pod, bool has_library = false, const char* gpu = "GPU-1") {
   return {
       .gpu_uuid = gpu, .pid = pid, .program = "python", .pod_uid = "uid-" + pod, .has_library = has_library};
 }
 
 class NoticesTest : public ::testing::Test {
  protected:
-  UnhookedNotices Notices(const std::vector<Occupant>& unhooked) {
+  UnhookedNotices Notices(const std::vector<GpuProcess>& unhooked) {
     return NoticesOf(unhooked, pods_, holders_, [this](const Pod& pod) { return pod.name == off_; });
   }
   // Returns the events, each as "pod: reason: note".
-  std::vector<std::string> Told(const std::vector<Occupant>& unhooked) {
+  std::vector<std::string> Told(const std::vector<GpuProcess>& unhooked) {
     std::vector<std::string> told;
     for (const kube::Event& event : Notices(unhooked).events) {
       EXPECT_TRUE(event.warning);

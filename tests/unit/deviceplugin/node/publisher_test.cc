@@ -1,4 +1,4 @@
-#include "deviceplugin/publish/publisher.h"
+#include "deviceplugin/status/publisher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

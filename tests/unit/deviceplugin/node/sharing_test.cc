@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "deviceplugin/mps/farewell.h"
-#include "deviceplugin/sharing/choice.h"
+#include "deviceplugin/mps/client_drain.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
+#include "deviceplugin/sharing/strategy.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -14,14 +14,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr Farewell::Time kSecond = 1'000'000'000;
+constexpr ClientDrain::Time kSecond = 1'000'000'000;
 
 TEST(ChooseSharingTest, WhatIsSaidHolds) {
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive}) {
     for (const bool alive : {false, true}) {
-      const SharingChoice choice = ChooseSharing(wanted, {.alive = alive, .needed = true});
-      EXPECT_EQ(choice.sharing, wanted);
-      EXPECT_EQ(base::TextOf(choice.withheld), "");
+      const SharingStrategy strategy = ChooseSharing(wanted, {.alive = alive, .needed = true});
+      EXPECT_EQ(strategy.sharing, wanted);
+      EXPECT_EQ(base::TextOf(strategy.withheld), "");
     }
   }
   EXPECT_EQ(base::TextOf(ChooseSharing(Sharing::kMps, {.alive = true}).withheld), "");
@@ -36,10 +36,10 @@ TEST(ChooseSharingTest, ByItselfMpsWhereItRunsElseOneSlot) {
 
 TEST(ChooseSharingTest, WhileMpsTakesNoClientsNothingIsGivenOut) {
   for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
-    const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"});
-    EXPECT_EQ(choice.sharing, Sharing::kMps);
-    EXPECT_EQ(base::TextOf(choice.withheld), "it is in FAULT");
-    EXPECT_EQ(choice.withheld->reason, base::Withheld::kMpsTakesNone);
+    const SharingStrategy strategy = ChooseSharing(wanted, {.alive = true, .fault = "it is in FAULT"});
+    EXPECT_EQ(strategy.sharing, Sharing::kMps);
+    EXPECT_EQ(base::TextOf(strategy.withheld), "it is in FAULT");
+    EXPECT_EQ(strategy.withheld->reason, base::Withheld::kMpsTakesNone);
     EXPECT_EQ(base::TextOf(ChooseSharing(wanted, {.alive = true}).withheld), "") << "it is well again";
   }
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
@@ -48,10 +48,10 @@ TEST(ChooseSharingTest, WhileMpsTakesNoClientsNothingIsGivenOut) {
 
 TEST(ChooseSharingTest, WhileItIsNotKnownNothingIsGivenOutEither) {
   for (const Sharing wanted : {Sharing::kAuto, Sharing::kMps}) {
-    const SharingChoice choice = ChooseSharing(wanted, {.alive = true, .known = false});
-    EXPECT_EQ(base::TextOf(choice.withheld), "it is not known yet whether MPS takes new clients");
-    EXPECT_EQ(choice.withheld->reason, base::Withheld::kMpsNotKnownYet);
-    EXPECT_NE(ChooseSharing(wanted, {.known = false}).withheld, choice.withheld) << "it does not run";
+    const SharingStrategy strategy = ChooseSharing(wanted, {.alive = true, .known = false});
+    EXPECT_EQ(base::TextOf(strategy.withheld), "it is not known yet whether MPS takes new clients");
+    EXPECT_EQ(strategy.withheld->reason, base::Withheld::kMpsNotKnownYet);
+    EXPECT_NE(ChooseSharing(wanted, {.known = false}).withheld, strategy.withheld) << "it does not run";
   }
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive})
     EXPECT_EQ(base::TextOf(ChooseSharing(wanted, {.alive = true, .known = false}).withheld), "");
@@ -61,12 +61,12 @@ TEST(ChooseSharingTest, WhileItIsNotKnownNothingIsGivenOutEither) {
 
 TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayComeBack) {
   for (const MpsHistory& mps : {MpsHistory{.needed = true}, MpsHistory{.was_there = true}}) {
-    const SharingChoice lost = ChooseSharing(Sharing::kAuto, mps);
+    const SharingStrategy lost = ChooseSharing(Sharing::kAuto, mps);
     EXPECT_EQ(lost.sharing, Sharing::kMps);
     EXPECT_EQ(base::TextOf(lost.withheld), "the control daemon of MPS does not run");
     EXPECT_EQ(lost.withheld->reason, base::Withheld::kMpsGone);
   }
-  const SharingChoice again = ChooseSharing(Sharing::kAuto, {});
+  const SharingStrategy again = ChooseSharing(Sharing::kAuto, {});
   EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs it";
   EXPECT_EQ(again.reason,
             "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
@@ -85,27 +85,27 @@ std::vector<std::string> UidsOf(const std::vector<Pod>& pods) {
   return uids;
 }
 
-TEST(FarewellTest, ShortlyBeforeTheKillAndUntilItIsGone) {
-  Farewell farewell;
+TEST(ClientDrainTest, ShortlyBeforeTheKillAndUntilItIsGone) {
+  ClientDrain drain;
   const std::vector<Pod> pods = {Leaving("a", 30), Leaving("b", 1), Pod()};
-  EXPECT_THAT(UidsOf(farewell.Due(pods, 0)), ElementsAre("b"));
-  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 27 * kSecond)), IsEmpty());
-  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 28 * kSecond)), ElementsAre("a"));
-  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 29 * kSecond)), ElementsAre("a"));
+  EXPECT_THAT(UidsOf(drain.Due(pods, 0)), ElementsAre("b"));
+  EXPECT_THAT(UidsOf(drain.Due({pods[0]}, 27 * kSecond)), IsEmpty());
+  EXPECT_THAT(UidsOf(drain.Due({pods[0]}, 28 * kSecond)), ElementsAre("a"));
+  EXPECT_THAT(UidsOf(drain.Due({pods[0]}, 29 * kSecond)), ElementsAre("a"));
 }
 
-TEST(FarewellTest, AGraceThatIsShortenedCounts) {
-  Farewell farewell;
-  EXPECT_THAT(farewell.Due({Leaving("a", 60)}, 0), IsEmpty());
-  EXPECT_THAT(farewell.Due({Leaving("a", 5)}, kSecond), IsEmpty());
-  EXPECT_THAT(UidsOf(farewell.Due({Leaving("a", 5)}, 4 * kSecond)), ElementsAre("a"));
+TEST(ClientDrainTest, AGraceThatIsShortenedCounts) {
+  ClientDrain drain;
+  EXPECT_THAT(drain.Due({Leaving("a", 60)}, 0), IsEmpty());
+  EXPECT_THAT(drain.Due({Leaving("a", 5)}, kSecond), IsEmpty());
+  EXPECT_THAT(UidsOf(drain.Due({Leaving("a", 5)}, 4 * kSecond)), ElementsAre("a"));
 }
 
-TEST(FarewellTest, OneThatHasEndedNeedsNone) {
-  Farewell farewell;
+TEST(ClientDrainTest, OneThatHasEndedNeedsNone) {
+  ClientDrain drain;
   std::vector<Pod> pods = {Leaving("a", 0)};
   pods[0].over = true;
-  EXPECT_THAT(farewell.Due(pods, 0), IsEmpty());
+  EXPECT_THAT(drain.Due(pods, 0), IsEmpty());
 }
 
 TEST(PodsUnderMpsTest, PodsThatShareInAnotherWayThanNewcomers) {
@@ -113,9 +113,10 @@ TEST(PodsUnderMpsTest, PodsThatShareInAnotherWayThanNewcomers) {
   pods[0].name_space = pods[1].name_space = "team";
   pods[0].name = "old";
   pods[1].name = "client";
-  const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
-                                             {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
-                                             {"gone", "main", {"GPU-4::0"}, "\n/run/crossover-mps/pipe"}};
+  const std::vector<DeviceAllocation> handed_out = {
+      {"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
+      {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
+      {"gone", "main", {"GPU-4::0"}, "\n/run/crossover-mps/pipe"}};
   EXPECT_THAT(
       FindOtherSharing(pods, handed_out, true),
       ElementsAre(Pair("GPU-1", WithheldReason{Withheld::kStartedWithoutMps,
@@ -161,8 +162,8 @@ TEST(RecentMpsPodsTest, APodThatEndedWithTheServerIsToldToo) {
   std::vector<Pod> pods = {Leaving("a", 0), Leaving("b", 0)};
   pods[0].name = "beside";
   pods[1].name = "client";
-  const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0"}, "/run/crossover"},
-                                             {"b", "main", {"GPU-2::0"}, "\n/run/crossover-mps/pipe"}};
+  const std::vector<DeviceAllocation> handed_out = {{"a", "main", {"GPU-1::0"}, "/run/crossover"},
+                                                    {"b", "main", {"GPU-2::0"}, "\n/run/crossover-mps/pipe"}};
   RecentMpsPods recent;
   EXPECT_THAT(recent.LossNotices(77), IsEmpty());
   recent.OnLook(pods, handed_out, 0);

@@ -116,7 +116,7 @@ class SharingWatchTest : public ::testing::Test {
     return true;
   }
   bool AwaitWithheld(const std::string& words) const {
-    return Await([&] { return base::TextOf(watch_->state().choice.withheld) == words; });
+    return Await([&] { return base::TextOf(watch_->state().strategy.withheld) == words; });
   }
   bool AwaitFault(const std::string& words) const {
     return Await([&] { return watch_->state().fault.find(words) != std::string::npos; });
@@ -132,7 +132,7 @@ TEST_F(SharingWatchTest, SlotsWaitForTheFirstLook) {
   Run();
   HaveServer("FAULT");
   Watch(Sharing::kAuto);
-  EXPECT_NE(base::TextOf(watch_->state().choice.withheld), "")
+  EXPECT_NE(base::TextOf(watch_->state().strategy.withheld), "")
       << "a daemon that starts beside a fault gives nothing out";
   EXPECT_TRUE(AwaitFault("is in FAULT"));
   HaveServer("ACTIVE");
@@ -143,15 +143,15 @@ TEST_F(SharingWatchTest, SlotsWaitForTheFirstLook) {
 
 TEST_F(SharingWatchTest, WithoutMpsNothingIsWaitedFor) {
   Watch(Sharing::kAuto);
-  EXPECT_EQ(watch_->state().choice.sharing, Sharing::kExclusive);
-  EXPECT_EQ(base::TextOf(watch_->state().choice.withheld), "");
+  EXPECT_EQ(watch_->state().strategy.sharing, Sharing::kExclusive);
+  EXPECT_EQ(base::TextOf(watch_->state().strategy.withheld), "");
 }
 
 TEST_F(SharingWatchTest, AnotherProtocolIsJudgedAtOnce) {
   Run({"-p", "3"});
   Watch(Sharing::kAuto);
   EXPECT_THAT(watch_->state().fault, HasSubstr("speaks protocol 3"));
-  EXPECT_EQ(watch_->state().choice.withheld->reason, base::Withheld::kMpsTakesNone);
+  EXPECT_EQ(watch_->state().strategy.withheld->reason, base::Withheld::kMpsTakesNone);
   EXPECT_TRUE(Await([&] { return watch_->state().asked; }));
   EXPECT_THAT(watch_->state().fault, HasSubstr("speaks protocol 3"));
   EXPECT_EQ(Asked(""), 0u);
@@ -163,7 +163,7 @@ TEST_F(SharingWatchTest, AnotherProtocolIsNoFaultWhereJobsShareOtherwise) {
     Watch(sharing);
     EXPECT_TRUE(Await([&] { return watch_->state().asked; })) << "the guard of the one owner waits for it";
     EXPECT_EQ(watch_->state().fault, "");
-    EXPECT_EQ(base::TextOf(watch_->state().choice.withheld), "");
+    EXPECT_EQ(base::TextOf(watch_->state().strategy.withheld), "");
     watch_.reset();
   }
 }
@@ -212,7 +212,7 @@ TEST_F(SharingWatchTest, AServerIsAskedForOnlyWhereSlotsCouldBeGivenOut) {
   Watch(Sharing::kAuto);
   EXPECT_TRUE(Await([&] { return Asked("get_server_list") > 3; }));
   EXPECT_EQ(Asked("start_server"), 0u) << "in maintenance, say";
-  EXPECT_EQ(base::TextOf(watch_->state().choice.withheld), kNotKnown);
+  EXPECT_EQ(base::TextOf(watch_->state().strategy.withheld), kNotKnown);
   watch_->NoteOffers(true);
   EXPECT_TRUE(AwaitWithheld(""));
   EXPECT_EQ(Asked("start_server -uid"), 1u);
@@ -237,7 +237,7 @@ TEST_F(SharingWatchTest, WhatIsSaidOfAServerThatHasEndedSaysNothing) {
   Watch(Sharing::kAuto);
   EXPECT_TRUE(Await([&] { return Asked("get_server_list") > 5; }));
   EXPECT_EQ(Asked("get_server_status"), 1u);
-  EXPECT_EQ(base::TextOf(watch_->state().choice.withheld), kNotKnown) << "no server is well";
+  EXPECT_EQ(base::TextOf(watch_->state().strategy.withheld), kNotKnown) << "no server is well";
 }
 
 TEST_F(SharingWatchTest, AServerThatIsKilledIsALoss) {

@@ -66,16 +66,16 @@ class MemoryWatchTest : public ::testing::Test {
     event.kind = arbiter::EventKind::kJoin;
     event.gpu = member->gpu;
     event.member = member;
-    books_.OnEvent(event);
+    stats_store_.OnEvent(event);
     return member;
   }
   std::optional<std::uint64_t> Peak(const std::string& gang) const {
-    const auto profile = books_.Profile({.gang = gang});
+    const auto profile = stats_store_.Profile({.gang = gang});
     if (!profile) return std::nullopt;
     return profile->peak_memory->value;
   }
 
-  Books books_;
+  StatsStore stats_store_;
   std::uint64_t last_id_ = 0;
 };
 
@@ -85,7 +85,7 @@ TEST_F(MemoryWatchTest, TellsTheBooksOfEachClientsProcess) {
   Join("hidden", "GPU-0", 0);
   Join("other", "GPU-0", 8);
   Join("elsewhere", "GPU-1", 7);
-  LookAtMemory(*Load(FAKE_NVML), &books_);
+  LookAtMemory(*Load(FAKE_NVML), &stats_store_);
   EXPECT_EQ(Peak("a"), 40u);
   EXPECT_EQ(Peak("b"), 10u);
   for (const char* gang : {"hidden", "other", "elsewhere"}) EXPECT_FALSE(Peak(gang)) << gang;
@@ -97,21 +97,21 @@ TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
   const auto member = Join("a", "GPU-0", 7);
   crossover_slot& slot = member->gpu->page->slot(0);
   slot.memory_refusals = 1;
-  LookAtMemory(*Load(FAKE_NVML), &books_);
+  LookAtMemory(*Load(FAKE_NVML), &stats_store_);
   EXPECT_EQ(Peak("a"), 40u) << "of no budget";
   slot.memory_budget_mib = 100;
   slot.memory_refusals = 0;
-  LookAtMemory(*Load(FAKE_NVML), &books_);
+  LookAtMemory(*Load(FAKE_NVML), &stats_store_);
   EXPECT_EQ(Peak("a"), 40u) << "nothing was refused";
   slot.memory_refusals = 1;
-  LookAtMemory(*Load(FAKE_NVML), &books_);
+  LookAtMemory(*Load(FAKE_NVML), &stats_store_);
   EXPECT_EQ(Peak("a"), 150u << 20);
-  EXPECT_EQ(books_.Profile({.gang = "a"})->peak_memory->source, FigureSource::kRefused);
+  EXPECT_EQ(stats_store_.Profile({.gang = "a"})->peak_memory->source, MeasurementSource::kRefused);
 }
 
 TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
   Join("a", "GPU-0", 7);
-  const MemoryWatch watch(FAKE_NVML, &books_);
+  const MemoryWatch watch(FAKE_NVML, &stats_store_);
   while (!Peak("a") || watch.usages().empty()) std::this_thread::yield();
   EXPECT_EQ(watch.usages().at("GPU-0").busy, 0.75);
 }
@@ -120,7 +120,7 @@ TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
 TEST_F(MemoryWatchTest, LooksAsSoonAsThereIsADriver) {
   const std::string library = ::testing::TempDir() + "/libnvidia-ml-later.so." + std::to_string(::getpid());
   Join("a", "GPU-0", 7);
-  const MemoryWatch watch(library, &books_);
+  const MemoryWatch watch(library, &stats_store_);
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   EXPECT_FALSE(Peak("a"));
   ASSERT_EQ(::symlink(FAKE_NVML, library.c_str()), 0);
@@ -132,7 +132,7 @@ TEST_F(MemoryWatchTest, AsksADriverThatWasLoadedAnewAnew) {
   void* const fake = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
   const auto gpus = reinterpret_cast<void (*)(unsigned)>(dlsym(fake, "fake_nvml_gpus"));
   const auto starts = reinterpret_cast<unsigned (*)()>(dlsym(fake, "fake_nvml_starts"));
-  const MemoryWatch watch(FAKE_NVML, &books_);
+  const MemoryWatch watch(FAKE_NVML, &stats_store_);
   while (watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const unsigned before = starts();
   gpus(0);  // the old one answers no more

@@ -22,8 +22,8 @@ constexpr char kFile[] = R"({"Data":{"PodDeviceEntries":[
 
 TEST(CheckpointTest, EntriesOfOneResource) {
   EXPECT_THAT(ParseCheckpoint(kFile, kSlot)->handed_out,
-              ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
-                          HandedOut{"u2", "side", {"GPU-a::0"}, ""}));
+              ElementsAre(DeviceAllocation{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
+                          DeviceAllocation{"u2", "side", {"GPU-a::0"}, ""}));
   EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other")->handed_out, IsEmpty());
 }
 
@@ -35,7 +35,7 @@ TEST(CheckpointTest, WhatOthersHaveRegistered) {
 
 TEST(CheckpointTest, WhatOthersHaveHandedOut) {
   EXPECT_THAT(ParseCheckpoint(kFile, kSlot)->by_others,
-              ElementsAre(HandedOutByOthers{"example.com/nic", "u1", {"x"}}));
+              ElementsAre(DeviceAllocationByOthers{"example.com/nic", "u1", {"x"}}));
 }
 
 TEST(CheckpointTest, NothingHandedOutYet) {
@@ -50,7 +50,7 @@ TEST(CheckpointTest, OddEntriesAreNoReasonToFail) {
       "DeviceIDs":{"0":3,"1":["x",4]}}],"RegisteredDevices":7}})",
                               kSlot)
                   ->handed_out,
-              ElementsAre(HandedOut{"", "", {"x"}, ""}));
+              ElementsAre(DeviceAllocation{"", "", {"x"}, ""}));
 }
 
 TEST(CheckpointTest, WhatWeAnswered) {

@@ -40,9 +40,9 @@ TEST(DriftTest, OthersAreNamedWithBoth) {
 
 TEST(CollisionTest, TwoRanksOfAGangOnOneGpu) {
   std::vector<Pod> pods = {MadePod("a-0"), MadePod("a-1"), MadePod("b-0", "", "other")};
-  const std::vector<HandedOut> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
-                                             {"uid-a-1", "main", {"GPU-1::1"}, ""},
-                                             {"uid-b-0", "main", {"GPU-1::2"}, ""}};
+  const std::vector<DeviceAllocation> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                                    {"uid-a-1", "main", {"GPU-1::1"}, ""},
+                                                    {"uid-b-0", "main", {"GPU-1::2"}, ""}};
   EXPECT_THAT(FindCollisions(pods, handed_out),
               ElementsAre(Collision{"team/train", "GPU-1", {"uid-a-0", "uid-a-1"}}));
   pods[0].over = true;
@@ -58,9 +58,9 @@ TEST(CollisionTest, TwoPodsOfOneControllerOnOneGpu) {
     pod.controller = "StatefulSet/a";
     pod.controller_uid = pod.name.starts_with("a") ? "uid-of-a" : "uid-of-another-a";
   }
-  const std::vector<HandedOut> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
-                                             {"uid-a-1", "main", {"GPU-1::1"}, ""},
-                                             {"uid-b-0", "main", {"GPU-1::2"}, ""}};
+  const std::vector<DeviceAllocation> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                                    {"uid-a-1", "main", {"GPU-1::1"}, ""},
+                                                    {"uid-b-0", "main", {"GPU-1::2"}, ""}};
   EXPECT_THAT(FindCollisions(pods, handed_out),
               ElementsAre(Collision{"team/StatefulSet/a", "GPU-1", {"uid-a-0", "uid-a-1"}}));
   pods[1].annotations["crossover.dev/gang"] = "sweep-1";
@@ -82,18 +82,19 @@ TEST(CollisionTest, WhicheverCameLastStandsLast) {
 
 TEST(DoubleTest, ASlotOfTwoPods) {
   std::vector<Pod> pods = {MadePod("a", "", "one"), MadePod("b", "", "other")};
-  const std::vector<HandedOut> handed_out = {{"uid-a", "main", {"GPU-1::0", "GPU-2::0"}, ""},
-                                             {"uid-b", "main", {"GPU-1::0"}, ""},
-                                             {"uid-of-one-that-is-gone", "main", {"GPU-2::0"}, ""}};
-  EXPECT_THAT(FindDoubles(pods, handed_out), ElementsAre(Double{"GPU-1::0", {"uid-a", "uid-b"}}));
+  const std::vector<DeviceAllocation> handed_out = {{"uid-a", "main", {"GPU-1::0", "GPU-2::0"}, ""},
+                                                    {"uid-b", "main", {"GPU-1::0"}, ""},
+                                                    {"uid-of-one-that-is-gone", "main", {"GPU-2::0"}, ""}};
+  EXPECT_THAT(FindDuplicates(pods, handed_out),
+              ElementsAre(DuplicateAllocation{"GPU-1::0", {"uid-a", "uid-b"}}));
   pods[0].over = true;
-  EXPECT_THAT(FindDoubles(pods, handed_out), IsEmpty());
+  EXPECT_THAT(FindDuplicates(pods, handed_out), IsEmpty());
 }
 
 TEST(DoubleTest, AContainerMayHaveTheSlotOfOneThatInitialised) {
-  EXPECT_THAT(
-      FindDoubles({MadePod("a")}, {{"uid-a", "init", {"GPU-1::0"}, ""}, {"uid-a", "main", {"GPU-1::0"}, ""}}),
-      IsEmpty());
+  EXPECT_THAT(FindDuplicates({MadePod("a")},
+                             {{"uid-a", "init", {"GPU-1::0"}, ""}, {"uid-a", "main", {"GPU-1::0"}, ""}}),
+              IsEmpty());
 }
 
 TEST(CollisionTest, TwoContainersOfOnePodAreOneRank) {

@@ -80,7 +80,7 @@ TEST(HelloOfTest, AnAnnotationThatIsNotAllowedCountsAsNotSet) {
 TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
   const PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   arbiter::Peer self;
   self.pid = getpid();
   self.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, self.pid, 0)));
@@ -97,7 +97,7 @@ const std::string kGroups = "0::/kubepods/burstable/pod" + std::string(kUid) + "
 std::optional<std::uint32_t> MemoryIn(const std::optional<std::string>& cgroups, const char* pod = kUid) {
   PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   pods.OnChange({{"metadata",
                   {{"name", "train-0"},
                    {"namespace", "team"},
@@ -120,7 +120,7 @@ TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
   young.pid = getpid();
   const PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   const PodIdentity identity(&pods, &namespaces, &slots, "");
   EXPECT_EQ(identity.MemoryOf(identity.AccountOf(young)), std::nullopt);
 }
@@ -130,7 +130,7 @@ TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
 bool MaySignalIn(const std::optional<std::string>& cgroups, const char* own) {
   PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   pods.OnChange({{"metadata", {{"name", "train-0"}, {"namespace", "team"}, {"uid", kUid}}}});
   return PodIdentity(&pods, &namespaces, &slots, "", own).MaySignal(AccountIn(cgroups, "", arbiter::Peer()));
 }
@@ -157,7 +157,7 @@ arbiter::Standing StandingIn(const std::string& pod, const std::string& name_spa
                              const std::string& phase = "Running") {
   PodTable pods;
   Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   const auto object = [](const char* name, const std::string& mode) {
     nlohmann::json made = {{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "u"}}}};
     if (!mode.empty()) made["metadata"]["annotations"] = {{"crossover.dev/mode", mode}};
@@ -186,13 +186,13 @@ TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {
   EXPECT_EQ(StandingIn("", "", "Failed").policy, arbiter::Policy::kOff);
   const PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").StandingOf(arbiter::Member()).policy,
             arbiter::Policy::kOff);
 }
 
 TEST(SlotBookTest, WhoHasASlotOfWhat) {
-  SlotBook slots;
+  AllocationIndex slots;
   EXPECT_FALSE(slots.Holds("u", "GPU-1")) << "nothing is known yet";
   slots.Set({{"u", "GPU-1"}});
   EXPECT_TRUE(slots.Holds("u", "GPU-1"));
@@ -203,7 +203,7 @@ TEST(SlotBookTest, WhoHasASlotOfWhat) {
 TEST(PodIdentityTest, AProcessWhoseNumberMayBeAnothersIsRefused) {
   const PodTable pods;
   const Namespaces namespaces([] {});
-  const SlotBook slots;
+  const AllocationIndex slots;
   arbiter::Peer self;
   self.pid = getpid();
   EXPECT_TRUE(std::holds_alternative<arbiter::Unidentified>(

@@ -78,7 +78,7 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   object["status"]["nodeInfo"] = {{"containerRuntimeVersion", "containerd://2.3.7"},
                                   {"osImage", "Bottlerocket OS 1.39.1"}};
   node.OnList(json::array({object}));
-  EXPECT_EQ(node.wishes(), (OwnNode::Wishes{Policy::kOff, true, "big"}));
+  EXPECT_EQ(node.spec(), (OwnNode::NodeSpec{Policy::kOff, true, "big"}));
   EXPECT_EQ(node.uid(), "u");
   EXPECT_EQ(node.allocatable().at("nvidia.com/gpu"), "2");
   EXPECT_EQ(node.runtime(), "containerd://2.3.7");
@@ -89,7 +89,7 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   EXPECT_EQ(changes, 1);
   node.OnChange(Object("n", {{"cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"}}));
   EXPECT_EQ(node.scale_down(), "true");
-  EXPECT_EQ(node.wishes(), OwnNode::Wishes());
+  EXPECT_EQ(node.spec(), OwnNode::NodeSpec());
   EXPECT_EQ(changes, 2);
 }
 

@@ -10,8 +10,8 @@ namespace {
 TEST(JobProfileTest, FiguresThatWereLearnedReplaceOlderOnes) {
   JobProfile known = Sample("a", 10);
   JobProfile fresh;
-  fresh.compute = {5, 100, FigureSource::kTurns};
-  fresh.away = {6, 100, FigureSource::kTurns};
+  fresh.compute = {5, 100, MeasurementSource::kTurns};
+  fresh.away = {6, 100, MeasurementSource::kTurns};
   Learn(fresh, 50, &known);
   EXPECT_EQ(known.compute->value, 5);
   EXPECT_EQ(known.away->value, 6);
@@ -38,9 +38,9 @@ TEST(JobProfileTest, OfItsRanksTheSlowestCounts) {
   JobProfile known;
   JobProfile rank;
   for (const turn::Time c : {20, 30, 10}) {
-    rank.compute = {c, 100 + c, FigureSource::kTurns};
-    rank.away = {50 - c, 100 + c, FigureSource::kTurns};
-    rank.peak_memory = {static_cast<std::uint64_t>(c), 100, FigureSource::kNvml};
+    rank.compute = {c, 100 + c, MeasurementSource::kTurns};
+    rank.away = {50 - c, 100 + c, MeasurementSource::kTurns};
+    rank.peak_memory = {static_cast<std::uint64_t>(c), 100, MeasurementSource::kNvml};
     Learn(rank, 50, &known);
   }
   EXPECT_EQ(known.demand().busy, 30);
@@ -49,7 +49,7 @@ TEST(JobProfileTest, OfItsRanksTheSlowestCounts) {
 }
 
 TEST(JobProfileTest, AMeasuredStepIsNotReplacedByAnEstimate) {
-  const auto after = [](FigureSource known, FigureSource fresh) {
+  const auto after = [](MeasurementSource known, MeasurementSource fresh) {
     JobProfile profile;
     profile.step_alone = {10, 10, known};
     JobProfile rank;
@@ -57,11 +57,11 @@ TEST(JobProfileTest, AMeasuredStepIsNotReplacedByAnEstimate) {
     Learn(rank, 50, &profile);
     return profile.step_alone->value;
   };
-  EXPECT_EQ(after(FigureSource::kMeasured, FigureSource::kEstimated), 10);
-  EXPECT_EQ(after(FigureSource::kMeasured, FigureSource::kRemembered), 10);
-  EXPECT_EQ(after(FigureSource::kMeasured, FigureSource::kMeasured), 5);
-  EXPECT_EQ(after(FigureSource::kEstimated, FigureSource::kEstimated), 5);
-  EXPECT_EQ(after(FigureSource::kEstimated, FigureSource::kMeasured), 5);
+  EXPECT_EQ(after(MeasurementSource::kMeasured, MeasurementSource::kEstimated), 10);
+  EXPECT_EQ(after(MeasurementSource::kMeasured, MeasurementSource::kRemembered), 10);
+  EXPECT_EQ(after(MeasurementSource::kMeasured, MeasurementSource::kMeasured), 5);
+  EXPECT_EQ(after(MeasurementSource::kEstimated, MeasurementSource::kEstimated), 5);
+  EXPECT_EQ(after(MeasurementSource::kEstimated, MeasurementSource::kMeasured), 5);
 }
 
 TEST(JobProfileTest, DemandIsUnknownWithoutBothParts) {

@@ -37,20 +37,20 @@ class KeeperTest : public ::testing::Test {
     event.gpu = gpu_;
     event.member = member;
     event.demand = {.busy = 20'000'000, .away = 10'000'000};
-    books_.OnEvent(event);
+    stats_store_.OnEvent(event);
     keeper_->OnEvent(event);
   }
 
   std::string directory_;
   std::unique_ptr<ProfileStore> store_;
-  Books books_;
+  StatsStore stats_store_;
   std::unique_ptr<ProfileKeeper> keeper_;
   std::shared_ptr<arbiter::GpuInfo> gpu_;
   std::uint64_t last_id_ = 0;
 };
 
 TEST_F(KeeperTest, KeepsAProfileWhenTheLastClientLeaves) {
-  keeper_ = std::make_unique<ProfileKeeper>(&books_, store_.get());
+  keeper_ = std::make_unique<ProfileKeeper>(&stats_store_, store_.get());
   const auto first = NewMember("a");
   const auto second = NewMember("a");
   for (const auto& member : {first, second}) Tell(arbiter::EventKind::kJoin, member);
@@ -63,7 +63,7 @@ TEST_F(KeeperTest, KeepsAProfileWhenTheLastClientLeaves) {
 }
 
 TEST_F(KeeperTest, AJobThatShowedNothingLeavesNothing) {
-  keeper_ = std::make_unique<ProfileKeeper>(&books_, store_.get());
+  keeper_ = std::make_unique<ProfileKeeper>(&stats_store_, store_.get());
   const auto member = NewMember("a");
   Tell(arbiter::EventKind::kJoin, member);
   Tell(arbiter::EventKind::kLeave, member);
@@ -72,8 +72,8 @@ TEST_F(KeeperTest, AJobThatShowedNothingLeavesNothing) {
 
 TEST_F(KeeperTest, TheBooksLearnWhatTheStoreKnows) {
   store_->Put(Sample("a"));
-  keeper_ = std::make_unique<ProfileKeeper>(&books_, store_.get());
-  EXPECT_EQ(books_.Profile(Sample("a").job), Sample("a"));
+  keeper_ = std::make_unique<ProfileKeeper>(&stats_store_, store_.get());
+  EXPECT_EQ(stats_store_.Profile(Sample("a").job), Sample("a"));
   const auto member = NewMember("a");
   Tell(arbiter::EventKind::kJoin, member);
   Tell(arbiter::EventKind::kStep, member);

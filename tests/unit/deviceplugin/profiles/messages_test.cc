@@ -33,7 +33,7 @@ TEST(ProfileMessagesTest, WhatIsWrittenIsRead) {
 TEST(ProfileMessagesTest, FiguresThatAreNotKnownAreLeftOut) {
   JobProfile profile;
   profile.job.gang = "a";
-  profile.peak_memory = {7, 0, FigureSource::kNvml};
+  profile.peak_memory = {7, 0, MeasurementSource::kNvml};
   std::string error;
   EXPECT_EQ(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error), profile) << error;
 }

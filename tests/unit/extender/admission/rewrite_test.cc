@@ -20,7 +20,7 @@ constexpr char kShare[] = "crossover.dev/share";
 TEST(GpusOfTest, SlotsOfEachGoldenContainer) {
   for (const kube::GoldenSlots& golden : kube::kGoldenSlots) {
     const auto read = GpusOf(kube::PodWith(golden)["spec"], {});
-    const auto* asking = std::get_if<std::vector<Asking>>(&read);
+    const auto* asking = std::get_if<std::vector<ContainerRequest>>(&read);
     EXPECT_EQ(asking == nullptr, golden.refused_by_us) << golden.resources;
     if (asking == nullptr) continue;
     EXPECT_EQ(asking->at(0).gpus, golden.slots) << golden.resources;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "extender/admission/keeper.h"
+#include "extender/admission/cert_rotator.h"
 
 namespace crossover::extender::admission {
 namespace {
@@ -164,7 +164,7 @@ class KeeperTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string File(const char* name) { return directory_ / name; }
-  Keeper::Settings Settings(const char* file) { return {.rotation = settings_, .file = File(file)}; }
+  CertRotator::Settings Settings(const char* file) { return {.rotation = settings_, .file = File(file)}; }
 
   // Simulates one year with a leader and with a replica that looks less than ten minutes late. The
   // authority has to be replaced in that year. An API server hears of a new caBundle up to 50 s late.
@@ -182,7 +182,7 @@ int KeeperTest::Mistrusted() {
   const Stored old = Taken(Step::kMakeAll, {}, settings_, kNow - 13 * kYear / 2);
   objects_.secret = {"0", DataOf(Taken(Step::kRenewServing, old, settings_, kNow))};
   objects_.bundle = BundleOf(old);
-  Keeper leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
+  CertRotator leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
   std::map<std::int64_t, std::string> bundles;  // key: s since the start, when the bundle came
   int mistrusted = 0;
   std::int64_t changed = 0, replica_looked = -kReplica;
@@ -225,7 +225,7 @@ TEST_F(KeeperTest, ReplicasThatAreNotAwaitedAreFound) {
 }
 
 TEST_F(KeeperTest, OneLeadsAndOthersServeWhatItMade) {
-  Keeper leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
+  CertRotator leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
   replica.Look({kNow, 0}, false);
   EXPECT_FALSE(replica.ready());
   EXPECT_EQ(replica.complaint(), "the webhook's Secret has no certificate that can be served");
@@ -239,7 +239,7 @@ TEST_F(KeeperTest, OneLeadsAndOthersServeWhatItMade) {
 }
 
 TEST_F(KeeperTest, ServesOnWhileTheApiServerIsAwayAndSaysSo) {
-  Keeper leader(Settings("leader"), &objects_);
+  CertRotator leader(Settings("leader"), &objects_);
   leader.Look({kNow, 0}, true);
   const std::string served = TextOf(File("leader"));
   objects_.away = true;
@@ -253,7 +253,7 @@ TEST_F(KeeperTest, ServesOnWhileTheApiServerIsAwayAndSaysSo) {
 }
 
 TEST_F(KeeperTest, NoNewAuthorityIsTakenWhileTheBundleCannotBeWritten) {
-  Keeper leader(Settings("leader"), &objects_);
+  CertRotator leader(Settings("leader"), &objects_);
   leader.Look({kNow, 0}, true);
   const std::int64_t then = 7 * kYear;
   leader.Look({kNow + then, then}, true);
@@ -265,7 +265,7 @@ TEST_F(KeeperTest, NoNewAuthorityIsTakenWhileTheBundleCannotBeWritten) {
 }
 
 TEST_F(KeeperTest, WhatAnotherWroteIsSetRight) {
-  Keeper leader(Settings("leader"), &objects_);
+  CertRotator leader(Settings("leader"), &objects_);
   leader.Look({kNow, 0}, true);
   objects_.bundle = "another's";
   objects_.secret.data["tls.key"] = "garbage";
@@ -276,7 +276,7 @@ TEST_F(KeeperTest, WhatAnotherWroteIsSetRight) {
 }
 
 TEST_F(KeeperTest, AFileThatCannotBeWrittenIsNamed) {
-  Keeper leader({.rotation = settings_, .file = "/nowhere/file"}, &objects_);
+  CertRotator leader({.rotation = settings_, .file = "/nowhere/file"}, &objects_);
   leader.Look({kNow, 0}, true);
   EXPECT_FALSE(leader.ready());
   EXPECT_EQ(leader.complaint(), "/nowhere/file: No such file or directory");

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "extender/admission/protect.h"
+#include "extender/admission/update_validation.h"
 #include "tests/unit/extender/admission/made_pod.h"
 
 namespace crossover::extender::admission {

@@ -22,8 +22,8 @@ class FitTest : public ::testing::Test {
   }
 
   placement::Fit Fit() {
-    world_.Put(node_);
-    return FitOn(world_, "n", pod_, planned_);
+    cache_.Put(node_);
+    return FitOn(cache_, "n", pod_, planned_);
   }
   static std::string WordsOf(const placement::Fit& fit) {
     return fit.figures.empty() ? fit.why : fit.why + ": " + fit.figures;
@@ -38,7 +38,7 @@ class FitTest : public ::testing::Test {
     return WordsOf(fit);
   }
 
-  World world_;
+  ClusterCache cache_;
   Node node_;
   Pod pod_;
   Resources planned_;
@@ -59,7 +59,7 @@ TEST_F(FitTest, WhatAPodNeedsAtShmIsThere) {
   gpus.name = "n";
   for (const char* sharing : {"mps", "exclusive", "timeslice"}) {
     gpus.sharing = sharing;
-    world_.Put(gpus);
+    cache_.Put(gpus);
     const bool mps = gpus.sharing == "mps";
     pod_.shm = Shm::kUsual;
     EXPECT_GT(Fit().pods, 0);
@@ -87,12 +87,12 @@ TEST_F(FitTest, WhatOursAndOthersAndThePlannedHaveIsGone) {
   Pod ours = pod_;
   ours.uid = "ours";
   ours.node = "n";
-  world_.Put(ours);
+  cache_.Put(ours);
   EXPECT_EQ(Fit().pods, 7);
   GpuNode gpus;
   gpus.name = "n";
   gpus.requested = {.milli_cpu = 4'000, .memory_bytes = 0, .others = {{"pods", 3}}};
-  world_.Put(gpus);
+  cache_.Put(gpus);
   EXPECT_EQ(Fit().pods, 5);
   AddPod(pod_, &planned_);
   AddPod(pod_, &planned_);
@@ -153,7 +153,7 @@ TEST_F(FitTest, WhoWantsNoneMayComeAllTheSame) {
 }
 
 TEST_F(FitTest, NodesThatAreNotThere) {
-  EXPECT_EQ(FitOn(world_, "other", pod_, {}).why, "there is no such node");
+  EXPECT_EQ(FitOn(cache_, "other", pod_, {}).why, "there is no such node");
 }
 
 TEST_F(FitTest, ReadinessAndCordon) {

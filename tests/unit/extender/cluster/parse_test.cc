@@ -7,6 +7,7 @@
 
 #include "tests/unit/common/kube/golden_slots.h"
 #include "tests/unit/extender/cluster/golden.h"
+#include "tests/unit/extender/cluster/golden_profiles.h"
 
 namespace crossover::extender {
 namespace {
@@ -305,6 +306,43 @@ TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
   EXPECT_EQ(node->requested.memory_bytes, 1024);
   EXPECT_THAT(node->requested.others, ElementsAre(Pair("pods", 7), Pair("x.y/z", 2)));
   EXPECT_FALSE(ParseGpuNode(json::parse(R"({"status":{}})")));
+}
+
+TEST(ParseJobProfileTest, EachGoldenProfile) {
+  for (const GoldenProfile& golden : kGoldenProfiles) {
+    const auto profile = ParseJobProfile(json::parse(golden.object));
+    ASSERT_TRUE(profile) << golden.object;
+    EXPECT_EQ(profile->key, golden.key) << golden.object;
+    EXPECT_EQ(profile->hinted, golden.hinted) << golden.object;
+    EXPECT_EQ(profile->has_hints, golden.has_hints) << golden.object;
+    EXPECT_EQ(profile->compute_s, golden.compute_s) << golden.object;
+    EXPECT_EQ(profile->peak_memory, golden.peak_memory) << golden.object;
+    EXPECT_EQ(profile->meetings.size(), golden.meetings) << golden.object;
+    EXPECT_EQ(profile->runs.size(), golden.runs) << golden.object;
+  }
+}
+
+TEST(ParseJobProfileTest, EachBrokenTwin) {
+  for (const BrokenProfile& twin : kBrokenProfiles) {
+    const auto profile = ParseJobProfile(Broken(twin));
+    ASSERT_EQ(profile.has_value(), twin.is_profile) << twin.patch;
+    if (!profile) continue;
+    EXPECT_EQ(profile->key, twin.key) << twin.patch;
+    EXPECT_EQ(profile->compute_s, twin.compute_s) << twin.patch;
+    EXPECT_EQ(profile->runs.size(), twin.runs) << twin.patch;
+  }
+}
+
+TEST(ParseJobProfileTest, AtMostAsManyRunsAndGainsAsTheDefinitionAllows) {
+  json object = json::parse(kGoldenMeasured);
+  json& runs = object["status"]["runs"];
+  for (std::size_t i = 0; i < kMostRuns; ++i) runs.push_back(runs[0]);
+  json& gains = object["status"]["meetings"][0]["gains"];
+  for (std::size_t i = 0; i < kMostGains; ++i) gains.push_back(gains[0]);
+  const auto profile = ParseJobProfile(object);
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->runs.size(), kMostRuns);
+  EXPECT_EQ(profile->meetings.at(0).gains.size(), kMostGains);
 }
 
 TEST(ParseJobProfileTest, MeasuredBeforeHinted) {

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/kube/slim.h"
+#include "common/kube/json_filter.h"
+#include "extender/cluster/cluster_cache.h"
 #include "extender/cluster/parse.h"
-#include "extender/cluster/world.h"
 #include "tests/unit/extender/cluster/golden.h"
 
 namespace crossover::extender {
@@ -72,7 +72,7 @@ TEST(SizeTest, ALargeClusterFits) {
   const Node node = ParseNode(LargeNode()).value();
   const Pod pod = ParsePod(LargePod()).value();
   const GpuNode gpus = ParseGpuNode(GpuNodeOf()).value();
-  World world;
+  ClusterCache cache;
   const std::size_t before = Used();
   for (int i = 0; i < kNodes; ++i) {
     Node one = node;
@@ -83,14 +83,14 @@ TEST(SizeTest, ALargeClusterFits) {
       Pod on_it = pod;
       on_it.uid = std::to_string(i * kPodsOfNode + j) + "-3fbc-4ed9-4d22-8b78-523e4b79f042";
       on_it.node = one.name;
-      world.Put(std::move(on_it));
+      cache.Put(std::move(on_it));
     }
-    world.Put(std::move(one));
-    world.Put(std::move(its_gpus));
+    cache.Put(std::move(one));
+    cache.Put(std::move(its_gpus));
   }
   const std::size_t used = Used() - before;
   RecordProperty("mib", static_cast<int>(used >> 20));
-  EXPECT_EQ(world.pods().size(), static_cast<std::size_t>(kNodes * kPodsOfNode));
+  EXPECT_EQ(cache.pods().size(), static_cast<std::size_t>(kNodes * kPodsOfNode));
   EXPECT_LT(used, kMost) << (used >> 20) << " MiB";
 }
 

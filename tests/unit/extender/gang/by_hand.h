@@ -15,35 +15,35 @@
 
 namespace crossover::extender {
 
-// Has a World and the Gangs that a test makes of it. The test says when it writes what Gangs asks for.
+// Has a ClusterCache and the Gangs that a test makes of it. The test says when it writes what Gangs asks for.
 class ByHand : public ::testing::Test {
  protected:
   // Adds a pod or changes it, and tells Gangs, if there are any.
   void Put(Pod pod) {
     pod.version = std::to_string(version_++);
     const std::string uid = pod.uid;
-    world_.Put(std::move(pod));
+    cache_.Put(std::move(pod));
     if (gangs_) gangs_->PodChanged(uid, now_s_);
   }
   void Change(const std::string& uid, const std::function<void(Pod&)>& change) {
-    Pod pod = *world_.FindPod(uid);
+    Pod pod = *cache_.FindPod(uid);
     change(pod);
     Put(std::move(pod));
   }
   void Remove(const std::string& uid) {
-    world_.RemovePod(uid);
+    cache_.RemovePod(uid);
     gangs_->PodChanged(uid, now_s_);
   }
   // Takes the node away from pods that are not bound yet, or gives it back.
   void Cordon(bool cordoned, const std::string& name = "n0") {
-    Node node = *world_.FindNode(name);
+    Node node = *cache_.FindNode(name);
     node.cordoned = cordoned;
-    world_.Put(node);
+    cache_.Put(node);
     if (gangs_) gangs_->ClusterChanged();
   }
-  // Makes Gangs of the World, like a new leader.
+  // Makes Gangs of the ClusterCache, like a new leader.
   void Begin(GangSettings settings) {
-    gangs_ = std::make_unique<Gangs>(world_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
+    gangs_ = std::make_unique<Gangs>(cache_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
   }
   // Returns the pending actions of one kind, and removes them from `pending_`.
   std::vector<Action> Do(Action::Kind kind) {
@@ -67,10 +67,10 @@ class ByHand : public ::testing::Test {
       if (action.kind == Kind::kEvict) pod.deleting = true;
     });
     gangs_->Written(action.id,
-                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+                    {.outcome = Outcome::kDone, .version = cache_.FindPod(action.pod.uid)->version}, now_s_);
   }
 
-  World world_;
+  ClusterCache cache_;
   std::unique_ptr<Gangs> gangs_;
   std::vector<Action> pending_;
   double now_s_ = 1000;

@@ -88,7 +88,7 @@ class ControllerTest : public ::testing::Test {
   }
 
   void AddNodes(Controller& controller, int nodes) {
-    controller.ChangeCluster([nodes](World& world) {
+    controller.ChangeCluster([nodes](ClusterCache& cache) {
       for (int n = 0; n < nodes; ++n) {
         Node node;
         node.name = "n" + std::to_string(n);
@@ -103,8 +103,8 @@ class ControllerTest : public ::testing::Test {
           gpu.healthy = true;
           gpus.gpus.push_back(gpu);
         }
-        world.Put(node);
-        world.Put(gpus);
+        cache.Put(node);
+        cache.Put(gpus);
       }
       return true;
     });
@@ -128,7 +128,7 @@ class ControllerTest : public ::testing::Test {
         const std::scoped_lock lock(api_.mutex_);
         api_.pods_[pod.uid] = pod;
       }
-      controller.ChangePod(pod.uid, [&pod](World& world) { world.Put(pod); });
+      controller.ChangePod(pod.uid, [&pod](ClusterCache& cache) { cache.Put(pod); });
     }
   }
 
@@ -168,7 +168,7 @@ class ControllerTest : public ::testing::Test {
 TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
   std::atomic<int> looks = 0;
   Controller::Options options = Options();
-  options.fits = [&](const World&, const std::string&, const Pod&, const Resources&) {
+  options.fits = [&](const ClusterCache&, const std::string&, const Pod&, const Resources&) {
     ++looks;
     now_s_ = now_s_ + 1;
     return placement::Fit{.pods = 0, .why = "there is no room"};
@@ -181,7 +181,7 @@ TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
   Pod other;
   for (int i = 0; i < 50; ++i) {
     other.uid = "other-" + std::to_string(i);
-    controller.ChangePod(other.uid, [&other](World& world) { world.Put(other); });
+    controller.ChangePod(other.uid, [&other](ClusterCache& cache) { cache.Put(other); });
   }
   EXPECT_EQ(looks, first) << "for each event";
   now_s_ = now_s_ + 4 * first + 1;
@@ -258,7 +258,7 @@ TEST_F(ControllerTest, APodThatHasAPlaceIsAnsweredWhileTheLockIsTaken) {
   }
   std::promise<std::vector<std::string>> left;
   std::thread asks;
-  controller.Look([&](const World&) {
+  controller.Look([&](const ClusterCache&) {
     asks = std::thread([&] { left.set_value(controller.Filter(ref, nodes)->nodes); });
     auto future = left.get_future();
     ASSERT_EQ(future.wait_for(kLong), std::future_status::ready);
@@ -276,7 +276,7 @@ TEST_F(ControllerTest, APodThatIsGoneHasNoPlace) {
   const PodRef ref{.uid = "u0", .name_space = "team", .name = "job-0"};
   while (controller.Filter(ref, nodes)->nodes.empty()) {
   }
-  controller.ChangePod("u0", [](World& world) { world.RemovePod("u0"); });
+  controller.ChangePod("u0", [](ClusterCache& cache) { cache.RemovePod("u0"); });
   EXPECT_FALSE(controller.Filter(ref, nodes)) << "it is not known";
 }
 

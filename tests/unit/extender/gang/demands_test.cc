@@ -9,7 +9,7 @@
 #include <functional>
 #include <random>
 
-#include "extender/gang/picture.h"
+#include "extender/gang/snapshot.h"
 #include "extender/placement/engine.h"
 #include "tests/unit/extender/gang/made_term.h"
 #include "tests/unit/extender/gang/scheduler.h"
@@ -23,12 +23,12 @@ constexpr char kHost[] = "kubernetes.io/hostname";
 
 // A Cluster holds nodes, pods on them, and a gang "g" whose pods wait.
 struct Cluster {
-  World world;
-  Desk desk;
+  ClusterCache cache;
+  GangStore store;
   std::vector<Node> nodes;
   int pods = 0;
 
-  Cluster() { desk.world = &world; }
+  Cluster() { store.cache = &cache; }
   Cluster(const Cluster&) = delete;
 
   void PutNode(const std::string& zone, int gpus) {
@@ -38,7 +38,7 @@ struct Cluster {
     if (!zone.empty()) node.labels[kZone] = zone;
     node.ready = true;
     nodes.push_back(node);
-    world.Put(node);
+    cache.Put(node);
     GpuNode with;
     with.name = node.name;
     for (int g = 0; g < gpus; ++g) {
@@ -48,7 +48,7 @@ struct Cluster {
       gpu.healthy = true;
       with.gpus.push_back(std::move(gpu));
     }
-    if (gpus > 0) world.Put(with);
+    if (gpus > 0) cache.Put(with);
   }
   Pod PodOf(const std::string& uid, const std::string& app) {
     Pod pod;
@@ -60,16 +60,16 @@ struct Cluster {
   }
   void PutOn(Pod pod, const std::string& node) {
     pod.node = node;
-    world.Put(pod);
+    cache.Put(pod);
   }
   void PutWaiting(Pod pod) {
-    desk.gangs["g"].members[pod.uid];
-    world.Put(pod);
+    store.gangs["g"].members[pod.uid];
+    cache.Put(pod);
     ++pods;
   }
   std::vector<const Pod*> Waiting() const {
     std::vector<const Pod*> waiting;
-    for (const auto& [uid, member] : desk.gangs.at("g").members) waiting.push_back(world.FindPod(uid));
+    for (const auto& [uid, member] : store.gangs.at("g").members) waiting.push_back(cache.FindPod(uid));
     return waiting;
   }
   placement::Gang GangOf() const {
@@ -81,9 +81,9 @@ struct Cluster {
     return gang;
   }
   placement::Decision Decide(std::vector<placement::Gang>* waiting) const {
-    const placement::State state = PictureOf(desk);
-    SetDivisions(desk, state, *waiting);
-    return placement::Decide(state, *waiting, 1, {}, FitnessOf(desk, state));
+    const placement::State state = SnapshotOf(store);
+    SetDivisions(store, state, *waiting);
+    return placement::Decide(state, *waiting, 1, {}, FitnessOf(store, state));
   }
 };
 
@@ -106,7 +106,7 @@ bool AnyWay(const Cluster& cluster, Scheduler* scheduler, std::map<std::string, 
 
 Scheduler SchedulerOf(const Cluster& cluster) {
   Scheduler scheduler(cluster.nodes);
-  for (const auto& [uid, pod] : cluster.world.pods()) {
+  for (const auto& [uid, pod] : cluster.cache.pods()) {
     if (!pod.node.empty()) scheduler.Add(pod, pod.node);
   }
   return scheduler;
@@ -122,11 +122,11 @@ std::string FaultOf(const Cluster& cluster, bool* placed, const Plant& plant = {
   *placed = !decision.plans.empty();
   if (!*placed) {
     std::map<std::string, int> gpus;
-    for (const auto& [name, node] : cluster.world.gpu_nodes())
+    for (const auto& [name, node] : cluster.cache.gpu_nodes())
       gpus[name] = static_cast<int>(node.gpus.size());
     return AnyWay(cluster, &scheduler, &gpus, 0) ? "there is a way" : "";
   }
-  const placement::State state = PictureOf(cluster.desk);
+  const placement::State state = SnapshotOf(cluster.store);
   std::vector<std::string> nodes;
   std::vector<int> indices;
   for (const placement::Seat& seat : decision.plans.front().seats) {
@@ -188,9 +188,9 @@ bool IsKnown(const Cluster& cluster, const Pod& pod) {
            std::ranges::all_of(pod.constraints.near,
                                [&](const auto& term) { return kube::Matches(term.selector, other.labels); });
   };
-  return meets(pod) || std::ranges::any_of(cluster.world.pods(), [&](const auto& entry) {
+  return meets(pod) || std::ranges::any_of(cluster.cache.pods(), [&](const auto& entry) {
            const Pod& other = entry.second;
-           const Labels& labels = cluster.world.FindNode(other.node)->labels;
+           const Labels& labels = cluster.cache.FindNode(other.node)->labels;
            return meets(other) && std::ranges::any_of(pod.constraints.near, [&](const auto& term) {
                     return labels.contains(term.topology);
                   });
@@ -221,39 +221,39 @@ void Fill(Cluster* cluster, Random& random) {
     cluster->PutWaiting(pod);
   }
   // A scheduler also looks at the nodes that the pods may be on.
-  cluster->desk.fits = [cluster](const Pod& of, const std::string& node, const Resources&) {
-    const Node& labelled = *cluster->world.FindNode(node);
+  cluster->store.fits = [cluster](const Pod& of, const std::string& node, const Resources&) {
+    const Node& labelled = *cluster->cache.FindNode(node);
     const bool may = kube::WhyNotSelected(of.selection, node, labelled.labels).empty();
     return may ? placement::FitsAnywhere({}, 0, {})
                : placement::Fit{.pods = 0, .ever = 0, .why = "not selected"};
   };
 }
 
-struct Tally {
+struct GangStats {
   int placed = 0, refused = 0, faults = 0;
   std::string first;  // fault
 };
 
-Tally Try(unsigned seed, int cases, const Plant& plant = {}) {
+GangStats Try(unsigned seed, int cases, const Plant& plant = {}) {
   Random random(seed);
-  Tally tally;
+  GangStats stats;
   for (int i = 0; i < cases; ++i) {
     Cluster cluster;
     Fill(&cluster, random);
     bool placed = false;
     const std::string fault = FaultOf(cluster, &placed, plant);
-    ++(placed ? tally.placed : tally.refused);
-    tally.faults += fault.empty() ? 0 : 1;
-    if (tally.first.empty() && !fault.empty()) tally.first = "case " + std::to_string(i) + ": " + fault;
+    ++(placed ? stats.placed : stats.refused);
+    stats.faults += fault.empty() ? 0 : 1;
+    if (stats.first.empty() && !fault.empty()) stats.first = "case " + std::to_string(i) + ": " + fault;
   }
-  return tally;
+  return stats;
 }
 
 TEST(DemandsTest, PlacesAreThoseThatASchedulerTakes) {
-  const Tally tally = Try(1, 6'000);
-  EXPECT_EQ(tally.faults, 0) << tally.first;
-  EXPECT_GT(tally.placed, 1'500);
-  EXPECT_GT(tally.refused, 1'500);
+  const GangStats stats = Try(1, 6'000);
+  EXPECT_EQ(stats.faults, 0) << stats.first;
+  EXPECT_GT(stats.placed, 1'500);
+  EXPECT_GT(stats.refused, 1'500);
 }
 
 TEST(DemandsTest, TheRefereeSeesPlantedFaults) {

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 class ElasticTest : public ByHand {
  protected:
   ElasticTest() {
-    PutNode(&world_);
+    PutNode(&cache_);
     Lead();
   }
 
@@ -73,7 +73,7 @@ class ElasticTest : public ByHand {
         pod.node = action.node, pod.annotations[base::kAssignmentAnnotation] = action.text;
     });
     gangs_->Written(action.id,
-                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+                    {.outcome = Outcome::kDone, .version = cache_.FindPod(action.pod.uid)->version}, now_s_);
     if (action.kind == Kind::kRelease && !gangs_->SeatOf(action.pod.uid).empty()) {
       const std::string& uid = action.pod.uid;
       gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, gangs_->SeatOf(uid), next_++, now_s_);
@@ -81,17 +81,17 @@ class ElasticTest : public ByHand {
   }
   std::set<std::string> Bound() const {
     std::set<std::string> bound;
-    for (const auto& [uid, pod] : world_.pods()) {
+    for (const auto& [uid, pod] : cache_.pods()) {
       if (!pod.node.empty()) bound.insert(uid);
     }
     return bound;
   }
-  const GangRecord& TheGang() const { return gangs_->desk().gangs.begin()->second; }
+  const GangRecord& TheGang() const { return gangs_->store().gangs.begin()->second; }
 
   using Uids = std::set<std::string>;
   GangSettings settings_;
   json job_ = JobOf(3, AtLeast(2));
-  Ticket next_ = 1;
+  BindHandle next_ = 1;
 };
 
 TEST_F(ElasticTest, BeginsWithItsMinimumAndGrows) {
@@ -100,7 +100,7 @@ TEST_F(ElasticTest, BeginsWithItsMinimumAndGrows) {
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
   EXPECT_THAT(gangs_->WhyWaits("w2"), HasSubstr("others of its gang run; needs 1 GPU"));
   EXPECT_EQ(TheGang().set_size(), 2) << "others may have the same two GPUs";
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   gangs_->ClusterChanged();
   Run(20);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1", "w2"}));
@@ -117,7 +117,7 @@ TEST_F(ElasticTest, TheControlWaitsForAll) {
 }
 
 TEST_F(ElasticTest, HasAllItsPodsWhereThereIsRoom) {
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
   Run(10);
   EXPECT_EQ(Bound().size(), 3u);
@@ -132,7 +132,7 @@ TEST_F(ElasticTest, WaitsAWhileForPodsThatAreStillMade) {
               HasSubstr("2 of 3 pods are there and free of other gates, and it begins with 2"));
   Run(10);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   Add("w2");
   Run(20);
   EXPECT_EQ(Bound().size(), 3u) << "a pod that comes late joins the others";
@@ -153,16 +153,16 @@ TEST_F(ElasticTest, ANewLeaderKnowsHowManyRun) {
   Run(10);
   EXPECT_EQ(Bound().size(), 2u);
   EXPECT_EQ(TheGang().set_size(), 2);
-  EXPECT_TRUE(TheGang().placed);
+  EXPECT_TRUE(TheGang().placed());
 }
 
 TEST_F(ElasticTest, APodThatIsLostComesAgainWhereItWas) {
   for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
   Run(10);
-  const std::string node = world_.FindPod("w1")->node;
-  world_.RemovePod("w1");
+  const std::string node = cache_.FindPod("w1")->node;
+  cache_.RemovePod("w1");
   gangs_->PodChanged("w1", now_s_);
-  world_.RemovePod("w2");
+  cache_.RemovePod("w2");
   gangs_->PodChanged("w2", now_s_);
   Run(5);
   Add("w1-again");
@@ -191,7 +191,7 @@ TEST_F(ElasticTest, TheMinimumCountsAllPodsOfOtherParts) {
 TEST_F(ElasticTest, AnOlderStateThatWasRestoredIsBelieved) {
   for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
   Run(10);
-  const auto current = [this] { return ViewOf(gangs_->desk(), TheGang(), "w0").current(); };
+  const auto current = [this] { return ViewOf(gangs_->store(), TheGang(), "w0").current(); };
   ASSERT_TRUE(current());
   version_ = 1;
   Change("w0", [](Pod&) {});
@@ -217,7 +217,7 @@ TEST_F(ElasticTest, ItClaimsRoomForItsMinimumAndANewLeaderKnowsTheClaim) {
     Change(uid, [](Pod& pod) { pod.priority = 10; });
   }
   const auto plan_of = [this](const std::string& uid) {
-    const auto reservation = ReservationOn(*world_.FindPod(uid));
+    const auto reservation = ReservationOn(*cache_.FindPod(uid));
     return reservation && reservation->claims ? reservation->plan : "";
   };
   Run(20);
@@ -230,7 +230,7 @@ TEST_F(ElasticTest, ItClaimsRoomForItsMinimumAndANewLeaderKnowsTheClaim) {
   EXPECT_EQ(plan_of("w0"), plan);
   EXPECT_EQ(plan_of("w1"), plan);
   for (const char* gpu : {"GPU-a", "GPU-b"}) {
-    world_.RemovePod(gpu);
+    cache_.RemovePod(gpu);
     gangs_->PodChanged(gpu, now_s_);
   }
   Run(20);

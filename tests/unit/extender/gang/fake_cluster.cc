@@ -83,26 +83,26 @@ void FakeCluster::Deliver(bool all) {
       pod_events_.pop_front();
       if (pod) {
         sabotage_.view(*pod);
-        world_->Put(std::move(*pod));
+        cache_->Put(std::move(*pod));
       } else {
-        world_->RemovePod(uid);
+        cache_->RemovePod(uid);
       }
       gangs_->PodChanged(uid, now_s_);
     }
     if (!gpu_events_.empty() && (all || Chance(60))) {
       sabotage_.gpus(gpu_events_.front());
-      world_->Put(std::move(gpu_events_.front()));
+      cache_->Put(std::move(gpu_events_.front()));
       gpu_events_.pop_front();
       gangs_->ClusterChanged();
     }
     if (!node_events_.empty() && (all || Chance(60))) {
-      world_->Put(std::move(node_events_.front()));
+      cache_->Put(std::move(node_events_.front()));
       node_events_.pop_front();
       gangs_->ClusterChanged();
     }
     if (!budget_events_.empty() && (all || Chance(60))) {
       sabotage_.budget(budget_events_.front());
-      world_->Put(std::move(budget_events_.front()));
+      cache_->Put(std::move(budget_events_.front()));
       budget_events_.pop_front();
       gangs_->ClusterChanged();
     }
@@ -122,36 +122,36 @@ void FakeCluster::Restart() {
     if (Chance(50)) Write(action);
   }
   writes_.clear();
-  for (const auto& [ticket, asked] : held_) assumed_.erase(asked.uid);
+  for (const auto& [bind_handle, asked] : held_) assumed_.erase(asked.uid);
   held_.clear();
   pod_events_.clear();
   gpu_events_.clear();
   node_events_.clear();
   budget_events_.clear();
-  world_ = std::make_unique<World>();
-  for (const auto& [name, node] : nodes_) world_->Put(node);
+  cache_ = std::make_unique<ClusterCache>();
+  for (const auto& [name, node] : nodes_) cache_->Put(node);
   for (auto [name, node] : gpu_nodes_) {
     sabotage_.gpus(node);
-    world_->Put(node);
+    cache_->Put(node);
   }
   for (auto [name, limit] : limits_) {
     sabotage_.budget(limit.budget);
-    world_->Put(limit.budget);
+    cache_->Put(limit.budget);
   }
-  if (profile_) world_->Put(*profile_);
+  if (profile_) cache_->Put(*profile_);
   for (const auto& [uid, truth] : pods_) {
     Pod pod = truth.pod;
     sabotage_.view(pod);
-    world_->Put(pod);
+    cache_->Put(pod);
   }
-  gangs_ = std::make_unique<Gangs>(*world_, QuickSettings(), nullptr, "epoch" + std::to_string(epochs_++));
+  gangs_ = std::make_unique<Gangs>(*cache_, QuickSettings(), nullptr, "epoch" + std::to_string(epochs_++));
 }
 
 void FakeCluster::Drive() {
   for (Action& action : gangs_->Step(now_s_)) {
     sabotage_.action(action);
     if (action.kind == Action::Kind::kAnswer) {
-      const auto asked = held_.find(action.ticket);
+      const auto asked = held_.find(action.bind_handle);
       if (asked == held_.end()) {
         Note("a bind is answered twice");
         continue;
@@ -167,7 +167,7 @@ void FakeCluster::Drive() {
       writes_.push_back(action);
     }
   }
-  for (const auto& [id, gang] : gangs_->desk().gangs) {
+  for (const auto& [id, gang] : gangs_->store().gangs) {
     if (!gang.removal.why.empty()) kept_.insert(id);
   }
   // Writes of different pods may overtake each other.

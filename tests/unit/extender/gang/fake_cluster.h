@@ -187,11 +187,11 @@ class FakeCluster {
   std::set<std::string> kept_back_;          // gangs of which a budget forbade an eviction
   double calm_s_ = 0;                        // since when nothing fails any more
   double restarted_s_ = 0;
-  std::map<Ticket, Asked> held_;
+  std::map<BindHandle, Asked> held_;
   std::set<std::string> assumed_;  // pods that the scheduler is binding
-  std::unique_ptr<World> world_;
+  std::unique_ptr<ClusterCache> cache_;
   std::unique_ptr<Gangs> gangs_;
-  Ticket tickets_ = 1;
+  BindHandle bind_handles_ = 1;
   int epochs_ = 0;
   std::string fault_, history_;
   int placed_ = 0, shared_ = 0, restarts_ = 0, resumed_ = 0, left_ = 0, taken_over_ = 0;

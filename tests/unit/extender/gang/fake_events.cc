@@ -79,7 +79,7 @@ void FakeCluster::Submit() {
     budget.selector.labels = {{"app", name}};
     limits_[name].budget = budget;
     sabotage_.budget(budget);
-    world_->Put(budget);
+    cache_->Put(budget);
   }
   for (int i = 0; i < job.size; ++i) AddPod(name, i);
 }
@@ -217,10 +217,10 @@ void FakeCluster::Crash() {
 void FakeCluster::Learn() {
   if (profile_ && Chance(20)) {
     profile_.reset();
-    world_->RemoveProfile("team", "k");
+    cache_->RemoveProfile("team", "k");
   } else {
     profile_ = MadeProfile("k", std::uint64_t{5} << (30 + Random(3)));
-    world_->Put(*profile_);
+    cache_->Put(*profile_);
   }
   gangs_->ClusterChanged();
 }
@@ -306,10 +306,10 @@ void FakeCluster::Schedule() {
     return Changed(truth);
   }
   if (answer->nodes.size() > 1) return Note("filter names several nodes");
-  const Ticket ticket = tickets_++;
-  held_[ticket] = {uid, answer->nodes.front()};
+  const BindHandle bind_handle = bind_handles_++;
+  held_[bind_handle] = {uid, answer->nodes.front()};
   assumed_.insert(uid);
-  gangs_->Bind(ref, answer->nodes.front(), ticket, now_s_);
+  gangs_->Bind(ref, answer->nodes.front(), bind_handle, now_s_);
 }
 
 void FakeCluster::LoseNode() {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "common/base/names.h"
-#include "extender/gang/life.h"
-#include "extender/gang/tally.h"
+#include "extender/gang/gang_stats.h"
+#include "extender/gang/reconcile.h"
 #include "tests/unit/extender/gang/by_hand.h"
 #include "tests/unit/extender/gang/made_node.h"
 #include "tests/unit/extender/gang/made_profile.h"
@@ -23,10 +23,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Tests a World of one node with two GPUs. The test carries out the writes by hand.
+// Tests a ClusterCache of one node with two GPUs. The test carries out the writes by hand.
 class GangsTest : public ByHand {
  protected:
-  GangsTest() { PutNode(&world_); }
+  GangsTest() { PutNode(&cache_); }
 
   void Add(const std::string& uid, Labels annotations = {}) {
     Pod pod;
@@ -44,7 +44,7 @@ class GangsTest : public ByHand {
     container.name = "main";
     container.slots = 1;
     pod.containers = {container};
-    world_.Put(pod);
+    cache_.Put(pod);
   }
   // Gives a pod a reservation of one GPU, as an earlier leader left it.
   void Reserved(const std::string& uid, const std::string& plan, const std::string& gpu, bool again = false) {
@@ -119,8 +119,8 @@ class GangsTest : public ByHand {
     const std::vector<std::string_view> nodes = {"n0", "n1"};
     return gangs_->Filter({.uid = uid, .name_space = "team", .name = uid}, nodes, now_s_);
   }
-  void Bind(const std::string& uid, Ticket ticket) {
-    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, "n0", ticket, now_s_);
+  void Bind(const std::string& uid, BindHandle bind_handle) {
+    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, "n0", bind_handle, now_s_);
   }
   void ReserveAndRelease() {
     for (const Action& action : Do(Kind::kReserve)) Accept(action);
@@ -180,14 +180,14 @@ class GangsTest : public ByHand {
   // Returns the seat in the reservation of a pod of one GPU.
   Seat SeatIn(const std::string& uid) {
     const auto reservation =
-        ReadReservation(world_.FindPod(uid)->annotations.at(base::kReservationAnnotation)).value();
+        ReadReservation(cache_.FindPod(uid)->annotations.at(base::kReservationAnnotation)).value();
     return {reservation.seat.node, reservation.seat.gpus().front()};
   }
   // Makes a disruption budget for all pods of the namespace.
   void Allow(int evictions) {
     Budget budget{.name_space = "team", .name = "train", .selector = {}, .allowed = evictions};
     budget.selector.nothing = false;
-    world_.Put(budget);
+    cache_.Put(budget);
   }
   // Binds u0 of a gang of two, and refuses the Binding of u1. u0 runs. The deadline passes.
   void HalfAGangAtItsDeadline() {
@@ -240,7 +240,7 @@ TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
     for (const Action& action : Do(Kind::kReserve)) bytes.push_back(action.memory);
     return bytes;
   };
-  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  cache_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
   const std::uint64_t with_margin = std::uint64_t{22} << 30;
   EXPECT_THAT(granted({}, "bert"), ElementsAre(with_margin, with_margin));
   EXPECT_THAT(granted({}, "unknown"), ElementsAre(0, 0));
@@ -270,7 +270,7 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
   AddRunning();
   for (const char* uid : {"u0", "u1"}) Change(uid, keyed);
-  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  cache_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
   gangs_->ClusterChanged();
   for (const char* uid : {"u0", "u1"}) Change(uid, [](Pod& pod) { pod.over = pod.failed = true; });
   for (const char* uid : {"u2", "u3"}) {
@@ -287,7 +287,7 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
 TEST_F(GangsTest, ANewLeaderGrantsAReplacedPodWhatThePlanHasGranted) {
   constexpr std::uint64_t kGranted = std::uint64_t{22} << 30;
   const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
-  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  cache_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
     Change(uid, keyed);
@@ -300,7 +300,7 @@ TEST_F(GangsTest, ANewLeaderGrantsAReplacedPodWhatThePlanHasGranted) {
            [](Pod& pod) { pod.annotations[base::kGrantedMemoryAnnotation] = std::to_string(kGranted); });
   }
   for (const Action& action : Do(Kind::kRelease)) Accept(action);
-  world_.Put(MadeProfile("bert"));
+  cache_.Put(MadeProfile("bert"));
   pending_.clear();
   Lead();
   EXPECT_TRUE(Do(Kind::kReserve).empty());
@@ -323,7 +323,7 @@ TEST_F(GangsTest, NoGangIsPutBesideOneThatWasPlacedWithoutABound) {
   const std::vector<Action> first = Do(Kind::kReserve);
   ASSERT_EQ(first.size(), 2u);
   for (const Action& action : first) EXPECT_EQ(action.memory, 0u);
-  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  cache_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
   gangs_->ClusterChanged();
   for (const char* uid : {"u2", "u3"}) {
     Add(uid, {{base::kGpuMemoryAnnotation, "8Gi"}});
@@ -381,13 +381,13 @@ TEST_F(GangsTest, ANewLeaderCarriesOnOnceAGateIsLifted) {
   Lead();
   for (const Action& action : Do(Kind::kReserve)) Accept(action);
   Accept(Do(Kind::kRelease)[0]);
-  const std::string before = world_.FindPod("u1")->annotations.at(base::kReservationAnnotation);
+  const std::string before = cache_.FindPod("u1")->annotations.at(base::kReservationAnnotation);
   pending_.clear();
   Lead();
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   for (const Action& action : Do(Kind::kRelease)) Accept(action);
-  EXPECT_EQ(world_.FindPod("u1")->annotations.at(base::kReservationAnnotation), before);
-  EXPECT_TRUE(world_.FindPod("u1")->gates.empty());
+  EXPECT_EQ(cache_.FindPod("u1")->annotations.at(base::kReservationAnnotation), before);
+  EXPECT_TRUE(cache_.FindPod("u1")->gates.empty());
   EXPECT_EQ(Filter("u1")->nodes, std::vector<std::string>{"n0"});
 }
 
@@ -402,7 +402,7 @@ TEST_F(GangsTest, ANewLeaderKeepsNoPlanOfPodsThatAreOnTheirWayOut) {
     if (!all) Change("u1", [](Pod& pod) { pod.deleting = false; });
     Lead();
     gangs_->Step(now_s_);
-    EXPECT_EQ(gangs_->desk().gangs.begin()->second.plan.has_value(), !all);
+    EXPECT_EQ(gangs_->store().gangs.begin()->second.plan.has_value(), !all);
   }
 }
 
@@ -416,10 +416,10 @@ TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
     Reserved("u1", "second", "GPU-b", again);
     Lead();
     gangs_->Step(now_s_);
-    const GangRecord& gang = gangs_->desk().gangs.begin()->second;
+    const GangRecord& gang = gangs_->store().gangs.begin()->second;
     ASSERT_TRUE(gang.plan);
     EXPECT_FALSE(gang.plan->whole);
-    EXPECT_EQ(gang.placed, again);
+    EXPECT_EQ(gang.placed(), again);
   }
 }
 
@@ -472,7 +472,7 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
     }
     ASSERT_EQ(deleted.size(), 1u) << leaving;
     EXPECT_EQ(deleted[0].pod.uid, bound);
-    for (const std::string& uid : {bound, other}) world_.RemovePod(uid);
+    for (const std::string& uid : {bound, other}) cache_.RemovePod(uid);
   }
 }
 
@@ -496,7 +496,7 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
   now_s_ += 30;
   EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it is whole after all";
-  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
@@ -583,7 +583,7 @@ TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
   BindTo("u1", "GPU-b");
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kEvict).empty());
-  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 // This is the control. Without the budget, or where the pod has not begun to run, the same pod is evicted.
@@ -621,7 +621,7 @@ TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
 
 // The watch shows a budget for two pods, and another program has used a part of it up since.
 TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   Allow(2);
   for (const char* uid : {"u0", "u1", "u2"}) {
     Add(uid);
@@ -633,9 +633,9 @@ TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
   }
   Lead();
   Cordon(true);
-  Node other = *world_.FindNode("n1");
+  Node other = *cache_.FindNode("n1");
   other.cordoned = true;
-  world_.Put(other);
+  cache_.Put(other);
   std::vector<Action> evict;
   for (int s = 0; s < 400 && evict.empty(); ++s) {
     now_s_ += 1;
@@ -651,13 +651,13 @@ TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
     EXPECT_TRUE(Do(Kind::kEvict).empty()) << "it has just been forbidden";
   }
   EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("needs 2 healthy pods"));
-  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.members.at(evict[1].pod.uid).doomed);
+  EXPECT_FALSE(Leaves(gangs_->store().gangs.begin()->second.members.at(evict[1].pod.uid).eviction));
   // The pod that was evicted comes again, and both are placed beside the one that stayed.
   Add("u3");
   Change("u3", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
   Cordon(false);
   other.cordoned = false;
-  world_.Put(other);
+  cache_.Put(other);
   std::set<std::string> placed;
   for (int s = 0; s < 20; ++s) {
     now_s_ += 1;
@@ -675,7 +675,7 @@ TEST_F(GangsTest, ABudgetThatIsUsedUpMidwayKeepsTheOthersOfTheGang) {
     }
   }
   EXPECT_THAT(placed, ::testing::UnorderedElementsAre("u2", "u3"));
-  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 // A member may have done its work before the last one is known to be bound.
@@ -688,7 +688,7 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   BindTo("u1", "GPU-b");
   now_s_ += 1;
   Do(Kind::kEvict);
-  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
   now_s_ += 200;
   EXPECT_TRUE(Do(Kind::kEvict).empty());
 }
@@ -696,7 +696,7 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
 // Each pod of a gang asks for the same port of the host. The plan before packed both onto one node, the
 // scheduler refused the second one, and the gang left out the whole node.
 TEST_F(GangsTest, PodsThatMayNotShareANodeAreOnTwo) {
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
     Change(uid,
@@ -705,11 +705,11 @@ TEST_F(GangsTest, PodsThatMayNotShareANodeAreOnTwo) {
   Lead();
   ReserveAndRelease();
   EXPECT_NE(SeatIn("u0").first, SeatIn("u1").first);
-  Ticket ticket = 1;
+  BindHandle bind_handle = 1;
   for (const std::string uid : {"u0", "u1"}) {
     const std::string node = SeatIn(uid).first;
     EXPECT_EQ(Filter(uid)->nodes, std::vector<std::string>{node});
-    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, node, ticket++, now_s_);
+    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, node, bind_handle++, now_s_);
   }
   EXPECT_EQ(Do(Kind::kBind).size(), 2u);
 }
@@ -729,8 +729,8 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyNodeAreToldWhy) {
 }
 
 TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
-  PutNode(&world_, "n0", "a");
-  PutNode(&world_, "n1", "a");
+  PutNode(&cache_, "n0", "a");
+  PutNode(&cache_, "n1", "a");
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
     Change(uid, [](Pod& pod) {
@@ -743,7 +743,7 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
   EXPECT_THAT(gangs_->WhyWaits("u0"),
               HasSubstr("no nodes will ever let its pods keep to spec.affinity.podAntiAffinity over "
                         "topology.kubernetes.io/zone"));
-  PutNode(&world_, "n1", "b");
+  PutNode(&cache_, "n1", "b");
   gangs_->ClusterChanged();
   now_s_ += 1;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
@@ -772,8 +772,8 @@ TEST_F(GangsTest, AConstraintThatNoPlanCanKeepToIsAFault) {
 // A scheduler binds a second pod in a zone only once the other zone has one. So pods are released in that
 // order.
 TEST_F(GangsTest, PodsThatAreSpreadAreReleasedInWaves) {
-  PutNode(&world_, "n0", "a");
-  PutNode(&world_, "n1", "b");
+  PutNode(&cache_, "n0", "a");
+  PutNode(&cache_, "n1", "b");
   const std::vector<std::string> uids = {"u0", "u1", "u2", "u3"};
   for (const std::string& uid : uids) {
     Add(uid);
@@ -786,7 +786,7 @@ TEST_F(GangsTest, PodsThatAreSpreadAreReleasedInWaves) {
   Lead();
   for (const Action& action : Do(Kind::kReserve)) Accept(action);
   std::set<std::string> left(uids.begin(), uids.end());
-  Ticket ticket = 1;
+  BindHandle bind_handle = 1;
   for (int wave = 0; wave < 2; ++wave) {
     const std::vector<Action> released = Do(Kind::kRelease);
     ASSERT_EQ(released.size(), 2u) << wave;
@@ -801,7 +801,7 @@ TEST_F(GangsTest, PodsThatAreSpreadAreReleasedInWaves) {
     }
     for (const Action& action : released) {
       const std::string uid = action.pod.uid;
-      gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, SeatIn(uid).first, ticket++, now_s_);
+      gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, SeatIn(uid).first, bind_handle++, now_s_);
     }
   }
   EXPECT_TRUE(left.empty());
@@ -945,14 +945,14 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   for (const char* uid : {"v0", "v1", "u0", "u1"}) Change(uid, bounded);
   Lead();
   gangs_->Step(now_s_);
-  world_.RemovePod("u1");
+  cache_.RemovePod("u1");
   gangs_->PodChanged("u1", now_s_);
   Add("u2");
   Change("u2", bounded);
   const auto give_out = [this](int slots) {
-    GpuNode node = *world_.FindGpuNode("n0");
+    GpuNode node = *cache_.FindGpuNode("n0");
     for (GpuNode::Gpu& gpu : node.gpus) gpu.slots = slots;
-    world_.Put(node);
+    cache_.Put(node);
     gangs_->ClusterChanged();
   };
   give_out(1);
@@ -971,7 +971,7 @@ TEST_F(GangsTest, APlaceThatNoPodComesBackToIsNotKeptForEver) {
   Lead();
   gangs_->PodChanged("u1", now_s_);
   gangs_->Step(now_s_);
-  world_.RemovePod("u1");
+  cache_.RemovePod("u1");
   gangs_->PodChanged("u1", now_s_);
   now_s_ += 599;
   gangs_->Step(now_s_);
@@ -1009,12 +1009,12 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   ReadJob(1);
   now_s_ += 1;  // plans are made at intervals (plan_every_s)
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
-  world_.RemovePod("u0");
+  cache_.RemovePod("u0");
   gangs_->PodChanged("u0", now_s_);
-  EXPECT_EQ(gangs_->desk().owners.size(), 1u);
+  EXPECT_EQ(gangs_->store().owners.size(), 1u);
   now_s_ += 1;
   Do(Kind::kReserve);
-  EXPECT_TRUE(gangs_->desk().owners.empty()) << "no gang needs it any more";
+  EXPECT_TRUE(gangs_->store().owners.empty()) << "no gang needs it any more";
   AddOfJob("u1", "second");
   AddOfJob("u2", "third");
   const auto reads = Do(Kind::kReadOwner);
@@ -1122,7 +1122,7 @@ TEST_F(GangsTest, AGangThatRanSaysSo) {
       EXPECT_EQ(ReadReservation(action.text).value().again, true);
       Change(action.pod.uid, [&](Pod& pod) { pod.annotations[base::kReservationAnnotation] = action.text; });
       gangs_->Written(
-          action.id, {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+          action.id, {.outcome = Outcome::kDone, .version = cache_.FindPod(action.pod.uid)->version}, now_s_);
       uids.push_back(action.pod.uid);
     }
     return uids;
@@ -1138,7 +1138,7 @@ TEST_F(GangsTest, AGangThatRanSaysSo) {
   EXPECT_TRUE(says().empty()) << "once";
   std::string silent;
   for (const char* uid : {"u0", "u1", "u2"}) {
-    const std::string& text = world_.FindPod(uid)->annotations.at(base::kReservationAnnotation);
+    const std::string& text = cache_.FindPod(uid)->annotations.at(base::kReservationAnnotation);
     if (ReadReservation(text).value().again != true) silent = uid;
   }
   Remove(silent == "u0" ? "u1" : "u0");
@@ -1171,7 +1171,7 @@ TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
     });
     Lead();
     gangs_->Step(now_s_);
-    EXPECT_EQ(gangs_->desk().gangs.begin()->second.placed, !failed);
+    EXPECT_EQ(gangs_->store().gangs.begin()->second.placed(), !failed);
     for (const char* uid : {"u0", "u1"}) Remove(uid);
     gangs_.reset();
   }
@@ -1219,7 +1219,7 @@ TEST_F(GangsTest, WhatIsLeftOfAJobIsPlacedWhenItIsResumed) {
         AnswerReads(2, 2, {{"succeeded", 1}});
       }
       EXPECT_EQ(reserves, 1) << job << ": " << gangs_->WhyWaits("u2");
-      for (const char* uid : {"u0", "u2"}) world_.RemovePod(uid);
+      for (const char* uid : {"u0", "u2"}) cache_.RemovePod(uid);
       pending_.clear();
       gangs_.reset();
     }
@@ -1243,11 +1243,11 @@ TEST_F(GangsTest, AJobWithMoreCompletionsThanPodsNeedsAsManyAsRunAtATime) {
   BindTo("u1", "GPU-a");
   now_s_ += 1;
   gangs_->Step(now_s_);
-  EXPECT_FALSE(gangs_->desk().gangs.begin()->second.placed) << "half of it is bound";
+  EXPECT_FALSE(gangs_->store().gangs.begin()->second.placed()) << "half of it is bound";
   BindTo("u2", "GPU-b");
   now_s_ += 1;
   gangs_->Step(now_s_);
-  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
 TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
@@ -1260,7 +1260,7 @@ TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
   BindTo("u1", "GPU-b");
   now_s_ += 1;
   EXPECT_EQ(Do(Kind::kSettle).size(), 2u) << "it is complete";
-  const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
+  const auto vacant = [this] { return gangs_->store().gangs.begin()->second.vacant.size(); };
   for (int next = 2; next < 5; ++next) {
     const std::string before = "u" + std::to_string(next - 2);
     Change(before, [](Pod& pod) { pod.over = true; });
@@ -1326,7 +1326,7 @@ TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
                          Row{"ReplicaSet", "pod-template-hash", "7f"}, Row{"Job", "job-name", "train"},
                          Row{"Train", "team.dev/train", "train"}}) {
     SCOPED_TRACE(row.kind);
-    world_.Put(MadeProfile("k"));
+    cache_.Put(MadeProfile("k"));
     for (const char* uid : {"u0", "u1", "u2", "u3"}) {
       const bool rollout = std::string(row.kind) == "ReplicaSet" && uid[1] > '1';
       const std::string value = row.value + std::string(rollout ? "x" : "");
@@ -1354,7 +1354,7 @@ TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
     int told = 0;
     for (const Action& action : Do(Kind::kTell)) told += action.reason == "GangNotKnown" ? 1 : 0;
     EXPECT_EQ(told, 1) << "one event for all";
-    for (const char* uid : {"u0", "u1", "u2", "u3"}) world_.RemovePod(uid);
+    for (const char* uid : {"u0", "u1", "u2", "u3"}) cache_.RemovePod(uid);
     pending_.clear();
     gangs_.reset();
   }
@@ -1409,7 +1409,7 @@ TEST_F(GangsTest, WhatSucceededBeforeIsNoPartOfTheNextAttempt) {
       if (before) pod.node = "n0", pod.over = true;
     });
   }
-  world_.RemovePod("u2");
+  cache_.RemovePod("u2");
   Lead();
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
@@ -1419,7 +1419,7 @@ TEST_F(GangsTest, WhatSucceededBeforeIsNoPartOfTheNextAttempt) {
 }
 
 TEST_F(GangsTest, APlaceIsGivenBackOnce) {
-  const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
+  const auto vacant = [this] { return gangs_->store().gangs.begin()->second.vacant.size(); };
   AddRunning();
   Change("u1", [](Pod& pod) { pod.over = true; });
   EXPECT_EQ(vacant(), 0u) << "it has done what it was to do";
@@ -1481,19 +1481,19 @@ TEST_F(GangsTest, ALostPlaceIsNotTakenBesideWhoHasNoBoundOfMemory) {
 
 TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) {
   for (const char* near : {"n1", "n2"}) {
-    PutNode(&world_, "n0", "here");
-    for (const char* name : {"n1", "n2"}) PutNode(&world_, name, std::string(name) == near ? "here" : "far");
+    PutNode(&cache_, "n0", "here");
+    for (const char* name : {"n1", "n2"}) PutNode(&cache_, name, std::string(name) == near ? "here" : "far");
     AddRunning();
-    GpuNode gpus = *world_.FindGpuNode("n0");
+    GpuNode gpus = *cache_.FindGpuNode("n0");
     gpus.gpus[1].healthy = false;
-    world_.Put(gpus);
+    cache_.Put(gpus);
     Remove("u1");
     Add("u2");
     gangs_->PodChanged("u2", now_s_);
     gangs_->Step(now_s_);
-    const GangRecord& gang = gangs_->desk().gangs.begin()->second;
+    const GangRecord& gang = gangs_->store().gangs.begin()->second;
     ASSERT_TRUE(gang.plan);
-    EXPECT_EQ(gang.plan->slots.front().seat.node, near);
+    EXPECT_EQ(gang.plan->entries.front().seat.node, near);
     for (const char* uid : {"u0", "u2"}) Remove(uid);
   }
 }
@@ -1510,7 +1510,7 @@ TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
   Lead();
   const auto searches = [this] {
     int most = 0, sum = 0;
-    for (const auto& [id, gang] : gangs_->desk().gangs) {
+    for (const auto& [id, gang] : gangs_->store().gangs) {
       most = std::max(most, gang.seat_failures);
       sum += gang.seat_failures;
     }
@@ -1534,7 +1534,7 @@ TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
 
 // Two gangs share GPU-a of n0 and of n1, and n1 goes for good. Each gang lacks what the other lacks.
 TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
-  for (const char* name : {"n1", "n2"}) PutNode(&world_, name);
+  for (const char* name : {"n1", "n2"}) PutNode(&cache_, name);
   Lead();
   const auto add = [this](const std::string& gang, int index, const std::string& node) {
     const std::string uid = gang + std::to_string(index) + node;
@@ -1553,9 +1553,9 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
     add(gang, 1, "n1");
   }
   gangs_->Step(now_s_);
-  Node lost = *world_.FindNode("n1");
+  Node lost = *cache_.FindNode("n1");
   lost.ready = false;
-  world_.Put(lost);
+  cache_.Put(lost);
   gangs_->ClusterChanged();
   for (const char* gang : {"g", "h"}) {
     Remove(std::string(gang) + "1n1");
@@ -1566,7 +1566,7 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
     now_s_ += later_s;
     EXPECT_TRUE(Do(Kind::kReserve).empty()) << "n1 may come back";
     EXPECT_THAT(gangs_->WhyWaits("g1"), HasSubstr("its place among the jobs on its GPUs"));
-    EXPECT_EQ(TallyOf(gangs_->desk()).lacking, 2);
+    EXPECT_EQ(GangStatsOf(gangs_->store()).lacking, 2);
   }
   now_s_ += kept_s;
   for (const Action& action : Do(Kind::kRelease)) Accept(action);  // for pods that waited for long
@@ -1584,9 +1584,9 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
 
 // The gate was lifted without a plan, and so the scheduler was not told where the pods have to go.
 TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
-  Node node = *world_.FindNode("n0");
+  Node node = *cache_.FindNode("n0");
   node.cordoned = true;
-  world_.Put(node);
+  cache_.Put(node);
   Add("u0");
   Add("u1");
   Lead();
@@ -1595,7 +1595,7 @@ TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
   const std::vector<Action> ungate = Do(Kind::kRelease);
   ASSERT_EQ(ungate.size(), 2u);
   node.cordoned = false;
-  world_.Put(node);
+  cache_.Put(node);
   gangs_->ClusterChanged();
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "another write is on its way";
@@ -1711,8 +1711,8 @@ TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
   Lead(settings_);
   EXPECT_TRUE(Do(Kind::kReserve).empty())
       << "since when it runs is unknown: GPU-b is kept for those that wait";
-  ASSERT_TRUE(gangs_->desk().kept);
-  EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
+  ASSERT_TRUE(gangs_->store().kept);
+  EXPECT_THAT(gangs_->store().kept->gang, HasSubstr("/w"));
   RunsSinceAnHour();
   Lead(settings_);
   const std::vector<Action> reserve = Do(Kind::kReserve);
@@ -1725,14 +1725,14 @@ TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
 TEST_F(StarvingGangTest, WhatIsKeptForAGangStaysKept) {
   Lead(settings_);
   Do(Kind::kReserve);
-  ASSERT_TRUE(gangs_->desk().kept);
+  ASSERT_TRUE(gangs_->store().kept);
   RunsSinceAnHour();
   now_s_ += 1;
   AddExclusive("s");
   Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "GPU-b is free";
-  ASSERT_TRUE(gangs_->desk().kept);
-  EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
+  ASSERT_TRUE(gangs_->store().kept);
+  EXPECT_THAT(gangs_->store().kept->gang, HasSubstr("/w"));
   Lead(settings_);
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u) << "the control: a leader that has kept nothing";
@@ -1797,14 +1797,14 @@ TEST_F(GangsTest, ALauncherJoinsItsWorkersOnceTheirJobIsRead) {
   for (const Action& read : reads) gangs_->OwnerRead(read.id, job, "", now_s_);
   now_s_ += 1;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
-  EXPECT_EQ(gangs_->desk().gangs.size(), 1u);
+  EXPECT_EQ(gangs_->store().gangs.size(), 1u);
   for (const char* uid : {"u0", "u1"}) {
-    world_.RemovePod(uid);
+    cache_.RemovePod(uid);
     gangs_->PodChanged(uid, now_s_);
   }
   now_s_ += 1;
   Do(Kind::kReserve);
-  EXPECT_TRUE(gangs_->desk().owners.empty()) << "no gang needs it any more";
+  EXPECT_TRUE(gangs_->store().owners.empty()) << "no gang needs it any more";
 }
 
 TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "extender/cluster/world.h"
+#include "extender/cluster/cluster_cache.h"
 
 namespace crossover::extender {
 
 // Adds a node with GPU-a and GPU-b, of 80 GiB and two slots each.
-inline void PutNode(World* world, const std::string& name = "n0", const std::string& zone = "") {
+inline void PutNode(ClusterCache* cache, const std::string& name = "n0", const std::string& zone = "") {
   Node node;
   node.name = name;
   node.ready = true;
@@ -23,8 +23,8 @@ inline void PutNode(World* world, const std::string& name = "n0", const std::str
     gpu.memory = std::uint64_t{80} << 30;
     gpus.gpus.push_back(gpu);
   }
-  world->Put(node);
-  world->Put(gpus);
+  cache->Put(node);
+  cache->Put(gpus);
 }
 
 }  // namespace crossover::extender

@@ -1,7 +1,7 @@
 // Makes a profile of a job in the namespace of these tests.
 #pragma once
 
-#include "extender/cluster/world.h"
+#include "extender/cluster/cluster_cache.h"
 
 namespace crossover::extender {
 

@@ -19,7 +19,7 @@ class NeedTest : public ::testing::Test {
  protected:
   enum class State { kWaits, kDone, kFailed };
 
-  NeedTest() { gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e"); }
+  NeedTest() { gangs_ = std::make_unique<Gangs>(cache_, GangSettings{}, nullptr, "e"); }
 
   void Put(const char* group, State state) {
     Pod pod;
@@ -35,7 +35,7 @@ class NeedTest : public ::testing::Test {
     container.slots = 1;
     pod.containers = {container};
     const std::string uid = pod.uid;
-    world_.Put(std::move(pod));
+    cache_.Put(std::move(pod));
     gangs_->PodChanged(uid, now_s_);
   }
   // Answers the read of the JobSet. `completions` is null for a work queue.
@@ -55,11 +55,11 @@ class NeedTest : public ::testing::Test {
     now_s_ += 1;
   }
   int Need() {
-    const GangRecord& gang = gangs_->desk().gangs.begin()->second;
-    return NeedOf(gangs_->desk(), gang, CountOf(gangs_->desk(), gang));
+    const GangRecord& gang = gangs_->store().gangs.begin()->second;
+    return NeedOf(gangs_->store(), gang, CountOf(gangs_->store(), gang));
   }
 
-  World world_;
+  ClusterCache cache_;
   std::unique_ptr<Gangs> gangs_;
   double now_s_ = 1000;
   int pods_ = 0;
@@ -114,13 +114,13 @@ TEST_F(NeedTest, AWorkQueueMakesNoPodsOnceOneHasSucceeded) {
 // Returns what the gang waits for, once two pods of three wait. One pod has succeeded. `seen` says whether
 // that pod is still there, and `told` whether the owner says so.
 std::string WaitsFor(const OwnerSample& kind, bool seen, bool told) {
-  World world;
+  ClusterCache cache;
   Pod done = PodOf(kind, "u0");
   done.node = "n0";
   done.over = true;
-  if (seen) world.Put(done);
-  for (const char* uid : {"u1", "u2"}) world.Put(PodOf(kind, uid));
-  Gangs gangs(world, {}, nullptr, "e");
+  if (seen) cache.Put(done);
+  for (const char* uid : {"u1", "u2"}) cache.Put(PodOf(kind, uid));
+  Gangs gangs(cache, {}, nullptr, "e");
   json object = kind.object;
   if (!told && object.is_object()) object.erase("status");
   for (double now_s = 1000; now_s < 1003; ++now_s) {

@@ -31,7 +31,7 @@ constexpr int kPatience = 120;  // seconds of the test's clock
 class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSample> {
  protected:
   OwnerLives() {
-    for (const char* node : {"n0", "n1", "n2"}) PutNode(&world_, node);
+    for (const char* node : {"n0", "n1", "n2"}) PutNode(&cache_, node);
     object_ = GetParam().object;
     if (object_.is_object()) object_.erase("status");
     for (int i = 0; i < kPods; ++i) Make(i);
@@ -55,7 +55,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
     Remove(pods_[number]);
     Make(number);
   }
-  const Pod& At(int number) { return *world_.FindPod(pods_[number]); }
+  const Pod& At(int number) { return *cache_.FindPod(pods_[number]); }
 
   // Carries out what Gangs asks for until nothing waits, or for two minutes. Returns why a pod waits, or "".
   std::string Run() {
@@ -73,7 +73,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
     return waiting.empty() ? "" : waiting + ": " + gangs_->WhyWaits(waiting);
   }
   void CarryOut(const Action& action) {
-    if (world_.FindPod(action.pod.uid) == nullptr) {
+    if (cache_.FindPod(action.pod.uid) == nullptr) {
       gangs_->Written(action.id, {.outcome = Outcome::kGone, .error = "404"}, now_s_);
       return;
     }
@@ -81,7 +81,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
     if (action.kind == Kind::kRelease) BindAsReserved(action.pod.uid);
   }
   void BindAsReserved(const std::string& uid) {
-    const auto reservation = ReservationOn(*world_.FindPod(uid));
+    const auto reservation = ReservationOn(*cache_.FindPod(uid));
     ASSERT_TRUE(reservation.has_value()) << uid;
     Change(uid, [&](Pod& pod) {
       pod.node = reservation->seat.node;
@@ -91,7 +91,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
   // Returns the UID of a pod that is not bound, or "".
   std::string Waiting() {
     for (const auto& [number, uid] : pods_) {
-      if (world_.FindPod(uid)->node.empty()) return uid;
+      if (cache_.FindPod(uid)->node.empty()) return uid;
     }
     return "";
   }
@@ -103,7 +103,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
   // Returns the node that has the most pods of the job.
   std::string Fullest() {
     std::map<std::string, int> pods;
-    for (const auto& [number, uid] : pods_) ++pods[world_.FindPod(uid)->node];
+    for (const auto& [number, uid] : pods_) ++pods[cache_.FindPod(uid)->node];
     return std::max_element(pods.begin(), pods.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
@@ -111,7 +111,7 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
   std::vector<int> On(const std::string& node) {
     std::vector<int> numbers;
     for (const auto& [number, uid] : pods_) {
-      if (world_.FindPod(uid)->node == node) numbers.push_back(number);
+      if (cache_.FindPod(uid)->node == node) numbers.push_back(number);
     }
     return numbers;
   }
@@ -122,9 +122,9 @@ class OwnerLives : public ByHand, public ::testing::WithParamInterface<OwnerSamp
     std::set<std::string> gpus;
     std::size_t running = 0;
     for (const auto& [number, uid] : pods_) {
-      if (world_.FindPod(uid)->over) continue;
+      if (cache_.FindPod(uid)->over) continue;
       ++running;
-      const auto reservation = ReservationOn(*world_.FindPod(uid));
+      const auto reservation = ReservationOn(*cache_.FindPod(uid));
       ASSERT_TRUE(reservation.has_value()) << uid;
       for (const std::string& gpu : reservation->seat.gpus()) gpus.insert(reservation->seat.node + gpu);
     }
@@ -187,8 +187,8 @@ TEST_P(OwnerLives, PodsOfANodeThatIsDrainedComeBackElsewhere) {
 
 TEST_P(OwnerLives, PodsOfANodeThatIsLostComeBackElsewhere) {
   const std::string lost = Fullest();
-  world_.RemoveNode(lost);
-  world_.RemoveGpuNode(lost);
+  cache_.RemoveNode(lost);
+  cache_.RemoveGpuNode(lost);
   gangs_->ClusterChanged();
   now_s_ += 300;  // until its pods are taken for gone
   gangs_->Step(now_s_);

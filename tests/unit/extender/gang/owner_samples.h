@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/cluster/world.h"
+#include "extender/cluster/cluster_cache.h"
 
 namespace crossover::extender {
 

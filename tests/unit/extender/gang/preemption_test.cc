@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
+#include "extender/gang/gang_stats.h"
 #include "extender/gang/gangs.h"
 #include "extender/gang/made_room.h"
-#include "extender/gang/tally.h"
 #include "tests/unit/extender/gang/by_hand.h"
 #include "tests/unit/extender/gang/made_node.h"
 
@@ -23,11 +23,11 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-// Tests a World of one node, n0, with GPU-a and GPU-b. No gang may share, so each GPU has one gang.
+// Tests a ClusterCache of one node, n0, with GPU-a and GPU-b. No gang may share, so each GPU has one gang.
 class PreemptionTest : public ByHand {
  protected:
   PreemptionTest() {
-    PutNode(&world_);
+    PutNode(&cache_);
     now_s_ = 10'000;
   }
 
@@ -102,7 +102,7 @@ class PreemptionTest : public ByHand {
     Budget budget{.name_space = "team", .name = "of-" + gang, .selector = {}, .allowed = allowed};
     budget.selector.nothing = false;
     if (!gang.empty()) budget.selector.labels = {{"app", gang}};
-    world_.Put(budget);
+    cache_.Put(budget);
     if (gangs_) gangs_->ClusterChanged();
   }
   // Lets "high" claim a GPU of the gang of FillWithOne(), and the eviction of l0 be accepted. Returns both
@@ -117,11 +117,11 @@ class PreemptionTest : public ByHand {
     return evict;
   }
   Reservation ReservationOf(const std::string& name) {
-    const auto reservation = ReservationOn(*world_.FindPod(name));
+    const auto reservation = ReservationOn(*cache_.FindPod(name));
     return reservation.value_or(Reservation{});
   }
   std::uint64_t Ended(ClaimEnd end) const {
-    return TallyOf(gangs_->desk()).claims_ended[static_cast<std::size_t>(end)];
+    return GangStatsOf(gangs_->store()).claims_ended[static_cast<std::size_t>(end)];
   }
   std::string Why(const std::string& name) const { return gangs_->WhyWaits(name); }
 };
@@ -138,7 +138,7 @@ TEST_F(PreemptionTest, TheGangOfLeastRankLeavesAndTheClaimantGetsItsGpus) {
   EXPECT_THAT(Do(Kind::kEvict), IsEmpty());
   Accept(reserve[0]);
   EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("low"));
-  EXPECT_EQ(TallyOf(gangs_->desk()).claims, 1);
+  EXPECT_EQ(GangStatsOf(gangs_->store()).claims, 1);
   // It has its grace period: nothing is released before it is gone.
   for (int s = 0; s < 300; ++s) EXPECT_THAT(Do(Kind::kRelease), IsEmpty());
   EXPECT_THAT(Do(Kind::kReserve), IsEmpty());
@@ -147,7 +147,7 @@ TEST_F(PreemptionTest, TheGangOfLeastRankLeavesAndTheClaimantGetsItsGpus) {
   EXPECT_FALSE(ReservationOf("high").claims);
   EXPECT_THAT(AcceptAll(Kind::kRelease), ElementsAre("high"));
   EXPECT_EQ(Ended(ClaimEnd::kRoomMade), 1u);
-  EXPECT_EQ(TallyOf(gangs_->desk()).gangs_left, 1u);
+  EXPECT_EQ(GangStatsOf(gangs_->store()).gangs_left, 1u);
   EXPECT_THAT(Do(Kind::kEvict), IsEmpty()) << "the other one stays";
 }
 
@@ -192,7 +192,7 @@ TEST_F(PreemptionTest, UsersAreToldWhoMakesRoomForWhomAndNoNameOfAnotherNamespac
     }
     EXPECT_THAT(victim,
                 HasSubstr(same ? "low: it makes room for boss" : "low: it makes room for another job"));
-    const std::string stored = world_.FindPod("high")->annotations.at(base::kReservationAnnotation);
+    const std::string stored = cache_.FindPod("high")->annotations.at(base::kReservationAnnotation);
     EXPECT_THAT(stored, Not(HasSubstr("low")));
     if (!same) {
       EXPECT_THAT(victim, Not(HasSubstr("boss")));
@@ -233,8 +233,8 @@ TEST_F(PreemptionTest, AtTheFirstForbiddenEvictionTheClaimIsGivenUp) {
   EXPECT_THAT(Do(Kind::kEvict), IsEmpty());
   EXPECT_THAT(Why("h0"), HasSubstr("a disruption budget has kept"));
   EXPECT_THAT(Why("low"), "") << "it goes on";
-  EXPECT_EQ(TallyOf(gangs_->desk()).gangs_left, 0u);
-  EXPECT_THAT(gangs_->desk().made_room, IsEmpty()) << "it did not leave";
+  EXPECT_EQ(GangStatsOf(gangs_->store()).gangs_left, 0u);
+  EXPECT_THAT(gangs_->store().made_room, IsEmpty()) << "it did not leave";
 }
 
 TEST_F(PreemptionTest, NoGangIsChosenWhoseBudgetForbidsIt) {
@@ -423,7 +423,7 @@ TEST_F(PreemptionTest, ANewLeaderTakesAClaimOver) {
     EXPECT_THAT(AcceptAll(Kind::kReserve), ElementsAre("h0", "h1"));
     EXPECT_FALSE(ReservationOf("h0").claims);
     EXPECT_THAT(AcceptAll(Kind::kRelease), ElementsAre("h0", "h1"));
-    EXPECT_THAT(gangs_->desk().held, IsEmpty());
+    EXPECT_THAT(gangs_->store().held, IsEmpty());
     for (const char* name : {"h0", "h1", "l2"}) Remove(name);
     gangs_.reset();
   }
@@ -432,7 +432,7 @@ TEST_F(PreemptionTest, ANewLeaderTakesAClaimOver) {
 // The gang left and is placed elsewhere, when the next leader finds the claim.
 TEST_F(PreemptionTest, ANewLeaderMakesNoGangLeaveTwice) {
   Fill();
-  PutNode(&world_, "n1");
+  PutNode(&cache_, "n1");
   Cordon(true, "n1");
   Lead();
   for (const char* name : {"h0", "h1"}) Add(name, "high", 2, 10);

@@ -20,7 +20,7 @@ class RemovalTest : public ::testing::Test {
     }
   }
   void Put(const std::string& name, const char* selector, int allowed, const std::string& space = "team") {
-    world_.Put(Budget{.name_space = space,
+    cache_.Put(Budget{.name_space = space,
                       .name = name,
                       .selector = kube::LabelSelectorOf(nlohmann::json::parse(selector)),
                       .allowed = allowed});
@@ -28,10 +28,10 @@ class RemovalTest : public ::testing::Test {
   std::string Why() const {
     std::vector<const Pod*> pods;
     for (const Pod& pod : pods_) pods.push_back(&pod);
-    return WhyForbidden(world_, pods);
+    return WhyForbidden(cache_, pods);
   }
 
-  World world_;
+  ClusterCache cache_;
   std::vector<Pod> pods_;
 };
 

@@ -24,13 +24,13 @@ Pod PodWith(Labels annotations, int slots = 1) {
   return pod;
 }
 
-Request Of(const std::vector<Pod>& pods, const World& world = {}) {
+Request Of(const std::vector<Pod>& pods, const ClusterCache& cache = {}) {
   std::vector<const Pod*> members;
   for (const Pod& pod : pods) members.push_back(&pod);
   Membership membership;
   membership.id = "team/gang/g";
   membership.name = "g";
-  return RequestOf(membership, members, static_cast<int>(pods.size()), world);
+  return RequestOf(membership, members, static_cast<int>(pods.size()), cache);
 }
 
 TEST(GangRequest, ReadsWhatTheUserSays) {
@@ -100,40 +100,40 @@ TEST(GangRequest, WhichUsersItsPodsHave) {
 }
 
 TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
-  World world;
-  world.Put(MadeProfile("bert"));
+  ClusterCache cache;
+  cache.Put(MadeProfile("bert"));
   Pod pod = PodWith({});
   pod.profile_key = "bert";
-  const Request request = Of({pod}, world);
+  const Request request = Of({pod}, cache);
   EXPECT_EQ(request.gang.key, "team/bert");
   EXPECT_EQ(request.gang.profile.source, placement::Source::kMeasured);
   EXPECT_EQ(request.gang.profile.exposed_s, 2);
   pod.profile_key = "gpt";
-  EXPECT_FALSE(Of({pod}, world).gang.profile.known());
+  EXPECT_FALSE(Of({pod}, cache).gang.profile.known());
 }
 
 TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
-  World world;
+  ClusterCache cache;
   const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);
-  world.Put(profile);
+  cache.Put(profile);
   Pod pod = PodWith({{"crossover.dev/status-gpu-memory", "1073741824"}});
   pod.profile_key = "bert";
-  EXPECT_EQ(Of({pod}, world).gang.memory_cap, 0u) << "of a plan that came to nothing";
-  EXPECT_EQ(Of({pod}, world).gang.profile.peak_memory, profile.peak_memory);
+  EXPECT_EQ(Of({pod}, cache).gang.memory_cap, 0u) << "of a plan that came to nothing";
+  EXPECT_EQ(Of({pod}, cache).gang.profile.peak_memory, profile.peak_memory);
   Pod bound = pod;
   bound.node = "n";
-  EXPECT_EQ(Of({pod, bound}, world).gang.memory_cap, std::uint64_t{1} << 30);
-  EXPECT_FALSE(Of({pod, bound}, world).names_memory);
+  EXPECT_EQ(Of({pod, bound}, cache).gang.memory_cap, std::uint64_t{1} << 30);
+  EXPECT_FALSE(Of({pod, bound}, cache).names_memory);
   bound.annotations.clear();
-  const placement::Gang unbounded = Of({pod, bound}, world).gang;
+  const placement::Gang unbounded = Of({pod, bound}, cache).gang;
   EXPECT_EQ(unbounded.memory_cap, 0u);
   EXPECT_EQ(unbounded.profile.peak_memory, 0u) << "it runs without a bound: no gang comes beside it";
 }
 
 TEST(GangRequest, APodThatIsOverOrOnItsWayOutBindsNoneToWhatItWasGranted) {
-  World world;
+  ClusterCache cache;
   const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);
-  world.Put(profile);
+  cache.Put(profile);
   Pod pod = PodWith({});
   pod.profile_key = "bert";
   Pod before = pod;
@@ -144,7 +144,7 @@ TEST(GangRequest, APodThatIsOverOrOnItsWayOutBindsNoneToWhatItWasGranted) {
     failed.over = failed.failed = true;
     Pod leaving = before;
     leaving.deleting = true;
-    const placement::Gang gang = Of({pod, failed, leaving}, world).gang;
+    const placement::Gang gang = Of({pod, failed, leaving}, cache).gang;
     EXPECT_EQ(gang.memory_cap, 0u);
     EXPECT_EQ(gang.profile.peak_memory, profile.peak_memory) << "by which its plan was made";
   }

@@ -10,20 +10,20 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string TextOf(const Tally& tally, double now_s) {
-  return prometheus::TextSerializer().Serialize(GangFamilies(tally, now_s));
+std::string TextOf(const GangStats& stats, double now_s) {
+  return prometheus::TextSerializer().Serialize(GangFamilies(stats, now_s));
 }
 
 TEST(GangFamiliesTest, WhoDoesNotLeadShowsNothing) { EXPECT_THAT(GangFamilies(std::nullopt, 0), IsEmpty()); }
 
 TEST(GangFamiliesTest, AllIsShownZerosToo) {
-  Tally tally{.placing = 1, .running = 5, .lacking = 2, .reservations = 4, .oldest_s = 1000};
-  tally.waiting[static_cast<std::size_t>(Wait::kPlace)] = 2;
-  tally.waiting[static_cast<std::size_t>(Wait::kPods)] = 1;
-  tally.claims = 1;
-  tally.gangs_left = 6;
-  tally.claims_ended[static_cast<std::size_t>(ClaimEnd::kForbidden)] = 3;
-  const std::string text = TextOf(tally, 1060);
+  GangStats stats{.placing = 1, .running = 5, .lacking = 2, .reservations = 4, .oldest_s = 1000};
+  stats.waiting[static_cast<std::size_t>(Wait::kPlace)] = 2;
+  stats.waiting[static_cast<std::size_t>(Wait::kPods)] = 1;
+  stats.claims = 1;
+  stats.gangs_left = 6;
+  stats.claims_ended[static_cast<std::size_t>(ClaimEnd::kForbidden)] = 3;
+  const std::string text = TextOf(stats, 1060);
   for (const char* line :
        {"crossover_extender_gangs{state=\"waiting\"} 3\n", "crossover_extender_gangs{state=\"placing\"} 1\n",
         "crossover_extender_gangs{state=\"running\"} 5\n", "crossover_extender_reservations 4\n",

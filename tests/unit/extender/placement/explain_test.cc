@@ -89,7 +89,7 @@ TEST_F(ExplainTest, Scattered) {
       "in multiples of 2, which one pod needs");
 }
 
-TEST_F(ExplainTest, Kept) {
+TEST_F(ExplainTest, Reserved) {
   state_.placed = {On(Job("r", 1), {{"n0", {"n0-0"}}})};
   state_.placed[0].gang.exclusive = true;
   Gang small = Job("s", 1);

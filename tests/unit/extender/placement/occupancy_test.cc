@@ -52,7 +52,7 @@ TEST_F(OccupancyTest, ASiteIsAsGoodAsItsWorstGpu) {
   state_.nodes[1].one_user = true;
   state_.placed = {OnAll(Job("a", 8), state_.nodes)};
   const Occupancy occupancy(state_);
-  const Site& site = occupancy.groups()[0].site;
+  const GpuSetSpec& site = occupancy.groups()[0].site;
   EXPECT_EQ(site.slots, 1);
   EXPECT_EQ(site.memory, kGib);
   EXPECT_TRUE(site.one_user);

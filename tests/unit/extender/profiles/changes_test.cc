@@ -12,7 +12,7 @@ constexpr double kNow = 1e9;
 const ProfileId kId{"team", "k"};
 
 ProfileRecord Record(double compute_s) {
-  ProfileRecord record{.name = "k-1", .hinted = false, .runs = {}, .meetings = {}};
+  ProfileRecord record{.name = "k-1", .has_hints = false, .runs = {}, .meetings = {}};
   record.runs.push_back({.gang = "team/a",
                          .began_s = kNow - 9,
                          .at_s = kNow,
@@ -65,9 +65,9 @@ TEST_F(ChangesTest, UnusedOnesAreRemovedButNoHints) {
   EXPECT_EQ(changes[0].kind, ProfileChange::Kind::kRemove);
   EXPECT_THAT(Changes({}, old, later + 1), IsEmpty()) << "a node that is gone says it for ever";
   ProfileRecord hinted = Record(0.020);
-  hinted.hinted = true;
+  hinted.has_hints = true;
   EXPECT_THAT(Changes({{kId, hinted}}, {{kId, hinted}}, later + 1), IsEmpty());
-  const ProfileRecord unowned{.name = "mine", .hinted = false, .runs = {}, .meetings = {}};
+  const ProfileRecord unowned{.name = "mine", .has_hints = false, .runs = {}, .meetings = {}};
   EXPECT_THAT(Changes({{kId, unowned}}, {{kId, unowned}}, later + 1), IsEmpty())
       << "nothing of ours is in it";
 }

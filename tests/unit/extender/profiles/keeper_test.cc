@@ -36,7 +36,7 @@ class ProfileKeeperTest : public ::testing::Test {
   std::unique_ptr<ProfileKeeper> Keeper() {
     return std::make_unique<ProfileKeeper>(
         kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, ProfileSettings{},
-        ProfileKeeper::Surroundings{
+        ProfileKeeper::Dependencies{
             .leads = [this] { return ++asked_, leads_.load(); },
             .jobs =
                 [this] { return std::optional(with_jobs_ ? Jobs(compute_s_) : std::vector<GpuNode::Job>()); },

@@ -6,13 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "extender/cluster/parse.h"
+#include "tests/unit/extender/cluster/golden_profiles.h"
+
 namespace crossover::extender {
 namespace {
 
 using nlohmann::json;
 
 ProfileRecord Record() {
-  ProfileRecord record{.name = "n", .hinted = false, .runs = {}, .meetings = {}};
+  ProfileRecord record{.name = "n", .has_hints = false, .runs = {}, .meetings = {}};
   record.runs.push_back({.gang = "team/a",
                          .began_s = 1.6e9,
                          .at_s = 1.7e9,
@@ -29,17 +32,19 @@ ProfileRecord Record() {
   return record;
 }
 
+std::pair<ProfileId, ProfileRecord> Read(const json& object) {
+  return RecordOf(ParseJobProfile(object).value());
+}
+
 TEST(ObjectsTest, WhatIsWrittenIsReadAgain) {
   const ProfileId id{"team", "Key of mine"};
   json object = ObjectBody(id, "n");
   object["status"] = StatusBody(id, Record(), {})["status"];
-  const auto read = ParseRecord(object);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->first, id);
-  EXPECT_EQ(StatusBody(id, read->second, {}), StatusBody(id, Record(), {}));
-  EXPECT_EQ(read->second.runs[0].at_s, 1.7e9);
-  EXPECT_TRUE(read->second.runs[0].disturbed);
-  EXPECT_TRUE(read->second.runs[0].shared);
+  const auto read = Read(object);
+  EXPECT_EQ(read.first, id);
+  EXPECT_EQ(StatusBody(id, read.second, {}), StatusBody(id, Record(), {}));
+  EXPECT_EQ(read.second.runs, Record().runs);
+  EXPECT_EQ(read.second.meetings.at(0).gains, Record().meetings.at(0).gains);
 }
 
 TEST(ObjectsTest, FiguresThatOthersReadByTheirNames) {
@@ -62,23 +67,39 @@ TEST(ObjectsTest, NamesThatTheApiServerTakes) {
   EXPECT_NE(ProfileNameOf("Bert"), ProfileNameOf("bert"));
 }
 
-TEST(ObjectsTest, AUsersOwn) {
-  const auto read = ParseRecord(
-      json::parse(R"({"metadata": {"namespace": "team", "name": "mine"}, "spec": {"peakMemoryBytes": 5}})"));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->first, ProfileId("team", "mine"));
-  EXPECT_TRUE(read->second.hinted);
+TEST(ObjectsTest, TheRecordOfEachGoldenProfile) {
+  for (const GoldenProfile& golden : kGoldenProfiles) {
+    const auto [id, record] = Read(json::parse(golden.object));
+    EXPECT_EQ(id, ProfileId("team", golden.key)) << golden.object;
+    EXPECT_EQ(record.has_hints, golden.has_hints) << golden.object;
+    EXPECT_EQ(record.runs.size(), golden.runs) << golden.object;
+    EXPECT_EQ(record.meetings.size(), golden.met) << golden.object;
+  }
 }
 
-TEST(ObjectsTest, OddObjects) {
-  for (const char* text : {"null", "7", "{}", R"({"metadata": {"name": "x"}})", R"({"metadata": []})"})
-    EXPECT_FALSE(ParseRecord(json::parse(text))) << text;
-  const auto odd = ParseRecord(json::parse(R"({"metadata": {"namespace": "a", "name": "b"}, "spec": 3,
-      "status": {"runs": [1, {}, {"gang": "g", "gpus": -4, "computeSeconds": "x"}], "meetings": [{"key": 3}, null]}})"));
-  ASSERT_TRUE(odd);
-  ASSERT_EQ(odd->second.runs.size(), 1u);
-  EXPECT_EQ(odd->second.runs[0].gpus, 0);
-  EXPECT_TRUE(odd->second.meetings.empty());
+TEST(ObjectsTest, TheRecordOfEachBrokenTwin) {
+  for (const BrokenProfile& twin : kBrokenProfiles) {
+    if (!twin.is_profile) continue;
+    const auto [id, record] = Read(Broken(twin));
+    EXPECT_EQ(id, ProfileId("team", twin.key)) << twin.patch;
+    EXPECT_EQ(record.name, "gpt-3a1f") << twin.patch;
+    EXPECT_EQ(record.runs.size(), twin.runs) << twin.patch;
+    EXPECT_EQ(record.meetings.size(), twin.met) << twin.patch;
+  }
+}
+
+TEST(ObjectsTest, ARecordHasAtMostAsManyMeetingsAsTheDefinitionAllows) {
+  json object = json::parse(kGoldenMeasured);
+  json& meetings = object["status"]["meetings"];
+  for (std::size_t i = 0; i < kMostMeetings; ++i) meetings.push_back(meetings[0]);
+  EXPECT_EQ(Read(object).second.meetings.size(), kMostMeetings);
+}
+
+TEST(ObjectsTest, OddNumbersOfARun) {
+  const auto odd = Read(json::parse(R"({"metadata": {"namespace": "a", "name": "b"},
+      "status": {"runs": [{"gang": "g", "gpus": -4, "iterations": 1e99, "computeSeconds": "x", "lastSeen": "soon"}]}})"));
+  ASSERT_EQ(odd.second.runs.size(), 1u);
+  EXPECT_EQ(odd.second.runs[0], ProfileRun{.gang = "g"});
 }
 
 }  // namespace

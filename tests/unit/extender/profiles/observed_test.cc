@@ -24,7 +24,8 @@ std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
     profile.name_space = id.first;
     profile.key = id.second;
     for (const ProfileMeeting& meeting : record.meetings)
-      profile.meetings.push_back({meeting.name_space, meeting.key, GainOf(meeting, {})});
+      profile.meetings.push_back(
+          {.name_space = meeting.name_space, .key = meeting.key, .gain = GainOf(meeting, {})});
   }
   return profiles;
 }
@@ -97,7 +98,7 @@ TEST_F(ObservedTest, WithoutAKeyNothingIsKnown) {
   EXPECT_EQ(PlacementKeyOf("team", ""), "");
   JobProfile profile;
   profile.name_space = "team";
-  profile.meetings = {{"team", "x", 0.5}};
+  profile.meetings = {{.name_space = "team", .key = "x", .gain = 0.5}};
   EXPECT_THAT(SeenIn(std::vector{profile}), IsEmpty());
 }
 

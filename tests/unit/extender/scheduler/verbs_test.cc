@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Takes the second node that it is asked about, and holds binds until the test answers them.
-class FakeDecider : public Decider {
+class FakeDecider : public SchedulerExtender {
  public:
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override {
     asked.push_back(pod.name);

@@ -27,7 +27,7 @@ std::string With(const std::string& more) { return "{" + (kPod + ("," + more)) +
 
 TEST(Wire, ReadsWhatASchedulerAsksOfNodes) {
   for (const char* sample : {"ext_filter_request", "ext_prioritize_request"}) {
-    QuestionReader reader;
+    ArgsParser reader;
     std::string error;
     const auto question = reader.Nodes(Sample(sample), &error);
     ASSERT_TRUE(question) << error;
@@ -40,7 +40,7 @@ TEST(Wire, ReadsWhatASchedulerAsksOfNodes) {
 
 TEST(Wire, WhichPodsAskForSlots) {
   for (const kube::GoldenSlots& golden : kube::kGoldenSlots) {
-    QuestionReader reader;
+    ArgsParser reader;
     std::string error;
     const nlohmann::json asked = {{"Pod", kube::PodWith(golden)}, {"NodeNames", {"n1"}}};
     const auto question = reader.Nodes(asked.dump(), &error);
@@ -50,7 +50,7 @@ TEST(Wire, WhichPodsAskForSlots) {
 }
 
 TEST(Wire, ReadsWhichNodeASchedulerTriesAlone) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const std::string pod =
       R"({"Pod":{"metadata":{"uid":"u","namespace":"n","name":"p"}%},"NodeNames":["n1"]})";
@@ -66,7 +66,7 @@ TEST(Wire, ReadsWhichNodeASchedulerTriesAlone) {
 }
 
 TEST(Wire, ReadsWhatASchedulerBinds) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const auto question = reader.Bind(Sample("ext_bind_request"), &error);
   ASSERT_TRUE(question) << error;
@@ -77,7 +77,7 @@ TEST(Wire, ReadsWhatASchedulerBinds) {
 }
 
 TEST(Wire, ReadsWhomASchedulerWouldEvict) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   const auto question = reader.Preempt(Sample("ext_preempt_request"), &error);
   ASSERT_TRUE(question) << error;
@@ -88,7 +88,7 @@ TEST(Wire, ReadsWhomASchedulerWouldEvict) {
 }
 
 TEST(Wire, NodesThatAreSentWholeAreRefusedWithTheSetting) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   EXPECT_FALSE(reader.Nodes(Sample("ext_filter_request_nodecache_false"), &error));
   EXPECT_THAT(error, HasSubstr("nodeCacheCapable: true"));
@@ -97,7 +97,7 @@ TEST(Wire, NodesThatAreSentWholeAreRefusedWithTheSetting) {
 }
 
 TEST(Wire, NullIsNone) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   EXPECT_TRUE(reader.Nodes(With(R"("Nodes":null,"NodeNames":null)"), &error)->nodes.empty());
   EXPECT_TRUE(reader.Preempt(With(R"("NodeNameToMetaVictims":null)"), &error)->by_node.empty());
@@ -108,7 +108,7 @@ TEST(Wire, NullIsNone) {
 
 TEST(Wire, WhatIsNotAllowedIsNamed) {
   const auto fault = [](const std::string& text) {
-    QuestionReader reader;
+    ArgsParser reader;
     std::string error;
     EXPECT_FALSE(reader.Nodes(text, &error)) << text;
     return error;
@@ -127,7 +127,7 @@ TEST(Wire, WhatIsNotAllowedIsNamed) {
 }
 
 TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
-  QuestionReader reader;
+  ArgsParser reader;
   std::string error;
   EXPECT_FALSE(reader.Bind(R"({"PodUID":"u","PodNamespace":"n","PodName":"p"})", &error));
   EXPECT_EQ(error, "Node: expected a text, got nothing");

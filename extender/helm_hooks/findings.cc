@@ -1,0 +1,86 @@
+#include "extender/helm_hooks/findings.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "common/base/names.h"
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using kube::ListAt;
+using nlohmann::json;
+
+constexpr char kShares[] = "true";
+
+}  // namespace
+
+std::vector<Holder> HoldersIn(const json& gpu_nodes) {
+  using Who = std::tuple<std::string, std::string, std::string>;  // namespace, pod, node
+  std::map<Who, std::set<std::string>> slots;
+  for (const json& item : ListAt(gpu_nodes, "items")) {
+    const auto node = ParseGpuNode(item);
+    if (!node) continue;
+    for (const GpuNode::Gpu& gpu : node->gpus) {
+      for (const GpuNode::Holder& holder : gpu.holders)
+        slots[{holder.name_space, holder.pod, node->name}].insert(holder.slots.begin(), holder.slots.end());
+    }
+  }
+  std::vector<Holder> holders;
+  for (const auto& [who, ids] : slots) {
+    const auto& [name_space, pod, node] = who;
+    holders.push_back({.name_space = name_space, .pod = pod, .node = node, .slots = ids.size()});
+  }
+  return holders;
+}
+
+bool StillHolds(const Holder& holder, const json& pod) {
+  const auto known = ParsePod(pod);
+  return !known || (!known->over && known->node == holder.node && known->slots() > 0);
+}
+
+std::string LineOf(const Holder& holder) {
+  return holder.name_space + "/" + holder.pod + " on " + holder.node + ": " + std::to_string(holder.slots) +
+         (holder.slots == 1 ? " slot" : " slots");
+}
+
+// The pod meets level "restricted" of Pod Security, which the namespace may enforce. Its image is never
+// pulled.
+json PodThatShares(const std::string& name_space) {
+  const json container = {
+      {"name", "main"},
+      {"image", "crossover.invalid/none:1"},
+      {"resources", {{"limits", {{base::kSlotResource, "1"}}}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"generateName", "crossover-try-"},
+        {"namespace", name_space},
+        {"annotations", {{base::kShareAnnotation, kShares}}}}},
+      {"spec",
+       {{"securityContext",
+         {{"runAsNonRoot", true}, {"runAsUser", 65532}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+        {"automountServiceAccountToken", false},
+        {"containers", json::array({container})}}}};
+}
+
+std::string WhyNotRewritten(const json& pod) {
+  const json& spec = At(pod, "spec");
+  if (!spec.is_object()) return "the answer is no pod";
+  if (TextAt(spec, "schedulerName") != base::kSchedulerName)
+    return "its scheduler is " + TextAt(spec, "schedulerName") + ", not " + base::kSchedulerName +
+           ": the webhook was not asked about it";
+  for (const json& gate : ListAt(spec, "schedulingGates")) {
+    if (TextAt(gate, "name") == base::kGangGate) return "";
+  }
+  return std::string("it has no scheduling gate ") + base::kGangGate;
+}
+
+}  // namespace crossover::extender

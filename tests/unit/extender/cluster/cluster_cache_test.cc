@@ -1,0 +1,174 @@
+#include "extender/cluster/cluster_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "extender/cluster/parse.h"
+#include "extender/cluster/resources.h"
+#include "tests/unit/extender/cluster/golden_profiles.h"
+
+namespace crossover::extender {
+namespace {
+
+using nlohmann::json;
+
+Pod PodOn(const std::string& uid, const std::string& node, std::int64_t milli_cpu) {
+  Pod pod;
+  pod.uid = uid;
+  pod.node = node;
+  pod.requests.milli_cpu = milli_cpu;
+  pod.requests.others["x"] = 1;
+  return pod;
+}
+JobProfile Profile(const std::string& name, const std::string& key) {
+  JobProfile profile;
+  profile.name_space = "ns";
+  profile.name = name;
+  profile.key = key;
+  return profile;
+}
+
+TEST(ClusterCacheTest, SaysWhetherAnythingChanged) {
+  ClusterCache cache;
+  Pod pod = PodOn("u", "", 1);
+  pod.version = "1";
+  EXPECT_TRUE(cache.Put(pod));
+  EXPECT_FALSE(cache.Put(pod));
+  pod.version = "2";
+  EXPECT_FALSE(cache.Put(pod));
+  EXPECT_EQ(cache.FindPod("u")->version, "2") << "writes go by it";
+  pod.annotations["a"] = "b";
+  EXPECT_TRUE(cache.Put(pod));
+  Node node;
+  node.name = "n";
+  EXPECT_TRUE(cache.Put(node));
+  EXPECT_FALSE(cache.Put(node));
+  node.cordoned = true;
+  EXPECT_TRUE(cache.Put(node));
+  EXPECT_TRUE(cache.FindNode("n")->cordoned);
+  GpuNode gpus;
+  gpus.name = "n";
+  EXPECT_TRUE(cache.Put(gpus));
+  EXPECT_FALSE(cache.Put(gpus));
+  gpus.gpus.push_back(
+      {.uuid = "GPU-a", .memory = 1, .slots = 2, .healthy = true, .withheld = {}, .holders = {}});
+  EXPECT_TRUE(cache.Put(gpus));
+  EXPECT_TRUE(cache.RemovePod("u") && cache.RemoveNode("n") && cache.RemoveGpuNode("n"));
+  EXPECT_FALSE(cache.RemovePod("u") || cache.RemoveNode("n") || cache.RemoveGpuNode("n"));
+  EXPECT_EQ(cache.FindPod("u"), nullptr);
+}
+
+TEST(ClusterCacheTest, BudgetsComeAndGo) {
+  ClusterCache cache;
+  Budget budget{.name_space = "ns", .name = "b", .selector = {}, .allowed = 1};
+  EXPECT_TRUE(cache.Put(budget));
+  EXPECT_FALSE(cache.Put(budget));
+  budget.allowed = 2;
+  EXPECT_TRUE(cache.Put(budget));
+  EXPECT_EQ(cache.budgets().at("ns/b").allowed, 2);
+  EXPECT_FALSE(cache.RemoveBudget("ns", "other"));
+  EXPECT_TRUE(cache.RemoveBudget("ns", "b"));
+  EXPECT_TRUE(cache.budgets().empty());
+}
+
+TEST(ClusterCacheTest, WhatOurPodsUseFollowsThem) {
+  ClusterCache cache;
+  const auto cpu = [&](const char* node) { return cache.UsedOn(node).milli_cpu; };
+  const auto pods = [&](const char* node) { return Amount(cache.UsedOn(node), kPods); };
+  cache.Put(PodOn("a", "n1", 1000));
+  cache.Put(PodOn("b", "n1", 500));
+  cache.Put(PodOn("c", "", 4000));  // not bound yet
+  EXPECT_EQ(cpu("n1"), 1500);
+  EXPECT_EQ(pods("n1"), 2);
+  EXPECT_EQ(Amount(cache.UsedOn("n1"), "x"), 2);
+  cache.Put(PodOn("b", "n1", 700));
+  EXPECT_EQ(cpu("n1"), 1700);
+  cache.Put(PodOn("c", "n2", 4000));
+  EXPECT_EQ(cpu("n2"), 4000);
+  Pod over = PodOn("a", "n1", 1000);
+  over.over = true;
+  cache.Put(over);
+  EXPECT_EQ(cpu("n1"), 700);
+  cache.Put(over);
+  EXPECT_EQ(pods("n1"), 1);
+  cache.RemovePod("a");
+  cache.RemovePod("b");
+  EXPECT_EQ(cache.UsedOn("n1"), Resources{});
+}
+
+TEST(ClusterCacheTest, WhatIsTooMuchLeavesNothingBehind) {
+  ClusterCache cache;
+  cache.Put(PodOn("a", "n", INT64_MAX));
+  cache.Put(PodOn("b", "n", INT64_MAX));
+  EXPECT_EQ(cache.UsedOn("n").milli_cpu, INT64_MAX);
+  cache.RemovePod("a");
+  EXPECT_EQ(cache.UsedOn("n").milli_cpu, INT64_MAX);
+  cache.Put(PodOn("b", "n", 5));
+  EXPECT_EQ(cache.UsedOn("n").milli_cpu, 5);
+}
+
+TEST(ClusterCacheTest, ACopyStandsAlone) {
+  ClusterCache cache;
+  cache.Put(PodOn("a", "n", 1));
+  cache.Put(PodOn("b", "n", 2));
+  ClusterCache copy = cache;
+  cache.RemovePod("a");
+  cache.RemovePod("b");
+  copy.RemovePod("a");
+  EXPECT_EQ(copy.UsedOn("n").milli_cpu, 2);
+}
+
+TEST(ClusterCacheTest, ProfilesAreFoundByKey) {
+  ClusterCache cache;
+  cache.Put(Profile("b", "key"));
+  cache.Put(Profile("a", "key"));
+  EXPECT_EQ(cache.FindProfile("ns", "key")->name, "a");
+  EXPECT_EQ(cache.FindProfile("other", "key"), nullptr);
+  EXPECT_TRUE(cache.Put(Profile("a", "another")));
+  EXPECT_EQ(cache.FindProfile("ns", "key")->name, "b");
+  EXPECT_EQ(cache.FindProfile("ns", "another")->name, "a");
+  EXPECT_FALSE(cache.Put(Profile("a", "another")));
+  EXPECT_TRUE(cache.RemoveProfile("ns", "b"));
+  EXPECT_FALSE(cache.RemoveProfile("ns", "b"));
+  EXPECT_EQ(cache.FindProfile("ns", "key"), nullptr);
+  EXPECT_EQ(cache.profiles().size(), 1u);
+}
+
+TEST(ClusterCacheTest, KnowsOfEachProfileWhatPlacementUses) {
+  for (const BrokenProfile& twin : kBrokenProfiles) {
+    const auto profile = ParseJobProfile(Broken(twin));
+    if (!profile) continue;
+    ClusterCache cache;
+    cache.Put(*profile);
+    const JobProfile* known = cache.FindProfile("team", twin.key);
+    ASSERT_NE(known, nullptr) << twin.patch;
+    EXPECT_EQ(known->meetings.size(), twin.meetings) << twin.patch;
+    EXPECT_TRUE(known->runs.empty()) << twin.patch;
+    for (const JobProfile::Meeting& meeting : known->meetings)
+      EXPECT_TRUE(meeting.gains.empty()) << twin.patch;
+  }
+}
+
+TEST(ClusterCacheTest, AProfileWhoseHistoryAloneChangedIsTheSame) {
+  JobProfile profile = ParseJobProfile(json::parse(kGoldenMeasured)).value();
+  ClusterCache cache;
+  EXPECT_TRUE(cache.Put(profile));
+  profile.runs[0].at_s += 1;
+  profile.meetings[0].gains.clear();
+  EXPECT_FALSE(cache.Put(profile));
+  profile.meetings[0].gain += 1;
+  EXPECT_TRUE(cache.Put(profile));
+}
+
+TEST(ClusterCacheTest, OfTwoProfilesTheOneWithItsUsersFiguresCounts) {
+  ClusterCache cache;
+  cache.Put(Profile("a", "key"));
+  JobProfile hinted = Profile("b", "key");
+  hinted.has_hints = true;
+  cache.Put(hinted);
+  EXPECT_EQ(cache.FindProfile("ns", "key")->name, "b");
+}
+
+}  // namespace
+}  // namespace crossover::extender
