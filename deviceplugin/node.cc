@@ -79,14 +79,15 @@ int RunOnNode(const std::string& config_path) {
   options.mps_pipe_directory = config->node.mps_pipe_directory();
   options.on_started = [&](Daemon* started, StatsStore* stats_store) {
     daemon = started;
-    auto made = std::make_unique<NodeAgent>(config->node, NodeAgent::Dependencies{.pods = &pods,
-                                                                                  .namespaces = &namespaces,
-                                                                                  .slots = &slots,
-                                                                                  .config = &file,
-                                                                                  .stats_store = stats_store,
-                                                                                  .modes = started,
-                                                                                  .daemon = started,
-                                                                                  .signals = [started] { return started->signals(); }});
+    auto made = std::make_unique<NodeAgent>(
+        config->node, NodeAgent::Dependencies{.pods = &pods,
+                                              .namespaces = &namespaces,
+                                              .slots = &slots,
+                                              .config = &file,
+                                              .stats_store = stats_store,
+                                              .modes = started,
+                                              .daemon = started,
+                                              .signals = [started] { return started->signals(); }});
     agent = made.get();
     return made;
   };

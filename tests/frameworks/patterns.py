@@ -71,8 +71,8 @@ PATTERNS = (
             "init_process_group(device_id=...), and blocking ones where TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
     # PyTorch leaves out the wait for a collective that it finds done, which the broadcasts of these jobs often are.
     Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional")),
-    # An evaluation every ten steps ends the period, and a period that ended within eight steps has to be seen for twice as
-    # long to be believed again.
+    # An evaluation every ten steps ends the period, and a period that ended within eight steps has to be seen for twice
+    # as long to be believed again.
     Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
     Pattern("zero_1", "ddp.py", ("--zero",)),
     # Compute waits for a gather of each layer inside a turn.
