@@ -55,7 +55,8 @@ PATTERNS = (
     Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",)),
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),
     Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16")),
-    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd")),
+    # Compute waits for each of the two factors inside the backward pass.
+    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, most_turns=20),
     # Triton's own kernels need NVIDIA's ptxas.
     Pattern("ddp_compile", "ddp.py", ("--compile", "aot_eager")),
     # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
