@@ -11,7 +11,8 @@ _SMALL = 1 << 20  # of a block that gets a page of 2 MiB with another one
 
 
 def told():
-    """Returns what is said of the memory now, in bytes."""
+    """Returns what is said of the memory once all frees are done, in bytes: cudaMallocAsync's are work of a stream."""
+    torch.cuda.synchronize()
     free, total = torch.cuda.mem_get_info()
     pynvml.nvmlInit()
     memory = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0))
