@@ -6,9 +6,9 @@ the end; how often the allocator tries again and gives up; and the words of the 
 Control: a budget that is one page larger.
 """
 
-from benchmarks.processes import Failed
+from benchmarks import frameworks
 from benchmarks.results import Goal, Measured, controlled
-from tests.frameworks import budgets, software_gpu
+from tests.frameworks import budgets
 
 GOAL = Goal("==", 0)
 SCOPE = "component"
@@ -17,15 +17,10 @@ _BUDGET_MIB = 1001  # no multiple of a page
 
 
 def measure(context, case):
-    lacking = software_gpu.missing(context.build)
-    if lacking:
-        raise Failed("; ".join(lacking))
-    try:
+    with frameworks.required(context.build):
         expected = budgets.on_a_gpu_of(_BUDGET_MIB, case, context.build)
         found, more = (budgets.differences(budgets.with_a_budget_of(mib, case, context.build), expected)
                        for mib in (_BUDGET_MIB, _BUDGET_MIB + budgets.PAGE_MIB))
-    except AssertionError as error:
-        raise Failed(str(error)) from error
     for text in found:
         context.say(f"    {text}")
     yield Measured("torch_budget", case, len(found), "differences", GOAL, (len(found),),

@@ -7,9 +7,9 @@ Controls: a job that launches one kernel more; a wait that is removed from what 
 program makes no wait that counts.
 """
 
-from benchmarks.processes import Failed
+from benchmarks import frameworks
 from benchmarks.results import Goal, Measured, controlled
-from tests.frameworks import software_gpu, ways
+from tests.frameworks import ways
 from tests.frameworks.patterns import PATTERNS, named
 from tests.frameworks.records import count
 
@@ -20,13 +20,8 @@ CASES = tuple(pattern.name for pattern in PATTERNS)
 
 def measure(context, case):
     pattern = named(case)
-    lacking = software_gpu.missing(context.build)
-    if lacking:
-        raise Failed("; ".join(lacking))
-    try:
+    with frameworks.required(context.build):
         ran = ways.run(pattern, context.build)
-    except AssertionError as error:
-        raise Failed(str(error)) from error
     alone, beside = ran[ways.ALONE], ran[ways.BESIDE]
     found = ways.differences(pattern, ran) + ways.surprises(pattern, ran)
     for text in found:

@@ -43,6 +43,11 @@ class Turnstile:
     def set(self, slot, word, value):
         wire.Page(self._page, slot).write(slot, word, value)
 
+    def let_in(self, slot):
+        """Makes the client of a slot ask for its first turn, and opens its gate."""
+        self.set(slot, wire.READY, 1024)
+        self.set(slot, wire.GATE, 1024)
+
     def beat(self):
         return struct.unpack_from("<I", self._page, _BEAT)[0]
 
@@ -228,8 +233,7 @@ class Follows(Signaller):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
-        page.set(1, wire.READY, 1024)
-        page.set(1, wire.GATE, 1024)
+        page.let_in(1)
         for _ in range(5):
             self.await_true("the signal", lambda: self.gpu.load(word(1)) == 1)
             self.gpu.store(word(1), 0)
@@ -238,13 +242,11 @@ class Follows(Signaller):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
-        page.set(0, wire.READY, 1024)
-        page.set(0, wire.GATE, 1024)
+        page.let_in(0)
         self.await_true("the signal", lambda: self.gpu.load(word(0)) == 1)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        page.set(4, wire.READY, 1024)
-        page.set(4, wire.GATE, 1024)
+        page.let_in(4)
         self.assertEqual(self.gpu.load(word(4)), 0, "no process is there to write it")
         self.assertEqual(self.gpu.load(word(0)), 1, "the memory outlives its maker")
 
@@ -270,16 +272,14 @@ class Follows(Signaller):
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
         self.arbiter.hang_up()
-        page.set(0, wire.READY, 1024)
-        page.set(0, wire.GATE, 1024)
+        page.let_in(0)
         self.await_true("the signal", lambda: self.gpu.load(word(0)) == 1)
         self.arbiter.greet()
         new = Turnstile()
         kind, other, _ = self.arbiter.follow(new)
         self.assertEqual(kind, _SIGNALS)
         self.assertNotEqual(other[0], answer[0], "the old turnstile keeps its area, for a client waits there")
-        new.set(0, wire.READY, 1024)
-        new.set(0, wire.GATE, 1024)
+        new.let_in(0)
         base = word(0) + (other[0] - answer[0]) * _AREA_BYTES
         self.await_true("the signal in the new area", lambda: self.gpu.load(base) == 1)
         self.gpu.store(word(0), 0)
@@ -303,8 +303,7 @@ class Follows(Signaller):
         page = Turnstile()
         _, answer, fds = self.arbiter.follow(page)
         word = self.words(fds, answer)
-        page.set(1, wire.READY, 1024)
-        page.set(1, wire.GATE, 1024)
+        page.let_in(1)
         self.await_true("the signal", lambda: self.gpu.load(word(1)) == 1)
         self.assertIsNone(self.process.poll(), "it is the same process")
 
