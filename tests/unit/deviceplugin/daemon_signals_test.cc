@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "common/base/fd.h"
 #include "deviceplugin/daemon.h"
 #include "deviceplugin/signals/wire.h"
 #include "tests/unit/deviceplugin/arbiter_connection.h"
+#include "tests/unit/deviceplugin/known_processes.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -21,17 +21,9 @@ using signals::HeaderOf;
 
 constexpr char kGpu[] = "GPU-00000000-0000-0000-0000-000000000000";
 
-// Stands for a node: it knows all processes.
-class Node : public arbiter::IdentitySource {
+// Stands for a node on which each process may be a signaller.
+class Node : public KnownProcesses {
  public:
-  std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer&,
-                                                               const arbiter::Hello& hello) const override {
-    return hello;
-  }
-  arbiter::Standing StandingOf(const arbiter::Member&) const override { return {}; }
-  arbiter::Account AccountOf(const arbiter::Peer& peer) const override {
-    return arbiter::AccountOfUser(peer);
-  }
   bool MaySignal(const arbiter::Account&) const override { return true; }
 };
 

@@ -11,10 +11,10 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "common/base/fd.h"
 #include "tests/unit/deviceplugin/arbiter_connection.h"
+#include "tests/unit/deviceplugin/known_processes.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -23,13 +23,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // Keeps the arbiter's thread from the first connection until it is let go.
-class Holding : public arbiter::IdentitySource {
+class Holding : public KnownProcesses {
  public:
-  std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer&,
-                                                               const arbiter::Hello& hello) const override {
-    return hello;
-  }
-  arbiter::Standing StandingOf(const arbiter::Member&) const override { return {}; }
   arbiter::Account AccountOf(const arbiter::Peer& peer) const override {
     holds_ = true;
     holds_.notify_all();

@@ -13,6 +13,7 @@
 #include "deviceplugin/arbiter/arbiter.h"
 #include "deviceplugin/signals/wire.h"
 #include "tests/unit/deviceplugin/arbiter_connection.h"
+#include "tests/unit/deviceplugin/known_processes.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 
 namespace crossover::signals {
@@ -23,13 +24,8 @@ using ::testing::HasSubstr;
 constexpr char kGpu[] = "GPU-00000000-0000-0000-0000-000000000000";
 
 // Lets processes of this installation be signallers, or none.
-class Installation : public arbiter::IdentitySource {
+class Installation : public deviceplugin::KnownProcesses {
  public:
-  std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer&,
-                                                               const arbiter::Hello& hello) const override {
-    return hello;
-  }
-  arbiter::Standing StandingOf(const arbiter::Member&) const override { return {}; }
   arbiter::Account AccountOf(const arbiter::Peer&) const override { return {"pod u", "u"}; }
   bool MaySignal(const arbiter::Account&) const override { return may_signal; }
 
