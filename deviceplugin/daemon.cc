@@ -91,6 +91,8 @@ signals::ByGpu Daemon::signals() const {
   return desk != nullptr ? desk->figures() : signals::ByGpu();
 }
 
+std::uint64_t Daemon::trace_lost() const { return trace_ != nullptr ? trace_->lost() : 0; }
+
 void Daemon::Reload(const Reread& reread) {
   std::string error;
   std::optional<Config> wanted = reread(&error);
@@ -168,7 +170,6 @@ void Daemon::Stop() {
     arbiter_.reset();
   }
   event_bus_.reset();
-  trace_.reset();
   logging::Info("stopped");
 }
 

@@ -23,7 +23,8 @@
 namespace crossover::deviceplugin {
 
 // A Daemon combines the arbiter, its thread, the event bus and the trace. Any thread may call the functions
-// of ModeSwitch and TurnLimiter, alive(), refusals() and signals(); the others belong to the main thread.
+// of ModeSwitch and TurnLimiter, alive(), refusals(), signals() and trace_lost(); the others belong to the
+// main thread.
 class Daemon : public ModeSwitch, public TurnLimiter {
  public:
   // Reads the configuration again. Returns nothing, with the reason in `error`, if it is not valid.
@@ -47,6 +48,8 @@ class Daemon : public ModeSwitch, public TurnLimiter {
   arbiter::Arbiter::Refusals refusals() const;
   // Returns the counts of signals by UUID of the GPU. They are empty if the configuration has no signals.
   signals::ByGpu signals() const;
+  // Returns how many events the trace lost because its file could not be written. REQUIRES: Start was called.
+  std::uint64_t trace_lost() const;
   // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.
   void Run(const Reread& reread);
 
@@ -72,7 +75,7 @@ class Daemon : public ModeSwitch, public TurnLimiter {
   std::shared_mutex life_mutex_;
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's policy
   TurnLimits limits_;
-  std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<TraceWriter> trace_;  // null: no trace; lives as long as the daemon
   std::unique_ptr<EventBus> event_bus_;
   std::unique_ptr<signals::SignalDesk> signals_;  // null: no signals; lives as long as the daemon
   std::unique_ptr<arbiter::Arbiter> arbiter_;

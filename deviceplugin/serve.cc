@@ -74,6 +74,7 @@ int Serve(const Config& config, const ServeOptions& options) {
     logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
                   config.profiles);
   }
+  if (!config.trace_file.empty()) metrics->set_trace_lost([&daemon] { return daemon.trace_lost(); });
   metrics->set_refusals([&daemon] { return daemon.refusals(); });
   metrics->set_cpu_seconds([clock = daemon.arbiter_clock()] { return ReadSeconds(clock); });
 

@@ -57,6 +57,11 @@ void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failure
   profile_failures_ = std::move(failures);
 }
 
+void ArbiterMetrics::set_trace_lost(std::function<std::uint64_t()> lost) {
+  const std::lock_guard lock(mutex_);
+  trace_lost_ = std::move(lost);
+}
+
 void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
   const std::lock_guard lock(mutex_);
   charges_.OnEvent(event);
@@ -301,6 +306,13 @@ void ArbiterMetrics::CollectDaemon(Families* families) const {
                                    "Times that a job's profile could not be written.", MetricType::Counter);
     AddCounter(&failures, {}, static_cast<double>(profile_failures_()));
     families->push_back(std::move(failures));
+  }
+  if (trace_lost_) {
+    MetricFamily lost =
+        Family("crossover_trace_lost_events_total",
+               "Events that the trace lost because its file could not be written.", MetricType::Counter);
+    AddCounter(&lost, {}, static_cast<double>(trace_lost_()));
+    families->push_back(std::move(lost));
   }
   MetricFamily dropped =
       Family("crossover_events_dropped_total",

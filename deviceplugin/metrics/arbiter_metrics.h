@@ -33,6 +33,9 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   // Sets the function that returns how many profiles could not be written so far.
   void set_profile_failures(std::function<std::uint64_t()> failures);
 
+  // Sets the function that returns how many events the trace lost because its file could not be written.
+  void set_trace_lost(std::function<std::uint64_t()> lost);
+
   // Sets the function that returns how many connections and clients were refused so far.
   void set_refusals(std::function<arbiter::Arbiter::Refusals()> refusals);
 
@@ -74,6 +77,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   std::function<double()> cpu_seconds_;
   std::function<arbiter::Arbiter::Refusals()> refusals_;
   std::function<std::uint64_t()> profile_failures_;
+  std::function<std::uint64_t()> trace_lost_;
 };
 
 }  // namespace crossover::deviceplugin

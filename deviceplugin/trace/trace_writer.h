@@ -1,10 +1,13 @@
 // Writes the arbiter's events as JSON lines, for reports and timelines.
 #pragma once
 
-#include <cstdio>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "common/base/fd.h"
 #include "deviceplugin/event_bus/event_bus.h"
 
 namespace crossover::deviceplugin {
@@ -13,9 +16,13 @@ namespace crossover::deviceplugin {
 // gang.
 std::string TraceLine(const arbiter::Event& event);
 
+// A TraceWriter writes whole lines, at the end of each round. A daemon that is killed therefore
+// leaves no part of a line for the next daemon to append to. While the file cannot be written it keeps 1 MiB
+// of lines; beyond that it counts lost events, and adds their number to the trace once it can write again.
 class TraceWriter : public Sink {
  public:
-  // Opens `path` for appending. Returns null on failure, with the reason in `error`.
+  // Opens `path` for appending, at the beginning of a line. Returns null on failure, with the reason in
+  // `error`.
   static std::unique_ptr<TraceWriter> Open(const std::string& path, std::string* error);
 
   void OnEvent(const arbiter::Event& event) override;
@@ -23,13 +30,21 @@ class TraceWriter : public Sink {
   void OnDropped(std::uint64_t events) override;
   void Flush() override;
 
- private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  explicit TraceWriter(std::FILE* file) : file_(file) {}
+  // Returns how many events were lost because the file could not be written. Any thread may call it.
+  std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
-  std::unique_ptr<std::FILE, Closer> file_;
+ private:
+  TraceWriter(std::string path, base::UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  // Writes what is pending. Returns whether the file took all of it.
+  bool Write();
+
+  const std::string path_;
+  base::UniqueFd file_;
+  std::string pending_;       // whole lines; after a failed write, from the first byte that is not written
+  std::uint64_t missed_ = 0;  // lost events whose number is not yet in the trace
+  bool failing_ = false;      // the last write failed, and the log says so
+  std::atomic<std::uint64_t> lost_{0};
 };
 
 }  // namespace crossover::deviceplugin

@@ -234,5 +234,12 @@ TEST_F(MetricsTest, FailedProfilesAreCountedWhereProfilesAreKept) {
   EXPECT_EQ(Find("crossover_profile_write_failures_total", {})->counter.value, 3);
 }
 
+TEST_F(MetricsTest, EventsThatTheTraceLostAreCountedWhereThereIsATrace) {
+  EXPECT_EQ(Find("crossover_trace_lost_events_total", {}), nullptr);
+  metrics_.set_trace_lost([] { return std::uint64_t{3}; });
+  ASSERT_NE(Find("crossover_trace_lost_events_total", {}), nullptr);
+  EXPECT_EQ(Find("crossover_trace_lost_events_total", {})->counter.value, 3);
+}
+
 }  // namespace
 }  // namespace crossover::deviceplugin
