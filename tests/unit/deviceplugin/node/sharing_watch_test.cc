@@ -233,7 +233,9 @@ TEST_F(SharingWatchTest, WhatIsSaidOfAServerThatHasEndedSaysNothing) {
   const std::string server = std::to_string(Start({"/bin/sleep", "1000"}));
   Write("get_server_list", server + "\n");
   Write("get_server_status", "Failed to find server\n");
-  Write("run_get_server_status", "kill -9 " + server + "\n");
+  // The answer comes once the server has ended: a signal takes a moment.
+  Write("run_get_server_status",
+        "kill -9 " + server + "\n" + "until grep -q '^State:.Z' /proc/" + server + "/status; do :; done\n");
   Watch(Sharing::kAuto);
   EXPECT_TRUE(Await([&] { return Asked("get_server_list") > 5; }));
   EXPECT_EQ(Asked("get_server_status"), 1u);
