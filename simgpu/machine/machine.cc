@@ -274,4 +274,29 @@ Nanos Machine::BusyTime(int gpu) {
   return busy;
 }
 
+Nanos Machine::WorkTime(int gpu) {
+  SharedGpu* shared = Gpu(gpu);
+  Lock(&shared->compute);
+  const Nanos worked = shared->compute.fluid.worked();
+  Unlock(&shared->compute);
+  return worked;
+}
+
+Nanos Machine::NodeLinkTime(Direction direction) { return LinkTime(NodeLinkPlace(node_, direction)); }
+
+Nanos Machine::GpuLinkTime(int gpu) { return LinkTime(GpuLinkPlace(GlobalGpu(node_, gpu))); }
+
+Nanos Machine::LinkTime(std::uint32_t place) {
+  Nanos time = 0;
+  LockShared(&state_->links_lock, clients_.token(), &clients_);
+  for (SharedCapacity& link : state_->links) {
+    if (link.place != place) continue;
+    Lock(&link);
+    time += link.fluid.busy();
+    Unlock(&link);
+  }
+  UnlockShared(&state_->links_lock);
+  return time;
+}
+
 }  // namespace simgpu

@@ -59,8 +59,13 @@ class Machine {
   // Returns the bytes of each process, by its ID in this process's PID namespace. Processes that cannot be
   // seen from there are left out.
   std::map<pid_t, std::uint64_t> UsedMemoryByProcess(int gpu);
-  // Returns the ns during which the GPU had anything to run.
+  // Returns the ns during which the GPU had anything to run, and those during which a kernel, a copy or a
+  // fill ran on it: a collective alone does not count as the latter.
   Nanos BusyTime(int gpu);
+  Nanos WorkTime(int gpu);
+  // Returns the ns during which bytes passed the link, as the sum over communicators where links are private.
+  Nanos NodeLinkTime(Direction direction);
+  Nanos GpuLinkTime(int gpu);
 
   // Notes that a stream writes `value` to the word at `address` now. REQUIRES: the word lies in memory that
   // its readers map at the same place of a page.
@@ -84,6 +89,7 @@ class Machine {
   bool MapState(int fd, std::string* error);
   void ResetState();
   std::unique_ptr<Flow> Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns);
+  Nanos LinkTime(std::uint32_t place);
   std::unique_ptr<Flow> OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s);
   SharedGpu* Gpu(int gpu) const;
   void Lock(SharedCapacity* capacity);  // also advances its fluid to the present

@@ -77,14 +77,21 @@ void PrintLateness(std::FILE* file, const char* name, const Histogram& late) {
                static_cast<unsigned long long>(late.Count()), late.Quantile(0.5), late.Quantile(0.99));
 }
 
-void PrintBusy(std::FILE* file, Machine* machine) {
+// Prints `time` of each GPU of the node.
+void PrintTimes(std::FILE* file, const char* name, Machine* machine, Nanos (Machine::*time)(int)) {
   const auto& gpus = machine->node_config().gpus;
-  std::fprintf(file, "  \"busy_ns\": {");
+  std::fprintf(file, "  \"%s\": {", name);
   for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
     std::fprintf(file, "%s\"%s\": %lld", gpu == 0 ? "" : ", ", gpus[gpu].uuid.c_str(),
-                 static_cast<long long>(machine->BusyTime(static_cast<int>(gpu))));
+                 static_cast<long long>((machine->*time)(static_cast<int>(gpu))));
   }
   std::fprintf(file, "},\n");
+}
+
+void PrintNodeLink(std::FILE* file, Machine* machine) {
+  std::fprintf(file, "  \"node_link_ns\": {\"out\": %lld, \"in\": %lld},\n",
+               static_cast<long long>(machine->NodeLinkTime(Direction::kOut)),
+               static_cast<long long>(machine->NodeLinkTime(Direction::kIn)));
 }
 
 }  // namespace
@@ -120,7 +127,10 @@ void WriteReport() {
                static_cast<unsigned long long>(totals.kernels.load()));
   PrintLateness(file, "kernel_late_us", totals.late[0]);
   PrintLateness(file, "ring_step_late_us", totals.late[1]);
-  PrintBusy(file, machine);
+  PrintTimes(file, "busy_ns", machine, &Machine::BusyTime);
+  PrintTimes(file, "work_ns", machine, &Machine::WorkTime);
+  PrintTimes(file, "gpu_link_ns", machine, &Machine::GpuLinkTime);
+  PrintNodeLink(file, machine);
   std::fprintf(file, "  \"cpu_s\": %.6f\n}\n", Seconds(usage.ru_utime) + Seconds(usage.ru_stime));
   std::fclose(file);
 }

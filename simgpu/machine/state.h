@@ -15,7 +15,7 @@
 namespace simgpu {
 
 constexpr std::uint32_t kStateMagic = 0x55504753;  // "SGPU"
-constexpr std::uint32_t kStateVersion = 3;
+constexpr std::uint32_t kStateVersion = 4;
 constexpr int kMaxClients = constants::kClients;
 constexpr int kMaxLinks = constants::kLinks;
 constexpr int kMaxStores = 256;

@@ -12,6 +12,7 @@ void Fluid::Reset(const ShareRules& rules, Nanos now) {
   rules_ = rules;
   rules_.quantum = std::max<Nanos>(rules.quantum, 1);
   busy_ = 0;
+  worked_ = 0;
   for (int t = 0; t < high_water_; ++t) asks_[t].used = false;
   high_water_ = 0;
   state_.now = now;
@@ -111,12 +112,17 @@ int Fluid::Tenants() const {
 void Fluid::Advance(Nanos now) {
   while (state_.now < now) {
     const Nanos begin = state_.now;
-    const bool busy =
-        std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
+    bool busy = false, works = false;
+    for (int t = 0; t < high_water_; ++t) {
+      if (state_.rate[t] <= 0) continue;
+      busy = true;
+      works = works || asks_[t].spinning <= 0;
+    }
     const Nanos until = std::min(now, NextEvent(state_));
     CountSpare(until);
     MoveTo(state_, until);
     if (busy) busy_ += state_.now - begin;
+    if (works) worked_ += state_.now - begin;
     Settle();
   }
 }

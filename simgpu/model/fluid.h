@@ -129,6 +129,8 @@ class Fluid {
   double capacity() const { return rules_.capacity; }
   // Returns the ns during which at least one tenant was active.
   Nanos busy() const { return busy_; }
+  // Returns the ns during which at least one piece progressed. Tenants that spin do not count.
+  Nanos worked() const { return worked_; }
 
  private:
   struct Piece {
@@ -212,6 +214,7 @@ class Fluid {
   ShareRules rules_;
   std::int32_t high_water_;  // tenants at and above this index have never been used
   Nanos busy_;
+  Nanos worked_;
   State state_;
   double spare_[kTenants];
   Ask asks_[kTenants];

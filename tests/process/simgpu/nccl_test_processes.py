@@ -290,6 +290,21 @@ class NcclTest(unittest.TestCase):
         self.assert_shaped(lambda report: self.run_job("timed", environment=self.reporting(report)),
                            self.expected_ms(4))
 
+    def test_reports_tell_links_and_collectives_from_compute(self):
+        report = os.path.join(self.directory, "report")
+        os.mkdir(report)
+        self.run_job("timed", environment=self.reporting(report))
+        reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(report).glob("*.json")]
+        sent, received = (max(report["node_link_ns"][way] for report in reports) / 1e6 for way in ("out", "in"))
+        self.assertGreaterEqual(sent, self.expected_ms(4))
+        self.assertGreaterEqual(received, self.expected_ms(4))
+        busy, worked = ({gpu: max(r[key][gpu] for r in reports if gpu in r[key]) for r in reports for gpu in r[key]}
+                        for key in ("busy_ns", "work_ns"))
+        self.assertEqual(len(busy), 4)
+        for gpu, nanoseconds in busy.items():
+            self.assertGreaterEqual(nanoseconds / 1e6, 0.9 * self.expected_ms(4))
+            self.assertLess(worked[gpu], 0.1 * nanoseconds)
+
     def test_jobs_share_links_or_not(self):
         def both(report, sharing):
             environment = self.reporting(report, sharing)

@@ -99,6 +99,19 @@ TEST(FluidTest, KernelsRunBesideASpinningCollective) {
   EXPECT_DOUBLE_EQ(fluid->Served(collective), 66 * kMs);
 }
 
+TEST(FluidTest, ASpinningCollectiveIsBusyAndDoesNoWork) {
+  auto fluid = MakeFluid(ShareMode::kShared, 132);
+  const int collective = fluid->Add(1), kernels = fluid->Add(2);
+  fluid->SetSpinning(collective, 4);
+  fluid->Advance(10 * kMs);
+  EXPECT_EQ(fluid->busy(), 10 * kMs);
+  EXPECT_EQ(fluid->worked(), 0);
+  Kernel(*fluid, kernels, 128 * kMs);
+  fluid->Advance(200 * kMs);
+  EXPECT_EQ(fluid->busy(), 200 * kMs);
+  EXPECT_EQ(fluid->worked(), 132 * kMs);
+}
+
 TEST(FluidTest, SpinningOnEverySmStarvesKernels) {
   auto fluid = MakeFluid(ShareMode::kShared, 132);
   const int collective = fluid->Add(1), kernels = fluid->Add(2);
