@@ -25,6 +25,8 @@ FIGURES = {
     "losses_identical": Figure("processes", ("sidecar", *_SOFTWARE_GPU)),
     "torch_identical": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
     "torch_budget": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
+    "torch_eta": Figure("processes", _TURNS),
+    "torch_kills": Figure("program", _TURNS),
     "solo_overhead": Figure("processes", _TURNS),
     "gain_over_timeslicing": Figure("processes", _TURNS),
     "gain_over_mps": Figure("processes", _TURNS),

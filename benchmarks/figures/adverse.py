@@ -66,7 +66,7 @@ _TRAITS = {
     "handover_8000": _handover(_LONG_HANDOVER[1], (0.3,)),
     "channels": _Trait(_shape([("channel_order", "release"), ("channels", 1)], early_bytes=0.9), (0.6, 1.0)),
     "blocked": _Trait(_shape([("blocked_wait_ns", 300_000)]), (0.3,)),
-    "switches": _Trait(_shape([("switch_us", 4000)], mode="timeslice", iterations=120), (0.3,)),
+    "switches": _Trait(_shape([("switch_us", 3500)], mode="timeslice", iterations=120), (0.3,)),
     "early_waits": _Trait(_shape(fault="early_waits_us:20000", tail=0.3), counts=_TWO_HOLDERS),
     "loading": _Trait(_shape([("lazy_loading", 400), ("loading_us", 300_000)]), counts=_OPENINGS),
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.commands import Build
+from benchmarks.commands import Build, daemon_command, daemon_config
 from benchmarks.ports import free_port
 from tests.frameworks import family
 
@@ -26,7 +26,7 @@ PATIENCE_S = 600
 def missing(build=BUILT):
     """Returns what was not built or installed, with a hint how to."""
     needed = ((PYTHON, "tools/install.sh --torch"), (build.native_library, "build crossover_sidecar"),
-              (build.program("crossover-arbiter"), "build crossover-arbiter"),
+              (build.daemon, "build crossover-deviceplugin"),
               (build.gpu_libraries / "libcuda.so.1", "build the software GPU"),
               (build.stand_ins / "libcublas.so.13", "build simgpu_stand_ins"),
               (build.recorder / "libcuda.so.1", "build sidecar_recorder"))
@@ -41,10 +41,11 @@ def require(test):
 
 class Machine:
     """A software machine of one node with two GPUs, in a directory of its own, which the caller removes after close().
-    The speed of its links makes a job's communication about as long as its computation where `kernel_scale` is 40.
-    Without `effects`, kernels of PyTorch leave memory as it is. All programs are those of `build`."""
+    The usual speed of its links makes a job's communication about as long as its computation where `kernel_scale` is
+    40. Without `effects`, kernels of PyTorch leave memory as it is. All programs are those of `build`."""
 
-    def __init__(self, directory, kernel_scale=1, effects=True, build=BUILT, memory_mib=80 * 1024):
+    def __init__(self, directory, kernel_scale=1, effects=True, build=BUILT, memory_mib=80 * 1024, links="shared",
+                 link_bytes_per_s=100e6):
         self.build = build
         self.directory = Path(directory)
         self.socket = self.directory / "arbiter.sock"
@@ -53,7 +54,8 @@ class Machine:
         config = self.directory / "machine.yaml"
         config.write_text(f"state: {self.directory}/state\nkernel_scale: {kernel_scale}\n"
                           f"kernel_effects: {str(effects).lower()}\n"
-                          "node_link_bytes_per_s: 100e6\ngpu_link_bytes_per_s: 100e6\n"
+                          f"link_sharing: {links}\n"
+                          f"node_link_bytes_per_s: {link_bytes_per_s}\ngpu_link_bytes_per_s: {link_bytes_per_s}\n"
                           "nodes:\n  - name: node0\n    gpus:\n"
                           + 2 * f"      - {{memory_mib: {memory_mib}}}\n", encoding="utf-8")
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "LC_ALL": "C.UTF-8",
@@ -76,30 +78,35 @@ class Machine:
                 process.stderr.close()
         self._running.clear()
 
-    def start_arbiter(self):
-        """Starts an arbiter. Returns when it listens. One that ends instead is an AssertionError."""
-        program = self.build.program("crossover-arbiter")
-        arbiter = self._start([program, "--socket", self.socket, "--trace", self.trace], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True)
+    def start_arbiter(self, settings=()):
+        """Starts an arbiter with these lines of configuration. Returns when it listens. One that ends instead is an
+        AssertionError."""
+        config = self.directory / "daemon.yaml"
+        config.write_text(daemon_config(self.socket, self.trace, settings), encoding="utf-8")
+        command = daemon_command(self.build, config)
+        arbiter = self._start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in arbiter.stderr:
             if "listening" in line:
                 return
-        raise AssertionError(f"{program} ended with {arbiter.wait()}")
+        raise AssertionError(f"{command[0]} ended with {arbiter.wait()}")
 
     def run(self, *command):
         """Runs a Python program to its end, without the library. Returns the finished process."""
         return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
-    def start(self, job, script, *options, library=False, launcher=(), environment=()):
+    def start(self, job, script, *options, library=False, launcher=(), environment=(), recorded=True):
         """Starts a job of two ranks under torchrun, which gets the options `launcher`, with more of the user's
-        environment. Returns its launcher's process."""
-        variables = self.environment | {
-            "CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
-            "CROSSOVER_TEST_CUDA": f"{self.build.gpu_libraries}/libcuda.so.1",
-            "LD_LIBRARY_PATH": f"{self.build.recorder}:{self.environment['LD_LIBRARY_PATH']}"} | dict(environment)
+        environment. `library` is the file of the library, or True for that of this build. The driver's calls are
+        recorded, or not. Returns its launcher's process."""
+        variables = self.environment | dict(environment)
+        if recorded:
+            variables |= {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
+                          "CROSSOVER_TEST_CUDA": f"{self.build.gpu_libraries}/libcuda.so.1",
+                          "LD_LIBRARY_PATH": f"{self.build.recorder}:{self.environment['LD_LIBRARY_PATH']}"}
         if library:
-            variables |= {"LD_PRELOAD": str(self.build.native_library), "CROSSOVER_GANG": job,
+            file = self.build.native_library if library is True else library
+            variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job,
                           "CROSSOVER_GANG_SIZE": "2", "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
         command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={free_port()}",
                    *launcher, JOBS / script, *options]
@@ -111,10 +118,14 @@ class Machine:
         self._running.append(process)
         return process
 
+    def said(self, job):
+        """Returns what a job has said so far."""
+        return (self.directory / f"{job}.log").read_text(encoding="utf-8")
+
     def finish(self, job, process):
         """Waits for a job. Returns what it said. A job that does not end well is an AssertionError."""
         status = process.wait(PATIENCE_S)
-        said = (self.directory / f"{job}.log").read_text(encoding="utf-8")
+        said = self.said(job)
         if status != 0:
             raise AssertionError(f"{job} ended with {status}: {said}")
         return said

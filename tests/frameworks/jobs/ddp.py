@@ -41,6 +41,7 @@ _MODELS = {"transformer": training.Transformer, "convolutional": training.convol
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", choices=_MODELS, default="transformer")
+    parser.add_argument("--batch", type=int, default=0, help="sequences or images of a batch (default: a few)")
     parser.add_argument("--accumulate", type=int, default=1, help="batches of a step; all but the last under no_sync")
     parser.add_argument("--bucket-view", action="store_true")
     parser.add_argument("--static-graph", action="store_true")
@@ -79,9 +80,9 @@ def loss_of_a_batch(model, device, arguments):
     """Returns the loss of new data."""
     with torch.autocast("cuda", dtype=torch.half, enabled=arguments.amp):
         if arguments.model == "convolutional":
-            images, classes = training.images_on(device)
+            images, classes = training.images_on(device, arguments.batch or 16)
             return F.cross_entropy(model(images), classes)
-        tokens = training.tokens_on(device)
+        tokens = training.tokens_on(device, arguments.batch or 8)
         return training.loss_of(model(tokens[:, :-1]), tokens)
 
 

@@ -4,6 +4,7 @@ command line, and the loop over the steps. torchrun starts each script."""
 import argparse
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -90,8 +91,8 @@ def say(line):
 
 def main(build, parser=None, backend="nccl"):
     """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
-    the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line every ten
-    steps, and in the end each rank's peak of memory."""
+    the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line with the
+    time every ten steps, and in the end each rank's peak of memory."""
     parser = parser or argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--one-more-at", type=int, default=-1, metavar="STEP", help="one kernel more after this step")
@@ -108,7 +109,7 @@ def main(build, parser=None, backend="nccl"):
         if index % 10 == 9:
             loss.item()
             if dist.get_rank() == 0:
-                say(f"step {index + 1}")
+                say(f"step {index + 1} at {time.monotonic():.6f} s")
     torch.cuda.synchronize()
     say(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes")
     dist.destroy_process_group()
