@@ -50,6 +50,8 @@ FIGURES = {
     "budget_error": Figure("program", ("sidecar/memory", "sidecar/hooks", "simgpu/cuda")),
     "fault_matrix": Figure("processes", _TURNS),
     "kills": Figure("processes", _TURNS),
+    "fault_matrix_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
+    "kills_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
     "exits": Figure("processes", _TURNS),
     "strangers": Figure("processes", (*_TURNS, "deviceplugin/pods")),
     "arbiter_restarts": Figure("processes", _TURNS),

@@ -16,6 +16,7 @@ from benchmarks import cgroups, impostor, pairs, session, wire
 from benchmarks.processes import Failed
 
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
+SIGNALS = ("transport: ipc",)  # settings of a daemon that offers signals
 _MARK = "crossover-fault"
 _UNLIKE = "other ranks of this job take turns, and this one does not"
 
@@ -32,6 +33,8 @@ class Fault:
     shape: dict = field(default_factory=dict)  # of the machine and of both jobs
     impostor: str = ""  # what the job finds instead of an arbiter: see impostor.WAYS
     preload: str = ""  # a library of the tests, preloaded in all processes
+    signallers: int = 0  # for each GPU; the daemons then offer signals in device memory
+    neighbour: dict = field(default_factory=dict)  # environment of the other job, alpha
     needs_root: bool = False
     strike: object = None  # called with the running session and a random generator
     job_ends: bool = True  # whether beta ends as it does alone
@@ -51,8 +54,10 @@ def play(build, fault, seed):
                          unhooked_rank=fault.unhooked, extra=fault.extra, start_delay_s=draw.uniform(0, 0.3))
         expendable = (() if fault.job_ends else ("beta",)) + (() if fault.arbiters_end else ("arbiters",))
         everywhere = {"LD_PRELOAD": str(build.test_library(fault.preload))} if fault.preload else {}
-        plan = session.Plan(shape.machine(), (shape.job("alpha", 1), struck), build.library, expendable=expendable,
-                            environment=everywhere, during=fault.strike and (lambda run: fault.strike(run, draw)))
+        plan = session.Plan(shape.machine(), (replace(shape.job("alpha", 1), environment=fault.neighbour), struck),
+                            build.library, expendable=expendable, environment=everywhere,
+                            during=fault.strike and (lambda run: fault.strike(run, draw)),
+                            daemon_settings=SIGNALS if fault.signallers else (), signallers=fault.signallers)
         try:
             result = session.run(build, plan, _MARK)
         except Failed as failure:
@@ -87,7 +92,7 @@ def _words_amiss(result, fault):
 # --- What is done while they run.
 
 
-def _under_way(running, draw):
+def under_way(running, draw):
     """Waits until some random moment of some cycle."""
     running.wait_for_iterations(draw.choice((8, 16, 24)))
     time.sleep(draw.uniform(0.0, 0.06))  # about two cycles: anywhere in a turn, or between two
@@ -98,19 +103,19 @@ def _ranks(running):
 
 
 def _kill_one(running, draw):
-    _under_way(running, draw)
+    under_way(running, draw)
     running.processes.signal(draw.choice(_ranks(running)), signal.SIGKILL)
 
 
 def _kill_all(running, draw):
-    _under_way(running, draw)
+    under_way(running, draw)
     for rank in _ranks(running):
         running.processes.signal(rank, signal.SIGKILL)
 
 
 def _stop_one(running, draw):
-    _under_way(running, draw)
-    _stop_for(running, [draw.choice(_ranks(running))], draw.uniform(0.01, 1.5))
+    under_way(running, draw)
+    stop_for(running, [draw.choice(_ranks(running))], draw.uniform(0.01, 1.5))
 
 
 def _stop_a_holder(running, draw):
@@ -120,10 +125,10 @@ def _stop_a_holder(running, draw):
     node, _ = running.machine.place(rank)
     job = running.plan.jobs[1]
     running.wait_for_turns([running.trace_tail(node)], {(running.gpu_of(rank), job.name)}, 20.0)
-    _stop_for(running, [running.rank_name(job, rank)], draw.uniform(0.5, 1.5))
+    stop_for(running, [running.rank_name(job, rank)], draw.uniform(0.5, 1.5))
 
 
-def _stop_for(running, names, seconds):
+def stop_for(running, names, seconds):
     for name in names:
         running.processes.signal(name, signal.SIGSTOP)
     time.sleep(seconds)
@@ -132,7 +137,7 @@ def _stop_for(running, names, seconds):
 
 
 def _freeze_one(running, draw):
-    _under_way(running, draw)
+    under_way(running, draw)
     cgroups.freeze(running.processes.family(draw.choice(_ranks(running)))[0], draw.uniform(0.01, 1.5))
 
 
@@ -174,9 +179,9 @@ def _abort_what_hangs(running, _draw):
 def _throttle(names):
     """Returns a strike that acts like a used-up CPU limit: the processes run for 20 ms of each 100."""
     def strike(running, draw):
-        _under_way(running, draw)
+        under_way(running, draw)
         for _ in range(8):
-            _stop_for(running, names(running), 0.08)
+            stop_for(running, names(running), 0.08)
             time.sleep(0.02)
     return strike
 
@@ -186,17 +191,17 @@ def _arbiters(running):
 
 
 def _kill_arbiter(running, draw):
-    _under_way(running, draw)
+    under_way(running, draw)
     running.processes.signal(draw.choice(_arbiters(running)), signal.SIGKILL)
 
 
 def _stop_arbiter(running, draw):
-    _under_way(running, draw)
-    _stop_for(running, [draw.choice(_arbiters(running))], draw.uniform(0.05, 1.0))
+    under_way(running, draw)
+    stop_for(running, [draw.choice(_arbiters(running))], draw.uniform(0.05, 1.0))
 
 
 def _restart_arbiter(running, draw):
-    _under_way(running, draw)
+    under_way(running, draw)
     node = draw.randrange(running.machine.nodes)
     running.processes.signal(f"arbiter{node}", signal.SIGKILL)
     time.sleep(draw.uniform(0.0, 0.2))
@@ -205,7 +210,7 @@ def _restart_arbiter(running, draw):
 
 def _signal_storm(running, draw):
     """Sends signals that the program handles, so that system calls return early."""
-    _under_way(running, draw)
+    under_way(running, draw)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
         running.processes.signal(draw.choice(_ranks(running)), signal.SIGUSR2)
@@ -214,7 +219,7 @@ def _signal_storm(running, draw):
 
 def _scribble(running, draw):
     """Joins as a client, then writes all over the page that all clients share."""
-    _under_way(running, draw)
+    under_way(running, draw)
     node = draw.randrange(running.machine.nodes)
     uuid = next(e.gpu for e in running.trace(node))
     with running.connect(node) as client:

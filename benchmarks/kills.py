@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from benchmarks import session
+from benchmarks.faults import SIGNALS
 from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
 
@@ -57,6 +58,7 @@ class Scenario:
     jobs: int
     rounds: int
     seed: int
+    signallers: int = 0  # for each GPU; the daemons then offer signals in device memory
     kills: list = field(default_factory=list)
     early: str = ""  # why it ended before the last round
 
@@ -71,7 +73,8 @@ class Scenario:
         names = tuple(job.name for job in mortal)
         survivor = replace(self.shape.job(SURVIVOR, 99), environment=environment or {})
         return session.Plan(self.shape.machine(), (survivor, *mortal), library, isolated=isolated, late=names,
-                            expendable=names, during=self._during, daemon_settings=settings)
+                            expendable=names, during=self._during, signallers=self.signallers,
+                            daemon_settings=(*settings, *(SIGNALS if self.signallers else ())))
 
     def _during(self, running):
         draw = random.Random(self.seed)

@@ -134,18 +134,20 @@ class _Session:
 
     def start_signallers(self):
         """Starts signallers on the nodes. They get none of the plan's environment, which is that of jobs."""
-        no_mps = self.directory / "no-mps"
-        no_mps.mkdir()
+        (self.directory / "no-mps").mkdir()
         for node in range(self.machine.nodes):
-            environment = {name: value for name, value in self._environment(node).items()
-                           if name not in self.plan.environment and name != "SIMGPU_REPORT"}
             for gpu in range(self.machine.gpus_per_node):
-                uuid = self.machine.uuid(node, gpu)
-                command = commands.signaller_command(self.build, uuid, self.socket(node), no_mps)
                 for number in range(self.plan.signallers):
-                    name = f"signaller{node}-{gpu}-{number}"
-                    self.processes.start(name, self.nodes.on_node(node, command), environment,
-                                         self.directory / "logs" / name)
+                    self.start_signaller(node, gpu, number)
+
+    def start_signaller(self, node, gpu, number=0):
+        """Starts a signaller of a GPU, also in place of one that was killed."""
+        environment = {name: value for name, value in self._environment(node).items()
+                       if name not in self.plan.environment and name != "SIMGPU_REPORT"}
+        command = commands.signaller_command(self.build, self.machine.uuid(node, gpu), self.socket(node),
+                                             self.directory / "no-mps")
+        name = signaller_name(node, gpu, number)
+        self.processes.start(name, self.nodes.on_node(node, command), environment, self.directory / "logs" / name)
 
     def restart_arbiter(self, node):
         """Starts an arbiter in place of one that was killed."""
@@ -343,6 +345,11 @@ class _Session:
 
     def _rank_log(self, job, rank):
         return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
+
+
+def signaller_name(node, gpu, number=0):
+    """Returns the name of a signaller among the processes of a run."""
+    return f"signaller{node}-{gpu}-{number}"
 
 
 @cache

@@ -7,7 +7,7 @@ Control, against the shipped library, both without the guard: release after the 
 
 import time
 
-from benchmarks import evaluate, pairs, stats
+from benchmarks import evaluate, pairs, stats, transports
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
 
@@ -19,8 +19,6 @@ _BY_CASE = {f"{variant}_{ratio:g}": pairs.Shape(ratio, variant, iterations=200, 
             for variant in _VARIANTS for ratio in _RATIOS}
 CASES = tuple(_BY_CASE)
 _PATIENCE_S = 2.0
-# The names in CROSSOVER_GATES, and the transports of clients that take turns so.
-TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
 
 
 def measure(context, case):
@@ -35,7 +33,7 @@ def measure(context, case):
     condition = f"{shape.condition()}, one signaller for each GPU"
     yield Measured("eta_ipc", case, value, "of the bound, lost", GOAL, samples, control, condition, {"runs": details},
                    shape.conditions(gates="ipc"))
-    for gates in TRANSPORTS:
+    for gates in transports.TRANSPORTS:
         etas = tuple(run[gates] for run in details)
         yield Measured("eta_ipc_beside", f"{case}_{gates}", stats.median(etas) if etas else None, "1", Goal(), etas,
                        None, condition, {}, shape.conditions(gates=gates))
@@ -61,7 +59,8 @@ def _eta(context, shape, library, gates, alone):
         nonlocal wrong
         running.wait_for_iterations(shape.iterations // 2)
         end = time.monotonic() + _PATIENCE_S  # a client whose signaller got no processor does without for a moment
-        while (wrong := not_by(gates, seen_by(running), shape.jobs * shape.ranks)) and time.monotonic() < end:
+        while (wrong := transports.not_by(gates, transports.seen_by(running),
+                                          shape.jobs * shape.ranks)) and time.monotonic() < end:
             time.sleep(0.1)
 
     both = pairs.together(context, shape, library, environment={"CROSSOVER_GATES": gates}, during=watch,
@@ -73,21 +72,3 @@ def _eta(context, shape, library, gates, alone):
         return None
     shared = pairs.rate(shape, both, solo, evaluate.shared_bound([job] * shape.jobs, shape.machine()))
     return pairs.of_bound(context, shared.eta)
-
-
-def seen_by(running):
-    """Returns the transport of each client on all nodes."""
-    return [transport for node in range(running.machine.nodes) for transport in transports_in(running.top(node))]
-
-
-def transports_in(top):
-    """Returns the transport of each client in what `crossover top -o json` prints."""
-    return [client["transport"] for job in top["jobs"] for client in job["clients"]]
-
-
-def not_by(gates, seen, clients):
-    """Returns what is wrong if not all of so many clients take turns by these gates, or ""."""
-    expected = TRANSPORTS[gates]
-    if len(seen) == clients and set(seen) == {expected}:
-        return ""
-    return f"transports: expected {clients} times {expected}, got {', '.join(sorted(seen)) or 'none'}"

@@ -2,7 +2,7 @@
 
 import unittest
 
-from benchmarks import idle_cost
+from benchmarks import idle_cost, transports
 from benchmarks.figures import eta_ipc, ipc_idle
 from benchmarks.idle_cost import Cost, Idle
 
@@ -51,17 +51,17 @@ class Transports(unittest.TestCase):
                     {"clients": [{"transport": "gpu_gates"}]}]}
 
     def test_each_client_is_asked(self):
-        self.assertEqual(eta_ipc.transports_in(self.TOP), ["signalled_gates", "signalled_gates", "gpu_gates"])
-        self.assertEqual(eta_ipc.transports_in({"jobs": []}), [])
+        self.assertEqual(transports.transports_in(self.TOP), ["signalled_gates", "signalled_gates", "gpu_gates"])
+        self.assertEqual(transports.transports_in({"jobs": []}), [])
 
     def test_a_run_by_other_gates_does_not_count(self):
-        self.assertEqual(eta_ipc.not_by("ipc", ["signalled_gates"] * 8, 8), "")
-        self.assertEqual(eta_ipc.not_by("gpu", ["gpu_gates"] * 8, 8), "")
-        self.assertEqual(eta_ipc.not_by("ipc", ["signalled_gates", "gpu_gates"], 2),
+        self.assertEqual(transports.not_by("ipc", ["signalled_gates"] * 8, 8), "")
+        self.assertEqual(transports.not_by("gpu", ["gpu_gates"] * 8, 8), "")
+        self.assertEqual(transports.not_by("ipc", ["signalled_gates", "gpu_gates"], 2),
                          "transports: expected 2 times signalled_gates, got gpu_gates, signalled_gates")
-        self.assertEqual(eta_ipc.not_by("ipc", ["signalled_gates"], 2),
+        self.assertEqual(transports.not_by("ipc", ["signalled_gates"], 2),
                          "transports: expected 2 times signalled_gates, got signalled_gates")
-        self.assertEqual(eta_ipc.not_by("gpu", [], 2), "transports: expected 2 times gpu_gates, got none")
+        self.assertEqual(transports.not_by("gpu", [], 2), "transports: expected 2 times gpu_gates, got none")
 
     def test_the_cases_are_nine_of_eta(self):
         self.assertEqual(len(eta_ipc.CASES), 9)

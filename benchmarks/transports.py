@@ -1,0 +1,36 @@
+"""Tells by which transport the clients of a run take turns, as `crossover top` shows it."""
+
+import time
+
+from benchmarks.processes import Failed
+
+# The names in CROSSOVER_GATES, and the transports of clients that take turns so.
+TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
+_PATIENCE_S = 5.0
+
+
+def seen_by(running):
+    """Returns the transport of each client on all nodes."""
+    return [transport for node in range(running.machine.nodes) for transport in transports_in(running.top(node))]
+
+
+def transports_in(top):
+    """Returns the transport of each client in what `crossover top -o json` prints."""
+    return [client["transport"] for job in top["jobs"] for client in job["clients"]]
+
+
+def not_by(gates, seen, clients):
+    """Returns what is wrong if not all of so many clients take turns by these gates, or ""."""
+    expected = TRANSPORTS[gates]
+    if len(seen) == clients and set(seen) == {expected}:
+        return ""
+    return f"transports: expected {clients} times {expected}, got {', '.join(sorted(seen)) or 'none'}"
+
+
+def await_signals(running, clients):
+    """Waits until so many clients take turns by signals, and no others. Raises Failed if that takes too long."""
+    end = time.monotonic() + _PATIENCE_S
+    while wrong := not_by("ipc", seen_by(running), clients):
+        if time.monotonic() > end:
+            raise Failed(wrong)
+        time.sleep(0.05)
