@@ -5,7 +5,7 @@ there. What the GPUs and the links do is the software GPU's own record, not the 
 import re
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -216,15 +216,33 @@ def _valid(context, pair, programs, steps, library):
     return None
 
 
-def _run(context, pair, programs, steps, library):
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
-        reports = directory / "reports"
+def host_step(build, pair, steps, library=None, environment=()):
+    """Returns (seconds of a step, kernels in a step of a rank) of the pair's first job, alone for so many steps beside
+    a daemon. A job that does not end well is an AssertionError."""
+    with _machine_of(build, pair) as (machine, reports):
+        machine.start_arbiter()
+        name, program = _NAMES[0], pair.programs[0]
+        process = machine.start(name, _SCRIPT, *program.options, "--steps", steps, library=library, recorded=False,
+                                environment=environment)
+        ticks = ticks_of(machine.finish(name, process))
+        kernels = sum(report["kernels"] for report in logs.read_reports(reports))
+    return (time_of(ticks, steps) - time_of(ticks, _WARM_UP)) / (steps - _WARM_UP), kernels / steps / RANKS
+
+
+@contextmanager
+def _machine_of(build, pair):
+    """A context of (machine of a pair, folder of the software GPU's reports)."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        reports = Path(directory, "reports")
         reports.mkdir()
-        machine = stack.enter_context(software_gpu.Machine(
-            directory, pair.kernel_scale, build=context.build, links=pair.links,
-            link_bytes_per_s=pair.link_bytes_per_s))
-        machine.environment["SIMGPU_REPORT"] = str(reports)
+        with software_gpu.Machine(directory, pair.kernel_scale, build=build, links=pair.links,
+                                  link_bytes_per_s=pair.link_bytes_per_s) as machine:
+            machine.environment["SIMGPU_REPORT"] = str(reports)
+            yield machine, reports
+
+
+def _run(context, pair, programs, steps, library):
+    with _machine_of(context.build, pair) as (machine, reports):
         if library is not None:
             machine.start_arbiter(context.settings)
         jobs = {name: machine.start(name, _SCRIPT, *program.options, "--steps", count, library=library, recorded=False)
