@@ -26,6 +26,7 @@ FIGURES = {
     "torch_identical": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
     "torch_budget": Figure("program", ("sidecar", *_SOFTWARE_GPU)),
     "torch_eta": Figure("processes", _TURNS),
+    "kit_large": Figure("program", _SOFTWARE_GPU),
     "torch_solo_overhead": Figure("program", ("sidecar",)),
     "torch_kills": Figure("program", _TURNS),
     "solo_overhead": Figure("processes", _TURNS),

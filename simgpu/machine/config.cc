@@ -68,7 +68,7 @@ bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOr
 }
 
 bool SetHollow(const std::string& key, const std::string& value, std::uint64_t* out, std::string* error) {
-  constexpr std::uint64_t kLeast = 64 << 10;  // smaller copies hold what programs decide by
+  constexpr std::uint64_t kLeast = 64 << 10;  // smaller ones hold what programs decide by
   double bytes = 0;
   if (value != "off" &&
       (!ReadNumber(value, static_cast<double>(kLeast), 1e15, &bytes) || bytes != std::floor(bytes))) {
@@ -209,6 +209,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
   if (key == "kernel_scale") return SetNumber(key, value, 0, 1e6, false, &config->kernel_costs.scale, error);
   if (key == "kernel_effects") return SetChoice(key, value, "false", "true", &config->kernel_effects, error);
   if (key == "hollow_copies_from") return SetHollow(key, value, &config->hollow_copies_from, error);
+  if (key == "hollow_collectives_from") {
+    return SetHollow(key, value, &config->hollow_collectives_from, error);
+  }
   if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
   if (key == "channels") return SetWhole(key, value, 1, kMaxChannels, &config->channels, error);
   if (key == "channel_order") return SetChannelOrder(key, value, &config->channel_order, error);
@@ -220,7 +223,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
       "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
-      "kernel_effects, hollow_copies_from, node, device_files, kernels, nodes";
+      "kernel_effects, hollow_copies_from, hollow_collectives_from, node, device_files, kernels, nodes";
   return false;
 }
 

@@ -67,9 +67,11 @@ struct MachineConfig {
   // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
 
-  KernelCosts kernel_costs;                       // of kernels of which only the name is known
-  bool kernel_effects = true;                     // some of these have their effect (simgpu/kernels/effect.h)
-  std::uint64_t hollow_copies_from = UINT64_MAX;  // copies of so many bytes, or more, move nothing
+  KernelCosts kernel_costs;    // of kernels of which only the name is known
+  bool kernel_effects = true;  // some of these have their effect (simgpu/kernels/effect.h)
+  // Copies and collectives of so many bytes, or more, take their time and move nothing.
+  std::uint64_t hollow_copies_from = UINT64_MAX;
+  std::uint64_t hollow_collectives_from = UINT64_MAX;
 
   // The keys that follow make the GPU less kind. Their defaults change nothing.
   int channels =

@@ -68,6 +68,10 @@ void Outbound::Advance() {
 }
 
 void Outbound::Leave(const Waiting& waiting) {
+  if (waiting.data == nullptr) {
+    channel_->Send(EncodeHollow(waiting.sequence, waiting.piece));
+    return;
+  }
   auto frame = EncodePiece(waiting.sequence, waiting.piece, waiting.data);
   if (corrupt_) frame.back() ^= std::byte{0x01};
   corrupt_ = false;
@@ -108,9 +112,9 @@ bool Inbound::Decode(std::span<const std::byte> payload, Item* item) {
     if (call) item->call = *call;
     return call.has_value();
   }
-  if (item->kind != Kind::kAnnounce && item->kind != Kind::kPiece) return false;
-  const auto piece =
-      item->kind == Kind::kAnnounce ? DecodeAnnounce(payload) : DecodePiece(payload, &item->data);
+  if (item->kind != Kind::kAnnounce && item->kind != Kind::kPiece && item->kind != Kind::kHollow)
+    return false;
+  const auto piece = item->kind == Kind::kPiece ? DecodePiece(payload, &item->data) : DecodeAnnounce(payload);
   if (piece) item->piece = *piece;
   return piece.has_value();
 }

@@ -41,7 +41,8 @@ class Outbound {
   std::uint64_t PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const;
 
   void SendCall(std::uint32_t sequence, const Call& call) { channel_->Send(EncodeCall(sequence, call)); }
-  // Gives a piece to the link. REQUIRES: `data` does not change until the piece has left.
+  // Gives a piece to the link. Null `data` makes it hollow. REQUIRES: `data` does not change until the piece
+  // has left.
   void Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data);
   // Sends the pieces that the link has served.
   void Advance();
@@ -51,7 +52,7 @@ class Outbound {
   // If it has served it, the time is in the past.
   Nanos ServedAt() const { return ServedBy(link_, last_); }
 
-  // Flips one bit of the next piece that leaves.
+  // Flips one bit of the next piece that leaves and is not hollow.
   void CorruptNext() { corrupt_ = true; }
   const Channel& channel() const { return *channel_; }
 
@@ -80,11 +81,11 @@ class Inbound {
   Inbound(Channel* channel, Flow* link) : channel_(channel), link_(link) {}
 
   struct Item {
-    Kind kind;  // kCall or kPiece
+    Kind kind;  // kCall, kPiece or kHollow
     std::uint32_t sequence;
     Call call;
     PieceFrame piece;
-    std::span<const std::byte> data;  // valid until the next call of Next()
+    std::span<const std::byte> data;  // of kPiece; valid until the next call of Next()
   };
   // Returns what has arrived next, in order. If it returns no value, look again at WakeAt() or when the
   // channel is readable.

@@ -2,6 +2,7 @@
 // simgpu/replay/capture.cc does that for streams that are being captured.
 #include <algorithm>
 
+#include "simgpu/machine/machine.h"
 #include "simgpu/nccl/comm.h"
 #include "simgpu/nccl/log.h"
 #include "simgpu/nccl/profiler.h"
@@ -27,7 +28,17 @@ std::vector<CUstream> StreamsOf(const std::vector<PendingCall>& calls) {
   return streams;
 }
 
-constexpr std::uint64_t RoundUp(std::uint64_t bytes) { return (bytes + 15) / 16 * 16; }
+// Returns whether a call that moves so many bytes takes its time alone. All ranks of a call get the same
+// answer.
+bool IsHollow(std::uint64_t bytes) {
+  return bytes >= simgpu::Machine::Get()->config().hollow_collectives_from;
+}
+
+// Returns the bytes of staging of a Send or Recv, a multiple of 16.
+std::uint64_t StagedBytes(const simgpu::nccl::Call& call) {
+  const std::uint64_t bytes = call.count * SizeOf(call.type);
+  return IsHollow(bytes) ? 0 : (bytes + 15) / 16 * 16;
+}
 
 }  // namespace
 
@@ -97,9 +108,10 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   const auto plan = MakePlan(call, rank_, ranks_);
   std::string error;
   if (peers_) SIMGPU_NCCL_TRY(TellPeers(pending, call, stream));
-  Staging* staging = AcquireStaging(plan.staging_bytes, &error);
+  const bool hollow = !peers_ && IsHollow(std::max(SendBytes(call, ranks_), RecvBytes(call, ranks_)));
+  Staging* staging = AcquireStaging(hollow ? 0 : plan.staging_bytes, &error);
   if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
-  if (plan.input.bytes > 0) {
+  if (plan.input.bytes > 0 && !hollow) {
     SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoHAsync(staging->host + plan.input.offset, Address(pending.send),
                                                      plan.input.bytes, stream),
                           "cuMemcpyDtoHAsync"));
@@ -108,8 +120,9 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   task->ring = call;
   task->asked = pending.call.count;
   task->staging = staging->host;
+  task->hollow = hollow;
   SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), staging, stream));
-  if (plan.output.bytes > 0) {
+  if (plan.output.bytes > 0 && !hollow) {
     SIMGPU_NCCL_TRY(
         Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), staging->host + plan.output.offset,
                                          plan.output.bytes, stream),
@@ -147,7 +160,7 @@ ncclResult_t ncclComm::MirrorPeers(const PendingCall& pending, CUstream stream) 
 ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CUstream stream) {
   if (peers_) return Refuse(ncclInvalidUsage, "peers without a program neither send nor receive");
   std::uint64_t bytes = 0;
-  for (const PendingCall& pending : calls) bytes += RoundUp(pending.call.count * SizeOf(pending.call.type));
+  for (const PendingCall& pending : calls) bytes += StagedBytes(pending.call);
   std::string error;
   Staging* staging = AcquireStaging(bytes, &error);
   if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
@@ -155,22 +168,22 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
   std::byte* next = staging->host;
   for (const PendingCall& pending : calls) {
     const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
-    task->transfers.push_back({pending.call, next, size});
-    if (pending.call.function == simgpu::nccl::Function::kSend) {
+    task->transfers.push_back({pending.call, next, size, IsHollow(size)});
+    if (pending.call.function == simgpu::nccl::Function::kSend && !IsHollow(size)) {
       SIMGPU_NCCL_TRY(
           Check(driver().cuMemcpyDtoHAsync(next, Address(pending.send), size, stream), "cuMemcpyDtoHAsync"));
     }
-    next += RoundUp(size);
+    next += StagedBytes(pending.call);
   }
   SIMGPU_NCCL_TRY(Submit(std::move(task), calls, staging, stream));
   next = staging->host;
   for (const PendingCall& pending : calls) {
     const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
-    if (pending.call.function == simgpu::nccl::Function::kRecv) {
+    if (pending.call.function == simgpu::nccl::Function::kRecv && !IsHollow(size)) {
       SIMGPU_NCCL_TRY(
           Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), next, size, stream), "cuMemcpyHtoDAsync"));
     }
-    next += RoundUp(size);
+    next += StagedBytes(pending.call);
   }
   return Record(staging, stream);
 }

@@ -66,7 +66,7 @@ class RingRun : public Run {
       if (sent_ + bytes > Sendable(plan_, send_step_, recv_step_, received_)) return;
       const PieceFrame piece{static_cast<std::uint32_t>(send_step_), static_cast<std::uint32_t>(bytes),
                              sent_};
-      out.Push(task_.ring_sequence, piece, task_.staging + range.offset + sent_);
+      out.Push(task_.ring_sequence, piece, task_.hollow ? nullptr : task_.staging + range.offset + sent_);
       sent_ += bytes;
       SkipEmpty();
       out.Advance();
@@ -100,21 +100,26 @@ class RingRun : public Run {
   State Take(const Inbound::Item& item) {
     if (recv_step_ >= plan_.steps.size()) return FailGarbage(network_, predecessor());
     const Step& step = plan_.steps[recv_step_];
+    const std::uint64_t bytes = item.piece.bytes;
     const bool expected = checked_ && item.sequence == task_.ring_sequence &&
-                          item.piece.offset == received_ && item.data.size() <= step.recv.bytes - received_ &&
-                          item.data.size() % element_ == 0;
+                          (item.kind == Kind::kHollow) == task_.hollow && item.piece.offset == received_ &&
+                          bytes <= step.recv.bytes - received_ && bytes % element_ == 0;
     if (!expected) return FailGarbage(network_, predecessor());
-    std::byte* into = task_.staging + step.recv.offset + received_;
-    const std::size_t count = item.data.size() / element_;
-    if (step.fold) {
-      Fold(into, item.data.data(), count, call_.type, call_.op);
-      if (step.divide) Divide(into, count, call_.type, network_.ranks());
-    } else {
-      std::copy(item.data.begin(), item.data.end(), into);
-    }
-    received_ += item.data.size();
+    if (!task_.hollow) Put(step, item.data);
+    received_ += bytes;
     SkipEmpty();
     return State::kDone;
+  }
+
+  void Put(const Step& step, std::span<const std::byte> data) {
+    std::byte* into = task_.staging + step.recv.offset + received_;
+    const std::size_t count = data.size() / element_;
+    if (step.fold) {
+      Fold(into, data.data(), count, call_.type, call_.op);
+      if (step.divide) Divide(into, count, call_.type, network_.ranks());
+    } else {
+      std::copy(data.begin(), data.end(), into);
+    }
   }
 
   const Task& task_;

@@ -23,6 +23,7 @@ struct Transfer {
   Call call;
   std::byte* data = nullptr;
   std::uint64_t bytes = 0;
+  bool hollow = false;  // takes its time and moves nothing
 };
 
 // A Task is the work of one kernel: a ring collective, or all Sends and Recvs of a group.
@@ -32,6 +33,7 @@ struct Task {
   std::uint64_t asked = 0;   // count that the program gave, if less goes over the links
   std::uint32_t ring_sequence = 0;
   std::byte* staging = nullptr;  // for a ring collective, laid out as its plan says
+  bool hollow = false;           // a ring collective that takes its time and moves nothing
   std::vector<Transfer> transfers;
 };
 

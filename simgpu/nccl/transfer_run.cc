@@ -103,7 +103,7 @@ class TransferRun : public Run {
       const Transfer& source = from.mapped().transfers[i];
       const Transfer& target = to.mapped().transfers[i];
       if (source.bytes != target.bytes) return Differs(network_.rank(), source.call, target.call);
-      std::copy_n(source.data, source.bytes, target.data);
+      if (!source.hollow) std::copy_n(source.data, source.bytes, target.data);
     }
     return State::kDone;
   }
@@ -126,7 +126,7 @@ class TransferRun : public Run {
       }
       const auto bytes = std::min(out->PieceBytes(transfer.bytes, element), transfer.bytes - lane.moved);
       out->Push(lane.sequence, {0, static_cast<std::uint32_t>(bytes), lane.moved},
-                transfer.data + lane.moved);
+                transfer.hollow ? nullptr : transfer.data + lane.moved);
       lane.Moved(bytes);
       out->Advance();
     }
@@ -149,11 +149,13 @@ class TransferRun : public Run {
         continue;
       }
       const bool expected = lane.called && item->sequence == lane.sequence &&
+                            (item->kind == Kind::kHollow) == lane.transfer().hollow &&
                             item->piece.offset == lane.moved &&
-                            item->data.size() <= lane.transfer().bytes - lane.moved;
+                            item->piece.bytes <= lane.transfer().bytes - lane.moved;
       if (!expected) return FailGarbage(network_, peer);
-      std::copy(item->data.begin(), item->data.end(), lane.transfer().data + lane.moved);
-      lane.Moved(item->data.size());
+      if (!lane.transfer().hollow)
+        std::copy(item->data.begin(), item->data.end(), lane.transfer().data + lane.moved);
+      lane.Moved(item->piece.bytes);
     }
     return State::kDone;
   }

@@ -85,6 +85,10 @@ Bytes EncodePiece(std::uint32_t sequence, const PieceFrame& piece, const std::by
   return frame;
 }
 
+Bytes EncodeHollow(std::uint32_t sequence, const PieceFrame& piece) {
+  return Encode(Kind::kHollow, sequence, piece);
+}
+
 Bytes EncodeError(const ErrorFrame& error) {
   const std::size_t text = std::min(error.text.size(), kMaxText);
   const auto result = static_cast<std::uint32_t>(error.result);

@@ -17,7 +17,7 @@
 namespace simgpu::nccl {
 
 inline constexpr std::uint32_t kWireMagic = 0x434e4753;  // "SGNC"
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 inline constexpr std::uint32_t kMaxPayload = 1u << 20;
 inline constexpr std::uint32_t kMaxRanks = 1024;
 inline constexpr std::size_t kMaxText = 1024;
@@ -32,8 +32,9 @@ enum class Kind : std::uint32_t {
   kError = 7,     // the communicator has failed, and the reason
   kControl = 8,   // the data that hosts exchange in a split
   kBye = 9,       // to the predecessor: this rank leaves without a failure
+  kHollow = 10,   // in place of kPiece: the bytes are due, and their values do not matter
 };
-inline constexpr std::uint32_t kKinds = 9;
+inline constexpr std::uint32_t kKinds = 10;
 
 struct FrameHeader {
   std::uint32_t magic = kWireMagic;
@@ -85,7 +86,7 @@ struct CallFrame {
   std::uint64_t count = 0;
 };
 
-// A PieceFrame is the payload of kAnnounce; in kPiece it comes before the bytes.
+// A PieceFrame is the payload of kAnnounce and kHollow; in kPiece it comes before the bytes.
 struct PieceFrame {
   std::uint32_t step = 0;
   std::uint32_t bytes = 0;
@@ -110,6 +111,7 @@ std::vector<std::byte> EncodeHello(const Hello& hello);
 std::vector<std::byte> EncodeCall(std::uint32_t sequence, const Call& call);
 std::vector<std::byte> EncodeAnnounce(std::uint32_t sequence, const PieceFrame& piece);
 std::vector<std::byte> EncodePiece(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data);
+std::vector<std::byte> EncodeHollow(std::uint32_t sequence, const PieceFrame& piece);
 std::vector<std::byte> EncodeError(const ErrorFrame& error);
 std::vector<std::byte> EncodeBye();
 std::vector<std::byte> EncodeControl(std::span<const std::byte> payload);
@@ -121,7 +123,7 @@ std::optional<Join> DecodeJoin(std::span<const std::byte> payload);
 std::optional<std::vector<Member>> DecodeTable(std::span<const std::byte> payload);
 std::optional<Hello> DecodeHello(std::span<const std::byte> payload);
 std::optional<Call> DecodeCall(std::span<const std::byte> payload);
-std::optional<PieceFrame> DecodeAnnounce(std::span<const std::byte> payload);
+std::optional<PieceFrame> DecodeAnnounce(std::span<const std::byte> payload);  // and kHollow
 // Sets *data to the bytes inside `payload`.
 std::optional<PieceFrame> DecodePiece(std::span<const std::byte> payload, std::span<const std::byte>* data);
 std::optional<ErrorFrame> DecodeError(std::span<const std::byte> payload);

@@ -40,13 +40,15 @@ def require(test):
 
 
 class Machine:
-    """A software machine of one node with two GPUs, in a directory of its own, which the caller removes after close().
-    The usual speed of its links makes a job's communication about as long as its computation where `kernel_scale` is
-    40. Without `effects`, kernels of PyTorch leave memory as it is. All programs are those of `build`."""
+    """A software machine of one node, in a directory of its own, which the caller removes after close(). The usual
+    speed of its links makes a job's communication about as long as its computation where `kernel_scale` is 40. Without
+    `effects`, kernels of PyTorch leave memory as it is. `options` are more lines of the machine's YAML. All programs
+    are those of `build`."""
 
     def __init__(self, directory, kernel_scale=1, effects=True, build=BUILT, memory_mib=80 * 1024, links="shared",
-                 link_bytes_per_s=100e6):
+                 link_bytes_per_s=100e6, gpus=2, options=()):
         self.build = build
+        self.gpus = gpus
         self.directory = Path(directory)
         self.socket = self.directory / "arbiter.sock"
         self.trace = self.directory / "trace.jsonl"
@@ -56,8 +58,9 @@ class Machine:
                           f"kernel_effects: {str(effects).lower()}\n"
                           f"link_sharing: {links}\n"
                           f"node_link_bytes_per_s: {link_bytes_per_s}\ngpu_link_bytes_per_s: {link_bytes_per_s}\n"
-                          "nodes:\n  - name: node0\n    gpus:\n"
-                          + 2 * f"      - {{memory_mib: {memory_mib}}}\n", encoding="utf-8")
+                          + "".join(f"{line}\n" for line in options)
+                          + "nodes:\n  - name: node0\n    gpus:\n"
+                          + gpus * f"      - {{memory_mib: {memory_mib}}}\n", encoding="utf-8")
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "LC_ALL": "C.UTF-8",
                             "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "SIMGPU_CONFIG": str(config),
                             "LD_LIBRARY_PATH": f"{build.stand_ins}:{build.gpu_libraries}"}
@@ -96,9 +99,9 @@ class Machine:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def start(self, job, script, *options, library=False, launcher=(), environment=(), recorded=True):
-        """Starts a job of two ranks under torchrun, which gets the options `launcher`, with more of the user's
-        environment. `library` is the file of the library, or True for that of this build. The driver's calls are
-        recorded, or not. Returns its launcher's process."""
+        """Starts a job with a rank for each GPU under torchrun, which gets the options `launcher`, with more of the
+        user's environment. `library` is the file of the library, or True for that of this build. The driver's calls
+        are recorded, or not. Returns its launcher's process."""
         variables = self.environment | dict(environment)
         if recorded:
             variables |= {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
@@ -106,10 +109,10 @@ class Machine:
                           "LD_LIBRARY_PATH": f"{self.build.recorder}:{self.environment['LD_LIBRARY_PATH']}"}
         if library:
             file = self.build.native_library if library is True else library
-            variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job,
-                          "CROSSOVER_GANG_SIZE": "2", "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
-        command = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={free_port()}",
-                   *launcher, JOBS / script, *options]
+            variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": str(self.gpus),
+                          "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
+        command = [PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={self.gpus}",
+                   f"--master-port={free_port()}", *launcher, JOBS / script, *options]
         with open(self.directory / f"{job}.log", "wb") as output:
             return self._start(command, env=variables, stdout=output, stderr=subprocess.STDOUT)
 

@@ -37,6 +37,7 @@ void DecodePayload(const FrameReader::Frame& frame) {
       }
       break;
     case Kind::kAnnounce:
+    case Kind::kHollow:
       if (const auto piece = DecodeAnnounce(frame.payload)) Require(piece->bytes > 0);
       break;
     case Kind::kPiece:

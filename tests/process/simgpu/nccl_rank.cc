@@ -543,6 +543,25 @@ void RunTimed(Job& job) {
   Say("digest", Digest(data.Read()));
 }
 
+// Says how many of the elements of a large sum, and of a large Recv, came: 1 for all, 0 for none.
+void RunLarge(Job& job) {
+  constexpr std::size_t kCount = 60'000;
+  const std::vector<int> unset(kCount, -1);
+  const Buffer<int> mine(std::vector<int>(kCount, 1 << job.rank)), sum(unset), from(unset);
+  const int next = (job.rank + 1) % job.ranks, previous = (job.rank + job.ranks - 1) % job.ranks;
+  MUST(ncclAllReduce(mine.get(), sum.get(), kCount, ncclInt32, ncclSum, job.comm, job.stream));
+  MUST(ncclGroupStart());
+  MUST(ncclSend(mine.get(), kCount, ncclInt32, next, job.comm, job.stream));
+  MUST(ncclRecv(from.get(), kCount, ncclInt32, previous, job.comm, job.stream));
+  MUST(ncclGroupEnd());
+  MUST(cuStreamSynchronize(job.stream));
+  const auto part = [](const std::vector<int>& values, int expected) {
+    return static_cast<double>(std::count(values.begin(), values.end(), expected)) / kCount;
+  };
+  Say("summed", part(sum.Read(), (1 << job.ranks) - 1));
+  Say("received", part(from.Read(), 1 << previous));
+}
+
 ncclResult_t AwaitComm(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) {
@@ -613,6 +632,7 @@ int main(int argc, char** argv) {
                                                         {"abort", RunAbort},
                                                         {"split", RunSplit},
                                                         {"timed", RunTimed},
+                                                        {"large", RunLarge},
                                                         {"nonblocking", RunNonBlocking},
                                                         {"initall", RunInitAll},
                                                         {"exchanges", RunExchanges},

@@ -43,20 +43,20 @@ class NcclTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
 
-    def environment(self, nodes, gpus, sharing="shared"):
+    def environment(self, nodes, gpus, sharing="shared", hollow="off"):
         config = os.path.join(self.directory, "machine.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"state: {self.directory}/state\nnode_link_bytes_per_s: {NODE_LINK}\n"
-                       f"link_sharing: {sharing}\nnodes:\n")
+                       f"link_sharing: {sharing}\nhollow_collectives_from: {hollow}\nnodes:\n")
             for node in range(nodes):
                 file.write(f"  - name: node{node}\n    gpus: {gpus}\n")
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_"))}
         env.update(LD_LIBRARY_PATH=LIBRARIES, SIMGPU_CONFIG=config, NCCL_SOCKET_IFNAME="lo")
         return env
 
-    def reporting(self, directory, sharing="shared"):
+    def reporting(self, directory, sharing="shared", hollow="off"):
         """Returns the environment of four ranks that report in `directory` how late they were."""
-        return dict(self.environment(2, 2, sharing), SIMGPU_REPORT=directory)
+        return dict(self.environment(2, 2, sharing, hollow), SIMGPU_REPORT=directory)
 
     def start(self, scenario, nodes=2, gpus=2, environment=None, ranks=None):
         """Starts a rank on every GPU. `ranks` adds to the environment of single ranks."""
@@ -304,6 +304,16 @@ class NcclTest(unittest.TestCase):
         for gpu, nanoseconds in busy.items():
             self.assertGreaterEqual(nanoseconds / 1e6, 0.9 * self.expected_ms(4))
             self.assertLess(worked[gpu], 0.1 * nanoseconds)
+
+    def test_hollow_collectives_take_their_time_and_move_nothing(self):
+        self.assert_shaped(lambda report: self.run_job("timed", environment=self.reporting(report, hollow=65536)),
+                           self.expected_ms(4))
+        for result in self.run_job("large", environment=self.environment(2, 2, hollow=65536)):
+            self.assertEqual((float(result["summed"]), float(result["received"])), (0, 0), "they keep what was there")
+        for result in self.run_job("large", environment=self.environment(2, 2)):
+            self.assertEqual((float(result["summed"]), float(result["received"])), (1, 1), "the control")
+        for result in self.run_job("group", environment=self.environment(2, 2, hollow=65536)):
+            self.assertEqual((result["first"], result["second"], result["received"]), ("6", "60", "6"), "small")
 
     def test_jobs_share_links_or_not(self):
         def both(report, sharing):

@@ -63,6 +63,10 @@ TEST(MachineYamlTest, ReadsRulesOfKernels) {
     EXPECT_THAT(error, StartsWith(complaint)) << rules;
   }
   MachineConfig other;
+  EXPECT_TRUE(SetScalar(&other, "hollow_collectives_from", "65536", &error)) << error;
+  EXPECT_EQ(other.hollow_collectives_from, 65536u);
+  EXPECT_FALSE(SetScalar(&other, "hollow_collectives_from", "1", &error));
+  EXPECT_EQ(error, "hollow_collectives_from: expected off or a whole number of bytes from 65536, got 1");
   EXPECT_FALSE(SetScalar(&other, "hollow_copies_from", "65535", &error));
   EXPECT_EQ(error, "hollow_copies_from: expected off or a whole number of bytes from 65536, got 65535");
 }

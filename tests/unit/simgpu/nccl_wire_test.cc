@@ -61,6 +61,17 @@ TEST(WireTest, PieceSurvivesTheWay) {
   EXPECT_EQ(Bytes(out.begin(), out.end()), data);
 }
 
+TEST(WireTest, AHollowPieceHasNoBytes) {
+  const Bytes frame = EncodeHollow(1, {5, 3, 100});
+  EXPECT_EQ(frame.size(), sizeof(FrameHeader) + sizeof(PieceFrame));
+  const auto piece = DecodeAnnounce(Payload(frame));
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->bytes, 3u);
+  EXPECT_EQ(piece->offset, 100u);
+  std::span<const std::byte> out;
+  EXPECT_FALSE(DecodePiece(Payload(frame), &out)) << "it is no piece with bytes";
+}
+
 TEST(WireTest, PieceThatLiesAboutItsLengthIsRefused) {
   const Bytes data(8);
   const Bytes frame = EncodePiece(1, {0, 8, 0}, data.data());
