@@ -12,11 +12,12 @@ import signal
 import time
 from dataclasses import dataclass, field, replace
 
-from benchmarks import cgroups, impostor, pairs, session, wire
+from benchmarks import cgroups, impostor, pairs, session, transports, wire
 from benchmarks.processes import Failed
 
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
 SIGNALS = ("transport: ipc",)  # settings of a daemon that offers signals
+_BY_SIGNALS = transports.TRANSPORTS["ipc"]
 _MARK = "crossover-fault"
 _UNLIKE = "other ranks of this job take turns, and this one does not"
 
@@ -34,6 +35,7 @@ class Fault:
     impostor: str = ""  # what the job finds instead of an arbiter: see impostor.WAYS
     preload: str = ""  # a library of the tests, preloaded in all processes
     signallers: int = 0  # for each GPU; the daemons then offer signals in device memory
+    signalled: bool = True  # with signallers: both jobs take turns by signals for a while
     neighbour: dict = field(default_factory=dict)  # environment of the other job, alpha
     needs_root: bool = False
     strike: object = None  # called with the running session and a random generator
@@ -65,7 +67,7 @@ def play(build, fault, seed):
     wrong = session.with_wrong_losses(build, plan, result)
     if wrong:
         return f"the losses of {' and '.join(wrong)} are not those that it has alone"
-    return _turns_amiss(result, fault) or _words_amiss(result, fault)
+    return _turns_amiss(result, fault) or _signals_amiss(result, fault) or _words_amiss(result, fault)
 
 
 def _turns_amiss(result, fault):
@@ -73,6 +75,15 @@ def _turns_amiss(result, fault):
         return ""
     idle = [name for name in ("alpha", "beta") if sum(e.event == "hold" and e.gang == name for e in result.trace) < 10]
     return f"{' and '.join(idle)} took no turns" if idle else ""
+
+
+def _signals_amiss(result, fault):
+    """Checks that the fault came to jobs that take turns by signals, where there are signallers."""
+    if not fault.signallers or not fault.signalled:
+        return ""
+    jobs = {name for said in result.arbiters_said for name in ("alpha", "beta")
+            if re.search(rf"{name}.*takes turns by {_BY_SIGNALS}", said)}
+    return "" if jobs == {"alpha", "beta"} else f"expected both jobs to take turns by {_BY_SIGNALS}, got {sorted(jobs)}"
 
 
 def _words_amiss(result, fault):

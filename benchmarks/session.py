@@ -56,6 +56,7 @@ class Result:
 
     jobs: dict
     said: dict  # by job: what each rank wrote on its standard streams
+    arbiters_said: tuple  # what the arbiter of each node wrote
     trace: tuple
     load: validity.Load
     isolation: str
@@ -100,6 +101,7 @@ def _run_in(build, plan, mark, directory):
     return Result(
         jobs={job.name: session.job_log(job) for job in plan.survivors},
         said={job.name: session.words(job) for job in plan.jobs},
+        arbiters_said=tuple(session.arbiter_words(node) for node in range(plan.machine.nodes)),
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
         load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports"),
                               len(plan.survivors) * plan.machine.ranks),
@@ -214,6 +216,10 @@ class _Session:
 
     def _said(self, job, rank=0):
         log = self.directory / "logs" / self.rank_name(job, rank)
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    def arbiter_words(self, node):
+        log = self.directory / "logs" / f"arbiter{node}"
         return log.read_text(errors="replace") if log.exists() else ""
 
     def words(self, job):

@@ -19,33 +19,30 @@ def _signaller(running, draw, number=0):
                                   number)
 
 
-def _kill(running, draw):
+def _once_signalled(running, draw):
+    """Waits until all clients take turns by signals, and then for some random moment."""
+    transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
     faults.under_way(running, draw)
+
+
+def _kill(running, draw):
+    _once_signalled(running, draw)
     running.processes.signal(_signaller(running, draw), signal.SIGKILL)
 
 
 def _stop_for_3s(running, draw):
-    faults.under_way(running, draw)
+    _once_signalled(running, draw)
     faults.stop_for(running, [_signaller(running, draw)], 3.0)
 
 
 def _kill_with_arbiter(running, draw):
     """Kills the signaller and the arbiter of one GPU, and starts both anew."""
-    faults.under_way(running, draw)
+    _once_signalled(running, draw)
     node, gpu = draw.randrange(running.machine.nodes), draw.randrange(running.machine.gpus_per_node)
     for name in draw.sample((f"arbiter{node}", session.signaller_name(node, gpu)), 2):
         running.processes.signal(name, signal.SIGKILL)
     running.restart_arbiter(node)
     running.start_signaller(node, gpu)
-
-
-def _once_signalled(strike):
-    """Returns a strike that comes once all clients take turns by signals."""
-    def struck(running, draw):
-        transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
-        if strike:
-            strike(running, draw)
-    return struck
 
 
 # Jobs that outlast a signaller that is stopped for three seconds.
@@ -61,14 +58,19 @@ _OF_SIGNALLERS = (
     Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}),
     Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}),
 )
-# In these rows not all clients take turns by signals.
-_WITHOUT = {"memory operations unsupported", "host registration refused",
-            "memory operations refused from some moment on", "an import is refused", "one job has host words"}
+# In these rows not both jobs take turns by signals.
+_WITHOUT = {"memory operations unsupported", "host registration refused", "an import is refused",
+            "one job has host words"}
+# These rows differ, so that both jobs take turns by signals before the fault. On one hardware queue the proof of the
+# path stands behind the job's own work.
+_LATER = {"one hardware queue": {"shape": _LONG},
+          "exit in the midst of launches": {"shape": _LONG, "extra": ("--leave-after=120", "--leave=launching")},
+          "exec in the midst of launches": {"shape": _LONG, "extra": ("--start-over-after=120",)}}
 
 
 def _row(row):
-    signalled = {} if row.name in _WITHOUT else {"strike": _once_signalled(row.strike)}
-    return replace(row, signallers=max(1, row.signallers), **signalled)
+    return replace(row, signallers=max(1, row.signallers), signalled=row.name not in _WITHOUT,
+                   **_LATER.get(row.name, {}))
 
 
 ROWS = {row.name: _row(row) for row in (*filter(_of_gpu_gates, faults.ROWS.values()), *_OF_SIGNALLERS)}

@@ -126,6 +126,7 @@ void Session::OnRefused() {
   const bool others = turns_.OfAnotherThread();
   const bool lost = !AnyCapture() && turns_.ContextLost();
   if (lost && turns_.Let()) turns_.ReleaseOnHost();
+  if (lost) signals_.End();
   ObserveOnlyLocked(lost     ? base::WatchReason::kContextLost
                     : others ? base::WatchReason::kSeveralThreads
                              : base::WatchReason::kDriver);

@@ -21,7 +21,7 @@ def load(void=False):
 def result(void=False):
     iterations = tuple(logs.Iteration(k, k * 40_000_000, (k + 1) * 40_000_000, 20_000_000, "") for k in range(10))
     log = logs.JobLog("alpha", (logs.RankLog(0, iterations, {}),))
-    return session.Result({"alpha": log}, {}, (), load(void), "none", False, "", 1.0)
+    return session.Result({"alpha": log}, {}, (), (), load(void), "none", False, "", 1.0)
 
 
 class Retaking(unittest.TestCase):

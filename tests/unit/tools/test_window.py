@@ -22,7 +22,7 @@ def run(*turns):
     """
     jobs = {name: job(name, [80] * 5 + [40] * 10) for name in ("alpha", "beta")}
     trace = tuple(logs.TraceEvent(ms * MS, "GPU-0", 0, gang, "hold") for ms, gang in turns)
-    return session.Result(jobs, {}, trace, _QUIET, "", True, "", 1.0)
+    return session.Result(jobs, {}, (), trace, _QUIET, "", True, "", 1.0)
 
 
 class Window(unittest.TestCase):
