@@ -29,8 +29,8 @@ class Outcome:
 
 @dataclass
 class Scenario:
-    """Kills so many signallers, each once all clients take turns by signals. `again` says whether another is started
-    in place of each."""
+    """Kills so many signallers, each once all clients take turns by signals. Once some client does not any more,
+    another signaller is started, if `again` says so."""
 
     moments: int
     seed: int
@@ -54,6 +54,7 @@ class Scenario:
             node, gpu = running.machine.place(rank)
             sent_ns = running.processes.signal(session.signaller_name(node, gpu), signal.SIGKILL)
             self.kills.append(Kill(sent_ns, running.gpu_of(rank), ""))
+            transports.await_other_gates(running, 2 * running.machine.ranks)
             if self.again:
                 running.start_signaller(node, gpu)
         transports.await_signals(running, 2 * running.machine.ranks)

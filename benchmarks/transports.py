@@ -29,8 +29,17 @@ def not_by(gates, seen, clients):
 
 def await_signals(running, clients):
     """Waits until so many clients take turns by signals, and no others. Raises Failed if that takes too long."""
+    _await(lambda: not not_by("ipc", seen_by(running), clients), running, clients)
+
+
+def await_other_gates(running, clients):
+    """Waits until not all of so many clients take turns by signals. Raises Failed if that takes too long."""
+    _await(lambda: not_by("ipc", seen_by(running), clients), running, clients)
+
+
+def _await(reached, running, clients):
     end = time.monotonic() + _PATIENCE_S
-    while wrong := not_by("ipc", seen_by(running), clients):
+    while not reached():
         if time.monotonic() > end:
-            raise Failed(wrong)
-        time.sleep(0.05)
+            raise Failed(not_by("ipc", seen_by(running), clients) or f"all of {clients} clients take turns by signals")
+        time.sleep(0.02)
