@@ -78,7 +78,7 @@ def _turns_amiss(result, fault):
 
 
 def _signals_amiss(result, fault):
-    """Checks that the fault came to jobs that take turns by signals, where there are signallers."""
+    """Checks that both jobs took turns by signals at some time, where there are signallers."""
     if not fault.signallers or not fault.signalled:
         return ""
     jobs = {name for said in result.arbiters_said for name in ("alpha", "beta")

@@ -14,6 +14,7 @@ from benchmarks import session
 from benchmarks.faults import SIGNALS
 from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
+from benchmarks.transports import await_signals
 
 SURVIVOR = "alpha"
 _VICTIMS = ("beta", "gamma", "delta")
@@ -85,6 +86,8 @@ class Scenario:
                 return
             for job in jobs:
                 running.start_late(job.name)
+            if self.signallers:
+                await_signals(running, self.jobs * running.machine.ranks)
             ranks = [(job, rank) for job in jobs for rank in range(running.machine.ranks)]
             running.wait_for_turns(tails, {(running.gpu_of(rank), job.gang) for job, rank in ranks}, _PATIENCE_S)
             for job, rank in draw.sample(ranks, len(ranks)):

@@ -1,5 +1,5 @@
-"""Lists the faults of fault_matrix_ipc: those of fault_matrix in which GPU gates take part, of jobs whose streams wait
-for signals in device memory, and those of signallers themselves."""
+"""Lists the faults of fault_matrix_ipc. The jobs wait for signals in device memory. The faults are those that
+fault_matrix has for jobs with GPU gates, and those of the signallers."""
 
 import signal
 from dataclasses import replace
@@ -9,7 +9,7 @@ from benchmarks.faults import Fault
 
 
 def _of_gpu_gates(row):
-    """Returns whether GPU gates take part in a row."""
+    """Returns whether the jobs of a row take turns by GPU gates."""
     return row.takes_turns and not row.impostor and "CROSSOVER_GATES" not in row.environment
 
 

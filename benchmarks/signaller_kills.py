@@ -70,11 +70,12 @@ def play(build, scenario, library, isolated=True):
 
 
 def stalls(trace, kills):
-    """Yields, for each kill, the longest time in ms between two turns that begin on that GPU, within three seconds of
-    the kill. A kill after which no turn begins has a stall of three seconds."""
+    """Yields, for each kill, the longest time in ms in which no turn begins on that GPU, of those that begin within
+    three seconds of the kill. One that lasts past the end of the trace counts up to there."""
+    last = max((event.t_ns for event in trace), default=0)
     for kill in kills:
-        end = kill.t_ns + _WITHIN_NS
         begins = [event.t_ns for event in trace
-                  if event.gpu == kill.gpu and event.event == "hold" and kill.t_ns <= event.t_ns <= end]
-        edges = [kill.t_ns, *begins] if begins else [kill.t_ns, end]
-        yield max(after - before for before, after in zip(edges, edges[1:])) / 1e6
+                  if event.gpu == kill.gpu and event.event == "hold" and kill.t_ns <= event.t_ns]
+        edges = [kill.t_ns, *begins, max(last, kill.t_ns)]
+        yield max(after - before for before, after in zip(edges, edges[1:])
+                  if before <= kill.t_ns + _WITHIN_NS) / 1e6

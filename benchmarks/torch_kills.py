@@ -87,7 +87,7 @@ def _kill(launcher, rank):
                 sent_ns = time.monotonic_ns()
                 os.kill(pid, signal.SIGKILL)
                 return kills.Kill(sent_ns, _gpu(rank), _VICTIM)
-    raise AssertionError(f"rank {rank} of {_VICTIM}: expected a process of it")
+    raise AssertionError(f"rank {rank} of {_VICTIM}: expected a process, got none")
 
 
 def _gpu(rank):

@@ -158,6 +158,9 @@ def together(context, pair, alone, library):
     run = _valid(context, pair, pair.programs, [_ENDLESS] * len(pair.programs), library)
     if run is None:
         return None
+    if library is not None and not all(course.turns for course in run.courses):
+        context.fail(f"{pair.condition()}: expected turns of both jobs, got {[c.turns for c in run.courses]}")
+        return None
     ticks = [course.ticks for course in run.courses]
     begin = _all_warm(run.courses)
     end = min(t[-1][1] for t in ticks)
@@ -190,7 +193,7 @@ def _gpus(reports):
 
 
 def _most(reports, key, gpu):
-    """Returns what the report that was written last has: these times only grow."""
+    """Returns what the report that was written last has: these times only grow where one job uses the links."""
     return max(report[key].get(gpu, 0) for report in reports)
 
 
@@ -298,7 +301,8 @@ def _until(machine, jobs, reached):
             if process.poll() is not None:
                 machine.finish(name, process)
         if time.monotonic() > end:
-            raise AssertionError(f"not reached in {software_gpu.PATIENCE_S} s: {[machine.said(n) for n in jobs]}")
+            raise AssertionError(f"expected all jobs to train within {software_gpu.PATIENCE_S} s, got "
+                                 f"{[machine.said(n) for n in jobs]}")
         time.sleep(_POLL_S)
     return found
 

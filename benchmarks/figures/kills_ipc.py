@@ -56,8 +56,8 @@ def _of_signallers(context, case):
     conditions = shape.conditions(gates="ipc")
     bad = int(bool(found.wrong))
     yield Measured("kills_ipc", case, bad, f"bad runs of 1, {len(found.kills)} kills", GOAL, (bad,),
-                   controlled(GOAL, "signallers that are not started again", int(bool(gone.wrong))), condition,
-                   {"wrong": found.wrong}, conditions)
+                   controlled(GOAL, "signallers that are not started again", int(bool(gone.kills and gone.wrong))),
+                   condition, {"wrong": found.wrong}, conditions)
     worst = max(found.stall_ms) if found.stall_ms else None
     yield Measured("kills_ipc_stall", case, worst, "ms", STALL_GOAL, found.stall_ms, None, condition, {}, conditions)
 

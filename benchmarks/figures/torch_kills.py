@@ -28,7 +28,7 @@ def measure(context, case):
     conditions = {"kind": "program", "what": _CONDITION}
     bad = int(bool(found.wrong))
     yield Measured("torch_kills", case, bad, f"bad runs of 1, {len(found.kills)} kills", GOAL, (bad,),
-                   controlled(GOAL, "torchrun starts no job again", int(bool(stays.wrong))), _CONDITION,
+                   controlled(GOAL, "torchrun starts no job again", int(bool(stays.kills and stays.wrong))), _CONDITION,
                    {"wrong": found.wrong}, conditions)
     yield Measured("torch_kills_p99", case, p99, "ms", P99_GOAL, found.hand_over_ms,
                    controlled(P99_GOAL, "a library without its liveness word", late), _CONDITION,

@@ -99,7 +99,7 @@ void EventBus::Deliver(const std::vector<Item>& items, std::uint64_t dropped) {
   }
   for (Sink* sink : sinks_) {
     if (dropped != 0) sink->OnDropped(dropped);
-    if (!items.empty()) sink->Flush();
+    sink->Flush();
   }
 }
 

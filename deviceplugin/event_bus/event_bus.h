@@ -24,7 +24,7 @@ class Sink {
   virtual void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) = 0;
   // Reports that this many events were lost because they came too fast.
   virtual void OnDropped(std::uint64_t events) = 0;
-  // Ends a round in which the sink received something.
+  // Ends a round.
   virtual void Flush() {}
 };
 

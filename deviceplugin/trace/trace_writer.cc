@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -76,6 +77,13 @@ void TraceWriter::Flush() {
   if (!Write() || missed_ == 0) return;
   pending_ = "{\"dropped\":" + std::to_string(std::exchange(missed_, 0)) + "}\n";
   Write();
+}
+
+TraceWriter::~TraceWriter() {
+  if (!Write())
+    logging::Warn("trace not written: " + path_ + ": " +
+                  std::to_string(std::count(pending_.begin(), pending_.end(), '\n')) +
+                  " events that waited are lost");
 }
 
 bool TraceWriter::Write() {

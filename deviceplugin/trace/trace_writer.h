@@ -16,9 +16,10 @@ namespace crossover::deviceplugin {
 // gang.
 std::string TraceLine(const arbiter::Event& event);
 
-// A TraceWriter writes whole lines, at the end of each round. A daemon that is killed therefore
-// leaves no part of a line for the next daemon to append to. While the file cannot be written it keeps 1 MiB
-// of lines; beyond that it counts lost events, and adds their number to the trace once it can write again.
+// A TraceWriter writes whole lines, at the end of each round that has events. A daemon that is killed
+// therefore leaves no part of a line for the next daemon to append to, unless it is killed within a write of
+// several pages. While the file cannot be written it keeps 1 MiB of lines. Beyond that it counts lost events.
+// It adds their number to the trace at the end of the first round in which it can write again.
 class TraceWriter : public Sink {
  public:
   // Opens `path` for appending, at the beginning of a line. Returns null on failure, with the reason in
@@ -29,6 +30,7 @@ class TraceWriter : public Sink {
   void OnStats(const arbiter::GpuInfo&, const turn::Stats&) override {}
   void OnDropped(std::uint64_t events) override;
   void Flush() override;
+  ~TraceWriter() override;  // writes what is pending, or says how many events are lost
 
   // Returns how many events were lost because the file could not be written. Any thread may call it.
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }

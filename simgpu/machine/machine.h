@@ -59,11 +59,12 @@ class Machine {
   // Returns the bytes of each process, by its ID in this process's PID namespace. Processes that cannot be
   // seen from there are left out.
   std::map<pid_t, std::uint64_t> UsedMemoryByProcess(int gpu);
-  // Returns the ns during which the GPU had anything to run, and those during which a kernel, a copy or a
-  // fill ran on it: a collective alone does not count as the latter.
+  // BusyTime() returns the ns during which the GPU had anything to run. WorkTime() returns those of them in
+  // which more than collectives ran.
   Nanos BusyTime(int gpu);
   Nanos WorkTime(int gpu);
-  // Returns the ns during which bytes passed the link, as the sum over communicators where links are private.
+  // Returns the ns during which bytes passed the link. Where links are private, it is the sum over the
+  // communicators whose entries are still in the table.
   Nanos NodeLinkTime(Direction direction);
   Nanos GpuLinkTime(int gpu);
 

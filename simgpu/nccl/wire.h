@@ -117,13 +117,13 @@ std::vector<std::byte> EncodeBye();
 std::vector<std::byte> EncodeControl(std::span<const std::byte> payload);
 void EncodeUniqueId(const Rendezvous& where, ncclUniqueId* id);
 
-// Each returns no value if the input is not exactly what it should be.
+// Each returns no value if the input is not exactly what it should be. DecodeAnnounce() decodes kHollow, too.
 std::optional<FrameHeader> DecodeHeader(std::span<const std::byte> bytes);  // needs sizeof(FrameHeader)
 std::optional<Join> DecodeJoin(std::span<const std::byte> payload);
 std::optional<std::vector<Member>> DecodeTable(std::span<const std::byte> payload);
 std::optional<Hello> DecodeHello(std::span<const std::byte> payload);
 std::optional<Call> DecodeCall(std::span<const std::byte> payload);
-std::optional<PieceFrame> DecodeAnnounce(std::span<const std::byte> payload);  // and kHollow
+std::optional<PieceFrame> DecodeAnnounce(std::span<const std::byte> payload);
 // Sets *data to the bytes inside `payload`.
 std::optional<PieceFrame> DecodePiece(std::span<const std::byte> payload, std::span<const std::byte>* data);
 std::optional<ErrorFrame> DecodeError(std::span<const std::byte> payload);

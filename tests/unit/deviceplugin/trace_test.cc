@@ -127,15 +127,15 @@ TEST(TraceTest, GoesOnWithinALineOnceTheDiskIsNotFullAnyMore) {
   ASSERT_NE(trace, nullptr) << error;
   testing::internal::CaptureStderr();
   {
-    const FullDisk full(100);
-    for (int round = 0; round < 3; ++round) {
+    const FullDisk full(1000);
+    for (int round = 0; round < 20; ++round) {
       trace->OnEvent(EventOf(arbiter::EventKind::kHold));
       trace->Flush();
     }
   }
-  EXPECT_EQ(file.text().size(), 100u);
+  EXPECT_EQ(file.text().size(), 1000u);
   trace->Flush();
-  EXPECT_EQ(file.lines(), std::vector<std::string>(3, line));
+  EXPECT_EQ(file.lines(), std::vector<std::string>(20, line));
   EXPECT_EQ(trace->lost(), 0u);
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, ::testing::HasSubstr("trace not written: " + file.path() + ": File too large"));

@@ -11,22 +11,27 @@ MS = 1_000_000
 
 class Stalls(unittest.TestCase):
 
-    def found(self, *holds, gpu="gpu", at=100):
+    def found(self, *holds, gpu="gpu", at=100, last=200):
         trace = [TraceEvent(round(t * MS), gpu, 0, "alpha", "hold") for t in holds]
+        trace.append(TraceEvent(last * MS, gpu, 0, "alpha", "release"))
         return list(signaller_kills.stalls(trace, [Kill(at * MS, "gpu", "")]))
 
     def test_the_longest_time_between_two_turns_counts(self):
-        self.assertEqual(self.found(90, 110, 150, 165), [40])
+        self.assertEqual(self.found(90, 110, 150, 165, last=170), [40])
 
     def test_the_time_from_the_kill_on_counts(self):
-        self.assertEqual(self.found(90, 170, 180), [70])
+        self.assertEqual(self.found(90, 170, 180, last=190), [70])
 
-    def test_what_comes_long_after_the_kill_does_not_count(self):
-        self.assertEqual(self.found(110, 120, 3200, 9000), [10])
+    def test_a_stall_behind_a_turn_counts_to_its_end(self):
+        self.assertEqual(self.found(110, 120, 3600, last=3610), [3480])
 
-    def test_no_turn_is_a_stall_to_the_end(self):
-        self.assertEqual(self.found(90), [3000])
-        self.assertEqual(self.found(110, gpu="another"), [3000])
+    def test_a_stall_that_begins_long_after_the_kill_does_not_count(self):
+        holds = range(110, 3300, 10)
+        self.assertEqual(self.found(*holds, 9000, last=9010), [10])
+
+    def test_no_turn_is_a_stall_to_the_end_of_the_trace(self):
+        self.assertEqual(self.found(90, last=2600), [2500])
+        self.assertEqual(self.found(110, gpu="another", last=400), [300])
 
 
 class Rows(unittest.TestCase):
