@@ -262,9 +262,7 @@ def _courses(machine, jobs, reports=()):
 
 
 def _all_warm(courses):
-    """Returns when all jobs were warm and had had their first turn, if they take turns; None if not all of them are."""
-    if not all(any(step == _WARM_UP for step, _ in course.ticks) for course in courses):
-        return None
+    """Returns when all jobs were warm and had had their first turn, if they take turns."""
     return max(max(time_of(course.ticks, _WARM_UP), course.first_turn_s) for course in courses)
 
 
@@ -279,16 +277,14 @@ def _alone(machine, jobs):
 def _beside(machine, jobs, programs):
     """Waits until each job has trained beside the other for as many steps as its program says. Returns the shares of
     all cores that were used and stolen meanwhile."""
-    _until(machine, jobs, lambda: _all_warm(_courses(machine, jobs)))
-    meter = validity.CpuMeter()
+    def ticks():
+        return [ticks_of(machine.said(name)) for name in jobs]
 
-    def enough():
-        courses = _courses(machine, jobs)
-        begin = _all_warm(courses)
-        return all(c.ticks[-1][1] > begin and c.ticks[-1][0] - step_at(c.ticks, begin) >= program.together
-                   for c, program in zip(courses, programs))
-
-    _until(machine, jobs, enough)
+    _until(machine, jobs, lambda: all(of_job and of_job[-1][0] >= _WARM_UP for of_job in ticks()))
+    begin, meter = _all_warm(_courses(machine, jobs)), validity.CpuMeter()  # the trace is long: it is read once
+    _until(machine, jobs, lambda: all(
+        of_job[-1][1] > begin and of_job[-1][0] - step_at(of_job, begin) >= program.together
+        for of_job, program in zip(ticks(), programs)))
     return meter.shares()
 
 

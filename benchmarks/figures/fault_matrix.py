@@ -15,14 +15,19 @@ _MOMENTS = 20
 
 
 def measure(context, case):
-    fault = faults.ROWS[case.replace("_", " ")]
+    yield measured(context, "fault_matrix", case, faults.ROWS, faults.CONTROL)
+
+
+def measured(context, figure, case, rows, control, **conditions):
+    """Returns the line of a case: a row of `rows`, held against the fault `control`."""
+    fault = rows[case.replace("_", " ")]
     wrong = {}
     for seed in range(_MOMENTS):
         found = faults.play(context.build, fault, seed)
         if found:
             wrong[seed] = found
             context.say(f"    moment {seed}: {found}")
-    seen = faults.play(context.build, faults.CONTROL, 0)
-    yield Measured("fault_matrix", case, len(wrong), f"bad rounds of {_MOMENTS}", GOAL, (len(wrong),),
-                   controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong},
-                   replace(faults.SHAPE, **fault.shape).conditions(fault=fault.name))
+    seen = faults.play(context.build, control, 0)
+    return Measured(figure, case, len(wrong), f"bad rounds of {_MOMENTS}", GOAL, (len(wrong),),
+                    controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong},
+                    replace(faults.SHAPE, **fault.shape).conditions(fault=fault.name, **conditions))

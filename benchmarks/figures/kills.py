@@ -20,30 +20,38 @@ _SILENT = "silent_death"
 
 
 def measure(context, case):
-    jobs, isolated = _JOBS[case], not case.endswith("one_namespace") and context.isolated
+    isolated = not case.endswith("one_namespace") and context.isolated
+    yield from measured(context, "kills", case, _JOBS[case], isolated)
+
+
+def measured(context, figure, case, jobs, isolated, signallers=0):
+    """Yields the lines of a case of so many jobs. With `signallers`, their streams wait for signals."""
+    def play(library, jobs_then, rounds, seed, **how):
+        return kills.play(context.build, kills.Scenario(jobs_then, rounds, seed, signallers), library, isolated, **how)
+
     outcomes, total = [], 0
     while total < _KILLS:
-        scenario = kills.Scenario(jobs, _ROUNDS, len(outcomes))
-        outcomes.append(kills.play(context.build, scenario, context.build.library, isolated))
+        outcomes.append(play(context.build.library, jobs, _ROUNDS, len(outcomes)))
         total += len(outcomes[-1].kills)
         context.say(f"    {total} kills; {outcomes[-1].wrong or 'nothing wrong'}")
         if not outcomes[-1].kills:
             break
     wrong = [o.wrong for o in outcomes if o.wrong]
-    conditions = kills.Scenario(jobs, _ROUNDS, 0).shape.conditions(jobs=jobs)
-    stuck = kills.play(context.build, kills.Scenario(2, 1, 0), context.build.library, isolated,
-                       environment={"SIMGPU_FAULT": "stuck_stream:2000"})
-    yield Measured("kills", case, len(wrong), f"bad runs of {len(outcomes)}, {total} kills", GOAL, (len(wrong),),
-                   controlled(GOAL, "the survivor's stream gets stuck", int(bool(stuck.wrong))), _condition(jobs),
+    gates = {"gates": "ipc"} if signallers else {}
+    conditions = kills.Scenario(jobs, _ROUNDS, 0).shape.conditions(jobs=jobs, **gates)
+    condition = _condition(jobs) + (", signals in device memory" if signallers else "")
+    stuck = play(context.build.library, 2, 1, 0, environment={"SIMGPU_FAULT": "stuck_stream:2000"})
+    yield Measured(figure, case, len(wrong), f"bad runs of {len(outcomes)}, {total} kills", GOAL, (len(wrong),),
+                   controlled(GOAL, "the survivor's stream gets stuck", int(bool(stuck.wrong))), condition,
                    {"wrong": wrong}, conditions)
     waits = [wait for o in outcomes for wait in o.hand_over_ms]
-    late = kills.play(context.build, kills.Scenario(jobs, 2, 0), context.build.known_bad(_SILENT), isolated)
-    yield Measured("kills_p99", case, _p99(waits), "ms", P99_GOAL, tuple(waits),
+    late = play(context.build.known_bad(_SILENT), jobs, 2, 0)
+    yield Measured(f"{figure}_p99", case, _p99(waits), "ms", P99_GOAL, tuple(waits),
                    controlled(P99_GOAL, "a library without its liveness word", _p99(late.hand_over_ms)),
-                   _condition(jobs), {}, conditions)
+                   condition, {}, conditions)
     false_deaths = sum(o.false_deaths for o in outcomes)
-    yield Measured("kills_false_deaths", case, false_deaths, "clients", NONE, (false_deaths,), None, _condition(jobs),
-                   {}, conditions)
+    yield Measured(f"{figure}_false_deaths", case, false_deaths, "clients", NONE, (false_deaths,), None, condition, {},
+                   conditions)
 
 
 def _p99(values):
