@@ -2,6 +2,7 @@
 // Pure. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/base/clock.h"
@@ -16,6 +17,9 @@ class Erasures {
   static constexpr std::uint32_t kMany = 100;
   static constexpr turn::Time kWithin = 10 * base::kNsPerSecond;
   static constexpr turn::Time kFor = 60 * base::kNsPerSecond;
+  // A client that is killed at its open gate is signalled so often until the kernel has ended it: the pause
+  // between two signals doubles, from 1 ms to 64 ms.
+  static constexpr std::int32_t kOfALeaver = 12;
 
   // Begins to watch a page whose word has `count`, which wraps and which any client may write.
   void Begin(std::uint32_t count, turn::Time now) { *this = {}, seen_ = count, window_ = now; }
@@ -29,10 +33,13 @@ class Erasures {
       window_ = now;
       in_window_ = 0;
     }
-    in_window_ += grown < kMany ? grown : kMany;
-    if (in_window_ >= kMany) until_ = now + kFor;
+    in_window_ += static_cast<std::int32_t>(grown < kMany ? grown : kMany);
+    if (in_window_ >= static_cast<std::int32_t>(kMany)) until_ = now + kFor;
     return grown;
   }
+  // Notes that a client has left. Up to kOfALeaver signals, of before or after the call, do not count, since
+  // that client may have caused them. What several clients leave unused does not add up.
+  void NoteLeaver() { in_window_ = std::max(in_window_ - kOfALeaver, -kOfALeaver); }
   // Returns whether kMany signals were written again within kWithin, less than kFor ago.
   bool many(turn::Time now) const { return now < until_; }
 
@@ -40,7 +47,7 @@ class Erasures {
   static constexpr std::uint32_t kBack = 1u << 31;
 
   std::uint32_t seen_ = 0;
-  std::uint32_t in_window_ = 0;
+  std::int32_t in_window_ = 0;  // below 0: so many do not count
   turn::Time window_ = 0;
   turn::Time until_ = 0;
 };

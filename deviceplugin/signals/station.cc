@@ -42,7 +42,7 @@ void Station::Join(const std::shared_ptr<const arbiter::Member>& member, std::ve
 }
 
 void Station::Leave(std::uint64_t client) {
-  clients_.erase(client);
+  if (clients_.erase(client) != 0) erasures_.NoteLeaver();
   due_ = 0;
 }
 

@@ -47,6 +47,27 @@ TEST(Erasures, AWordThatGoesBackHasNotGrown) {
   EXPECT_FALSE(erasures.many(1));
 }
 
+TEST(Erasures, WhatALeaverMayHaveCausedDoesNotCount) {
+  Erasures erasures;
+  erasures.Begin(0, 0);
+  std::uint32_t count = 0;
+  for (int leaver = 0; leaver < 40; ++leaver) {
+    erasures.Note(count += Erasures::kOfALeaver, leaver);
+    erasures.NoteLeaver();
+    EXPECT_FALSE(erasures.many(leaver)) << leaver;
+  }
+}
+
+TEST(Erasures, ClientsThatLeaveDoNotHideWhatGoesOn) {
+  Erasures erasures;
+  erasures.Begin(0, 0);
+  for (int leaver = 0; leaver < 40; ++leaver) erasures.NoteLeaver();
+  erasures.Note(Erasures::kMany + Erasures::kOfALeaver, 1);
+  EXPECT_FALSE(erasures.many(1)) << "one look counts kMany at most";
+  erasures.Note(2 * Erasures::kMany, 2);
+  EXPECT_TRUE(erasures.many(2));
+}
+
 TEST(OfferRule, EachReasonIsNamed) {
   EXPECT_EQ(StateOf({}), CROSSOVER_OFFER_NO_SIGNALLER);
   EXPECT_EQ(StateOf({.followed = true}), CROSSOVER_OFFER_GIVEN);

@@ -269,6 +269,20 @@ TEST_F(StationTest, ErasedSignalsEndTheSignals) {
   EXPECT_EQ(station_.figures().again, Erasures::kMany);
 }
 
+TEST_F(StationTest, ClientsThatAreKilledAtTheirGatesDoNotEndTheSignals) {
+  GiveSignals();
+  std::uint32_t again = 0;
+  for (std::uint64_t client = 2; client < 22; ++client) {
+    Join(client, 1);
+    arbiter::Atomic(gpu_->page->get()->signals_again).store(again += Erasures::kOfALeaver);
+    Pass(1);
+    station_.Leave(client);
+    Tick();
+    ASSERT_FALSE(LastIs(1, CROSSOVER_OFFER_ERASED)) << client;
+  }
+  EXPECT_EQ(station_.figures().again, again) << "the metric counts all of them";
+}
+
 TEST_F(StationTest, AClientWithATurnstileOfItsOwnGetsNone) {
   GiveSignals();
   Join(2, 0, MakeGpu(std::string(kGpu) + "/2"));
