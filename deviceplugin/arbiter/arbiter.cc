@@ -212,14 +212,14 @@ void Arbiter::ReviewAll() {
 void Arbiter::OpenGatesAndWait() {
   const turn::Time deadline = base::MonotonicNs() + kFarewell;
   for (auto& [uuid, entry] : gpus_) entry->gpu.set_policy(Policy::kOff);
-  bool somebody_waits = true;
-  while (somebody_waits && base::MonotonicNs() < deadline) {
-    somebody_waits = false;
+  bool any_waits = true;
+  while (any_waits && base::MonotonicNs() < deadline) {
+    any_waits = false;
     for (auto& [uuid, entry] : gpus_) {
       entry->gpu.Poll(base::MonotonicNs());
-      somebody_waits |= entry->gpu.SomebodyWaits();
+      any_waits |= entry->gpu.AnyWaits();
     }
-    if (somebody_waits) poller_.Wait(kFarewellPoll);
+    if (any_waits) poller_.Wait(kFarewellPoll);
   }
 }
 

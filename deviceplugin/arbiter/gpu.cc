@@ -121,7 +121,7 @@ turn::Time Gpu::Poll(turn::Time now) {
   if (promises_.pending()) JudgePromises(now);
   Report(now);
   WatchSteps(now);
-  const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || guard_.trying() || SomebodyTakesTurns()
+  const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || guard_.trying() || AnyTakesTurns()
                                  ? kLongestPollTakingTurns
                              : membership_.members().Count() > 1 ? kLongestPollShared
                                                                  : kLongestPollAlone;
@@ -134,7 +134,7 @@ std::vector<std::shared_ptr<const Member>> Gpu::Members() const {
   return members;
 }
 
-bool Gpu::SomebodyWaits() const {
+bool Gpu::AnyWaits() const {
   for (const turn::SlotIndex slot : membership_.members()) {
     const turn::ClientWords words = turn::ReadClient(memory_, slot);
     if (words.waiting() && !words.open()) return true;
@@ -376,7 +376,7 @@ base::WatchReason Gpu::ReasonOf(turn::SlotIndex slot) const {
   return base::WatchReason{Atomic(info_->page->slot(slot).watch_reason).load()};
 }
 
-bool Gpu::SomebodyTakesTurns() const {
+bool Gpu::AnyTakesTurns() const {
   for (const turn::SlotIndex slot : membership_.members()) {
     if (Takes(slot)) return true;
   }

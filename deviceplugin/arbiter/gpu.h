@@ -62,7 +62,7 @@ class Gpu {
   bool Takes(turn::SlotIndex slot) const;
   base::WatchReason ReasonOf(turn::SlotIndex slot) const;
   // Returns whether a client waits at a shut gate. Then it is too early to stop the daemon.
-  bool SomebodyWaits() const;
+  bool AnyWaits() const;
   const GpuInfo& info() const { return *info_; }
 
  private:
@@ -79,7 +79,7 @@ class Gpu {
   Event EventOf(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) const;
   void Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration = 0);
   void Emit(const turn::Event& turn);
-  bool SomebodyTakesTurns() const;
+  bool AnyTakesTurns() const;
 
   std::shared_ptr<const GpuInfo> info_;
   PageMemory memory_;

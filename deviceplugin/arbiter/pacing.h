@@ -36,13 +36,13 @@ inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std:
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
                            turn::SlotSet gated) {
   if (gated.Count() == 0) return wanted;  // the rhythms are not maintained then
-  bool somebody_waits = false;
+  bool any_waits = false;
   bool somebody_holds = false;
   turn::Time next = now + kSparsePoll;
   turn::Time rival = turn::kNever;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);
-    somebody_waits |= rhythm.last().waiting();
+    any_waits |= rhythm.last().waiting();
     if (rhythm.held() != turn::kNever) {
       somebody_holds = true;
       if (rhythm.turn() == turn::kNever) return wanted;
@@ -51,7 +51,7 @@ inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy
     }
   }
   if (somebody_holds) return std::min(std::max(wanted, next), rival > now ? rival : now + kRivalPoll);
-  if (somebody_waits) return wanted;
+  if (any_waits) return wanted;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);
     const turn::Time expected = rhythm.next_arrival();

@@ -192,12 +192,12 @@ TEST_F(GpuTest, TheLiveSwitchOpensTheGatesOfThoseWhoWait) {
   ASSERT_TRUE(Enter(a, 1));
   Poll();
   ASSERT_FALSE(Enter(b, 1));
-  EXPECT_TRUE(gpu_->SomebodyWaits());
+  EXPECT_TRUE(gpu_->AnyWaits());
   gpu_->set_policy(Policy::kOff);
   Poll();
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OFF);
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF);
-  EXPECT_FALSE(gpu_->SomebodyWaits());
+  EXPECT_FALSE(gpu_->AnyWaits());
   EXPECT_TRUE(Enter(b, 1));
   // Turns that b had enqueued before it saw the switch are let through as well.
   Slot(b).rel = turn::FirstStretch(1);
