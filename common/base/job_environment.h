@@ -99,6 +99,7 @@ constexpr unsigned long long GpuMemoryOf(const char* text) {
   return *c == '\0' && bytes >= kLeastGpuMemory ? bytes : 0;
 }
 constexpr bool IsGpuMemory(const char* text) { return GpuMemoryOf(text) != 0; }
+constexpr bool IsSwitch(const char* text) { return Same(text, "0") || Same(text, "1"); }
 constexpr bool IsLogLevel(const char* text) {
   return Same(text, "error") || Same(text, "warn") || Same(text, "info") || Same(text, "debug");
 }
@@ -133,8 +134,10 @@ inline constexpr JobVariable kMaxSlowdown = {"CROSSOVER_MAX_SLOWDOWN", IsSlowdow
 inline constexpr JobVariable kGpuMemory = {
     "CROSSOVER_GPU_MEMORY", IsGpuMemory,
     "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
+inline constexpr JobVariable kTurnsAtWaits = {"CROSSOVER_TURNS_AT_WAITS", IsSwitch, "0 or 1"};
 inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel, "error, warn, info or debug"};
-inline constexpr const JobVariable* kJobVariables[] = {&kGang,     &kGangSize,    &kSocket,    &kGates,
-                                                       &kPriority, &kMaxSlowdown, &kGpuMemory, &kLogLevel};
+inline constexpr const JobVariable* kJobVariables[] = {&kGang,      &kGangSize,     &kSocket,
+                                                       &kGates,     &kPriority,     &kMaxSlowdown,
+                                                       &kGpuMemory, &kTurnsAtWaits, &kLogLevel};
 
 }  // namespace crossover::base

@@ -72,7 +72,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu),
                               config.signals);
-  // This reads the environment again: programs also set these variables after the library has read it.
+  if (config.turns_at_waits) session::TheSession().AllowTurnsAtWaits();
+  // Programs also set these variables after the library has read the environment, so it is read again.
   if (config.launch_blocking || base::IsOn(::getenv("CUDA_LAUNCH_BLOCKING")))
     session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
   // With one channel, a release waits for all that was queued before it, also for a collective that would run

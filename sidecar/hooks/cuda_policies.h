@@ -189,6 +189,9 @@ struct LetContextGo {
 struct StreamWaitEvent {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream, CUevent event, unsigned int flags) {
+    if (session::turns_end_at_waits.load(std::memory_order_relaxed) && Observing()) {
+      session::TheSession().BeforeStreamWait(KeyOfStream<kHook>(stream), KeyOfEvent(event));
+    }
     const CUresult result = RealCuda<kHook>()(stream, event, flags);
     if (Observing() && result == CUDA_SUCCESS) {
       session::TheSession().OnStreamWait(KeyOfStream<kHook>(stream), KeyOfEvent(event));
@@ -221,16 +224,26 @@ struct ContextRecordEvent {
 struct ContextWaitEvent {
   template <CudaHook kHook, typename Context>
   static CUresult Run(Context context, CUevent event) {
+    if (session::turns_end_at_waits.load(std::memory_order_relaxed) && Observing()) {
+      session::TheSession().BeforeAllWait(KeyOfEvent(event));
+    }
     const CUresult result = RealCuda<kHook>()(context, event);
     if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnAllWait(KeyOfEvent(event));
     return result;
   }
 };
 
+// Tells the session that the host is about to wait, where that may end a turn.
+inline void TellOfHostWait() {
+  if (session::turns_end_at_waits.load(std::memory_order_relaxed) && Observing())
+    session::TheSession().BeforeHostWait();
+}
+
 // Handles a call by which the host has waited for an event.
 struct HostWaitEvent {
   template <CudaHook kHook>
   static CUresult Run(CUevent event) {
+    TellOfHostWait();
     const CUresult result = RealCuda<kHook>()(event);
     if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostWaitEvent(KeyOfEvent(event));
     return result;
@@ -251,21 +264,23 @@ struct HostSeesEvent {
 
 // Handles a call by which the host has waited for all work of a stream, or has seen that it is done. kTell is
 // the function of the session that records it.
-template <void (session::Session::*kTell)(phase::StreamKey)>
+template <void (session::Session::*kTell)(phase::StreamKey), bool kWaits>
 struct HostAsksStream {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream) {
+    if constexpr (kWaits) TellOfHostWait();
     const CUresult result = RealCuda<kHook>()(stream);
     if (Observing() && result == CUDA_SUCCESS) (session::TheSession().*kTell)(KeyOfStream<kHook>(stream));
     return result;
   }
 };
-using HostWaitStream = HostAsksStream<&session::Session::OnHostWaitStream>;
-using HostSeesStream = HostAsksStream<&session::Session::OnHostSawStream>;
+using HostWaitStream = HostAsksStream<&session::Session::OnHostWaitStream, true>;
+using HostSeesStream = HostAsksStream<&session::Session::OnHostSawStream, false>;
 
 struct HostWaitContext {
   template <CudaHook kHook, typename... Context>
   static CUresult Run(Context... context) {
+    TellOfHostWait();
     const CUresult result = RealCuda<kHook>()(context...);
     if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostWaitContext();
     return result;

@@ -26,7 +26,7 @@ Detector::Verdict Detector::OnCollective(const Token& token) {
   Verdict verdict;
   verdict.locked = locked();
   verdict.broken = was_locked && !locked();
-  verdict.turn_end = locked() && (At(count_ - 1 - period_).facts & kJoined) != 0;
+  verdict.turn_end = locked() && !at_waits_ && (At(count_ - 1 - period_).facts & kJoined) != 0;
   return verdict;
 }
 
@@ -40,13 +40,13 @@ void Detector::Close() {
   }
   Entry& last = At(count_ - 1);
   const Entry& expected = At(count_ - 1 - period_);
-  if (!last.Fits(expected)) {
+  if (!Repeats(last, expected)) {
     Break();
     return;
   }
   const bool news = (last.facts & ~expected.facts) != 0;
   last.Learn(expected);
-  if (news && !Suits(period_, &turns_)) {
+  if (news && !at_waits_ && !Suits(period_, &turns_)) {
     Break();
     return;
   }
@@ -66,13 +66,37 @@ void Detector::TryLock() {
   for (std::size_t p = 1; p <= kMaxPeriod; ++p) {
     if (run_[p] < 2 * p || run_[p] + p < required_) continue;
     std::uint32_t turns = 0;
-    if (!Suits(p, &turns)) continue;
+    const bool suits = Suits(p, &turns);
+    if (!suits && !SuitsAtWaits(p, &turns)) continue;
     for (std::uint64_t i = count_ - p; i < count_; ++i) At(i) = Known(i, p);
     period_ = p;
     turns_ = turns;
+    at_waits_ = !suits;
     age_ = 0;
     return;
   }
+}
+
+// Returns whether a collective is the one that the known period expects. Where turns end at waits, nothing
+// depends on which of them compute has joined.
+bool Detector::Repeats(const Entry& entry, const Entry& expected) const {
+  return at_waits_ ? entry.digest == expected.digest : entry.Fits(expected);
+}
+
+// Returns whether turns can end at the waits of the period; `*waits` is the number of collectives that
+// compute waits for behind some compute.
+bool Detector::SuitsAtWaits(std::size_t period, std::uint32_t* waits) const {
+  *waits = 0;
+  if (!waits_allowed_ || run_[period] + period < kSureOfWaits) return false;
+  bool compute = false;
+  for (std::uint64_t i = count_ - 2 * period; i < count_; ++i) {
+    const bool second = i >= count_ - period;
+    compute = compute || At(i).compute_before;
+    if (Known(second ? i : i + period, period).facts == 0) continue;
+    if (compute && second) ++*waits;
+    compute = false;
+  }
+  return *waits >= 1;
 }
 
 // Returns whether the period has a suitable number of turns and no wait inside one; `*turns` is that number.
@@ -111,6 +135,7 @@ void Detector::Break() {
   required_ = short_lived ? std::min<std::uint64_t>(2 * lived, 3 * kMaxPeriod) : 0;
   period_ = 0;
   turns_ = 0;
+  at_waits_ = false;
   age_ = 0;
 }
 

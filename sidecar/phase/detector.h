@@ -11,6 +11,9 @@
 //
 // The period is the smallest p such that the last 3p collectives repeat with period p, turn ends included,
 // and such that the period has 1 to kMaxTurns turns and no wait inside a turn. The first mismatch drops it.
+// With AllowWaits(), a period that has more turns, or waits inside a turn, counts too, once it has repeated
+// for kSureOfWaits collectives: its turns end at waits (at_waits()), and the period only numbers iterations.
+// Then the calls alone have to repeat.
 // After a period that was dropped soon after it was found, the next one must repeat for longer: a run of
 // equal collectives inside a longer iteration looks like a period of one.
 //
@@ -61,12 +64,20 @@ class Detector {
   // Records that compute was launched. The caller needs to call it only while no period is known.
   void OnCompute() { compute_pending_ = true; }
 
-  // Forgets everything.
-  void Reset() { *this = Detector(); }
+  // Allows periods whose turns end at waits.
+  void AllowWaits() { waits_allowed_ = true; }
+  // Forgets all collectives.
+  void Reset() {
+    const bool allowed = waits_allowed_;
+    *this = Detector();
+    waits_allowed_ = allowed;
+  }
 
   bool locked() const { return period_ != 0; }
+  // Returns whether a period is known whose turns end at waits. `turn_end` of a verdict is then never true.
+  bool at_waits() const { return locked() && at_waits_; }
   std::uint32_t period() const { return static_cast<std::uint32_t>(period_); }  // 0 while learning
-  std::uint32_t turns_per_period() const { return turns_; }
+  std::uint32_t turns_per_period() const { return turns_; }  // at waits: the waits that end turns
   std::uint64_t periods_seen() const { return periods_seen_; }
 
  private:
@@ -74,6 +85,7 @@ class Detector {
   static constexpr std::uint32_t kInnerJoin = 2;
   static constexpr std::size_t kRing = 1024;       // a power of two, at least 2 * kMaxPeriod
   static constexpr std::uint32_t kShortLived = 8;  // periods; a lock that broke sooner was probably false
+  static constexpr std::size_t kSureOfWaits = 64;  // collectives
 
   // An Entry is one collective of the recent past.
   struct Entry {
@@ -108,6 +120,8 @@ class Detector {
   void TryLock();
   Entry Known(std::uint64_t index, std::size_t period) const;
   bool Suits(std::size_t period, std::uint32_t* turns) const;
+  bool SuitsAtWaits(std::size_t period, std::uint32_t* waits) const;
+  bool Repeats(const Entry& entry, const Entry& expected) const;
   void Break();
 
   std::array<Entry, kRing> ring_{};
@@ -119,6 +133,8 @@ class Detector {
   std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p
   std::uint64_t periods_seen_ = 0;
   bool compute_pending_ = false;
+  bool waits_allowed_ = false;
+  bool at_waits_ = false;
 };
 
 }  // namespace crossover::phase

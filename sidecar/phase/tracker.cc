@@ -17,7 +17,7 @@ Sequence Tracker::OnCollective(StreamKey stream, Sequence sequence) {
   state->last = sequence;
   state->collective = true;
   state->called = true;
-  return state->compute ? Join(sequence) : 0;
+  return Joins(*state) ? Join(sequence) : 0;
 }
 
 Sequence Tracker::OnStreamWait(StreamKey stream, EventKey event) {
@@ -26,7 +26,7 @@ Sequence Tracker::OnStreamWait(StreamKey stream, EventKey event) {
   StreamState* state = FindOrAdd(stream);
   if (state == nullptr) return 0;
   state->last = std::max(state->last, recorded->last);
-  return state->compute ? Join(recorded->last) : 0;
+  return Joins(*state) ? Join(recorded->last) : 0;
 }
 
 Sequence Tracker::OnAllWait(EventKey event) {
@@ -37,7 +37,7 @@ Sequence Tracker::OnAllWait(EventKey event) {
   for (StreamState& state : streams_) {
     if (state.key == 0) continue;
     state.last = std::max(state.last, last);
-    computes = computes || state.compute;
+    computes = computes || Joins(state);
   }
   return computes ? Join(last) : 0;
 }
@@ -88,13 +88,32 @@ void Tracker::OnNcclKernel(StreamKey stream) {
 
 void Tracker::OnLaunch(StreamKey stream) {
   StreamState* state = FindOrAdd(stream);
-  if (state != nullptr) state->compute = true;
+  if (state == nullptr) return;
+  state->compute = true;
+  ++state->launches;
+}
+
+StreamKey Tracker::ChooseMain() {
+  if (main_ != 0) return main_;
+  const StreamState* most = nullptr;
+  for (const StreamState& state : streams_) {
+    if (state.key == 0 || !state.compute) continue;
+    if (most == nullptr || state.launches > most->launches) most = &state;
+  }
+  if (most != nullptr) main_ = most->key;
+  return main_;
+}
+
+bool Tracker::MainWouldJoin(EventKey event) const {
+  const Event* recorded = FindEvent(event);
+  return recorded != nullptr && recorded->last > joined_;
 }
 
 void Tracker::ForgetStream(StreamKey stream) {
   for (StreamState& state : streams_) {
     if (state.key == stream) state = StreamState();
   }
+  if (main_ == stream) main_ = 0;
 }
 
 void Tracker::ForgetEvent(EventKey event) {
@@ -150,9 +169,9 @@ StreamState* Tracker::FindOrAdd(StreamKey stream) {
   return idle;
 }
 
-Tracker::Event* Tracker::FindEvent(EventKey event) {
+const Tracker::Event* Tracker::FindEvent(EventKey event) const {
   for (std::size_t i = 0; i < kProbes; ++i) {
-    Event& entry = events_[(Hash(event) + i) % kEvents];
+    const Event& entry = events_[(Hash(event) + i) % kEvents];
     if (entry.key == event && entry.last > 0) return &entry;
   }
   return nullptr;

@@ -25,11 +25,12 @@ using EventKey = std::uint64_t;
 // A StreamState is what the tracker knows of one stream.
 struct StreamState {
   StreamKey key = 0;
-  Sequence last = 0;        // newest collective that later work on this stream comes after
-  bool compute = false;     // kernels of the user were launched on it
-  bool collective = false;  // collectives were issued on it
-  bool finishing = false;   // NCCL has launched a kernel on it and not recorded its event yet
-  bool called = false;      // no event of the user's was recorded on it since its last collective
+  Sequence last = 0;           // newest collective that later work on this stream comes after
+  bool compute = false;        // kernels of the user were launched on it
+  bool collective = false;     // collectives were issued on it
+  bool finishing = false;      // NCCL has launched a kernel on it and not recorded its event yet
+  bool called = false;         // no event of the user's was recorded on it since its last collective
+  std::uint32_t launches = 0;  // kernels of the user that were recorded
 };
 
 // A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:
@@ -68,6 +69,12 @@ class Tracker {
   void OnRecordAll(EventKey event) { Keep({event, newest_}); }
   // Records that a kernel of the user was launched on `stream`.
   void OnLaunch(StreamKey stream);
+  // Makes the compute stream with the most launches the *main* one, if there is none: from then on, compute
+  // joins a collective only where this stream does, or the host. Returns the main stream, 0 for none.
+  StreamKey ChooseMain();
+  void ForgetMain() { main_ = 0; }
+  // Returns whether a wait of the main stream for the event would join a collective.
+  bool MainWouldJoin(EventKey event) const;
   // Forgets a stream or an event that is destroyed: its handle may be given out again.
   void ForgetStream(StreamKey stream);
   void ForgetEvent(EventKey event);
@@ -75,7 +82,7 @@ class Tracker {
   template <typename Which>
   void ForgetStreams(Which which) {
     for (StreamState& state : streams_) {
-      if (state.key != 0 && which(state.key)) state = StreamState();
+      if (state.key != 0 && which(state.key)) ForgetStream(state.key);
     }
   }
   void Reset() { *this = Tracker(); }
@@ -101,12 +108,14 @@ class Tracker {
     bool end = false;  // the first one of the user's behind `last`
   };
 
+  bool Joins(const StreamState& state) const { return state.compute && (main_ == 0 || state.key == main_); }
   const StreamState* Find(StreamKey stream) const;
   StreamState* Find(StreamKey stream) { return const_cast<StreamState*>(std::as_const(*this).Find(stream)); }
   StreamState* FindOrAdd(StreamKey stream);
   bool Idle(const StreamState& state) const;
   void MarkFull();
-  Event* FindEvent(EventKey event);
+  const Event* FindEvent(EventKey event) const;
+  Event* FindEvent(EventKey event) { return const_cast<Event*>(std::as_const(*this).FindEvent(event)); }
   Event* FreeEvent(EventKey event);
   void Keep(const Event& event);
   Sequence Join(Sequence sequence);
@@ -116,6 +125,7 @@ class Tracker {
   Sequence newest_ = 0;  // last collective called
   Sequence joined_ = 0;  // newest collective that compute comes after
   Sequence seen_ = 0;    // newest collective whose end was found done by a thread that calls collectives
+  StreamKey main_ = 0;
   bool full_ = false;
   Sequence full_at_ = 0;  // last collective called when something was missed
 };

@@ -102,6 +102,9 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);
   }
+  const char* at_waits = Read(get, base::kTurnsAtWaits, "0");
+  if (at_waits == nullptr) return parsed;
+  parsed.turns_at_waits = base::IsOn(at_waits);
   // The daemon may know a limit for each process in a pod. That includes a process that names a gang of its
   // own, and one whose environment was made before its pod was granted memory.
   parsed.asks_for_limit = near_a_daemon && parsed.gpu_memory == 0;

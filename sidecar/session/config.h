@@ -24,6 +24,7 @@ struct Config {
   ipc::Wish signals = ipc::Wish::kAsOffered;                // whether streams wait for signals first
   bool asks_for_limit = false;   // the environment has no memory limit, but a daemon may know one
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
+  bool turns_at_waits = false;   // turns may end at waits (Session::AllowTurnsAtWaits)
   bool one_connection = false;   // CUDA_DEVICE_MAX_CONNECTIONS is 1: all streams share a channel of the GPU
 };
 

@@ -55,12 +55,18 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   if (tracker_.MayHaveJoined()) detector_.OnPossibleInnerJoin();
   ++called_;
   LookForRoom();
-  const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
+  const bool takes = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
+  const bool gating = detector_.at_waits() ? FollowWaits(takes) : takes;
+  if (!detector_.at_waits()) LeaveWaits();
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
   if (verdict.turn_end || !gating) {
     armed_ = false;
     awaited_ = gating ? called_ : 0;
+  }
+  if (AtWaits()) {
+    if (stream == main_) EndTurn();  // the stream itself waits for the collective
+    armed_ = !turns_.holding();
   }
   PublishPhase(gating);
   const phase::Sequence joined = tracker_.OnCollective(stream, called_);
@@ -176,6 +182,7 @@ void Session::OnStreamCreate() {
 bool Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndOrGiveUp();
+  if (main_ == stream) LeaveWaits();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
   return captures_.Leave(stream);
@@ -304,7 +311,7 @@ void Session::SetAttention() {
 // Returns the number of turns in an iteration. If turns stall as a rule, one of them is given back in its
 // middle and counts as two.
 std::uint32_t Session::TurnsPerIteration() const {
-  if (gaps_.by_gaps()) return 1;
+  if (gaps_.by_gaps() || detector_.at_waits()) return 1;
   const std::uint32_t turns = detector_.turns_per_period();
   return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
 }
@@ -364,6 +371,7 @@ void Session::Arm(phase::Sequence sequence, phase::StreamKey stream) {
 }
 
 void Session::Forget() {
+  LeaveWaits();
   detector_.Reset();
   tracker_.Reset();
   gaps_.Forget();

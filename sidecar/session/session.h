@@ -80,6 +80,11 @@ class Session final : public link::Client {
   // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
+  // These end a turn that ends at waits: the stream, or all streams, are about to wait for the event, or the
+  // host is about to wait for the GPU. REQUIRES: called before the driver's call.
+  void BeforeStreamWait(phase::StreamKey stream, phase::EventKey event);
+  void BeforeAllWait(phase::EventKey event);
+  void BeforeHostWait();
   // These record a call that the driver has executed.
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
   void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
@@ -147,6 +152,9 @@ class Session final : public link::Client {
   // REQUIRES: the helper thread is not started yet.
   void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap,
              ipc::Wish wish = ipc::Wish::kNever);
+  // Lets turns end at waits where an iteration has more turns than the page has room for, or waits inside a
+  // turn (docs/design/0060-turns-at-every-gap.md). REQUIRES: the helper thread is not started yet.
+  void AllowTurnsAtWaits();
 
   // The helper thread calls these.
   void OnThreadStart() override;
@@ -180,6 +188,11 @@ class Session final : public link::Client {
   void PublishPhase(bool gating);
   std::uint32_t AttentionAlways() const;
   void SetAttention();
+  bool AtWaits() const { return main_ != 0; }
+  bool FollowWaits(bool takes);
+  void LeaveWaits();
+  void BeforeWait(phase::EventKey event);
+  void EndTurnAtWait();
   void EndTurn();
   void EndTurnBeforeNext();
   void ReleaseTurn(Turns::Next next);
@@ -241,6 +254,7 @@ class Session final : public link::Client {
   bool blocked_ = false;                // a thread waits in a gate that blocks
   bool due_ = false;                    // the turn should have ended, but its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
+  phase::StreamKey main_ = 0;           // the stream of turns that end at waits; 0: they do not
   turn::Slice slice_;                   // the present slice of turns that last
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;

@@ -116,6 +116,7 @@ void Session::LeaveContext() {
   } else {
     EndOrGiveUp();
   }
+  LeaveWaits();
   armed_ = lasts_ = false;
   awaited_ = 0;
   joined_stream_ = 0;

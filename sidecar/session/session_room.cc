@@ -45,6 +45,7 @@ void Session::ForgetThreadsThatAreGone() {
   const std::int64_t now = base::MonotonicNs();
   if (now - looked_for_threads_ns_ < base::kNsPerSecond) return;
   looked_for_threads_ns_ = now;
+  if (AtWaits() && EndedWithItsThread(main_)) LeaveWaits();
   tracker_.ForgetStreams(EndedWithItsThread);
   if (captures_.EndAll([](const Capture& capture) { return EndedWithItsThread(capture.key); })) EndDueTurn();
 }

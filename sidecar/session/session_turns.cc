@@ -62,6 +62,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   // The turn begins with the graph's launch, or with the first launch after all captures: a wait could
   // invalidate a capture.
   if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
+  if (AtWaits() && launching != main_) return;  // other streams need no turn
   armed_ = false;
   SetAttention();
   if (std::exchange(lasts_, false)) EndTurnBeforeNext();
@@ -88,7 +89,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
 
 bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
   if (turns_.blocks()) return WaitForTurn(launching);
-  const bool joined = joined_stream_ != 0 && !(capturing && turns_.Capturing(joined_stream_));
+  const bool joined = joined_stream_ != 0 && !AtWaits() && !(capturing && turns_.Capturing(joined_stream_));
   const phase::StreamKey stream = joined ? joined_stream_ : launching;
   if (turns_.Acquire(stream, launching, tracker_, capturing)) return true;
   return !turns_.holding() && FallBack() && WaitForTurn(launching);

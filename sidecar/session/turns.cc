@@ -139,6 +139,7 @@ bool Turns::Idle(const phase::Tracker& tracker) const {
   const Context context(driver_, context_);
   CUstream handle = nullptr;
   if (!context || !HandleOf(stream_, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
+  if (one_stream_) return true;
   for (const phase::StreamState& other : tracker.streams()) {
     if (!other.compute || other.key == stream_) continue;
     if (!HandleOf(other.key, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
@@ -185,6 +186,7 @@ bool Turns::Usable(const phase::StreamState& other, CUstream stream, CUstream* h
 
 // Makes `launching` and all other compute streams wait for what `stream` has so far.
 bool Turns::FanOut(CUstream stream, phase::StreamKey launching, const phase::Tracker& tracker) const {
+  if (one_stream_) return true;
   bool recorded = false;
   const auto tie = [&](CUstream handle) {
     if (!recorded && driver_->EventRecord(event_, stream) != CUDA_SUCCESS) return false;
@@ -202,6 +204,7 @@ bool Turns::FanOut(CUstream stream, phase::StreamKey launching, const phase::Tra
 // Makes `stream` wait for what the other compute streams have so far. A stream that carries collectives is
 // left out: otherwise the release would wait for a collective.
 bool Turns::JoinOthers(CUstream stream, const phase::Tracker& tracker) const {
+  if (one_stream_) return true;
   for (const phase::StreamState& other : tracker.streams()) {
     CUstream handle = nullptr;
     if (other.collective || !Usable(other, stream, &handle)) continue;

@@ -5,6 +5,8 @@
 //         |                                     |
 //   S ----*--release k-- ... --join--acquire----*---->   (the stream of the turn)
 //
+// A client whose turns end at waits has turns of one stream: the others neither wait for its turn nor end it.
+//
 // Not thread-safe: the owner's lock guards it, except for asked() and where noted. Only a user's thread takes
 // a turn or queues an operation.
 #pragma once
@@ -34,6 +36,9 @@ class Turns {
   void Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event);
   // Stops using the page and the gate.
   void Detach();
+  // Says whether a turn covers the stream alone on which it begins, or every compute stream. REQUIRES: no
+  // turn is held.
+  void SetOneStream(bool one) { one_stream_ = one; }
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
   // to it. `capturing` says that some stream of the process is being captured. Returns false if an operation
@@ -121,6 +126,7 @@ class Turns {
   phase::StreamKey stream_ = 0;  // stream of the turn held
   bool holding_ = false;
   bool gate_refused_ = false;
+  bool one_stream_ = false;
   std::uint64_t taken_ = 0;
 };
 

@@ -222,6 +222,57 @@ TEST(DetectorTest, EveryFieldOfACallCounts) {
   EXPECT_NE(Digest(other), Digest(token));
 }
 
+// Six layers, each of which waits for its weights: more turns than an iteration may have.
+constexpr char kSixLayers[] = "a|.b|.c|.d|.e|.f|.";
+
+TEST(DetectorTest, ManyTurnsEndAtWaitsWhereThatIsAllowed) {
+  Detector detector;
+  detector.AllowWaits();
+  EXPECT_EQ(Feed(detector, Times(10, kSixLayers)), Times(60, "-"));
+  EXPECT_EQ(Feed(detector, Times(2, kSixLayers)), "----" + Times(8, "l")) << "no collective ends a turn";
+  EXPECT_TRUE(detector.at_waits());
+  EXPECT_EQ(detector.period(), 6u);
+  EXPECT_EQ(detector.turns_per_period(), 6u);
+  EXPECT_EQ(detector.periods_seen(), 1u);
+}
+
+TEST(DetectorTest, AWaitInsideATurnEndsItWhereThatIsAllowed) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(40, "..a.b<.c|"));
+  EXPECT_TRUE(detector.at_waits());
+  EXPECT_EQ(detector.period(), 3u);
+}
+
+// Where turns end at waits, compute may join other collectives in each iteration.
+TEST(DetectorTest, OnlyTheCallsHaveToRepeatWhereTurnsEndAtWaits) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(20, kSixLayers));
+  ASSERT_TRUE(detector.at_waits());
+  EXPECT_EQ(Feed(detector, "a.b<.c.d|.e|.f."), "llllll");
+  EXPECT_EQ(Feed(detector, "x"), "!");
+  EXPECT_FALSE(detector.at_waits());
+}
+
+TEST(DetectorTest, FewTurnsEndInFrontOfCollectivesAlsoWhereWaitsAreAllowed) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(60, "..a.b.c|"));
+  EXPECT_TRUE(detector.locked());
+  EXPECT_FALSE(detector.at_waits());
+}
+
+TEST(DetectorTest, WithoutAWaitThereIsNoTurnToEnd) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(60, ".a.b.c"));
+  EXPECT_FALSE(detector.locked());
+  detector.Reset();
+  Feed(detector, Times(20, kSixLayers));
+  EXPECT_TRUE(detector.at_waits()) << "Reset() keeps this setting";
+}
+
 TEST(DetectorTest, CollectivesOnTheComputeStreamInARowAreOneTurn) {
   Detector detector;
   Feed(detector, Times(3, "...a|b|c|d|e|f|"));

@@ -213,5 +213,34 @@ TEST_F(TrackerTest, TooManyEventsBehindUnjoinedCollectivesAreNoticed) {
   EXPECT_TRUE(tracker_.full());
 }
 
+TEST(MainStreamTest, WithAMainStreamOnlyThatOneAndTheHostJoin) {
+  Tracker tracker;
+  for (int i = 0; i < 3; ++i) tracker.OnLaunch(0x100);
+  tracker.OnLaunch(0x300);
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u) << "it has the most launches";
+  tracker.OnCollective(0x200, 1);
+  tracker.OnRecord(0x1000, 0x200);
+  EXPECT_TRUE(tracker.MainWouldJoin(0x1000));
+  EXPECT_EQ(tracker.OnStreamWait(0x300, 0x1000), 0u);
+  EXPECT_EQ(tracker.OnStreamWait(0x100, 0x1000), 1u);
+  EXPECT_FALSE(tracker.MainWouldJoin(0x1000)) << "it comes after that one already";
+  tracker.OnCollective(0x300, 2);
+  EXPECT_EQ(tracker.OnHostWaitContext(), 2u);
+}
+
+TEST(MainStreamTest, TheMainStreamStaysUntilItIsForgotten) {
+  Tracker tracker;
+  EXPECT_EQ(tracker.ChooseMain(), 0u) << "nothing was launched";
+  tracker.OnLaunch(0x100);
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u);
+  for (int i = 0; i < 3; ++i) tracker.OnLaunch(0x300);
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u);
+  tracker.ForgetStream(0x100);
+  EXPECT_EQ(tracker.ChooseMain(), 0x300u);
+  tracker.ForgetMain();
+  for (int i = 0; i < 5; ++i) tracker.OnLaunch(0x400);
+  EXPECT_EQ(tracker.ChooseMain(), 0x400u);
+}
+
 }  // namespace
 }  // namespace crossover::phase

@@ -1,0 +1,72 @@
+// Implements what Session does for a job whose turns end at waits (docs/design/0060-turns-at-every-gap.md).
+//
+// Turns are those of the main stream: the one with most of the compute. A call that makes it wait for a
+// collective ends the turn in front of the wait, and the next launch on it begins another one. So no turn
+// lasts while this stream waits for another rank. Other streams never wait for a turn. The library adds no
+// order between streams that the program does not have.
+
+#include "sidecar/session/attention.h"
+#include "sidecar/session/session.h"
+
+namespace crossover::session {
+
+void Session::AllowTurnsAtWaits() {
+  const base::Locked locked(mutex_);
+  detector_.AllowWaits();
+}
+
+// Begins or ends turns of the main stream. `takes` says that the job is to take turns. Returns whether it
+// does. Where a gate blocks the host, turns must not end at waits: the host would not reach the collectives
+// for which other ranks wait. In time slices a turn covers its collectives (0004-time-slices.md).
+bool Session::FollowWaits(bool takes) {
+  if (!takes || turns_.blocks() || !overlap_) {
+    LeaveWaits();
+    return false;
+  }
+  if (AtWaits()) return true;
+  EndTurn();
+  if (turns_.holding()) return false;
+  main_ = tracker_.ChooseMain();
+  if (!AtWaits()) return false;
+  turns_.SetOneStream(true);
+  turns_end_at_waits.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void Session::LeaveWaits() {
+  if (!AtWaits()) return;
+  EndTurn();
+  main_ = 0;
+  tracker_.ForgetMain();
+  turns_.SetOneStream(false);
+  turns_end_at_waits.store(false, std::memory_order_relaxed);
+}
+
+void Session::BeforeStreamWait(phase::StreamKey stream, phase::EventKey event) {
+  const base::Locked locked(mutex_);
+  if (stream == main_) BeforeWait(event);
+}
+
+void Session::BeforeAllWait(phase::EventKey event) {
+  const base::Locked locked(mutex_);
+  BeforeWait(event);
+}
+
+void Session::BeforeHostWait() {
+  const base::Locked locked(mutex_);
+  if (AtWaits()) EndTurnAtWait();
+}
+
+// Ends the turn if the main stream is about to wait for a collective that it does not come after yet.
+void Session::BeforeWait(phase::EventKey event) {
+  if (AtWaits() && tracker_.MainWouldJoin(event)) EndTurnAtWait();
+}
+
+void Session::EndTurnAtWait() {
+  if (!turns_.holding()) return;
+  EndTurn();
+  armed_ = !turns_.holding();
+  SetAttention();
+}
+
+}  // namespace crossover::session
