@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "examples/trainer/parameters.h"
+#include "examples/trainer/shards.h"
 
 namespace crossover::trainer {
 namespace {
@@ -28,6 +29,16 @@ void AddActivations(Gpu& gpu, State& state, std::uint32_t rows) {
   state.row_label = Zeroed<std::uint8_t>(gpu, rows);
   state.row_loss = Zeroed<float>(gpu, rows);
   state.row_correct = Zeroed<float>(gpu, rows);
+}
+
+void AddShards(Gpu& gpu, State& state, std::uint32_t unit) {
+  const std::size_t part = std::size_t{kLayers} * unit / state.world;
+  state.unit = unit;
+  state.shard = Zeroed<float>(gpu, part);
+  state.shard_velocity = Zeroed<float>(gpu, part);
+  state.shard_gradient = Zeroed<float>(gpu, part);
+  state.gathered = Zeroed<float>(gpu, std::size_t{kLayers} * unit);
+  state.scattered = Zeroed<float>(gpu, std::size_t{kLayers} * unit);
 }
 
 }  // namespace
@@ -58,13 +69,13 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
   state.bucket = Zeroed<float>(gpu, state.total);
   state.bucket_begin = Copied(gpu, plan.begin);
   state.bucket_source = Copied(gpu, plan.source);
+  if (options.variant == Variant::kSharded)
+    AddShards(gpu, state, UnitSize(options.gradient_bytes, rank.world));
   state.loss = Zeroed<float>(gpu, 1);
   state.metric = Zeroed<float>(gpu, 3);
   state.losses = Zeroed<float>(gpu, options.iterations);
   state.metrics = Zeroed<float>(gpu, evaluations * 3);
   result.scratch = Zeroed<float>(gpu, 1);
-  result.shard = Zeroed<float>(gpu, kShard);
-  result.layer = Zeroed<float>(gpu, kShard * rank.world);
 
   result.evaluation = state;
   result.evaluation.evaluation = 1;

@@ -17,11 +17,7 @@ struct DeviceState {
   const State* training_on_device = nullptr;
   const State* evaluation_on_device = nullptr;
   float* scratch = nullptr;  // one float, for barriers
-  float* shard = nullptr;    // kShard floats of zeros: one rank's shard of a layer
-  float* layer = nullptr;    // kShard floats from each rank
 };
-
-inline constexpr std::size_t kShard = 256;
 
 // Each evaluation batch of a rank has this many images.
 inline constexpr std::uint32_t kEvaluationRows = 32;

@@ -91,6 +91,15 @@ struct State {
   const std::uint32_t* bucket_begin;
   const std::uint32_t* bucket_source;
 
+  // These fields are what a sharded job has in place of velocity and buckets: see shards.h. Each has a row
+  // for each layer. Rows of the first three have `unit / world` floats, those of the other two have `unit`.
+  std::uint32_t unit;
+  float* shard;           // this rank's part of the parameters
+  float* shard_velocity;  // of the optimizer
+  float* shard_gradient;  // sum over ranks
+  float* gathered;        // the parameters of all ranks
+  float* scattered;       // the gradients of this rank
+
   // These fields hold one pass over the network.
   float* activation[kLayers + 1];  // [rows][Width(level)]
   float* delta[kLayers + 1];       // gradient of the loss by the activation; delta[0] is not used

@@ -31,7 +31,11 @@
   X(Unpack, 132)           \
   X(Update, 132)           \
   X(RecordLoss, 132)       \
-  X(RecordMetric, 132)
+  X(RecordMetric, 132)     \
+  X(Unshard, 132)          \
+  X(Discard, 132)          \
+  X(PackUnit, 132)         \
+  X(UpdateShard, 132)
 
 namespace crossover::trainer::ops {
 
@@ -265,18 +269,60 @@ struct Unpack {
   }
 };
 
-// Updates the parameters [a, b) by SGD with momentum.
+// Makes one step of SGD with momentum.
+TRAINER_HD inline void Descend(const State& s, float* parameter, float* kept, float gradient) {
+  const float velocity = s.momentum * *kept + gradient;
+  // The velocity of a dead unit becomes a denormal number. Arithmetic on such numbers is a hundred times
+  // slower.
+  *kept = fabsf(velocity) < 1e-30f ? 0 : velocity;
+  *parameter -= s.learning_rate * *kept;
+}
+
+// Updates the parameters [a, b).
 struct Update {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.b - c.a; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
     const State& s = c.s;
     const std::uint32_t i = c.a + e;
-    const float velocity = s.momentum * s.velocity[i] + s.average[i];
-    // The velocity of a dead unit becomes a denormal number. Arithmetic on such numbers is a hundred times
-    // slower.
-    const float kept = fabsf(velocity) < 1e-30f ? 0 : velocity;
-    s.velocity[i] = kept;
-    s.parameters[i] -= s.learning_rate * kept;
+    Descend(s, &s.parameters[i], &s.velocity[i], s.average[i]);
+  }
+};
+
+// Copies a layer's parameters from where they were gathered; a: layer.
+struct Unshard {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return LayerOffset(c.a + 1) - LayerOffset(c.a); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    c.s.parameters[LayerOffset(c.a) + e] = c.s.gathered[c.a * c.s.unit + e];
+  }
+};
+
+// Makes a layer's parameters useless until they are gathered again; a: layer.
+struct Discard {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return Unshard::Count(c); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    c.s.parameters[LayerOffset(c.a) + e] = NAN;
+    c.s.gathered[c.a * c.s.unit + e] = NAN;
+  }
+};
+
+// Collects this rank's gradients of a layer; a: layer.
+struct PackUnit {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.unit; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    s.scattered[c.a * s.unit + e] = e < Unshard::Count(c)
+                                        ? s.gradients[LayerOffset(c.a) + e]
+                                        : PaddingGradient(s.rank, c.iteration, c.a * s.unit + e);
+  }
+};
+
+// Updates this rank's part of a layer by SGD with momentum; a: layer.
+struct UpdateShard {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.unit / c.s.world; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t i = c.a * Count(c) + e;
+    Descend(s, &s.shard[i], &s.shard_velocity[i], s.shard_gradient[i] / static_cast<float>(s.world));
   }
 };
 

@@ -117,6 +117,8 @@ const std::vector<Flag>& Flags() {
                                            {"loss_allreduce", Variant::kLossAllreduce},
                                            {"sync_bn", Variant::kSyncBatchNorm},
                                            {"sharded", Variant::kSharded}})},
+      {"prefetch", "N", "sharded: layers that are gathered before they are needed (0)",
+       Number<std::uint32_t>(&Options::prefetch, 0, 4)},
       {"loss-point", "WHEN", "loss_allreduce: after the forward pass or after the step (forward)",
        Choice<LossPoint>(&Options::loss_point,
                          {{"forward", LossPoint::kForward}, {"step", LossPoint::kStep}})},
@@ -268,6 +270,10 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     }
     if (name != "start-over-after") options.again.push_back("--" + name + "=" + value);
   }
+  if (options.prefetch != 0 && options.variant != Variant::kSharded) {
+    return UsageError{
+        base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};
+  }
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
     return UsageError{base::Refusal("--stream", "own, as --launch=graphs captures it", Name(options.stream))};
   }
@@ -296,11 +302,11 @@ std::string HelpText() {
 
 std::uint64_t JobDigest(const Options& o) {
   char text[512];
-  const int size = std::snprintf(text, sizeof text,
-                                 "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d",
-                                 o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum,
-                                 o.gradient_bytes, o.early_bytes, static_cast<int>(o.variant),
-                                 static_cast<int>(o.loss_point), o.eval_every, static_cast<int>(o.gradients));
+  const int size = std::snprintf(
+      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u",
+      o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes,
+      o.early_bytes, static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every,
+      static_cast<int>(o.gradients), o.prefetch);
   return Digest(text, static_cast<std::size_t>(size));
 }
 

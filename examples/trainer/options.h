@@ -38,6 +38,7 @@ struct Options {
   std::uint64_t gradient_bytes = 0;
   double early_bytes = 0.02;
   Variant variant = Variant::kPlain;
+  std::uint32_t prefetch = 0;
   LossPoint loss_point = LossPoint::kForward;
   std::uint64_t eval_every = 0;
   double jitter = 0;

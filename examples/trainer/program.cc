@@ -25,59 +25,100 @@ void Spread(Program& program, std::size_t begin, double share) {
 
 void Collective(Program& program, StepKind kind) { program.push_back({kind}); }
 
-// LayerExchange says what the layers of a variant exchange with each other. The data is zeros, in the
-// pattern of a real job.
-struct LayerExchange {
-  explicit LayerExchange(Variant variant)
-      : statistics(variant == Variant::kSyncBatchNorm), shards(variant == Variant::kSharded) {}
-  bool statistics;  // after a layer's forward pass
-  bool shards;      // parameters before a layer's passes, gradients after its backward pass
+// A Pass goes through the layers in order. A sharded job gathers each layer in time, `prefetch` layers before
+// it is used.
+class Pass {
+ public:
+  Pass(Program& program, const ProgramOptions& options, bool backward)
+      : program_(program),
+        sharded_(options.variant == Variant::kSharded),
+        prefetch_(options.prefetch),
+        backward_(backward) {
+    if (!sharded_) return;
+    for (std::uint32_t i = 0; i < prefetch_; ++i) Gather(i);
+  }
+
+  // Gets the parameters of the layer that is the `i`-th of the pass.
+  void Enter(std::uint32_t i) {
+    if (!sharded_) return;
+    Gather(i + prefetch_);
+    program_.push_back({StepKind::kJoinGather, Kernel::kMarker, LayerOf(i), 0, 0});
+    Launch(program_, Kernel::kUnshard, LayerOf(i));
+  }
+  void Leave(std::uint32_t i) {
+    if (sharded_) Launch(program_, Kernel::kDiscard, LayerOf(i));
+  }
+
+ private:
+  std::uint32_t LayerOf(std::uint32_t i) const { return backward_ ? kLayers - 1 - i : i; }
+  void Gather(std::uint32_t i) {
+    if (i < kLayers) program_.push_back({StepKind::kGather, Kernel::kMarker, LayerOf(i), 0, 0});
+  }
+
+  Program& program_;
+  const bool sharded_;
+  const std::uint32_t prefetch_;
+  const bool backward_;
 };
 
-void Forward(Program& program, std::uint32_t batch, bool update_mean, LayerExchange exchange) {
+void Forward(Program& program, std::uint32_t batch, const ProgramOptions& options) {
   Launch(program, Kernel::kLoadBatch, batch);
-  if (update_mean) Launch(program, Kernel::kUpdateMean);
+  if (options.variant == Variant::kBroadcastBuffers) Launch(program, Kernel::kUpdateMean);
+  Pass pass(program, options, false);
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
-    if (exchange.shards) Collective(program, StepKind::kGatherLayer);
+    pass.Enter(layer);
     Launch(program, Kernel::kLinear, layer, 0);
     Launch(program, Kernel::kLinear, layer, 1);
-    if (exchange.statistics) Collective(program, StepKind::kReduceStats);
+    pass.Leave(layer);
+    // The data is a zero, in the pattern of a real job.
+    if (options.variant == Variant::kSyncBatchNorm) Collective(program, StepKind::kReduceStats);
     if (layer + 1 < kLayers) Launch(program, Kernel::kRelu, layer + 1);
   }
   Launch(program, Kernel::kSoftmax);
   Launch(program, Kernel::kSumLoss, batch);
 }
 
+// Reduces the gradients of a layer, or a bucket that they complete.
+void Reduce(Program& program, const ProgramOptions& options, std::uint32_t bucket) {
+  const bool sharded = options.variant == Variant::kSharded;
+  const std::uint32_t which = sharded ? ReadyAfterLayer(bucket) : bucket;
+  Launch(program, sharded ? Kernel::kPackUnit : Kernel::kPack, which);
+  program.push_back({sharded ? StepKind::kScatter : StepKind::kReduceBucket, Kernel::kMarker, which, 0, 0});
+}
+
 // Adds a backward pass. With `add`, gradients are added to those of earlier micro-batches. With `reduce`,
-// each bucket is reduced as soon as it is ready.
-void Backward(Program& program, bool add, bool reduce, LayerExchange exchange) {
+// they are reduced as soon as they are ready.
+void Backward(Program& program, bool add, bool reduce, const ProgramOptions& options) {
   const std::uint32_t add_bit = add ? 2 : 0;
   Launch(program, Kernel::kLossGradient);
+  Pass pass(program, options, true);
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
     const std::uint32_t layer = ReadyAfterLayer(bucket);
-    if (exchange.shards) Collective(program, StepKind::kGatherLayer);
+    pass.Enter(bucket);
     Launch(program, Kernel::kWeightGradient, layer, 0 | add_bit);
     Launch(program, Kernel::kWeightGradient, layer, 1 | add_bit);
     Launch(program, Kernel::kBiasGradient, layer, add_bit);
-    if (exchange.shards) Collective(program, StepKind::kScatterLayer);
-    if (reduce) {
-      Launch(program, Kernel::kPack, bucket);
-      program.push_back({StepKind::kReduceBucket, Kernel::kMarker, bucket, 0, 0});
+    if (reduce) Reduce(program, options, bucket);
+    if (layer > 0) {
+      Launch(program, Kernel::kInputGradient, layer, 0);
+      Launch(program, Kernel::kInputGradient, layer, 1);
+      Launch(program, Kernel::kReluGradient, layer);
     }
-    if (layer == 0) break;
-    Launch(program, Kernel::kInputGradient, layer, 0);
-    Launch(program, Kernel::kInputGradient, layer, 1);
-    Launch(program, Kernel::kReluGradient, layer);
+    pass.Leave(bucket);
   }
 }
 
-void Optimizer(Program& program, std::uint32_t total_parameters) {
+void Optimizer(Program& program, const ProgramOptions& options) {
+  if (options.variant == Variant::kSharded) {
+    for (std::uint32_t layer = 0; layer < kLayers; ++layer) Launch(program, Kernel::kUpdateShard, layer);
+    return;
+  }
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) Launch(program, Kernel::kUnpack, bucket);
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     Launch(program, Kernel::kUpdate, LayerOffset(layer), BiasOffset(layer));
     Launch(program, Kernel::kUpdate, BiasOffset(layer), LayerOffset(layer + 1));
   }
-  Launch(program, Kernel::kUpdate, kParameters, total_parameters);
+  Launch(program, Kernel::kUpdate, kParameters, options.total_parameters);
 }
 
 }  // namespace
@@ -91,36 +132,43 @@ Program TrainingProgram(const ProgramOptions& options) {
   Program program;
   const bool buffers = options.variant == Variant::kBroadcastBuffers;
   const bool loss = options.variant == Variant::kLossAllreduce;
-  const LayerExchange exchange(options.variant);
   if (buffers) Collective(program, StepKind::kSyncBuffers);
   for (std::uint32_t micro = 0; micro < options.accumulation; ++micro) {
     const bool last = micro + 1 == options.accumulation;
     std::size_t begin = program.size();
-    Forward(program, micro, buffers, exchange);
+    Forward(program, micro, options);
     Spread(program, begin, kForwardShare / options.accumulation);
     if (last && loss && options.loss_point == LossPoint::kForward) Collective(program, StepKind::kReduceLoss);
     begin = program.size();
-    Backward(program, micro > 0, last, exchange);
+    Backward(program, micro > 0, last, options);
     Spread(program, begin, kBackwardShare / options.accumulation);
   }
-  Collective(program, StepKind::kJoinBuckets);
+  const bool sharded = options.variant == Variant::kSharded;
+  Collective(program, sharded ? StepKind::kJoinScatters : StepKind::kJoinBuckets);
   const std::size_t begin = program.size();
-  Optimizer(program, options.total_parameters);
+  Optimizer(program, options);
   if (loss && options.loss_point == LossPoint::kStep) Collective(program, StepKind::kReduceLoss);
   Launch(program, Kernel::kRecordLoss);
   Spread(program, begin, kOptimizerShare);
   return program;
 }
 
-Program EvaluationProgram(std::uint32_t batches, std::uint32_t number) {
+Program EvaluationProgram(std::uint32_t batches, std::uint32_t number, bool sharded) {
   Program program;
   for (std::uint32_t batch = 0; batch < batches; ++batch) {
     const std::size_t begin = program.size();
-    Forward(program, batch, false, LayerExchange(Variant::kPlain));
+    Forward(program, batch, {.variant = sharded ? Variant::kSharded : Variant::kPlain});
     Spread(program, begin, kForwardShare);
   }
   Collective(program, StepKind::kReduceMetric);
   Launch(program, Kernel::kRecordMetric, number);
+  return program;
+}
+
+Program AssemblyProgram() {
+  Program program;
+  Pass pass(program, {.variant = Variant::kSharded}, false);
+  for (std::uint32_t layer = 0; layer < kLayers; ++layer) pass.Enter(layer);
   return program;
 }
 

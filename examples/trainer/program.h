@@ -42,8 +42,10 @@ enum class StepKind : std::uint8_t {
   kReduceLoss,    // all-reduce of the loss, joined
   kReduceMetric,  // all-reduce of the evaluation's sums, joined
   kReduceStats,   // all-reduce of a layer's statistics, joined
-  kGatherLayer,   // all-gather of a layer's parameters, joined
-  kScatterLayer,  // reduce-scatter of a layer's gradients, joined
+  kGather,        // all-gather of layer `a`
+  kJoinGather,    // the compute stream waits for it
+  kScatter,       // reduce-scatter of the gradients of layer `a`
+  kJoinScatters,  // the compute stream waits for all of them
 };
 
 struct Step {
@@ -62,6 +64,7 @@ struct ProgramOptions {
   LossPoint loss_point = LossPoint::kForward;
   std::uint32_t accumulation = 1;
   std::uint32_t total_parameters = kParameters;  // with padding
+  std::uint32_t prefetch = 0;                    // sharded: layers that are gathered ahead
 };
 
 // Returns the program of one iteration. The shares of its launches add up to 1.
@@ -69,7 +72,10 @@ Program TrainingProgram(const ProgramOptions& options);
 
 // Returns the program of evaluation `number`: `batches` forward passes over held-out images, each as long
 // as a training one, and one all-reduce.
-Program EvaluationProgram(std::uint32_t batches, std::uint32_t number);
+Program EvaluationProgram(std::uint32_t batches, std::uint32_t number, bool sharded = false);
+
+// Returns the program by which a sharded job gathers all its parameters at the end. It takes no time.
+Program AssemblyProgram();
 
 // Returns the durations of all steps in ns, 0 for those that launch nothing. They add up to the sum of
 // shares times `compute_ns`, to within 1 ns.

@@ -29,12 +29,24 @@ Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Tim
     bucket_ready_[b] = gpu.MakeEvent(false);
     bucket_done_[b] = gpu.MakeEvent(false);
   }
+  for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+    gather_ready_[layer] = gpu.MakeEvent(false);
+    gather_done_[layer] = gpu.MakeEvent(false);
+  }
 }
 
 void Runner::Train(const Program& program, const std::vector<std::uint64_t>& durations,
                    std::uint64_t iteration) {
   evaluating_ = false;
+  timed_ = true;
   for (std::size_t i = 0; i < program.size(); ++i) Execute(program[i], durations[i], iteration);
+  FlushGraph();
+  timed_ = false;
+}
+
+void Runner::Assemble(const Program& program) {
+  evaluating_ = false;
+  for (const Step& step : program) Execute(step, 0, 0);
   FlushGraph();
 }
 
@@ -57,12 +69,20 @@ void Runner::Issue(const Step& step, cudaStream_t stream) {
       return communicator_->AllReduceSum(state.metric, 3, stream);
     case StepKind::kReduceStats:
       return communicator_->AllReduceSum(state_.scratch, 1, stream);
-    case StepKind::kGatherLayer:
-      return communicator_->AllGather(state_.shard, state_.layer, kShard, stream);
-    case StepKind::kScatterLayer:
-      return communicator_->ReduceScatterSum(state_.layer, state_.shard, kShard, stream);
+    case StepKind::kGather: {
+      const std::size_t part = state.unit / state.world;
+      return communicator_->AllGather(state.shard + step.a * part, state.gathered + step.a * state.unit, part,
+                                      stream);
+    }
+    case StepKind::kScatter: {
+      const std::size_t part = state.unit / state.world;
+      return communicator_->ReduceScatterSum(state.scattered + step.a * state.unit,
+                                             state.shard_gradient + step.a * part, part, stream);
+    }
     case StepKind::kLaunch:
     case StepKind::kJoinBuckets:
+    case StepKind::kJoinGather:
+    case StepKind::kJoinScatters:
       return;
   }
 }
@@ -75,19 +95,26 @@ void Runner::IssueOnSide(const Step& step, CUevent ready, CUevent done) {
 }
 
 void Runner::ResumeCompute() {
-  gpu_.Launch(Kernel::kMarker, 0, state_.training_on_device, 0, 0, 0);
-  if (!evaluating_) timeline_.OpenSegment();
+  Resume();
+  timeline_.OpenSegment();
+}
+
+void Runner::Resume() { gpu_.Launch(Kernel::kMarker, 0, state_.training_on_device, 0, 0, 0); }
+
+void Runner::ResumeTimed() {
+  Resume();
+  if (timed_) timeline_.OpenSegment();
 }
 
 void Runner::IssueJoined(const Step& step) {
-  if (!evaluating_) timeline_.CloseSegment();
+  if (timed_) timeline_.CloseSegment();
   if (one_stream_) {
     Issue(step, gpu_.compute_for_others());
   } else {
     IssueOnSide(step, ready_, done_);
     gpu_.StreamWait(gpu_.compute(), done_);
   }
-  ResumeCompute();
+  ResumeTimed();
 }
 
 void Runner::ExchangeBuckets() {
@@ -120,20 +147,23 @@ void Runner::ResumeOnADoomedThread() {
 }
 
 void Runner::JoinBuckets() {
+  if (exchange_ == nullptr) return Join(bucket_done_);
   timeline_.CloseSegment();
-  if (exchange_ != nullptr) {
-    ExchangeBuckets();
-    return ResumeCompute();
-  }
-  for (CUevent done : bucket_done_) {
+  ExchangeBuckets();
+  ResumeTimed();
+}
+
+void Runner::Join(std::span<const CUevent> done) {
+  if (timed_) timeline_.CloseSegment();
+  for (const CUevent event : done) {
     if (host_joins_) {
-      gpu_.HostPoll(done);
+      gpu_.HostPoll(event);
     } else {
-      gpu_.StreamWait(gpu_.compute(), done);
+      gpu_.StreamWait(gpu_.compute(), event);
     }
   }
   if (cancelled_) ResumeOnADoomedThread();
-  ResumeCompute();
+  ResumeTimed();
 }
 
 void Runner::FlushGraph() {
@@ -161,9 +191,15 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
     case StepKind::kReduceLoss:
     case StepKind::kReduceMetric:
     case StepKind::kReduceStats:
-    case StepKind::kGatherLayer:
-    case StepKind::kScatterLayer:
       return IssueJoined(step);
+    case StepKind::kGather:
+      return IssueOnSide(step, gather_ready_[step.a], gather_done_[step.a]);
+    case StepKind::kJoinGather:
+      return Join(std::span(&gather_done_[step.a], 1));
+    case StepKind::kScatter:
+      return IssueOnSide(step, bucket_ready_[step.a], bucket_done_[step.a]);
+    case StepKind::kJoinScatters:
+      return Join(bucket_done_);
   }
 }
 

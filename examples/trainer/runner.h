@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "examples/trainer/communicator.h"
 #include "examples/trainer/device_state.h"
@@ -28,8 +30,13 @@ class Runner {
   void ResumeCompute();
   // Executes one evaluation. REQUIRES: it runs outside of iterations.
   void Evaluate(const Program& program, const std::vector<std::uint64_t>& durations);
+  // Executes a program that takes no time, outside of iterations, on the state of training.
+  void Assemble(const Program& program);
 
  private:
+  // Launches a marker. ResumeTimed() then opens the timeline's next segment, within an iteration.
+  void Resume();
+  void ResumeTimed();
   // Issues the collective of `step` on `stream`.
   void Issue(const Step& step, cudaStream_t stream);
   // Starts the collective when the compute stream gets here. `done` is recorded when it has ended.
@@ -37,6 +44,8 @@ class Runner {
   // Does the same, and makes the compute stream wait for it.
   void IssueJoined(const Step& step);
   void JoinBuckets();
+  // Makes the compute stream wait for the events.
+  void Join(std::span<const CUevent> done);
   // Exchanges all buckets at once, when the compute stream gets here.
   void ExchangeBuckets();
   // Launches a marker from a thread that is cancelled in the middle of it.
@@ -58,8 +67,11 @@ class Runner {
   const bool cancelled_;
   bool capturing_ = false;
   bool evaluating_ = false;
+  bool timed_ = false;  // within an iteration
   std::array<CUevent, kBuckets> bucket_ready_;
   std::array<CUevent, kBuckets> bucket_done_;
+  std::array<CUevent, kLayers> gather_ready_;
+  std::array<CUevent, kLayers> gather_done_;
   CUevent ready_;
   CUevent done_;
 };

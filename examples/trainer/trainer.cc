@@ -20,6 +20,7 @@
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/random.h"
 #include "examples/trainer/runner.h"
+#include "examples/trainer/shards.h"
 
 namespace crossover::trainer {
 namespace {
@@ -71,8 +72,10 @@ class Training {
         signals_(signals),
         log_file_(OpenLog(options, rank)),
         order_(OrderImages(dataset.size(), options.seed)),
-        plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
-        program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
+        sharded_(options.variant == Variant::kSharded),
+        plan_(PlanBuckets(sharded_ ? 0 : options.gradient_bytes, options.early_bytes)),
+        program_(TrainingProgram(
+            {options.variant, options.loss_point, options.accumulation, plan_.total(), options.prefetch})),
         gpu_(rank.local_rank, options.stream, options.kernels, options.kernel_sms),
         communicator_(options.gradients == Gradients::kHost
                           ? nullptr
@@ -120,8 +123,14 @@ class Training {
   }
 
   double ComputeNs() const { return options_.compute_ms * 1e6; }
-  std::uint64_t EarlyBytes() const { return std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float); }
-  std::uint64_t GradientBytes() const { return std::uint64_t{plan_.total()} * sizeof(float); }
+  std::uint64_t EarlyBytes() const {
+    return sharded_ ? 0 : std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float);
+  }
+  // Returns the bytes of an all-reduce that takes as long as all collectives of an iteration.
+  std::uint64_t GradientBytes() const {
+    if (!sharded_) return std::uint64_t{plan_.total()} * sizeof(float);
+    return std::uint64_t{state_.training.unit} * sizeof(float) * kUnitsOnTheWire / 2;
+  }
 
   void PrintStart() const {
     if (rank_.rank != 0) return;
@@ -147,9 +156,26 @@ class Training {
       communicator_->AllReduceSum(state_.scratch, 1, gpu_.communication());
       gpu_.Synchronize(gpu_.communication());
     }
+    if (sharded_) Shard();
     if (rank_.rank != 0) return;
     std::printf("trainer: all ranks are ready\n");
     std::fflush(stdout);
+  }
+
+  // Keeps this rank's part of each layer.
+  void Shard() {
+    std::vector<float> parameters(plan_.total());
+    const State& state = state_.training;
+    gpu_.Download(parameters.data(), state.parameters, parameters.size() * sizeof(float));
+    const std::size_t part = state.unit / state.world;
+    std::vector<float> mine(kLayers * part);
+    for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+      for (std::size_t e = 0; e < part; ++e) {
+        const std::size_t place = LayerOffset(layer) + state.rank * part + e;
+        if (place < LayerOffset(layer + 1)) mine[layer * part + e] = parameters[place];
+      }
+    }
+    gpu_.Upload(state.shard, mine.data(), mine.size() * sizeof(float));
   }
 
   // Gives every rank the parameters of rank 0 by a sum: the other ranks have zeros.
@@ -270,7 +296,8 @@ class Training {
 
   void EnqueueEvaluation(std::uint64_t i) {
     const auto number = static_cast<std::uint32_t>(evaluations_.size());
-    const Program program = EvaluationProgram(EvaluationBatches(order_.held_out, rank_.world), number);
+    const Program program =
+        EvaluationProgram(EvaluationBatches(order_.held_out, rank_.world), number, sharded_);
     runner_.Evaluate(program, Durations(program, ComputeNs() / options_.accumulation));
     evaluations_.push_back({i, 0, 0});
   }
@@ -296,6 +323,7 @@ class Training {
     if (enqueued_ > 0) {
       while (records_.size() < enqueued_) records_.push_back(timeline_.Collect());
     }
+    if (sharded_) runner_.Assemble(AssemblyProgram());
     gpu_.Synchronize(gpu_.communication());
     const State& state = state_.training;
     gpu_.Download(losses_.data(), state.losses, losses_.size() * sizeof(float));
@@ -355,6 +383,7 @@ class Training {
   Signals& signals_;
   std::ofstream log_file_;
   const ImageOrder order_;
+  const bool sharded_;
   const BucketPlan plan_;
   const Program program_;
   Gpu gpu_;

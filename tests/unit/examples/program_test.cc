@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <vector>
+
+#include "examples/trainer/shards.h"
 
 namespace crossover::trainer {
 namespace {
@@ -48,8 +52,8 @@ TEST(ProgramTest, EarlyBucketsOverlapBackwardAndTheLastOneEndsIt) {
 }
 
 TEST(ProgramTest, SharesAddUpToOneInEveryVariant) {
-  for (Variant variant :
-       {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers, Variant::kLossAllreduce}) {
+  for (Variant variant : {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers,
+                          Variant::kLossAllreduce, Variant::kSyncBatchNorm, Variant::kSharded}) {
     for (LossPoint point : {LossPoint::kForward, LossPoint::kStep}) {
       for (std::uint32_t accumulation : {1u, 3u}) {
         EXPECT_NEAR(Shares(TrainingProgram({variant, point, accumulation})), 1.0, 1e-9);
@@ -82,6 +86,55 @@ TEST(ProgramTest, TheLossIsReducedWhereAsked) {
   const Program step = TrainingProgram({.variant = Variant::kLossAllreduce, .loss_point = LossPoint::kStep});
   EXPECT_EQ(step[Place(step, StepKind::kReduceLoss) - 1].kernel, Kernel::kUpdate);
   EXPECT_EQ(step[Place(step, StepKind::kReduceLoss) + 1].kernel, Kernel::kRecordLoss);
+}
+
+// Returns the order in which a sharded program gathers (g), waits (w) and uses (u) layers, with their
+// numbers.
+std::string GathersOf(const Program& program) {
+  std::string order;
+  for (const Step& step : program) {
+    if (step.kind == StepKind::kGather) order += "g" + std::to_string(step.a);
+    if (step.kind == StepKind::kJoinGather) order += "w" + std::to_string(step.a);
+    if (step.kernel == Kernel::kUnshard) order += "u" + std::to_string(step.a);
+  }
+  return order;
+}
+
+TEST(ProgramTest, LayersAreGatheredAheadAsAsked) {
+  const auto order = [](std::uint32_t prefetch) {
+    return GathersOf(TrainingProgram({.variant = Variant::kSharded, .prefetch = prefetch}));
+  };
+  EXPECT_EQ(order(0),
+            "g0w0u0g1w1u1g2w2u2g3w3u3g4w4u4"
+            "g4w4u4g3w3u3g2w2u2g1w1u1g0w0u0");
+  EXPECT_EQ(order(1),
+            "g0g1w0u0g2w1u1g3w2u2g4w3u3w4u4"
+            "g4g3w4u4g2w3u3g1w2u2g0w1u1w0u0");
+  EXPECT_EQ(order(2).substr(0, 12), "g0g1g2w0u0g3");
+}
+
+TEST(ProgramTest, AShardedJobDiscardsEachLayerBehindItsUse) {
+  const Program program = TrainingProgram({.variant = Variant::kSharded, .prefetch = 1});
+  std::vector<bool> there(kLayers);
+  for (const Step& step : program) {
+    if (step.kernel == Kernel::kUnshard) there[step.a] = true;
+    if (step.kernel == Kernel::kDiscard) there[step.a] = false;
+    const bool uses = step.kernel == Kernel::kLinear || step.kernel == Kernel::kInputGradient;
+    EXPECT_TRUE(!uses || there[step.a]) << "layer " << step.a;
+  }
+  EXPECT_EQ(std::ranges::count(there, true), 0);
+  EXPECT_EQ(Count(program, StepKind::kScatter), std::size_t{kLayers});
+  EXPECT_EQ(Count(program, StepKind::kReduceBucket), 0u);
+  EXPECT_EQ(Count(program, StepKind::kGather), std::size_t{kUnitsOnTheWire - kLayers});
+}
+
+TEST(UnitSize, PutsAsManyBytesOnTheWireAsAnAllReduce) {
+  constexpr std::uint32_t kWorld = 4;
+  const std::uint32_t unit = UnitSize(3'000'000, kWorld);
+  EXPECT_EQ(unit % kWorld, 0u);
+  EXPECT_NEAR(unit * sizeof(float) * kUnitsOnTheWire / 2.0, 3'000'000, 1000);
+  EXPECT_EQ(UnitSize(0, 3) % 3, 0u);
+  EXPECT_GE(UnitSize(0, 3), LayerOffset(1)) << "the largest layer has to fit";
 }
 
 TEST(ProgramTest, MicroBatchesShareOneSetOfCollectives) {
