@@ -99,6 +99,7 @@ FIGURES = {
     "house": Figure("program", _PRODUCT),
     "size": Figure("program", _PRODUCT),
     "eta_hostgates_beside": Figure("processes", _TURNS),
+    "eta_gaps": Figure("processes", _TURNS),
     "eta_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
     "ipc_idle": Figure("program", ("deviceplugin/arbiter", *_SIGNALS)),
 }

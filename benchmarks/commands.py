@@ -82,6 +82,14 @@ _KNOWN_BAD_PREFIX = "libcrossover_"
 # This is how many bytes one iteration all-reduces: enough that the link's bandwidth matters in every ring step, and few
 # enough that the arithmetic costs nothing.
 GRADIENT_BYTES = 32768
+_LARGEST_LAYER, _LAYERS = 64 * 48 + 48, 5  # parameters; examples/trainer/model.h
+_UNITS_ON_THE_WIRE = 3 * _LAYERS  # examples/trainer/shards.h
+
+
+def sharded_bytes(ranks):
+    """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration of a sharded job."""
+    unit = -(-_LARGEST_LAYER // ranks) * ranks
+    return unit * 4 * _UNITS_ON_THE_WIRE // 2
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from benchmarks import bounds, evaluate, logs, session
-from benchmarks.commands import GRADIENT_BYTES, Job
+from benchmarks.commands import GRADIENT_BYTES, Job, sharded_bytes
 from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 from benchmarks.results import Goal
 
@@ -48,11 +48,15 @@ class Shape:
     def machine(self):
         nodes = min(2, self.ranks)
         # A job of one rank sends nothing. Its time off the GPU is a stall, and any link will do.
-        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, max(2, self.ranks))
+        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, self.payload_bytes(), max(2, self.ranks))
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
                        co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
                        collective_slowdown=self.collective_slowdown, unkind=self.unkind)
+
+    def payload_bytes(self):
+        """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration."""
+        return sharded_bytes(self.ranks) if self.variant == "sharded" else GRADIENT_BYTES
 
     def environment(self):
         """Returns the environment that each process has because of the shape."""
