@@ -30,6 +30,7 @@ class Pattern:
     expected: Expected = Expected.TURNS
     reason: str = ""
     most_turns: int = 0  # of a job that is watched: equal calls in a row look like a period for a while
+    at_waits: bool = False  # the library is told to end turns at waits
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is
 
     def __post_init__(self):
@@ -85,6 +86,11 @@ PATTERNS = (
     Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, most_turns=20),
     # Compute waits for each of nine collectives, more than the turns of any period.
     Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
+    # The same, with turns that end at waits.
+    Pattern("ddp_powersgd_at_waits", "ddp.py", ("--hook", "powersgd"), at_waits=True),
+    Pattern("fsdp_at_waits", "fsdp.py", at_waits=True),
+    Pattern("pipeline_1f1b_at_waits", "pipeline.py", ("--schedule", "1f1b"), at_waits=True),
+    Pattern("experts_at_waits", "experts.py", at_waits=True),
     Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
             reason="collectives are captured into graphs"),
 )

@@ -98,10 +98,11 @@ class Machine:
         return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
-    def start(self, job, script, *options, library=False, launcher=(), environment=(), recorded=True):
+    def start(self, job, script, *options, library=False, launcher=(), environment=(), settings=(),
+              recorded=True):
         """Starts a job with a rank for each GPU under torchrun, which gets the options `launcher`, with more of the
-        user's environment. `library` is the file of the library, or True for that of this build. The driver's calls
-        are recorded, or not. Returns its launcher's process."""
+        user's environment. `library` is the file of the library, or True for that of this build; `settings` are
+        variables that it reads. The driver's calls are recorded, or not. Returns its launcher's process."""
         variables = self.environment | dict(environment)
         if recorded:
             variables |= {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
@@ -110,7 +111,7 @@ class Machine:
         if library:
             file = self.build.native_library if library is True else library
             variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": str(self.gpus),
-                          "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info"}
+                          "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info", **dict(settings)}
         command = [PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={self.gpus}",
                    f"--master-port={free_port()}", *launcher, JOBS / script, *options]
         with open(self.directory / f"{job}.log", "wb") as output:

@@ -14,7 +14,8 @@ class Table(unittest.TestCase):
 
     def test_names_and_runs_differ(self):
         self.assertEqual(len({pattern.name for pattern in PATTERNS}), len(PATTERNS))
-        self.assertEqual(len({(p.script, p.arguments, p.launcher, p.environment) for p in PATTERNS}), len(PATTERNS))
+        runs = {(p.script, p.arguments, p.launcher, p.environment, p.at_waits) for p in PATTERNS}
+        self.assertEqual(len(runs), len(PATTERNS))
 
     def test_an_unknown_name_is_refused_with_the_known_ones(self):
         with self.assertRaisesRegex(ValueError, "expected one of ddp, .*, got 'dpd'"):

@@ -121,7 +121,8 @@ def _machine(stack, build):
 
 def _start(machine, job, pattern, *options, library=True):
     return machine.start(job, pattern.script, *pattern.arguments, "--steps", pattern.steps, *options, library=library,
-                         launcher=pattern.launcher, environment=pattern.environment)
+                         launcher=pattern.launcher, environment=pattern.environment,
+                         settings=(("CROSSOVER_TURNS_AT_WAITS", "1"),) if pattern.at_waits else ())
 
 
 def _finish(machine, job, process):
