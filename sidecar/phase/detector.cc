@@ -26,7 +26,9 @@ Detector::Verdict Detector::OnCollective(const Token& token) {
   Verdict verdict;
   verdict.locked = locked();
   verdict.broken = was_locked && !locked();
-  verdict.turn_end = locked() && !at_waits_ && (At(count_ - 1 - period_).facts & kJoined) != 0;
+  const std::uint32_t expected = locked() ? At(count_ - 1 - period_).facts : 0;
+  verdict.turn_end = !at_waits_ && (expected & kJoined) != 0;
+  verdict.at_once = at_waits_ && (expected & kAtOnce) != 0;
   return verdict;
 }
 

@@ -44,6 +44,7 @@ class Detector {
   struct Verdict {
     bool locked = false;    // a period is known and this call fits it
     bool turn_end = false;  // locked, and compute will wait for this call before the next one
+    bool at_once = false;   // at_waits(), and compute waits for this call before anything else is launched
     bool broken = false;    // this call, or what followed the last one, broke the known period
   };
 
@@ -51,7 +52,7 @@ class Detector {
   Verdict OnCollective(const Token& token);
 
   // Records that compute now comes after the last collective, and did not before.
-  void OnJoin() { Mark(kJoined); }
+  void OnJoin() { Mark(compute_pending_ ? kJoined : kJoined | kAtOnce); }
 
   // Records that compute now comes after an older collective, and did not before.
   void OnInnerJoin() { Mark(kInnerJoin); }
@@ -83,6 +84,7 @@ class Detector {
  private:
   static constexpr std::uint32_t kJoined = 1;
   static constexpr std::uint32_t kInnerJoin = 2;
+  static constexpr std::uint32_t kAtOnce = 4;      // with kJoined: nothing was launched before
   static constexpr std::size_t kRing = 1024;       // a power of two, at least 2 * kMaxPeriod
   static constexpr std::uint32_t kShortLived = 8;  // periods; a lock that broke sooner was probably false
   static constexpr std::size_t kSureOfWaits = 64;  // collectives
@@ -95,12 +97,14 @@ class Detector {
     bool compute_before = false;  // since the previous collective
 
     bool WaitsInside() const { return facts == kInnerJoin; }
+    // Whether a wait comes at once may differ: it says only where a turn is best given back.
     bool Fits(const Entry& other) const {
-      return digest == other.digest && ((facts ^ other.facts) & ~(unknown | other.unknown)) == 0;
+      return digest == other.digest && ((facts ^ other.facts) & ~(unknown | other.unknown | kAtOnce)) == 0;
     }
     // Takes over from an entry that fits what is unknown here.
     void Learn(const Entry& other) {
-      facts |= other.facts;
+      const std::uint32_t at_once = facts & other.facts & kAtOnce;
+      facts = ((facts | other.facts) & ~kAtOnce) | at_once;
       unknown &= other.unknown;
     }
   };

@@ -65,7 +65,9 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
     awaited_ = gating ? called_ : 0;
   }
   if (AtWaits()) {
-    if (stream == main_) EndTurn();  // the stream itself waits for the collective
+    // The stream itself waits for the collective, or nothing comes before its wait. In front of the call, the
+    // release stands behind no collective in a channel of the GPU.
+    if (stream == main_ || verdict.at_once) EndTurn();
     armed_ = !turns_.holding();
   }
   PublishPhase(gating);

@@ -70,6 +70,15 @@ class Variants(unittest.TestCase):
             with self.subTest(variant=variant):
                 self.assert_is_watched("", f"--variant={variant}")
 
+    def test_turns_that_end_at_waits(self):
+        """Run beside a job of the same kind and beside a plain one, with the environment for both."""
+        sharded, ahead, norm = ("--variant=sharded",), ("--variant=sharded", "--prefetch=2"), ("--variant=sync_bn",)
+        for options, beside in ((sharded, ()), (sharded, sharded), (ahead, ahead), (norm, norm)):
+            with self.subTest(options=options, beside=beside):
+                turns, said, other = run_beside(self, _ITERATIONS, options, beside, CROSSOVER_TURNS_AT_WAITS="1")
+                self.assertEqual((said, other), ("", ""))
+                self.assertGreater(turns, 400, "several turns in each iteration, on both GPUs")
+
     def test_non_blocking_communicators(self):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
 

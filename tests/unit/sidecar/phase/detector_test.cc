@@ -14,7 +14,8 @@ namespace {
 //   '<'       compute that waits for an older one
 //   '?'       compute that may wait for the last collective from here on
 //   '~'       compute that may wait for an older one from here on
-// Returns one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a turn.
+// Returns one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a turn,
+// 'o' is waited for at once.
 std::string Feed(Detector& detector, const std::string& program) {
   std::string verdicts;
   for (const char c : program) {
@@ -30,7 +31,11 @@ std::string Feed(Detector& detector, const std::string& program) {
       detector.OnPossibleInnerJoin();
     } else {
       const Detector::Verdict verdict = detector.OnCollective({1, 0, static_cast<std::uint64_t>(c), 7, 0, 0});
-      verdicts += verdict.broken ? '!' : !verdict.locked ? '-' : verdict.turn_end ? 'E' : 'l';
+      verdicts += verdict.broken     ? '!'
+                  : !verdict.locked  ? '-'
+                  : verdict.turn_end ? 'E'
+                  : verdict.at_once  ? 'o'
+                                     : 'l';
     }
   }
   return verdicts;
@@ -229,7 +234,7 @@ TEST(DetectorTest, ManyTurnsEndAtWaitsWhereThatIsAllowed) {
   Detector detector;
   detector.AllowWaits();
   EXPECT_EQ(Feed(detector, Times(10, kSixLayers)), Times(60, "-"));
-  EXPECT_EQ(Feed(detector, Times(2, kSixLayers)), "----" + Times(8, "l")) << "no collective ends a turn";
+  EXPECT_EQ(Feed(detector, Times(2, kSixLayers)), "----" + Times(8, "o")) << "no collective ends a turn";
   EXPECT_TRUE(detector.at_waits());
   EXPECT_EQ(detector.period(), 6u);
   EXPECT_EQ(detector.turns_per_period(), 6u);
@@ -244,13 +249,20 @@ TEST(DetectorTest, AWaitInsideATurnEndsItWhereThatIsAllowed) {
   EXPECT_EQ(detector.period(), 3u);
 }
 
+TEST(DetectorTest, AWaitThatOnceComesLaterIsNotAtOnce) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(20, "a|.b.|.c|.d|.e|.f|."));
+  EXPECT_EQ(Feed(detector, "a|.b|.c.|.d|.e|.f|."), "oloooo");
+}
+
 // Where turns end at waits, compute may join other collectives in each iteration.
 TEST(DetectorTest, OnlyTheCallsHaveToRepeatWhereTurnsEndAtWaits) {
   Detector detector;
   detector.AllowWaits();
   Feed(detector, Times(20, kSixLayers));
   ASSERT_TRUE(detector.at_waits());
-  EXPECT_EQ(Feed(detector, "a.b<.c.d|.e|.f."), "llllll");
+  EXPECT_EQ(Feed(detector, "a.b<.c.d|.e|.f."), "oooooo");
   EXPECT_EQ(Feed(detector, "x"), "!");
   EXPECT_FALSE(detector.at_waits());
 }

@@ -66,7 +66,7 @@ class SessionWaitsTest : public ::testing::Test {
   void Layer(std::uint64_t number) {
     Collective(number);
     session_.OnRecord(kEvent, kNccl);
-    Launch(kCopies);
+    if (copies_) Launch(kCopies);
     Wait(kMain, kEvent);
     Launch();
     Launch();
@@ -83,6 +83,7 @@ class SessionWaitsTest : public ::testing::Test {
     FakeDriver::calls.clear();
   }
 
+  bool copies_ = true;
   bool allowed_ = true;
   bool overlap_ = true;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
@@ -92,6 +93,7 @@ class SessionWaitsTest : public ::testing::Test {
   Session session_;
 };
 
+// Another stream copies before the wait, in each layer of this job.
 TEST_F(SessionWaitsTest, ATurnEndsInFrontOfEachWaitAndTheNextLaunchBeginsAnother) {
   TakeTurns();
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
@@ -219,6 +221,27 @@ TEST_F(SessionWaitsTest, ALostArbiterEndsTurns) {
   FakeDriver::calls.clear();
   Layer(12);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 12", "user waits"));
+}
+
+class WaitsAtOnce : public SessionWaitsTest {
+ protected:
+  WaitsAtOnce() { copies_ = false; }
+};
+TEST_F(WaitsAtOnce, TheTurnEndsInFrontOfTheCall) {
+  TakeTurns();
+  Layer(10);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "nccl 10", "user waits",
+                                             StartsWith("memop 100 ready=")));
+}
+TEST_F(WaitsAtOnce, ALaunchThatComesInBetweenAllTheSameHasATurnOfItsOwn) {
+  TakeTurns();
+  Collective(10);
+  session_.OnRecord(kEvent, kNccl);
+  Launch();
+  Wait(kMain, kEvent);
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre(StartsWith("memop 100 gate="), "nccl 10", StartsWith("memop 100 ready="),
+                          StartsWith("memop 100 gate="), "user waits"));
 }
 
 class NotAllowed : public SessionWaitsTest {
