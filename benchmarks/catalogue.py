@@ -100,6 +100,9 @@ FIGURES = {
     "size": Figure("program", _PRODUCT),
     "eta_hostgates_beside": Figure("processes", _TURNS),
     "eta_gaps": Figure("processes", _TURNS),
+    "solo_gaps": Figure("processes", _TURNS),
+    "gaps_losses": Figure("processes", ("sidecar", *_SOFTWARE_GPU)),
+    "gaps_hang": Figure("processes", _TURNS),
     "eta_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
     "ipc_idle": Figure("program", ("deviceplugin/arbiter", *_SIGNALS)),
 }

@@ -60,12 +60,14 @@ class Scenario:
     rounds: int
     seed: int
     signallers: int = 0  # for each GPU; the daemons then offer signals in device memory
+    variant: str = "plain"
+    settings: tuple = ()  # as of pairs.Shape
     kills: list = field(default_factory=list)
     early: str = ""  # why it ended before the last round
 
     def __post_init__(self):
         self.shape = Shape(0.6, compute_ms=10.0, ranks=ranks_of(self.jobs), iterations=self.rounds * _STEPS_PER_ROUND,
-                           jobs=self.jobs)
+                           jobs=self.jobs, variant=self.variant, settings=self.settings)
         self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY)
                          for gang in _VICTIMS[:self.jobs - 1]] for number in range(self.rounds)]
 
@@ -75,6 +77,7 @@ class Scenario:
         survivor = replace(self.shape.job(SURVIVOR, 99), environment=environment or {})
         return session.Plan(self.shape.machine(), (survivor, *mortal), library, isolated=isolated, late=names,
                             expendable=names, during=self._during, signallers=self.signallers,
+                            environment=self.shape.environment(),
                             daemon_settings=(*settings, *(SIGNALS if self.signallers else ())))
 
     def _during(self, running):

@@ -44,6 +44,7 @@ class Shape:
     unkind: tuple = ()  # (key, value) pairs
     fault: str = ""  # SIMGPU_FAULT of each process
     extra: tuple = ()  # arguments of the trainer
+    settings: tuple = ()  # (name, value) pairs of variables that the library reads
 
     def machine(self):
         nodes = min(2, self.ranks)
@@ -60,7 +61,7 @@ class Shape:
 
     def environment(self):
         """Returns the environment that each process has because of the shape."""
-        return {"SIMGPU_FAULT": self.fault} if self.fault else {}
+        return ({"SIMGPU_FAULT": self.fault} if self.fault else {}) | dict(self.settings)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
@@ -95,6 +96,7 @@ class Shape:
         if self.fault:
             yield self.fault
         yield from self.extra
+        yield from (f"{name}={value}" for name, value in self.settings)
 
     def conditions(self, **more):
         """Returns the conditions as data for benchmarks/kinds.py. `more` has what the shape does not know."""
@@ -106,7 +108,8 @@ class Shape:
                 "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
                 **({"unkind": dict(self.unkind)} if self.unkind else {}),
                 **({"fault": self.fault} if self.fault else {}),
-                **({"trainer": list(self.extra)} if self.extra else {}), **more}
+                **({"trainer": list(self.extra)} if self.extra else {}),
+                **({"settings": dict(self.settings)} if self.settings else {}), **more}
 
 
 def solo(context, shape, library=None, name="alpha", seed=1):

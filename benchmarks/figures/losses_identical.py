@@ -30,12 +30,19 @@ _WAITS_PLAIN, _REMOVED_IN = 10, 10
 
 
 def measure(context, case):
-    jobs = tuple(replace(_SHAPE.job(name, seed), **_VARIANTS[case])
-                 for seed, name in enumerate(("alpha", "beta"), 1))
+    waits = _WAITS.get(case, _WAITS_PLAIN)
+    removed = None if case in _OBSERVED_ONLY else waits * _REMOVED_IN + waits - 1
+    yield measured(context, "losses_identical", case, replace(_SHAPE, **_VARIANTS[case]), removed)
+
+
+def measured(context, figure, case, shape, removed, flipped=24):
+    """Returns the line of a case. `removed` is the number of the wait that a control removes from each rank, or None
+    for jobs that take no turns, and `flipped` that of the collective in which one flips a bit."""
+    jobs = tuple(shape.job(name, seed) for seed, name in enumerate(("alpha", "beta"), 1))
 
     def run(chosen, library=None, environment=None):
-        return context.session(session.Plan(_SHAPE.machine(), chosen, library, isolated=context.isolated,
-                                            environment=environment or {}), timed=False)
+        return context.session(session.Plan(shape.machine(), chosen, library, isolated=context.isolated,
+                                            environment=(environment or {}) | shape.environment()), timed=False)
 
     with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:
         alone_record, both_record = (_Record(context.build, Path(directory) / name) for name in ("alone", "both"))
@@ -43,25 +50,23 @@ def measure(context, case):
         both = run(jobs, context.build.library, both_record.environment)
         turns = sum(event.event == "hold" for event in both.trace) if both else 0
         # Jobs that were to take turns and only ran side by side have shown nothing.
-        took_part = (turns > 0) != (case in _OBSERVED_ONLY)
+        took_part = (turns > 0) != (removed is None)
         complete = both and took_part and len(alone) == 2 and all(set(digest) - {"+"} for digest in alone.values())
         same_losses = complete and _digests(both) == alone
         calls = alone_record.calls() if complete else []
         same_calls = complete and calls == both_record.calls()
-        seen = {"a bit flipped on the wire": _seen(run(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:24"}),
-                                                   alone)}
-        if case not in _OBSERVED_ONLY:
-            waits = _WAITS.get(case, _WAITS_PLAIN)
-            fault = f"drop_wait:{waits * _REMOVED_IN + waits - 1}"
-            seen["an event wait removed"] = _seen(run(jobs[:1], environment={"SIMGPU_FAULT": fault}), alone)
+        flips = {"SIMGPU_NCCL_FAULT": f"corrupt_byte:{flipped}"}
+        seen = {"a bit flipped on the wire": _seen(run(jobs[:1], environment=flips), alone)}
+        if removed is not None:
+            fault = {"SIMGPU_FAULT": f"drop_wait:{removed}"}
+            seen["an event wait removed"] = _seen(run(jobs[:1], environment=fault), alone)
         seen["a call left out of the record"] = complete and alone_record.without_one() not in (None, calls[0])
     value = int(same_losses and same_calls) if complete else None
-    yield Measured("losses_identical", case, value, "yes=1", GOAL, (value,),
-                   controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1), 
-                   f"{case}{': watched only, no turns' * (case in _OBSERVED_ONLY)}; "
-                   f"{replace(_SHAPE, variant=jobs[0].variant).condition()}",
-                   {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen},
-                   replace(_SHAPE, variant=jobs[0].variant).conditions(case=case))
+    return Measured(figure, case, value, "yes=1", GOAL, (value,),
+                    controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1),
+                    f"{case}{': watched only, no turns' * (removed is None)}; {shape.condition()}",
+                    {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen},
+                    shape.conditions(case=case))
 
 
 class _Record:

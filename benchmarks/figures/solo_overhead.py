@@ -20,17 +20,17 @@ GOAL, LAUNCH_BOUND_GOAL = Goal("<=", 0.001, "median", runs=5), Goal("<=", 0.01, 
 _SHAPE = pairs.Shape(0.6, iterations=150)
 _LAUNCH_BOUND = pairs.Shape(0.6, compute_ms=1.0, ranks=2, launch_us=2, iterations=300, warm_up=60,
                             extra=("--accumulation=32", "--batch=1"))
+TIMED_PHASES = ("timed_phases", "the host waits for the GPU at each collective")
 _SLOW = "every hook takes a mutex and calls getpid"
 CASES = ("c20", "launch_bound", "beside_slow_hooks")
 
 
 def measure(context, case):
     if case == "c20":
-        yield _figure(context, case, _SHAPE, GOAL, "timed_phases", "the host waits for the GPU at each collective",
-                      _SHAPE.condition())
+        yield measured(context, "solo_overhead", case, _SHAPE, GOAL, TIMED_PHASES, _SHAPE.condition())
     elif case == "launch_bound":
-        yield _figure(context, case, _LAUNCH_BOUND, LAUNCH_BOUND_GOAL, "slow_hooks", _SLOW,
-                      f"{_LAUNCH_BOUND.condition()}, some 1460 launches of {_LAUNCH_BOUND.launch_us} us in a step")
+        yield measured(context, "solo_overhead", case, _LAUNCH_BOUND, LAUNCH_BOUND_GOAL, ("slow_hooks", _SLOW),
+                       f"{_LAUNCH_BOUND.condition()}, some 1460 launches of {_LAUNCH_BOUND.launch_us} us in a step")
     else:
         value, samples = pairs.median_of(context, lambda: _overhead(context, _SHAPE,
                                                                     context.build.known_bad("slow_hooks")))
@@ -38,10 +38,12 @@ def measure(context, case):
                        f"{_SLOW}; one job alone; {_SHAPE.condition()}", {}, _SHAPE.conditions(jobs=1))
 
 
-def _figure(context, case, shape, goal, known_bad, what, condition):
+def measured(context, figure, case, shape, goal, bad, condition):
+    """Returns the line of a case. `bad` is (name, what it does) of a library that has to miss the goal."""
+    known_bad, what = bad
     value, samples = pairs.measured_by(context, goal, lambda: _overhead(context, shape, context.build.library))
     control = controlled(goal, what, _overhead(context, shape, context.build.known_bad(known_bad)))
-    return Measured("solo_overhead", case, value, "1", goal, samples, control, f"one job alone; {condition}", {},
+    return Measured(figure, case, value, "1", goal, samples, control, f"one job alone; {condition}", {},
                     shape.conditions(jobs=1, launch_us=shape.launch_us))
 
 

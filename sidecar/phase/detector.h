@@ -97,7 +97,7 @@ class Detector {
     bool compute_before = false;  // since the previous collective
 
     bool WaitsInside() const { return facts == kInnerJoin; }
-    // Whether a wait comes at once may differ: it says only where a turn is best given back.
+    // Entries may differ in kAtOnce, which says only where a turn is best given back.
     bool Fits(const Entry& other) const {
       return digest == other.digest && ((facts ^ other.facts) & ~(unknown | other.unknown | kAtOnce)) == 0;
     }

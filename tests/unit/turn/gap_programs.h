@@ -75,7 +75,7 @@ GapProgram AlikeRanks(int jobs, int gpus, const std::vector<GapItem>& items);
 // no part in some collectives.
 GapProgram DrawProgram(std::uint64_t seed);
 
-// Each of these makes one item of a list.
+// Compute(), Call() and WaitFor() make the items of a list.
 inline GapItem Compute() { return {GapItem::Kind::kCompute, 0}; }
 inline GapItem Call(int collective) { return {GapItem::Kind::kCall, static_cast<std::uint8_t>(collective)}; }
 inline GapItem WaitFor(int collective) {
