@@ -111,7 +111,8 @@ struct crossover_slot {
   /* Increases while the client's host makes progress. Its stream writes it once, to show that stores of the
    * GPU arrive. */
   uint32_t heartbeat;
-  uint32_t turns;         /* turns per iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
+  /* turns per iteration; 0 while unknown. More than CROSSOVER_MAX_TURNS have one position all together. */
+  uint32_t turns;
   uint32_t turn_launches; /* launches in the longest of its last turns; 0 while unknown */
   /* The number of the job's iteration, minus the turn's number divided by `turns`. A reader adds it to the
    * number of a turn, divided by `turns`, and gets an iteration number that is the same on all ranks. */

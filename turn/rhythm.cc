@@ -27,6 +27,7 @@ Time SmoothLow(Time old, Time sample) {
 }  // namespace
 
 void Rhythm::SetTurns(std::uint32_t turns) {
+  of_a_position_ = turns > kMaxTurns ? std::min(turns, kMostOfAPosition) : 1;
   if (TurnsOf(turns) == turns_) return;
   turns_ = TurnsOf(turns);
   learned_ = {};
@@ -100,7 +101,7 @@ Time Rhythm::Sum(Time Learned::*part) const {
   Time sum = 0;
   for (std::uint32_t position = 0; position < turns_; ++position) {
     if (learned_[position].*part == kNever) return kNever;
-    sum += learned_[position].*part;
+    sum += of_a_position_ * learned_[position].*part;
   }
   return sum;
 }
@@ -112,6 +113,7 @@ bool Rhythm::settled() const {
 }
 
 double Rhythm::jitter() const {
+  if (of_a_position_ > 1) return -1;
   double variance = 0;
   for (std::uint32_t position = 0; position < turns_; ++position) {
     if (learned_[position].turns < kEnoughTurns) return -1;

@@ -6,6 +6,9 @@
 // given back early and taken again), the lengths are learned again. A turn that is broken at a yield point
 // goes on when its client is let in again. The learned length is how long the turn ran in total.
 //
+// A client whose turns end at waits may have more turns in an iteration than there are positions. All of them
+// then count as one position, and an iteration as so many turns of the mean length.
+//
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
 
@@ -36,7 +39,8 @@ class Rhythm {
   // Learns from the client's words in one collect.
   Change Watch(const ClientWords& words, Time now);
 
-  // Sets the number of turns per iteration, as the client reports it (TurnsOf).
+  // Sets the number of turns per iteration, as the client reports it. turns() returns the number of positions
+  // (TurnsOf).
   void SetTurns(std::uint32_t turns);
   std::uint32_t turns() const { return turns_; }
 
@@ -100,7 +104,8 @@ class Rhythm {
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
   // Returns how much its compute varies between iterations: the standard deviation of its turns divided by
-  // busy(), so 0.1 means a tenth. Returns a negative number until each position has shown kEnoughTurns turns.
+  // busy(), so 0.1 means a tenth. Returns a negative number until each position has shown kEnoughTurns turns,
+  // and where turns of unequal length count as one position.
   double jitter() const;
   // Returns the length of its iteration with no other client on the GPU.
   Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }
@@ -118,6 +123,8 @@ class Rhythm {
   };
   void EndTurn(TurnNumber k, Time now);
   void NoteGap(TurnNumber k, Time gap);
+  static constexpr std::uint32_t kMostOfAPosition = 1024;  // a client may say anything
+
   Time Sum(Time Learned::*part) const;
   std::uint32_t Position(TurnNumber k) const { return PositionOf(k, turns_); }
 
@@ -129,6 +136,7 @@ class Rhythm {
   bool odd_ = false;
   bool anew_ = false;  // the next collect is the first after a pause: its old words count as new
   std::uint32_t turns_ = 1;
+  std::uint32_t of_a_position_ = 1;  // turns of an iteration at each position
   std::array<Learned, kMaxTurns> learned_;
 };
 

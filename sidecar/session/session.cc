@@ -313,7 +313,7 @@ void Session::SetAttention() {
 // Returns the number of turns in an iteration. If turns stall as a rule, one of them is given back in its
 // middle and counts as two.
 std::uint32_t Session::TurnsPerIteration() const {
-  if (gaps_.by_gaps() || detector_.at_waits()) return 1;
+  if (gaps_.by_gaps()) return 1;
   const std::uint32_t turns = detector_.turns_per_period();
   return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
 }

@@ -71,6 +71,24 @@ TEST(Rhythm, NumbersOutOfRangeCountAsOne) {
   }
 }
 
+// Turns of 2 and 4 ms, with absences of 1 ms, twelve of them in an iteration.
+TEST(Rhythm, TurnsWithoutPositionsOfTheirOwnMakeAnIterationTogether) {
+  Rhythm rhythm;
+  rhythm.SetTurns(12);
+  EXPECT_EQ(rhythm.turns(), 1u);
+  Time now = 0;
+  for (std::uint32_t turn = 1; turn <= 64; ++turn) {
+    const Time length = (turn % 2 == 0 ? 2 : 4) * kMs;
+    LiveOneTurn(&rhythm, turn, now, now + length);
+    now += length + 1 * kMs;
+  }
+  EXPECT_NEAR(static_cast<double>(rhythm.busy()), 12.0 * 3 * kMs, 12 * 0.1 * kMs);
+  EXPECT_EQ(rhythm.away(), 12 * kMs);
+  EXPECT_LT(rhythm.jitter(), 0) << "unequal turns say nothing about iterations";
+  rhythm.SetTurns(0xffffffffu);
+  EXPECT_LT(rhythm.busy(), 10'000 * kMs) << "a client may say anything";
+}
+
 TEST(Rhythm, ATurnToBeDisregardedIsNotLearned) {
   Rhythm rhythm;
   LiveOneTurn(&rhythm, 1, 0, 20 * kMs);
