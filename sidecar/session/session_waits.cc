@@ -62,8 +62,9 @@ void Session::BeforeWait(phase::EventKey event) {
   if (AtWaits() && tracker_.MainWouldJoin(event)) EndTurnAtWait();
 }
 
+// Another thread may wait than the one that launches, and may not name the stream of the turn.
 void Session::EndTurnAtWait() {
-  if (!turns_.holding()) return;
+  if (!turns_.holding() || turns_.OfAnotherThread()) return;
   EndTurn();
   armed_ = !turns_.holding();
   SetAttention();

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sidecar/session/attention.h"
 #include "sidecar/session/session.h"
+#include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
 
 namespace crossover::session {
@@ -17,7 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr phase::StreamKey kMain = 0x100;
 constexpr phase::StreamKey kNccl = 0x200;
 constexpr phase::StreamKey kCopies = 0x300;
 constexpr phase::EventKey kEvent = 0x1000;
@@ -43,10 +44,13 @@ class SessionWaitsTest : public ::testing::Test {
     FakeDriver::calls.clear();
   }
 
+  phase::StreamKey main_ = 0x100;
+
   crossover_slot& slot() { return page_.slot[0]; }
 
   // These do what the wrappers do.
-  void Launch(phase::StreamKey stream = kMain) {
+  void Launch() { Launch(main_); }
+  void Launch(phase::StreamKey stream) {
     if (attention != 0) session_.BeforeLaunch(stream);
   }
   void Collective(std::uint64_t count, phase::StreamKey stream = kNccl) {
@@ -60,14 +64,14 @@ class SessionWaitsTest : public ::testing::Test {
   }
   void HostWait() {
     if (turns_end_at_waits) session_.BeforeHostWait();
-    session_.OnHostWaitStream(kMain);
+    session_.OnHostWaitStream(main_);
   }
 
   void Layer(std::uint64_t number) {
     Collective(number);
     session_.OnRecord(kEvent, kNccl);
     if (copies_) Launch(kCopies);
-    Wait(kMain, kEvent);
+    Wait(main_, kEvent);
     Launch();
     Launch();
   }
@@ -120,7 +124,7 @@ TEST_F(SessionWaitsTest, OtherStreamsNeitherTakeATurnNorWaitForOne) {
   TakeTurns();
   Collective(10);
   session_.OnRecord(kEvent, kNccl);
-  Wait(kMain, kEvent);
+  Wait(main_, kEvent);
   FakeDriver::calls.clear();
   Launch(kCopies);
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
@@ -145,14 +149,14 @@ TEST_F(SessionWaitsTest, AWaitForAnotherStreamThatWaitedEndsTheTurn) {
   Wait(kCopies, kEvent);
   session_.OnRecord(kOther, kCopies);
   FakeDriver::calls.clear();
-  Wait(kMain, kOther);
+  Wait(main_, kOther);
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "user waits"));
 }
 
 TEST_F(SessionWaitsTest, AWaitForNoCollectiveEndsNoTurn) {
   TakeTurns();
   session_.OnRecord(kOther, kCopies);
-  Wait(kMain, kOther);
+  Wait(main_, kOther);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("user waits"));
 }
 
@@ -165,11 +169,11 @@ TEST_F(SessionWaitsTest, AWaitForAnOlderCollectiveEndsTheTurn) {
   session_.OnRecord(kOther, kNccl);
   Launch();
   FakeDriver::calls.clear();
-  Wait(kMain, kEvent);
+  Wait(main_, kEvent);
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "user waits"));
   Launch();
   FakeDriver::calls.clear();
-  Wait(kMain, kOther);
+  Wait(main_, kOther);
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "user waits"));
 }
 
@@ -183,9 +187,21 @@ TEST_F(SessionWaitsTest, AHostThatWaitsEndsTheTurn) {
   EXPECT_THAT(FakeDriver::calls.back(), StartsWith("memop 100 ready="));
 }
 
+// The default stream of one thread can be named by that thread alone.
+TEST_F(SessionWaitsTest, AnotherThreadThatWaitsEndsNoTurnOfAPerThreadStream) {
+  main_ = PerThreadStream();
+  TakeTurns();
+  FakeDriver::calls.clear();
+  std::thread([this] { HostWait(); }).join();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  EXPECT_EQ(slot().watch_reason, 0u);
+  HostWait();
+  EXPECT_EQ(FakeDriver::calls.size(), 1u);
+}
+
 TEST_F(SessionWaitsTest, ACollectiveOnTheMainStreamIsNotInATurn) {
   TakeTurns();
-  Collective(10, kMain);
+  Collective(10, main_);
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "nccl 10"));
 }
 
@@ -203,7 +219,7 @@ TEST_F(SessionWaitsTest, ACallThatDoesNotFitEndsTurnsUntilAPeriodIsKnownAgain) {
 
 TEST_F(SessionWaitsTest, TheEndOfTheMainStreamEndsTurns) {
   TakeTurns();
-  session_.OnStreamDestroy(kMain);
+  session_.OnStreamDestroy(main_);
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate=")));
   EXPECT_FALSE(turns_end_at_waits);
   FakeDriver::calls.clear();
@@ -238,7 +254,7 @@ TEST_F(WaitsAtOnce, ALaunchThatComesInBetweenAllTheSameHasATurnOfItsOwn) {
   Collective(10);
   session_.OnRecord(kEvent, kNccl);
   Launch();
-  Wait(kMain, kEvent);
+  Wait(main_, kEvent);
   EXPECT_THAT(FakeDriver::calls,
               ElementsAre(StartsWith("memop 100 gate="), "nccl 10", StartsWith("memop 100 ready="),
                           StartsWith("memop 100 gate="), "user waits"));
@@ -283,7 +299,7 @@ TEST_F(SessionWaitsTest, AJobWithFewTurnsDoesNotEndThemAtWaits) {
     Launch();
     Collective(10);
     session_.OnRecord(kEvent, kNccl);
-    Wait(kMain, kEvent);
+    Wait(main_, kEvent);
   }
   slot().mode = CROSSOVER_MODE_GATE;
   Launch();
