@@ -85,7 +85,8 @@ def share(rig, case, ways=WAYS, all_at_once=True):
 
 @dataclass
 class Seen:
-    """Holds what was measured of a case. `refused` says of each way that gave nothing why, by the way's name."""
+    """Holds what was measured of a case. `refused` says of each way that gave nothing why, by the way's name. `turns`
+    has for each way with turns how many each job has held."""
 
     compute: list
     link_s: list
@@ -94,6 +95,7 @@ class Seen:
     speed_up: dict = None
     disturbed: tuple = None  # (cycle, speed-up) of turns beside processes that take none
     refused: dict = None
+    turns: dict = None
 
 
 def _measure(rig, case, ways, mps, all_at_once):
@@ -109,7 +111,7 @@ def _measure(rig, case, ways, mps, all_at_once):
         files.append(rig.fresh("profile") / f"{index}")
         files[-1].write_text(profile.text(link[1]), encoding="utf-8")
     seen = Seen([known[shape.name][1] for shape in shapes], [p.moved_bytes / link[0] for p in profiles], None, {}, {},
-                None, {})
+                None, {}, {})
     with contextlib.ExitStack() as stack:
         crews = {way.name: crew.Crew(rig, shapes, way, link, files, mps if way.mps else None) for way in ways}
         if all_at_once:
@@ -137,6 +139,8 @@ def _measure_way(rig, seen, one, mps):
     reports = one.run([0, 1], seconds)
     cycle, speed_up = steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
     seen.cycle[name], seen.speed_up[name] = cycle, speed_up
+    if one.way.turns:
+        seen.turns[name] = [steps.turns_of(one.trace(0), f"job{index}") for index in range(2)]
     if name != (crew.TURNS_MPS if mps else crew.TURNS_SLICES).name:
         return
     try:
@@ -180,7 +184,7 @@ def _rate(rig, case, seen):
                  f"{', '.join(f'{1e3 * c:.2f}' for c in seen.compute)} ms; T* {1e3 * bound:.2f} ms")
     condition += f"; not measured: {_in_words(seen.refused)}" if seen.refused else ""
     remarks = {"cycle_ms": {name: 1e3 * s for name, s in seen.cycle.items()}, "back_to_back_ms": 1e3 * sum(seen.alone),
-               "speed_up": seen.speed_up}
+               "speed_up": seen.speed_up, "turns": seen.turns}
     turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
     cycle, disturbed = seen.cycle.get(crew.TURNS_MPS.name), seen.disturbed or (None, None)
 

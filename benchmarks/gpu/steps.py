@@ -88,6 +88,16 @@ def profile_of(lines, report):
     return Profile(tuple(stretches), moved)
 
 
+def turns_of(trace, gang):
+    """Returns how many turns a job has held, by an arbiter's trace. Where no arbiter runs there is no such file, and
+    the job has held none."""
+    if not trace.exists():
+        return 0
+    lines = trace.read_text(encoding="utf-8").splitlines()
+    events = (json.loads(line) for line in lines if line.startswith("{"))
+    return sum(event.get("event") == "hold" and event.get("gang") == gang for event in events)
+
+
 def bound_s(alone_s, compute_s, link_s, ctas, sms):
     """Returns T* of these jobs, in seconds."""
     jobs = [bounds.one_turn(c, max(step - c, 0.0), wire) for step, c, wire in zip(alone_s, compute_s, link_s)]

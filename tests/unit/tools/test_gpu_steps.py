@@ -1,5 +1,7 @@
 import json
+import tempfile
 import unittest
+from pathlib import Path
 
 from benchmarks.gpu import steps
 
@@ -54,6 +56,15 @@ class Steps(unittest.TestCase):
     def test_collectives_that_are_not_as_many_in_each_step(self):
         with self.assertRaisesRegex(ValueError, "79 collectives in 40 steps"):
             steps.profile_of(noted(40)[:-1], report(12, 40, 100))
+
+    def test_turns_of_a_job_are_those_that_it_held(self):
+        trace = Path(self.enterContext(tempfile.TemporaryDirectory())) / "trace.jsonl"
+        self.assertEqual(steps.turns_of(trace, "job1"), 0, "no arbiter runs")
+        trace.write_text("".join(f"{line}\n" for line in (
+            '{"t_ns":1,"gang":"job0","event":"hold"}', '{"t_ns":2,"gang":"job1","event":"hold"}',
+            '{"t_ns":3,"gang":"job1","event":"release"}', '{"dropped":2}',
+            '{"t_ns":4,"gang":"job1","event":"hold"}')), encoding="utf-8")
+        self.assertEqual(steps.turns_of(trace, "job1"), 2)
 
     def test_bound(self):
         # The jobs compute for 2 x 10 ms, and collectives hold 4 of 132 SMs while 2 x 6 ms are exposed.

@@ -120,13 +120,6 @@ class JobsOfAWay(unittest.TestCase):
 
 class PyTorch(unittest.TestCase):
 
-    def test_turns_of_a_job_are_those_that_it_held(self):
-        trace = ['{"t_ns":1,"gang":"job0","event":"hold"}', '{"t_ns":2,"gang":"job1","event":"hold"}',
-                 '{"t_ns":3,"gang":"job1","event":"release"}', '{"dropped":2}',
-                 '{"t_ns":4,"gang":"job1","event":"hold"}']
-        self.assertEqual(torch_rig.turns_of(trace, "job1"), 2)
-        self.assertEqual(torch_rig.turns_of([], "job1"), 0)
-
     def test_nccl_is_the_one_that_pytorch_has_loaded_else_one_beside_it(self):
         with tempfile.TemporaryDirectory() as folder:
             top = Path(folder)
