@@ -33,9 +33,13 @@ bool Session::FollowWaits(bool takes) {
   return true;
 }
 
+// Ends turns of the main stream. A launch that was to begin the next one must not begin a turn of all streams
+// in its place: that would order streams that the program does not order.
 void Session::LeaveWaits() {
   if (!AtWaits()) return;
   EndTurn();
+  armed_ = false;
+  SetAttention();
   main_ = 0;
   tracker_.ForgetMain();
   turns_.SetOneStream(false);

@@ -227,6 +227,16 @@ TEST_F(SessionWaitsTest, TheEndOfTheMainStreamEndsTurns) {
   EXPECT_TRUE(turns_end_at_waits) << "another stream is the main one";
 }
 
+// A turn of another stream would tie all compute streams to it.
+TEST_F(SessionWaitsTest, NoOtherStreamTakesTheTurnThatTheMainOneWasToTake) {
+  TakeTurns();
+  HostWait();
+  session_.OnStreamDestroy(main_);
+  FakeDriver::calls.clear();
+  Launch(kCopies);
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
 TEST_F(SessionWaitsTest, ALostArbiterEndsTurns) {
   TakeTurns();
   session_.StopTaking();
