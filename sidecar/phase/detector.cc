@@ -46,7 +46,8 @@ void Detector::Close() {
     Break();
     return;
   }
-  const bool news = (last.facts & ~expected.facts) != 0;
+  // Launches are not watched now, so each join looks like one at once: that is no news.
+  const bool news = (last.facts & ~(expected.facts | kAtOnce)) != 0;
   last.Learn(expected);
   if (news && !at_waits_ && !Suits(period_, &turns_)) {
     Break();
