@@ -263,7 +263,7 @@ struct HostSeesEvent {
 };
 
 // Handles a call by which the host has waited for all work of a stream, or has seen that it is done. kTell is
-// the function of the session that records it.
+// the function of the session that records it. kWaits says that the call waits.
 template <void (session::Session::*kTell)(phase::StreamKey), bool kWaits>
 struct HostAsksStream {
   template <CudaHook kHook>

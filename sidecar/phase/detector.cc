@@ -86,8 +86,8 @@ bool Detector::Repeats(const Entry& entry, const Entry& expected) const {
   return at_waits_ ? entry.digest == expected.digest : entry.Fits(expected);
 }
 
-// Returns whether turns can end at the waits of the period; `*waits` is the number of collectives that
-// compute waits for behind some compute.
+// Returns whether turns can end at the waits of the period. `*waits` is the number of its collectives that
+// compute waits for, where compute was launched since the wait before.
 bool Detector::SuitsAtWaits(std::size_t period, std::uint32_t* waits) const {
   *waits = 0;
   if (!waits_allowed_ || run_[period] + period < kSureOfWaits) return false;

@@ -11,11 +11,12 @@
 //
 // The period is the smallest p such that the last 3p collectives repeat with period p, turn ends included,
 // and such that the period has 1 to kMaxTurns turns and no wait inside a turn. The first mismatch drops it.
-// With AllowWaits(), a period that has more turns, or waits inside a turn, counts too, once it has repeated
-// for kSureOfWaits collectives: its turns end at waits (at_waits()), and the period only numbers iterations.
-// Then the calls alone have to repeat.
 // After a period that was dropped soon after it was found, the next one must repeat for longer: a run of
 // equal collectives inside a longer iteration looks like a period of one.
+//
+// With AllowWaits(), a period with more turns, or with waits inside a turn, counts too. It must have repeated
+// for kSureOfWaits collectives. Its turns end at waits (at_waits()), and the period only numbers iterations.
+// So from then on the calls alone have to repeat.
 //
 // A program may leave out the wait for a collective that it has found done. Whether it has waited is then
 // unknown, which fits both. What one repetition has shown holds for the others: a collective for which

@@ -30,7 +30,7 @@ struct StreamState {
   bool collective = false;     // collectives were issued on it
   bool finishing = false;      // NCCL has launched a kernel on it and not recorded its event yet
   bool called = false;         // no event of the user's was recorded on it since its last collective
-  std::uint32_t launches = 0;  // kernels of the user that were recorded
+  std::uint32_t launches = 0;  // calls of OnLaunch() for it
 };
 
 // A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:

@@ -23,8 +23,8 @@ inline constinit AttentionWord attention{kAttendKernels | kAttendSilence};
 // Says whether the hooks of calls that order streams report them: an arbiter has asked us to watch.
 inline constinit std::atomic<bool> watching{false};
 
-// Says whether a turn may end at a wait of a stream, so that the hooks of such waits report them before they
-// call the driver.
+// Says whether turns end at waits. The hooks of calls that make a stream or the host wait then report them
+// before they call the driver.
 inline constinit std::atomic<bool> turns_end_at_waits{false};
 
 // Counts how many calls of NCCL this thread is inside. NCCL makes the calls of the driver there, not the

@@ -65,8 +65,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
     awaited_ = gating ? called_ : 0;
   }
   if (AtWaits()) {
-    // The stream itself waits for the collective, or nothing comes before its wait. In front of the call, the
-    // release stands behind no collective in a channel of the GPU.
+    // The main stream carries the collective, or waits for it before anything else is launched. In front of
+    // the call, the release does not stand behind this collective in a channel of the GPU.
     if (stream == main_ || verdict.at_once) EndTurn();
     armed_ = !turns_.holding();
   }

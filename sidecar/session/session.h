@@ -13,6 +13,8 @@
 //   BeforeCollective()  the collective ends a turn, by the period  -->  releases the turn
 //   OnWait()            compute joins that collective              -->  arms the next launch
 //   BeforeLaunch()      the first launch of compute after that     -->  acquires the next turn
+//
+// A job with many turns, or with waits inside a turn, may end its turns at its waits: see session_waits.cc.
 #pragma once
 
 #include <atomic>
@@ -80,8 +82,8 @@ class Session final : public link::Client {
   // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
-  // These end a turn that ends at waits: the stream, or all streams, are about to wait for the event, or the
-  // host is about to wait for the GPU. REQUIRES: called before the driver's call.
+  // These end a turn that ends at waits. They record that the stream, or every stream, is about to wait for
+  // the event, or that the host is about to wait for the GPU. REQUIRES: called before the driver's call.
   void BeforeStreamWait(phase::StreamKey stream, phase::EventKey event);
   void BeforeAllWait(phase::EventKey event);
   void BeforeHostWait();

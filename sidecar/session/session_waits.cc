@@ -1,9 +1,9 @@
 // Implements what Session does for a job whose turns end at waits (docs/design/0060-turns-at-every-gap.md).
 //
-// Turns are those of the main stream: the one with most of the compute. A call that makes it wait for a
+// Turns are those of the main stream: the one with the most launches. A call that makes it wait for a
 // collective ends the turn in front of the wait, and the next launch on it begins another one. So no turn
-// lasts while this stream waits for another rank. Other streams never wait for a turn. The library adds no
-// order between streams that the program does not have.
+// lasts while this stream waits for another rank, as far as the library sees its waits. Other streams never
+// wait for a turn. The library adds no order between streams that the program does not have.
 
 #include "sidecar/session/attention.h"
 #include "sidecar/session/session.h"
@@ -66,7 +66,8 @@ void Session::BeforeWait(phase::EventKey event) {
   if (AtWaits() && tracker_.MainWouldJoin(event)) EndTurnAtWait();
 }
 
-// Another thread may wait than the one that launches, and may not name the stream of the turn.
+// Ends the turn, and makes the next launch begin another one. The thread that waits may not be the one that
+// launches. It cannot name that thread's default stream, so a turn on that stream goes on.
 void Session::EndTurnAtWait() {
   if (!turns_.holding() || turns_.OfAnotherThread()) return;
   EndTurn();
