@@ -49,7 +49,7 @@ extern "C" {
 #define CROSSOVER_TURNSTILE_MAGIC 0x54534f58u /* "XOST" */
 #define CROSSOVER_TURNSTILE_VERSION 1u
 #define CROSSOVER_MAX_CLIENTS 15 /* clients per GPU, slots per page */
-#define CROSSOVER_MAX_TURNS 4    /* turns per iteration */
+#define CROSSOVER_MAX_TURNS 4    /* turns per iteration with a position of their own */
 #define CROSSOVER_STRETCH_BITS 10
 #define CROSSOVER_MOST_SLICE_BITS 6 /* of crossover_slot.slice_bits */
 #define CROSSOVER_PAGE_BYTES 4096
@@ -111,11 +111,13 @@ struct crossover_slot {
   /* Increases while the client's host makes progress. Its stream writes it once, to show that stores of the
    * GPU arrive. */
   uint32_t heartbeat;
-  /* turns per iteration; 0 while unknown. More than CROSSOVER_MAX_TURNS have one position all together. */
+  /* Turns per iteration; 0 while unknown. If there are more than CROSSOVER_MAX_TURNS, all have position 0. */
   uint32_t turns;
   uint32_t turn_launches; /* launches in the longest of its last turns; 0 while unknown */
   /* The number of the job's iteration, minus the turn's number divided by `turns`. A reader adds it to the
-   * number of a turn, divided by `turns`, and gets an iteration number that is the same on all ranks. */
+   * number of a turn, divided by `turns`, and gets an iteration number that is the same on all ranks. If
+   * `turns` is more than CROSSOVER_MAX_TURNS, both divide by 1. The sum is then the iteration of the newest
+   * turn that the host has queued, and not of the turns before it. */
   uint32_t iteration_offset;
   uint32_t periods;      /* iterations since the period was found; wraps, restarts with each period */
   uint32_t iteration;    /* number of the job's iteration, as its host counts it; the same on all ranks */

@@ -33,7 +33,7 @@ constexpr TurnNumber NextStretch(TurnNumber k) {
   return (k & kStretchMask) + 1 < kStretchMask ? k + 1 : NextTurn(k);
 }
 
-// An iteration has at most this many turns. Jobs with more do not take turns.
+// An iteration has at most this many positions. If it has more turns, all of them have position 0.
 inline constexpr std::uint32_t kMaxTurns = 4;
 
 // Returns the turns per iteration from the value that a client reports. A value outside 1 to kMaxTurns

@@ -6,8 +6,9 @@
 // given back early and taken again), the lengths are learned again. A turn that is broken at a yield point
 // goes on when its client is let in again. The learned length is how long the turn ran in total.
 //
-// A client whose turns end at waits may have more turns in an iteration than there are positions. All of them
-// then count as one position, and an iteration as so many turns of the mean length.
+// A client whose turns end at waits may have more turns in an iteration than there are positions. Then all of
+// them have one position, and an iteration takes as long as that many turns of the mean length. The mean is
+// over the last 16 turns or so, not over an iteration.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
