@@ -2,7 +2,9 @@
 
 drawn: 10,000 programs drawn from seeds, each under a random schedule, in a model that executes the shipped operations
 and the shipped pass of the arbiter: two or three jobs on two to four GPUs, mixed groups, calls of several streams in
-crossed order, and a kill with a late write in every second one. Controls: five rules that keep gaps.
+crossed order, and a kill with a late write in every second one. Each stream has a hardware channel of its own.
+Controls: five rules under which jobs stop. The last one also puts all streams into one channel. There the shipped rule
+stops as well, where compute stands between a call and its wait (gap_explorer_test).
 
 kills: two jobs in processes that keep their parameters sharded, with 200 kills of one of them. Control: a survivor
 whose stream gets stuck.

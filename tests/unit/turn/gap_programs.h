@@ -2,9 +2,9 @@
 // executes.
 //
 // A job's author writes items: compute, calls of collectives, and waits for them. Lower() adds where a turn
-// begins and ends: in front of the first compute after a release, and in front of a wait (docs/design/
-// 0060-turns-at-every-gap.md). A collective runs on a stream of its own, never behind a gate. So a call ends
-// at once, and only a wait can block.
+// begins and ends: in front of the first compute after a release, and in front of a wait. A collective runs
+// on a stream of its own, never behind a gate. So a call ends at once, and only a wait can block. See
+// docs/design/0060-turns-at-every-gap.md.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,9 @@ struct GapProgram {
   int gpus = 0;
 };
 
-// Says where a turn ends. All values but kAtWaits are known-bad.
+// Says where a turn ends. All values but kAtWaits are known-bad; kBehindTheCall is so with
+// GapOptions::channels. With these, kAtWaits can stop as well: where compute stands between a call and its
+// wait, the release stands behind the call.
 enum class GapRule : std::uint8_t {
   kAtWaits,            // the shipped rule: each wait releases
   kSomeKeep,           // job A keeps its gaps on GPU 0, job B on GPU 1, and so on, without end
