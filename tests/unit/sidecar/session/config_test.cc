@@ -71,6 +71,7 @@ TEST_F(ConfigTest, Defaults) {
   EXPECT_EQ(config.gang_size, 0u);
   EXPECT_EQ(config.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_GPU_GATES));
   EXPECT_FALSE(config.launch_blocking);
+  EXPECT_FALSE(config.turns_at_waits);
 }
 
 TEST_F(ConfigTest, Priorities) {
@@ -116,6 +117,14 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_EQ(config.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_HOST_GATES));
   EXPECT_TRUE(config.launch_blocking);
   EXPECT_TRUE(config.active);
+}
+
+TEST_F(ConfigTest, TurnsMayEndAtWaitsWhereThatIsSwitchedOn) {
+  environment["CROSSOVER_TURNS_AT_WAITS"] = "1";
+  EXPECT_TRUE(Parse().turns_at_waits);
+  environment["CROSSOVER_TURNS_AT_WAITS"] = "0";
+  EXPECT_FALSE(Parse().turns_at_waits);
+  EXPECT_EQ(said_, "");
 }
 
 TEST_F(ConfigTest, TheLimitIsAskedForWhereAPodsProcessLacksTheVariable) {
@@ -178,6 +187,7 @@ TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {
                                                            {"CROSSOVER_GANG_SIZE", "-1"},
                                                            {"CROSSOVER_GANG_SIZE", "4x"},
                                                            {"CROSSOVER_GATES", "gpus"},
+                                                           {"CROSSOVER_TURNS_AT_WAITS", "yes"},
                                                            {"CROSSOVER_LOG", "loud"}};
   for (const auto& [key, value] : malformed) {
     environment = {{"CROSSOVER_GANG", "a"}};
