@@ -88,7 +88,8 @@ _UNITS_ON_THE_WIRE = 3 * _LAYERS  # examples/trainer/shards.h
 
 def sharded_bytes(ranks):
     """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration of a sharded job."""
-    unit = -(-_LARGEST_LAYER // ranks) * ranks
+    floats = max(_LARGEST_LAYER, 2 * GRADIENT_BYTES // 4 // _UNITS_ON_THE_WIRE)
+    unit = -(-floats // ranks) * ranks
     return unit * 4 * _UNITS_ON_THE_WIRE // 2
 
 
