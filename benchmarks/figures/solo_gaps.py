@@ -1,5 +1,6 @@
 """solo_gaps is what a job alone pays for the library where its turns may end at waits: a job that keeps its parameters
-sharded, and waits for each layer. Samples are as in solo_overhead.
+sharded, and waits for each layer. Samples are as in solo_overhead. A job alone takes turns only until the daemon knows
+what an iteration needs, and that is over before samples count. So this is the cost of being watched, not of turns.
 
 Control: phases told apart by clocks, with a host wait at each collective.
 """
