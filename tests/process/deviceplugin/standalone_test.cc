@@ -86,9 +86,9 @@ TEST_F(StandaloneTest, MetricsFollowTheTurns) {
     a.SetPhase(CROSSOVER_PHASE_TAKING);
     b.SetPhase(CROSSOVER_PHASE_TAKING);
     b.AwaitMode(CROSSOVER_MODE_GATE);
-    // The arbiter counts a turn when it sees it held: a turn that ends between two of its polls is not counted. So each
-    // turn lasts until it is counted. The count is at least one: on a busy machine a turn may be taken back and given
-    // again.
+    // The arbiter counts a turn when it sees it held: a turn that ends between two of its polls is not
+    // counted. So each turn lasts until it is counted. The count is at least one: on a busy machine a turn
+    // may be taken back and given again.
     a.Acquire(1);
     AwaitMatch("crossover_turns_total\\{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"\\} [1-9]");
     a.Release(1);
