@@ -73,6 +73,8 @@ class Tracker {
   // joins a collective only where this stream does, or the host. Returns the main stream, 0 for none.
   StreamKey ChooseMain();
   void ForgetMain() { main_ = 0; }
+  // Returns the newest collective that compute has joined, 0 for none.
+  Sequence joined() const { return joined_; }
   // Returns whether a wait of the main stream for the event would join a collective.
   bool MainWouldJoin(EventKey event) const;
   // Forgets a stream or an event that is destroyed: its handle may be given out again.

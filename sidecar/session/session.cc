@@ -57,7 +57,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   LookForRoom();
   const bool takes = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
   const bool gating = detector_.at_waits() ? FollowWaits(takes) : takes;
-  if (!detector_.at_waits()) LeaveWaits();
+  if (!detector_.at_waits()) ForgetMain();
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
   if (verdict.turn_end || !gating) {
@@ -184,7 +184,7 @@ void Session::OnStreamCreate() {
 bool Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndOrGiveUp();
-  if (main_ == stream) LeaveWaits();
+  if (main_ == stream) ForgetMain();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
   return captures_.Leave(stream);
@@ -277,7 +277,7 @@ void Session::PublishPhase(bool gating) {
   std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
   const base::WatchReason crowded = Crowded();
   if ((detector_.locked() || gaps_.by_gaps()) && !watched_only() && alike_ == 0 &&
-      crowded == base::WatchReason::kNone) {
+      crowded == base::WatchReason::kNone && (!detector_.at_waits() || CanEndAtWaits())) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
@@ -373,7 +373,7 @@ void Session::Arm(phase::Sequence sequence, phase::StreamKey stream) {
 }
 
 void Session::Forget() {
-  LeaveWaits();
+  ForgetMain();
   detector_.Reset();
   tracker_.Reset();
   gaps_.Forget();

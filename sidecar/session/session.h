@@ -190,9 +190,12 @@ class Session final : public link::Client {
   void PublishPhase(bool gating);
   std::uint32_t AttentionAlways() const;
   void SetAttention();
-  bool AtWaits() const { return main_ != 0; }
+  // Returns whether turns are taken that end at waits.
+  bool AtWaits() const { return takes_at_waits_; }
+  bool CanEndAtWaits() const;
   bool FollowWaits(bool takes);
   void LeaveWaits();
+  void ForgetMain();
   void BeforeWait(phase::EventKey event);
   void EndTurnAtWait();
   void EndTurn();
@@ -256,7 +259,9 @@ class Session final : public link::Client {
   bool blocked_ = false;                // a thread waits in a gate that blocks
   bool due_ = false;                    // the turn should have ended, but its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
-  phase::StreamKey main_ = 0;           // the stream of turns that end at waits; 0: they do not
+  phase::StreamKey main_ = 0;           // the stream of turns that end at waits; 0: none is chosen
+  phase::Sequence main_since_ = 0;      // the collective that was about to be called when it was chosen
+  bool takes_at_waits_ = false;         // the main stream takes turns
   turn::Slice slice_;                   // the present slice of turns that last
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
@@ -270,6 +275,7 @@ class Session final : public link::Client {
   bool said_alike_ = false;
   bool said_crowded_ = false;
   bool said_room_ = false;
+  bool said_no_waits_ = false;
   std::int64_t looked_for_threads_ns_ = 0;  // when threads that are gone were last looked for
   std::uint32_t alike_ = 0;                 // tokens in a row that made a period of one, by kernels
   Captures captures_;

@@ -5,6 +5,9 @@
 // lasts while this stream waits for another rank, as far as the library sees its waits. Other streams never
 // wait for a turn. The library adds no order between streams that the program does not have.
 
+#include <utility>
+
+#include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
 #include "sidecar/session/session.h"
 
@@ -15,19 +18,35 @@ void Session::AllowTurnsAtWaits() {
   detector_.AllowWaits();
 }
 
+// Returns whether turns of this job may end at waits. Where a gate blocks the host they must not: the host
+// would not reach the collectives for which other ranks wait. In time slices a turn covers its collectives
+// (0004-time-slices.md).
+bool Session::CanEndAtWaits() const { return !turns_.blocks() && overlap_; }
+
 // Begins or ends turns of the main stream. `takes` says that the job is to take turns. Returns whether it
-// does. Where a gate blocks the host, turns must not end at waits: the host would not reach the collectives
-// for which other ranks wait. In time slices a turn covers its collectives (0004-time-slices.md).
+// does. The main stream is known before turns begin and stays known between them: what other streams join
+// must not count as joined by it. It takes no turn before it, or the host, has joined a collective that was
+// called since then: an older one may be joined by another stream already, and its wait is not seen.
 bool Session::FollowWaits(bool takes) {
-  if (!takes || turns_.blocks() || !overlap_) {
+  if (main_ == 0) {
+    main_ = tracker_.ChooseMain();
+    main_since_ = called_;
+  }
+  if (!CanEndAtWaits() && !std::exchange(said_no_waits_, true)) {
+    log::Write(
+        log::Level::kWarn,
+        "takes no turns: its turns would end at waits: expected gates in the GPU, and collectives that "
+        "run beside other jobs (MPS), got %s",
+        overlap_ ? "gates of the host" : "time slices");
+  }
+  if (!takes || !CanEndAtWaits()) {
     LeaveWaits();
     return false;
   }
   if (AtWaits()) return true;
   EndTurn();
-  if (turns_.holding()) return false;
-  main_ = tracker_.ChooseMain();
-  if (!AtWaits()) return false;
+  if (turns_.holding() || main_ == 0 || tracker_.joined() < main_since_) return false;
+  takes_at_waits_ = true;
   turns_.SetOneStream(true);
   turns_end_at_waits.store(true, std::memory_order_relaxed);
   return true;
@@ -39,11 +58,17 @@ void Session::LeaveWaits() {
   if (!AtWaits()) return;
   EndTurn();
   armed_ = false;
+  takes_at_waits_ = false;
   SetAttention();
-  main_ = 0;
-  tracker_.ForgetMain();
   turns_.SetOneStream(false);
   turns_end_at_waits.store(false, std::memory_order_relaxed);
+}
+
+// Does the same for good: the main stream is chosen anew where turns are to end at waits again.
+void Session::ForgetMain() {
+  LeaveWaits();
+  main_ = 0;
+  tracker_.ForgetMain();
 }
 
 void Session::BeforeStreamWait(phase::StreamKey stream, phase::EventKey event) {

@@ -223,8 +223,16 @@ TEST_F(SessionWaitsTest, TheEndOfTheMainStreamEndsTurns) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate=")));
   EXPECT_FALSE(turns_end_at_waits);
   FakeDriver::calls.clear();
-  Layer(10);
-  EXPECT_TRUE(turns_end_at_waits) << "another stream is the main one";
+  // The other stream that computes is the main one from then on. It takes turns once it has joined a
+  // collective.
+  for (std::uint64_t layer = 10; layer < 12; ++layer) {
+    EXPECT_FALSE(turns_end_at_waits);
+    Collective(layer);
+    session_.OnRecord(kEvent, kNccl);
+    Wait(kCopies, kEvent);
+  }
+  Collective(12);
+  EXPECT_TRUE(turns_end_at_waits);
 }
 
 // A turn of another stream would tie all compute streams to it.
@@ -288,7 +296,8 @@ class InTimeSlices : public SessionWaitsTest {
 TEST_F(InTimeSlices, NoTurnEndsAtAWait) {
   TakeTurns();
   Iterations(2);
-  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING))
+      << "else the arbiter would make other jobs take turns beside one that takes none";
   for (const std::string& call : FakeDriver::calls) EXPECT_FALSE(call.starts_with("memop")) << call;
 }
 
@@ -299,8 +308,37 @@ class ByHostGates : public SessionWaitsTest {
 TEST_F(ByHostGates, NoTurnEndsAtAWait) {
   TakeTurns();
   Iterations(2);
-  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_FALSE(turns_end_at_waits);
+}
+
+// The guard asks for turns and for none, again and again. Between turns another stream joins what the main
+// one will wait for: that must not count as joined by it.
+class BetweenTurns : public SessionWaitsTest {
+ protected:
+  void PrefetchedLayer(std::uint64_t number) {
+    Collective(number);
+    session_.OnRecord(kEvent, kNccl);
+    Wait(kCopies, kEvent);
+    session_.OnRecord(kOther, kCopies);
+  }
+};
+TEST_F(BetweenTurns, WhatAnotherStreamJoinsIsNotJoinedByTheMainOne) {
+  TakeTurns();
+  slot().mode = CROSSOVER_MODE_OBSERVE;
+  Layer(10);
+  Layer(11);
+  EXPECT_FALSE(turns_end_at_waits);
+  PrefetchedLayer(12);
+  slot().mode = CROSSOVER_MODE_GATE;
+  Collective(13);
+  session_.OnRecord(0x3000, kNccl);
+  ASSERT_TRUE(turns_end_at_waits);
+  Launch();
+  FakeDriver::calls.clear();
+  Wait(main_, kOther);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre(StartsWith("memop 100 gate="), "user waits"))
+      << "it waits for another rank, which may wait for this turn";
 }
 
 // A job whose iteration has few turns takes them as before: its turns end in front of a collective.
