@@ -54,7 +54,8 @@ void Policy::Keep(SlotIndex slot, const Rhythm::Change& change, Time now) {
   const bool first = PositionOf(rhythm.last().next(), rhythm.turns()) == 0;
   if (change.arrived && first && !rhythm.last().yielded()) {
     const Demand demand = DemandOf(slot);
-    pace.Begin(now, demand.known() ? demand.alone() : kNever);
+    // Where turns of one position are many, each counts as an iteration of its own here.
+    pace.Begin(now, demand.known() ? demand.alone() / rhythm.turns_of_a_position() : kNever);
   }
   if (change.held) pace.Wait(change.waited);
 }

@@ -27,7 +27,8 @@ Time SmoothLow(Time old, Time sample) {
 }  // namespace
 
 void Rhythm::SetTurns(std::uint32_t turns) {
-  of_a_position_ = turns > kMaxTurns ? std::min(turns, kMostOfAPosition) : 1;
+  const std::uint32_t of_a_position = turns > kMaxTurns ? std::min(turns, kMostOfAPosition) : 1;
+  if (std::exchange(of_a_position_, of_a_position) != of_a_position) whole_ = {};
   if (TurnsOf(turns) == turns_) return;
   turns_ = TurnsOf(turns);
   learned_ = {};
@@ -84,10 +85,30 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
                                            : static_cast<double>(served_ - before) *
                                                  static_cast<double>(served_ - learned.usual_turn);
     learned.variance += (square - learned.variance) / std::min<std::uint32_t>(learned.turns, 16);
+    AddToWhole(served_);
+  } else {
+    whole_.turns = 0;
+    whole_.turns_summed = 0;
   }
   odd_ = false;
   served_ = 0;
   released_ = now;
+}
+
+void Rhythm::AddToWhole(Time turn) {
+  whole_.turns += turn;
+  if (++whole_.turns_summed < of_a_position_) return;
+  whole_.usual_turns = SmoothSlow(whole_.usual_turns, whole_.turns, ++whole_.seen);
+  whole_.turns = 0;
+  whole_.turns_summed = 0;
+}
+
+void Rhythm::AddGapToWhole(Time gap) {
+  whole_.gaps += gap;
+  if (++whole_.gaps_summed < of_a_position_) return;
+  whole_.usual_gaps = SmoothLow(whole_.usual_gaps, whole_.gaps);
+  whole_.gaps = 0;
+  whole_.gaps_summed = 0;
 }
 
 void Rhythm::NoteGap(TurnNumber k, Time gap) {
@@ -95,18 +116,21 @@ void Rhythm::NoteGap(TurnNumber k, Time gap) {
   learned.gap_before = learned.gap;
   learned.gap = gap;
   learned.usual_gap = SmoothLow(learned.usual_gap, gap);
+  AddGapToWhole(gap);
 }
 
 Time Rhythm::Sum(Time Learned::*part) const {
   Time sum = 0;
   for (std::uint32_t position = 0; position < turns_; ++position) {
     if (learned_[position].*part == kNever) return kNever;
-    sum += of_a_position_ * learned_[position].*part;
+    sum += learned_[position].*part;
   }
   return sum;
 }
 
 bool Rhythm::settled() const {
+  constexpr std::uint32_t kEnoughWholes = 2;
+  if (of_a_position_ > 1 && (whole_.seen < kEnoughWholes || whole_.usual_gaps == kNever)) return false;
   return std::all_of(learned_.begin(), learned_.begin() + turns_, [](const Learned& learned) {
     return learned.turns >= kEnoughTurns && learned.gap != kNever;
   });

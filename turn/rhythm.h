@@ -7,8 +7,8 @@
 // goes on when its client is let in again. The learned length is how long the turn ran in total.
 //
 // A client whose turns end at waits may have more turns in an iteration than there are positions. Then all of
-// them have one position, and an iteration takes as long as that many turns of the mean length. The mean is
-// over the last 16 turns or so, not over an iteration.
+// them have one position. What an iteration takes is the sum of that many turns in a row, and of the gaps
+// between them, smoothed like other lengths.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
@@ -44,6 +44,8 @@ class Rhythm {
   // (TurnsOf).
   void SetTurns(std::uint32_t turns);
   std::uint32_t turns() const { return turns_; }
+  // Returns how many turns of an iteration each position stands for.
+  std::uint32_t turns_of_a_position() const { return of_a_position_; }
 
   // Ignores the present turn when learning: its length is not representative.
   void Disregard() { odd_ = true; }
@@ -97,13 +99,14 @@ class Rhythm {
   // NextIsBrief() returns this for the next turn.
   bool Brief(std::uint32_t position, Time length) const;
   bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }
-  // settled() returns whether each position of the iteration has shown at least this many turns, and a gap.
+  // settled() returns whether each position of the iteration has shown at least this many turns, and a gap. A
+  // position of many turns has also shown two iterations.
   static constexpr std::uint32_t kEnoughTurns = 8;
   bool settled() const;
   // busy() returns how long one iteration has the GPU, and away() how long it is away from it. Both are
   // smoothed, and kNever until each position of the iteration has been seen.
-  Time busy() const { return Sum(&Learned::usual_turn); }
-  Time away() const { return Sum(&Learned::usual_gap); }
+  Time busy() const { return of_a_position_ > 1 ? whole_.usual_turns : Sum(&Learned::usual_turn); }
+  Time away() const { return of_a_position_ > 1 ? whole_.usual_gaps : Sum(&Learned::usual_gap); }
   // Returns how much its compute varies between iterations: the standard deviation of its turns divided by
   // busy(), so 0.1 means a tenth. Returns a negative number until each position has shown kEnoughTurns turns,
   // and where turns of unequal length count as one position.
@@ -122,6 +125,16 @@ class Rhythm {
     Time usual_gap = kNever;   // the gap without delays by other jobs
     bool keeps = false;
   };
+  // A Whole sums as many turns in a row, and gaps, as an iteration has, where they have one position. The sum
+  // does not depend on the turn at which it begins.
+  struct Whole {
+    Time turns = 0, gaps = 0;                         // of the present sum
+    std::uint32_t turns_summed = 0, gaps_summed = 0;  // of the present sum
+    Time usual_turns = kNever, usual_gaps = kNever;   // smoothed
+    std::uint32_t seen = 0;                           // sums of turns behind `usual_turns`
+  };
+  void AddToWhole(Time turn);
+  void AddGapToWhole(Time gap);
   void EndTurn(TurnNumber k, Time now);
   void NoteGap(TurnNumber k, Time gap);
   static constexpr std::uint32_t kMostOfAPosition = 1024;  // a client may say anything
@@ -139,6 +152,7 @@ class Rhythm {
   std::uint32_t turns_ = 1;
   std::uint32_t of_a_position_ = 1;  // turns of an iteration at each position
   std::array<Learned, kMaxTurns> learned_;
+  Whole whole_;
 };
 
 }  // namespace crossover::turn

@@ -187,6 +187,31 @@ TEST(Policy, WhoIsPressedAndComesBackAtOnceKeepsTheTurn) {
   EXPECT_EQ(successor(5 * kMs, 1.2), 1u) << "the other has time for a stretch meanwhile";
 }
 
+// An iteration has forty turns of 20 ms. With a cap of 1.2 each of them may wait for 4 ms, and not for the
+// time of the whole iteration.
+TEST(Policy, ACapCountsEachTurnWhereAnIterationHasMany) {
+  const auto keeps = [](Time waits) {
+    Policy policy;
+    policy.Join(0, 0);
+    policy.Join(1, 1);
+    policy.SetTurns(0, 40);
+    policy.SetCap(0, 1.2);
+    policy.SetKnown(0, {.busy = 40 * 20 * kMs, .away = 40 * kMs});
+    Time now = 0;
+    for (std::uint32_t turn = 1; turn <= 30; ++turn) {
+      policy.Watch(0, Waiting(turn), now);
+      policy.Watch(0, Holding(turn), now + waits);
+      policy.Watch(0, Idle(turn), now + waits + 20 * kMs);
+      now += waits + 21 * kMs;
+    }
+    policy.Watch(1, Waiting(1), now - kMs);
+    policy.Settle(kBoth, now - kMs);
+    return policy.Successor(kBoth, 0, FirstStretch(30)) == 0u;
+  };
+  EXPECT_TRUE(keeps(15 * kMs)) << "it has waited for too long";
+  EXPECT_FALSE(keeps(1 * kMs));
+}
+
 // The owner's gap is of 12 ms: patience is of 20, the least there is.
 TEST(Policy, AnOwnerThatStaysAwayKeepsTheGpuForAsLongAsItsPatience) {
   Policy policy;

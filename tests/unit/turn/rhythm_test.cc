@@ -71,22 +71,33 @@ TEST(Rhythm, NumbersOutOfRangeCountAsOne) {
   }
 }
 
-// Turns of 2 and 4 ms, with absences of 1 ms, twelve of them in an iteration.
+// An iteration has forty turns: twenty of 2 ms, as in a forward pass, and then twenty of 4 ms. After each
+// turn the client is away for 1 ms, and after the last one for 11 ms.
 TEST(Rhythm, TurnsWithoutPositionsOfTheirOwnMakeAnIterationTogether) {
   Rhythm rhythm;
-  rhythm.SetTurns(12);
+  rhythm.SetTurns(40);
   EXPECT_EQ(rhythm.turns(), 1u);
+  EXPECT_EQ(rhythm.turns_of_a_position(), 40u);
   Time now = 0;
-  for (std::uint32_t turn = 1; turn <= 64; ++turn) {
-    const Time length = (turn % 2 == 0 ? 2 : 4) * kMs;
+  // It is watched from the middle of an iteration on.
+  for (std::uint32_t turn = 1; turn <= 400; ++turn) {
+    const std::uint32_t place = (turn + 10) % 40;
+    const Time length = (place < 20 ? 2 : 4) * kMs;
     LiveOneTurn(&rhythm, turn, now, now + length);
-    now += length + 1 * kMs;
+    now += length + (place == 39 ? 11 : 1) * kMs;
+    EXPECT_EQ(rhythm.busy(), turn < 40 ? kNever : 120 * kMs) << "a part of an iteration says nothing";
+    EXPECT_EQ(rhythm.away(), turn <= 40 ? kNever : 50 * kMs);
+    EXPECT_EQ(rhythm.settled(), turn >= 80);
   }
-  EXPECT_NEAR(static_cast<double>(rhythm.busy()), 12.0 * 3 * kMs, 12 * 0.1 * kMs);
-  EXPECT_EQ(rhythm.away(), 12 * kMs);
+  EXPECT_TRUE(rhythm.settled());
   EXPECT_LT(rhythm.jitter(), 0) << "unequal turns say nothing about iterations";
   rhythm.SetTurns(0xffffffffu);
-  EXPECT_LT(rhythm.busy(), 10'000 * kMs) << "a client may say anything";
+  EXPECT_EQ(rhythm.busy(), kNever) << "another number of turns is learned anew";
+  for (std::uint32_t turn = 401; turn < 1430; ++turn) {
+    LiveOneTurn(&rhythm, turn, now, now + 2 * kMs);
+    now += 3 * kMs;
+  }
+  EXPECT_EQ(rhythm.busy(), 1024 * 2 * kMs) << "a client may say anything";
 }
 
 TEST(Rhythm, ATurnToBeDisregardedIsNotLearned) {
