@@ -13,6 +13,27 @@ namespace {
 
 using base::Same;
 
+bool IsAlphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Returns whether `part` has 1 to `most` characters of a label key, and a letter or digit at both ends.
+bool IsPartOfKey(std::string_view part, std::size_t most) {
+  constexpr std::string_view kBetween = "-_.";
+  return !part.empty() && part.size() <= most && IsAlphanumeric(part.front()) &&
+         IsAlphanumeric(part.back()) && std::ranges::all_of(part, [=](char c) {
+           return IsAlphanumeric(c) || kBetween.find(c) != std::string_view::npos;
+         });
+}
+
+// Returns whether `text` is the key of a label: a name, or the prefix of a domain, a slash and a name.
+bool IsLabelKey(const char* text) {
+  const std::string_view key = text;
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return IsPartOfKey(key, 63);
+  return IsPartOfKey(key.substr(0, slash), 253) && IsPartOfKey(key.substr(slash + 1), 63);
+}
+
 constexpr char kPrintable[] = "1 to 127 printable characters without spaces";
 
 // The comment above each rule says what the annotation does, and after "Default:" what holds without it.
@@ -42,6 +63,10 @@ constexpr Rule kOfPods[] = {
     {base::kShareWithAnnotation,
      [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
      "namespace or cluster"},
+    // Keeps all pods of the job within one topology domain: on nodes with one value of this label. Default:
+    // the
+    // narrowest domain that has room.
+    {base::kWithinAnnotation, IsLabelKey, "the key of a node label, such as topology.kubernetes.io/zone"},
     // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },

@@ -18,6 +18,7 @@ inline constexpr char kModeAnnotation[] = CROSSOVER_DOMAIN "/mode";
 inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";    // quantity, per GPU
 inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";  // equal for alike jobs
 inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";    // namespace or cluster
+inline constexpr char kWithinAnnotation[] = CROSSOVER_DOMAIN "/within";           // key of a topology label
 // Administrators set these on a node. kMaintenanceAnnotation with "true" ends turns and keeps new pods
 // away. kConfigurationLabel selects one of the named configurations in the daemon's configuration file.
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";

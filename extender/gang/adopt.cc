@@ -74,7 +74,8 @@ GangPlan PlanOf(const GangStore& store, GangRecord& gang, const std::string& id,
       member.maybe_reserved = true;
       member.Note(PodEvent::kReserved);
     }
-    plan.entries.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
+    plan.entries.push_back(
+        {.seat = {reservation->seat.node, reservation->seat.gpus()}, .uid = uid, .of = member.rank});
   }
   return plan;
 }

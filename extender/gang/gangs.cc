@@ -72,7 +72,7 @@ void Gangs::Join(const Pod& pod) {
   GangRecord& gang = store_.gangs[membership.id];
   store_.dirty.insert(membership.id);
   gang.membership = std::move(membership);
-  gang.members.try_emplace(pod.uid, std::move(member));
+  gang.members.try_emplace(pod.uid, std::move(member)).first->second.rank = RankOf(pod);
 }
 
 // Takes the seat of a member that does not use its GPUs any more. If another pod will come in its place
@@ -83,7 +83,7 @@ void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again)
       gang.plan && std::ranges::find(gang.plan->entries, uid, &PlanEntry::uid) != gang.plan->entries.end();
   if (comes_again && !in_plan && !member.bound.empty() && !Leaves(member.eviction) &&
       !member.seat.containers.empty()) {
-    gang.Vacate({member.seat.node, member.seat.gpus()}, store_.now_s);
+    gang.Vacate({member.seat.node, member.seat.gpus()}, member.rank, store_.now_s);
   }
   member.seat = {};
 }

@@ -15,16 +15,6 @@
 namespace crossover::extender {
 namespace {
 
-// Returns the value of the label with this key, else that of the annotation, else "".
-const std::string& Mark(const Pod& pod, const std::string& key) {
-  static const std::string none;
-  for (const Labels* labels : {&pod.labels, &pod.annotations}) {
-    const auto found = labels->find(key);
-    if (found != labels->end()) return found->second;
-  }
-  return none;
-}
-
 bool Has(const Pod& pod, const char* key) {
   return *key == '\0' || pod.labels.contains(key) || pod.annotations.contains(key);
 }
@@ -32,7 +22,7 @@ bool Has(const Pod& pod, const char* key) {
 // Returns whether a Job made the pod on behalf of an object of this kind (OwnerKind::by_job).
 bool IsMadeByJob(const Pod& pod, const OwnerKind& kind) {
   return *kind.by_job != '\0' && pod.owner && pod.owner->kind == "Job" &&
-         pod.owner->api_version == "batch/v1" && pod.owner->name == Mark(pod, kind.name) + kind.by_job;
+         pod.owner->api_version == "batch/v1" && pod.owner->name == MarkOf(pod, kind.name) + kind.by_job;
 }
 
 bool IsMadeBy(const Pod& pod, const OwnerKind& kind) {
@@ -102,7 +92,7 @@ Membership ByAnnotation(const Pod& pod) {
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
   if (const std::size_t blank = keys.find(' '); blank != std::string_view::npos) {
-    gang.id += "/" + Mark(pod, std::string(keys.substr(blank + 1)));
+    gang.id += "/" + MarkOf(pod, std::string(keys.substr(blank + 1)));
   }
   const auto size = pod.annotations.find(base::kGangSizeAnnotation);
   if (const auto wrong = annotations::FaultOf(base::kGangAnnotation, name)) {
@@ -125,7 +115,7 @@ std::string Incarnation(const Pod& pod, const OwnerKind& kind, const OwnerFacts*
   std::string_view keys = kind.incarnations;
   while (!keys.empty()) {
     const std::size_t blank = keys.find(' ');
-    text += "/" + Mark(pod, std::string(keys.substr(0, blank)));
+    text += "/" + MarkOf(pod, std::string(keys.substr(0, blank)));
     keys = blank == std::string_view::npos ? std::string_view() : keys.substr(blank + 1);
   }
   if (kind.made_it) {
@@ -136,21 +126,22 @@ std::string Incarnation(const Pod& pod, const OwnerKind& kind, const OwnerFacts*
 
 std::string PartOf(const Pod& pod, const OwnerKind& kind) {
   if (*kind.part == '\0') return "";
-  const std::string& part = Mark(pod, kind.part);
+  const std::string& part = MarkOf(pod, kind.part);
   return *kind.leader_template == '\0' || part == "0" ? part : "";
 }
 
 Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
-  const std::string& name = Mark(pod, kind.name);
+  const std::string& name = MarkOf(pod, kind.name);
   Membership gang;
   gang.known = Known::kByOwner;
   gang.id = pod.name_space + "/" + kind.name + "/" + name;
   gang.name = name;
-  if (*kind.index != '\0') gang.id += "/" + Mark(pod, kind.index), gang.name += "/" + Mark(pod, kind.index);
+  if (*kind.index != '\0')
+    gang.id += "/" + MarkOf(pod, kind.index), gang.name += "/" + MarkOf(pod, kind.index);
   gang.id += Incarnation(pod, kind, facts);
   if (*kind.size != '\0') {
-    gang.size = SizeIn(Mark(pod, kind.size));
-    if (gang.size == 0) gang.fault = SizeFault(kind.size, Mark(pod, kind.size));
+    gang.size = SizeIn(MarkOf(pod, kind.size));
+    if (gang.size == 0) gang.fault = SizeFault(kind.size, MarkOf(pod, kind.size));
     return gang;
   }
   gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name, Incarnation(pod, kind, nullptr)};
@@ -206,10 +197,26 @@ std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space
   return membership.maker.kind == "Job" ? "" : AboutGang(membership);
 }
 
+const std::string& MarkOf(const Pod& pod, const std::string& key) {
+  static const std::string none;
+  for (const Labels* labels : {&pod.labels, &pod.annotations}) {
+    const auto found = labels->find(key);
+    if (found != labels->end()) return found->second;
+  }
+  return none;
+}
+
+IndexKeys IndexKeysOf(const Pod& pod) {
+  const OwnerKind* kind = KindOf(pod);
+  if (kind == nullptr) return {};
+  return {
+      .over_parts = kind->over_parts, .part = kind->part_orders ? kind->part : "", .indices = kind->indices};
+}
+
 Unit UnitOf(const Pod& pod) {
   const OwnerKind* kind = KindOf(pod);
   if (kind == nullptr) return {};
-  return {.part = PartOf(pod, *kind), .group = *kind->group == '\0' ? "" : Mark(pod, kind->group)};
+  return {.part = PartOf(pod, *kind), .group = *kind->group == '\0' ? "" : MarkOf(pod, kind->group)};
 }
 
 std::optional<OwnerRef> OwnerOf(const Pod& pod) { return MembershipOf(pod).owner; }

@@ -65,6 +65,18 @@ struct Unit {
 };
 Unit UnitOf(const Pod& pod);
 
+// Returns the value of the pod's label with this key, else that of its annotation, else "".
+const std::string& MarkOf(const Pod& pod, const std::string& key);
+
+// IndexKeys names the labels that order the pods of one gang, as the row of their owner has them
+// (owner_kinds.h). An empty key is not used.
+struct IndexKeys {
+  const char* over_parts = "";
+  const char* part = "";
+  const char* indices = "";
+};
+IndexKeys IndexKeysOf(const Pod& pod);
+
 // Returns what a user should know where the pod's gang is not known although a controller makes such pods, in
 // words for a warning. Returns "" where the gang is known, and for a pod without a controller.
 std::string AboutGang(const Membership& membership);

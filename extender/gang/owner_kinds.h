@@ -18,6 +18,10 @@ struct OwnerKind {
   const char* part = "";          // which part of the job the pod is in
   const char* group = "";         // which replica of the part, where each one is a Job of its own
   const char* size = "";          // the number of pods; empty: the object says it
+  // pod_rank.h orders the pods of a gang by the next three. They are keys, too.
+  const char* over_parts = "";  // index of the pod's Job over all parts
+  const char* indices = "";     // at most two keys, separated by a blank, the wider one first
+  bool part_orders = true;      // pods are ordered by `part` before `indices`
   // The next six are paths. `parts` is the list of parts in the object, or a map by part; empty: the object
   // itself is the only part. The others are relative to a part.
   const char* parts = "";

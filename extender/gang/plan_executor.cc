@@ -48,15 +48,16 @@ bool FreeSlots(const GangStore& store, GangRecord& gang) {
 // Gives each entry without a pod to a member that has no entry.
 void FillSlots(GangStore& store, GangRecord& gang) {
   if (std::ranges::none_of(gang.plan->entries, &std::string::empty, &PlanEntry::uid)) return;
-  std::vector<std::string> uids = Seatless(store, gang);
-  auto next = uids.begin();
+  std::vector<PlanEntry*> open;
   for (PlanEntry& entry : gang.plan->entries) {
-    if (!entry.uid.empty()) continue;
-    if (next == uids.end()) return;
-    Member& member = gang.members.at(*next);
+    if (entry.uid.empty()) open.push_back(&entry);
+  }
+  FillEntries(store, gang, &*gang.plan);
+  for (const PlanEntry* entry : open) {
+    if (entry->uid.empty()) continue;
+    Member& member = gang.members.at(entry->uid);
     member.Note(PodEvent::kPlanned);
-    member.message = store.cache->FindPod(*next)->scheduled.message;
-    entry.uid = *next++;
+    member.message = store.cache->FindPod(entry->uid)->scheduled.message;
   }
 }
 
@@ -193,8 +194,8 @@ void AddSlots(GangStore& store, GangRecord& gang) {
   if (bound + entries >= ScoreOf(store, gang).wanted || store.now_s < gang.seat_retry_s) return;
   if (Seatless(store, gang).empty() || !store.MaySearch(gang)) return;
   std::string why;
-  if (auto seat = FindSeat(store, gang, &why)) {
-    gang.plan->entries.push_back({std::move(*seat), ""});
+  if (std::optional<PlanEntry> entry = FindSeat(store, gang, &why)) {
+    gang.plan->entries.push_back(std::move(*entry));
   } else {
     gang.seat_retry_s = store.now_s + 1;
   }
@@ -345,7 +346,7 @@ void TakeBack(GangStore& store, GangRecord& gang) {
     for (PlanEntry& entry : plan.entries) {
       const auto member = gang.members.find(entry.uid);
       const bool has = member != gang.members.end() && ViewOf(store, gang, entry.uid).bound();
-      if (!has) gang.Vacate(std::move(entry.seat), store.now_s);
+      if (!has) gang.Vacate(std::move(entry.seat), std::move(entry.of), store.now_s);
     }
   }
   for (auto& [uid, member] : gang.members) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "extender/gang/demands.h"
@@ -19,28 +18,47 @@
 namespace crossover::extender {
 
 std::vector<std::string> Seatless(const GangStore& store, const GangRecord& gang) {
-  std::vector<std::pair<const Pod*, std::string>> found;
+  std::vector<std::string> uids;
   const auto seated = gang.plan ? gang.plan->seated() : std::unordered_set<std::string_view>();
   for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(store, uid, member);
-    if (view.waiting() && !seated.contains(uid)) found.emplace_back(view.pod, uid);
+    if (ViewOf(store, uid, member).waiting() && !seated.contains(uid)) uids.push_back(uid);
   }
-  std::ranges::sort(found, [](const auto& a, const auto& b) {
-    return std::make_tuple(a.first->name.size(), std::cref(a.first->name)) <
-           std::make_tuple(b.first->name.size(), std::cref(b.first->name));
+  std::ranges::sort(uids, [&gang](const std::string& a, const std::string& b) {
+    return gang.members.at(a).rank < gang.members.at(b).rank;
   });
-  std::vector<std::string> uids;
-  for (auto& [pod, uid] : found) uids.push_back(std::move(uid));
   return uids;
 }
 
-void StartPlan(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats, bool whole) {
-  const std::vector<std::string> uids = Seatless(store, gang);
-  GangPlan plan{.id = store.epoch + "-" + std::to_string(store.next++), .entries = {}};
+void FillEntries(const GangStore& store, const GangRecord& gang, GangPlan* plan) {
+  std::vector<std::string> uids = Seatless(store, gang);
+  const auto give = [&](PlanEntry& entry, std::vector<std::string>::iterator uid) {
+    entry.uid = *uid;
+    entry.of = gang.members.at(*uid).rank;
+    uids.erase(uid);
+  };
+  for (PlanEntry& entry : plan->entries) {
+    if (!entry.uid.empty() || !entry.of) continue;
+    const auto same = std::ranges::find_if(
+        uids, [&](const std::string& uid) { return StandsFor(*entry.of, gang.members.at(uid).rank); });
+    if (same != uids.end()) give(entry, same);
+  }
+  for (PlanEntry& entry : plan->entries) {
+    if (entry.uid.empty() && !uids.empty()) give(entry, uids.begin());
+  }
+}
+
+std::vector<PlanEntry> EntriesOf(std::vector<placement::Seat> seats) {
+  std::vector<PlanEntry> entries;
+  for (placement::Seat& seat : seats) entries.push_back({.seat = std::move(seat), .uid = ""});
+  return entries;
+}
+
+void StartPlan(GangStore& store, GangRecord& gang, std::vector<PlanEntry> entries, bool whole) {
+  const int pods = static_cast<int>(entries.size());
+  GangPlan plan{.id = store.epoch + "-" + std::to_string(store.next++), .entries = std::move(entries)};
   plan.until_s = store.now_s + store.settings.deadline_s;
   plan.whole = whole;
   const Head head = CountOf(store, gang);
-  const int pods = static_cast<int>(seats.size());
   if (whole) {
     gang.ended_before = gang.membership.size - (pods > 0 ? pods : NeedOf(store, gang, head));
   } else {
@@ -48,10 +66,7 @@ void StartPlan(GangStore& store, GangRecord& gang, std::vector<placement::Seat> 
   }
   plan.size = gang.set_size();
   plan.done = head.done;
-  std::size_t next = 0;
-  for (placement::Seat& seat : seats) {
-    plan.entries.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
-  }
+  FillEntries(store, gang, &plan);
   for (auto& [uid, member] : gang.members) {
     if (ViewOf(store, uid, member).bound()) continue;
     member.Note(PodEvent::kPlanned);
@@ -168,7 +183,7 @@ void PlanWaiting(GangStore& store) {
     SetWaves(state, *std::ranges::find(waiting, id, &placement::Gang::id), &*gang->second.plan);
   };
   for (const placement::Plan& plan : decision.plans)
-    begin(plan.gang, [&](GangRecord& gang) { StartPlan(store, gang, plan.seats, true); });
+    begin(plan.gang, [&](GangRecord& gang) { StartPlan(store, gang, EntriesOf(plan.seats), true); });
   if (!decision.preemption) return;
   const placement::Preemption& room = *decision.preemption;
   begin(room.gang, [&](GangRecord& gang) { StartClaim(store, gang, room.seats, room.victims); });

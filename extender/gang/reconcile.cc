@@ -135,9 +135,9 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   if (store.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
   if (!store.MaySearch(gang)) return;
   std::string why = "no GPUs for a pod that came again";
-  if (auto seat = FindSeat(store, gang, &why)) {
+  if (std::optional<PlanEntry> entry = FindSeat(store, gang, &why)) {
     gang.seat_failures = 0;
-    return StartPlan(store, gang, {std::move(*seat)}, false);
+    return StartPlan(store, gang, {std::move(*entry)}, false);
   }
   gang.seat_retry_s = store.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
   const std::string stays = WhyTheyStay(gang);

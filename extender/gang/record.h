@@ -15,6 +15,7 @@
 #include "extender/gang/claim.h"
 #include "extender/gang/membership.h"
 #include "extender/gang/phases.h"
+#include "extender/gang/pod_rank.h"
 #include "extender/gang/reservation.h"
 #include "extender/placement/model.h"
 
@@ -22,6 +23,7 @@ namespace crossover::extender {
 
 // A Member is one pod of a gang: what this leader wrote to it, and what it waits for.
 struct Member {
+  PodRank rank;  // among the pods of the gang
   // The pod's resourceVersion after the last accepted write. View::current() is false for an older view.
   std::string version;
   std::string seen;  // the newest resourceVersion of the pod that the watch has shown
@@ -53,6 +55,14 @@ struct PlanEntry {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
   int wave = 0;     // its pod is released once those of earlier waves have come to be bound
+  std::optional<PodRank>
+      of{};  // of the pod that had the seat before; none: no pod had it, or it is not known
+};
+
+// A Vacancy is the seat of a pod that is gone, kept for the pod that comes in its place.
+struct Vacancy {
+  placement::Seat seat;
+  std::optional<PodRank> of;  // of the pod that had it; none: no pod had it yet
 };
 
 // A GangPlan gives seats to members of a gang. The functions of plan_executor.h carry it out or take it back.
@@ -106,7 +116,7 @@ struct GangRecord {
   std::optional<GangPlan> plan;
   Removal removal;
   std::optional<Departure> departure;         // set while it makes room for another gang
-  std::vector<placement::Seat> vacant;        // seats of pods that are gone, kept for pods that come again
+  std::vector<Vacancy> vacant;                // kept for pods that come again
   double vacant_s = 0;                        // when the last one was added
   std::map<std::string, Exclusion> excluded;  // by node
   bool adopted = false;                       // Adopt() has run
@@ -142,8 +152,8 @@ struct GangRecord {
   // Makes the set one for so many pods, if it is for fewer: an elastic gang that began with fewer has grown.
   void Widen(int pods) { ended_before = std::clamp(membership.size - pods, 0, std::max(0, ended_before)); }
   // Keeps a seat for a pod that comes again.
-  void Vacate(placement::Seat seat, double now_s) {
-    vacant.push_back(std::move(seat));
+  void Vacate(placement::Seat seat, std::optional<PodRank> of, double now_s) {
+    vacant.push_back({std::move(seat), std::move(of)});
     vacant_s = now_s;
   }
 };

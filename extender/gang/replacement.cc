@@ -6,10 +6,12 @@
 
 #include "extender/gang/containers.h"
 #include "extender/gang/demands.h"
+#include "extender/gang/planner.h"
 #include "extender/gang/request.h"
 #include "extender/gang/snapshot.h"
 #include "extender/placement/engine.h"
 #include "extender/placement/memory.h"
+#include "extender/placement/sets.h"
 
 namespace crossover::extender {
 namespace {
@@ -110,8 +112,8 @@ void ForgetGivenAway(const GangStore& store, GangRecord& gang, const placement::
                      int gpus_per_pod) {
   const GpuSet taken = Taken(store, gang);
   const GpuSet all = SetOf(SeatsOf(store, gang, false));
-  std::erase_if(gang.vacant, [&](const placement::Seat& seat) {
-    const GpuSet wanted = SetOf({seat});
+  std::erase_if(gang.vacant, [&](const Vacancy& vacancy) {
+    const GpuSet wanted = SetOf({vacancy.seat});
     if (static_cast<int>(wanted.size()) != gpus_per_pod || Overlap(wanted, taken)) return true;
     return std::ranges::any_of(state.placed, [&](const placement::Placed& placed) {
       if (placed.gang.id == gang.membership.id || !IsGang(store, placed)) return false;
@@ -242,7 +244,12 @@ std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord&
   const placement::Fitness fits = FitnessOf(store, apart);
   const std::vector<std::size_t> nearness = NearnessTo(mine, state);
   const std::set<std::size_t, std::greater<>> levels(nearness.begin(), nearness.end());
+  const std::size_t least = mine.empty() ? 0 : placement::LevelOf(state, request.gang).value_or(0);
   for (const std::size_t level : levels) {
+    if (level < least) {
+      *why = "no GPUs for a pod that came again on nodes with the " + request.gang.within + " of its gang";
+      break;
+    }
     for (std::size_t node = 0; node < nearness.size(); ++node) {
       apart.nodes[node].open = state.nodes[node].open && nearness[node] >= level;
     }
@@ -256,28 +263,41 @@ std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord&
   return std::nullopt;
 }
 
+// Takes out the vacant seat that a waiting pod is to have: that of the pod in whose place it comes, else any.
+std::optional<Vacancy> TakeVacant(const GangStore& store, GangRecord& gang, const placement::State& state) {
+  std::vector<PodRank> ranks;
+  for (const std::string& uid : Seatless(store, gang)) ranks.push_back(gang.members.at(uid).rank);
+  for (const bool any : {false, true}) {
+    for (auto vacancy = gang.vacant.begin(); vacancy != gang.vacant.end(); ++vacancy) {
+      const auto is_for = [&](const PodRank& rank) { return vacancy->of && StandsFor(*vacancy->of, rank); };
+      if (!any && std::ranges::none_of(ranks, is_for)) continue;
+      if (!Usable(store, gang, state, vacancy->seat)) continue;
+      Vacancy taken = *vacancy;
+      gang.vacant.erase(vacancy);
+      return taken;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool KeptLongEnough(const GangStore& store, const GangRecord& gang) {
   return store.now_s > gang.vacant_s + store.settings.seats_kept_s;
 }
 
-std::optional<placement::Seat> FindSeat(GangStore& store, GangRecord& gang, std::string* why) {
+std::optional<PlanEntry> FindSeat(GangStore& store, GangRecord& gang, std::string* why) {
   const placement::State state = SnapshotOf(store);
   const Pod* pod = AnyPod(store, gang);
   if (pod == nullptr) return std::nullopt;
   ForgetGivenAway(store, gang, state, GpusWanted(*pod));
-  for (auto seat = gang.vacant.begin(); seat != gang.vacant.end(); ++seat) {
-    if (!Usable(store, gang, state, *seat)) continue;
-    placement::Seat found = *seat;
-    gang.vacant.erase(seat);
-    return found;
-  }
+  if (std::optional<Vacancy> vacancy = TakeVacant(store, gang, state))
+    return PlanEntry{.seat = std::move(vacancy->seat), .uid = "", .of = std::move(vacancy->of)};
   GpuSet mine = SetOf(SeatsOf(store, gang, false));
   mine.merge(SetOf(SeatsOf(store, gang, true)));
   bool meets = false;
   for (placement::Seat& seat : PeerSeats(store, state, gang.membership.id, mine, GpusWanted(*pod), &meets)) {
-    if (Usable(store, gang, state, seat)) return seat;
+    if (Usable(store, gang, state, seat)) return PlanEntry{.seat = std::move(seat), .uid = ""};
   }
   placement::State free_for = state;
   if (meets) {
@@ -296,7 +316,8 @@ std::optional<placement::Seat> FindSeat(GangStore& store, GangRecord& gang, std:
   std::optional<placement::Seat> free = AnyFree(store, gang, mine, free_for, *pod, why);
   // The new seat replaces a vacant one that could not be used.
   if (free && !gang.vacant.empty()) gang.vacant.erase(gang.vacant.begin());
-  return free;
+  if (!free) return std::nullopt;
+  return PlanEntry{.seat = std::move(*free), .uid = ""};
 }
 
 }  // namespace crossover::extender

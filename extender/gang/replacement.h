@@ -10,12 +10,12 @@ namespace crossover::extender {
 bool KeptLongEnough(const GangStore& store, const GangRecord& gang);
 
 // Finds a seat for one pod of the gang. It tries in this order:
-//   1. a seat that a lost member left;
+//   1. a seat that a lost member left: if it can, that of the pod in whose place a waiting pod comes;
 //   2. GPUs that the gangs on the same GPUs have, and this gang lacks;
 //   3. the nearest free GPUs, by GangSettings::domains. The gang must share with no other gang, or only with
 //      gangs that lack the same GPUs and keep no seat for them. Those gangs then follow it there.
-// The caller owns the seat: a vacant one is removed from the gang. Where there is none, returns nothing and
-// sets `why` to the reason.
-std::optional<placement::Seat> FindSeat(GangStore& store, GangRecord& gang, std::string* why);
+// The entry has no pod yet (FillEntries()). The caller owns its seat: a vacant one is removed from the gang.
+// Where there is no seat, returns nothing and sets `why` to the reason.
+std::optional<PlanEntry> FindSeat(GangStore& store, GangRecord& gang, std::string* why);
 
 }  // namespace crossover::extender

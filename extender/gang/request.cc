@@ -48,6 +48,7 @@ std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
   if (const std::string* memory = Allowed(pod, base::kGpuMemoryAnnotation, &fault)) {
     gang->memory_cap = base::GpuMemoryOf(memory->c_str());
   }
+  if (const std::string* within = Allowed(pod, base::kWithinAnnotation, &fault)) gang->within = *within;
   return fault;
 }
 
@@ -107,9 +108,9 @@ std::string Unlike(const Pod& first, const Pod& other) {
            base::Refusal(other.name, std::to_string(GpusWanted(first)) + " as " + first.name,
                          std::to_string(GpusWanted(other)));
   }
-  for (const char* key :
-       {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
-        base::kMaxSlowdownAnnotation, base::kTurnPriorityAnnotation, base::kGangSizeAnnotation}) {
+  for (const char* key : {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
+                          base::kMaxSlowdownAnnotation, base::kTurnPriorityAnnotation,
+                          base::kGangSizeAnnotation, base::kWithinAnnotation}) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {

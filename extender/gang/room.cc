@@ -174,7 +174,7 @@ std::string NameFor(const GangRecord& gang, const GangRecord& other) {
 
 void StartClaim(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats,
                 std::vector<std::string> victims) {
-  StartPlan(store, gang, std::move(seats), true);
+  StartPlan(store, gang, EntriesOf(std::move(seats)), true);
   Left left{.at_s = store.now_s, .gangs = {}};
   for (const std::string& id : victims) {
     const GangRecord& victim = store.gangs.at(id);

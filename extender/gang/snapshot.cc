@@ -48,9 +48,12 @@ placement::Node NodeOf(const GangStore& store, const GpuNode& gpus) {
   placement::Node result{.name = gpus.name, .domains = {}, .gpus = {}};
   result.open = node != nullptr && node->ready && !node->cordoned && !gpus.maintenance;
   result.one_user = gpus.sharing == "mps" && !gpus.multi_user;
-  for (const std::string& label : store.settings.domains) {
-    const auto found = node == nullptr ? Labels::const_iterator() : node->labels.find(label);
-    if (node != nullptr && found != node->labels.end()) result.domains.push_back(found->second);
+  const std::vector<std::string>& labels = store.settings.domains;
+  for (std::size_t level = 0; node != nullptr && level < labels.size(); ++level) {
+    const auto found = node->labels.find(labels[level]);
+    if (found == node->labels.end()) continue;
+    result.domains.resize(level);
+    result.domains.push_back(found->second);
   }
   for (const GpuNode::Gpu& gpu : gpus.gpus) {
     result.gpus.push_back({.uuid = gpu.uuid,
@@ -182,7 +185,7 @@ std::vector<placement::Seat> SeatsOf(const GangStore& store, const GangRecord& g
     for (const PlanEntry& entry : gang.plan->entries) Add(entry.seat, &seats);
   }
   if (!leaving) {
-    for (const placement::Seat& seat : gang.vacant) Add(seat, &seats);
+    for (const Vacancy& vacancy : gang.vacant) Add(vacancy.seat, &seats);
   }
   std::vector<placement::Seat> result;
   for (const auto& [node, gpus] : seats) result.push_back({node, {gpus.begin(), gpus.end()}});
@@ -191,6 +194,7 @@ std::vector<placement::Seat> SeatsOf(const GangStore& store, const GangRecord& g
 
 placement::State SnapshotOf(const GangStore& store) {
   placement::State state;
+  state.levels = store.settings.domains;
   for (const auto& [name, node] : store.cache->gpu_nodes()) state.nodes.push_back(NodeOf(store, node));
   for (const auto& [id, gang] : store.gangs) AddGang(store, gang, &state);
   AddStrangers(store, &state);

@@ -97,8 +97,13 @@ std::vector<GpuRef> Allocator::Keep(const Gang& gang, double busy_part) {
 }
 
 std::vector<Seat> SeatsOn(const State& state, std::span<const GpuRef> gpus, int gpus_per_pod) {
+  const auto domains = [&state](GpuRef ref) -> const std::vector<std::string>& {
+    return state.nodes[static_cast<std::size_t>(ref.node)].domains;
+  };
+  std::vector<GpuRef> in_order(gpus.begin(), gpus.end());
+  std::ranges::stable_sort(in_order, [&](GpuRef a, GpuRef b) { return domains(a) < domains(b); });
   std::vector<Seat> seats;
-  for (const GpuRef ref : gpus) {
+  for (const GpuRef ref : in_order) {
     const Node& node = state.nodes[static_cast<std::size_t>(ref.node)];
     const bool full = seats.empty() || seats.back().node != node.name ||
                       static_cast<int>(seats.back().gpus.size()) == gpus_per_pod;

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "common/base/names.h"
+#include "common/base/refusal.h"
 #include "common/text/truncate.h"
 #include "extender/placement/memory.h"
 #include "extender/placement/pairing.h"
@@ -31,16 +33,20 @@ std::string NameOf(const Gang& peer, const Gang& newcomer) {
   return peer.space == newcomer.space ? peer.name : "another job";
 }
 
+std::string WithinSays(const Gang& gang) { return base::kWithinAnnotation + std::string(": ") + gang.within; }
+
 // Counts the nodes with one reason, and keeps the first figures that one of them gave.
 struct Said {
   long nodes = 0;
   std::string figures{};
 };
 
-// Returns the gang's constraints over several nodes, in words: "spec.. and spec..". REQUIRES: it has some.
+// Returns the gang's constraints over several nodes, in words: "spec.. and spec..". Returns "" where it has
+// none.
 std::string Demands(const Gang& gang) {
   std::string text;
   for (const Division& division : gang.divisions) text += (text.empty() ? "" : " and ") + division.what;
+  if (!gang.within.empty()) text += (text.empty() ? "" : " and ") + WithinSays(gang);
   return text;
 }
 
@@ -181,11 +187,23 @@ namespace {
 bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted, const Context& context) {
   Gang free = gang;
   free.divisions.clear();
+  free.within.clear();
   wanted.gangs = {&free};
   return !FindEver(occupancy, wanted, context.fitness).empty();
 }
 
+// Returns the labels that crossover.dev/within may name.
+std::string ExpectedLabels(const State& state) {
+  std::string labels;
+  for (const std::string& label : state.levels) labels += (labels.empty() ? "" : ", ") + label;
+  return state.levels.empty() ? "no such annotation, because gangs.topology of the extender names no label"
+                              : "a label that gangs.topology of the extender names (" + labels + ")";
+}
+
 Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& context) {
+  if (!LevelOf(occupancy.state(), gang))
+    return {gang.id, Reason::kApart,
+            base::Refusal(base::kWithinAnnotation, ExpectedLabels(occupancy.state()), gang.within)};
   const std::string needs = "needs " + Count(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
   if (gang.gpus() > all)
@@ -200,7 +218,7 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& contex
   Wanted wanted{.gangs = {&gang}};
   if (cap > 0) wanted.memory = cap + context.settings.context_reserve;
   if (FindEver(occupancy, wanted, context.fitness).empty()) {
-    if (!gang.divisions.empty() && HasNodesWithout(occupancy, gang, wanted, context)) {
+    if (!Demands(gang).empty() && HasNodesWithout(occupancy, gang, wanted, context)) {
       return {gang.id, Reason::kApart,
               needs + "; no nodes will ever let its pods keep to " + Demands(gang) +
                   NodesSay(occupancy, gang, context)};
@@ -214,7 +232,7 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& contex
   if (free >= gang.gpus()) {
     return {gang.id, Reason::kScattered,
             is_free + ", but not where its pods fit" +
-                (gang.divisions.empty() ? "" : " and keep to " + Demands(gang)) +
+                (Demands(gang).empty() ? "" : " and keep to " + Demands(gang)) +
                 NodesSay(occupancy, gang, context) + jobs};
   }
   const long kept = GpusOf(occupancy, true);
@@ -289,6 +307,8 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
       return "its nodes have no room for the pods otherwise";
     case Rule::kApart:
       return "on its nodes the pods of this job cannot keep to " + Demands(newcomer);
+    case Rule::kWithin:
+      return "its nodes do not lie within one domain, and this job asks for " + WithinSays(newcomer);
   }
   return {};
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "extender/placement/sets.h"
+
 namespace crossover::placement {
 
 bool BreaksShape(const Group& group, const Gang& newcomer) {
@@ -32,6 +34,7 @@ std::optional<Violation> WhyNotJoin(const Occupancy& occupancy, const Group& gro
   if (BreaksShape(group, newcomer)) return Violation{Rule::kShape};
   if (BreaksNodes(occupancy, group, newcomer, context.fitness)) return Violation{Rule::kNodes};
   if (BreaksApart(group, newcomer)) return Violation{Rule::kApart};
+  if (!IsWithin(occupancy.state(), newcomer, group.by_node)) return Violation{Rule::kWithin};
   return std::nullopt;
 }
 

@@ -69,6 +69,8 @@ struct Gang {
   Profile profile;
   double arrived_s = 0;
   std::vector<Division> divisions{};  // its own constraints over several nodes
+  // The topology label that has one value on all of its nodes (crossover.dev/within); empty: none has to.
+  std::string within{};
 
   int gpus() const { return pods * gpus_per_pod; }
 };
@@ -82,7 +84,9 @@ struct Gpu {
 
 struct Node {
   std::string name;
-  std::vector<std::string> domains;  // topology labels, the widest first: zone, block, rack
+  // These are the values of its topology labels, the widest first: zone, block, rack. A label that it lacks
+  // has the value "" where it has a narrower one.
+  std::vector<std::string> domains;
   std::vector<Gpu> gpus;
   bool open = true;       // takes new pods
   bool one_user = false;  // only processes of one user ID can share its GPUs (MPS)
@@ -131,7 +135,8 @@ struct State {
   std::vector<Node> nodes;
   std::vector<Placed> placed;
   std::vector<Observed> observed;
-  std::optional<Reserved> kept{};  // from the last decision, so that it keeps the same GPUs
+  std::optional<Reserved> kept{};     // from the last decision, so that it keeps the same GPUs
+  std::vector<std::string> levels{};  // keys of the topology labels, in the order of Node::domains
 };
 
 }  // namespace crossover::placement

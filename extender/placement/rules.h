@@ -29,13 +29,14 @@ enum class Rule : std::uint8_t {
   kHistory,        // no pair lost by sharing when it met before
   kSlowdown,       // all caps on slowdowns can be kept
   kGain,           // the newcomer raises the gain by enough
-  // The next four apply to a set whose GPUs are known (join_rules.h).
+  // The next five apply to a set whose GPUs are known (join_rules.h).
   kClosed,  // all GPUs of the set are there, and none is kept
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
   kApart,   // the newcomer's own constraints permit its pods there
+  kWithin,  // it lies within one domain where the newcomer asks for that
 };
-inline constexpr int kRules = 16;
+inline constexpr int kRules = 17;
 
 // A GpuSetSpec holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the
 // best values that the cluster offers (BestGpuSet() in pairing.h).

@@ -1,6 +1,7 @@
 #include "extender/placement/sets.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -18,20 +19,35 @@ struct Offer {
   std::vector<GpuRef> gpus;  // idle ones first
 };
 
-// A Choice is a selection of offers. The smaller its Rank(), the better.
+// A Cost orders choices; the smaller, the better. Its fields are: busy units, nodes, domains at each level
+// below that of the choice, the widest first, units that remain on the chosen nodes, and units that remain in
+// the narrowest of the chosen domains.
+constexpr std::size_t kMostLevels = 5;  // domains of narrower levels do not count
+constexpr std::size_t kBusy = 0, kNodes = 1, kDomains = 2, kLeft = kDomains + kMostLevels, kRoom = kLeft + 1;
+using Cost = std::array<int, kRoom + 1>;
+
+Cost operator+(const Cost& a, const Cost& b) {
+  Cost sum;
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = a[i] + b[i];
+  return sum;
+}
+
+// A Choice is a selection of offers.
 struct Choice {
   std::vector<const Offer*> offers;
   std::vector<int> taken{};  // units of each offer
-  int busy = 0;              // units
-  int nodes = 0;
-  int left = 0;  // units that remain on the chosen nodes
-  auto Rank() const { return std::tuple(busy, nodes, left); }
+  Cost cost{};
   void Add(const Offer& offer, int units) {
     offers.push_back(&offer);
     taken.push_back(units);
-    busy += std::max(0, units - offer.idle);
-    left += offer.units - units;
-    ++nodes;
+    cost[kBusy] += std::max(0, units - offer.idle);
+    cost[kLeft] += offer.units - units;
+    ++cost[kNodes];
+  }
+  void Add(const Choice& other) {
+    offers.insert(offers.end(), other.offers.begin(), other.offers.end());
+    taken.insert(taken.end(), other.taken.begin(), other.taken.end());
+    cost = cost + other.cost;
   }
 };
 
@@ -71,27 +87,123 @@ Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const 
 
 auto Size(const Offer& offer) { return std::pair(offer.idle, offer.units); }
 
-// Chooses among the offers of one domain: the fewest busy GPUs, then the fewest nodes. It takes the largest
-// offers, and as the last one the smallest that suffices. Returns nothing where all offers are too few.
-std::optional<Choice> Choose(std::vector<const Offer*> offers, int units) {
-  std::ranges::sort(offers, [](const Offer* a, const Offer* b) {
+// Sorts offers by size, the largest first.
+void Sort(std::vector<const Offer*>* offers) {
+  std::ranges::sort(*offers, [](const Offer* a, const Offer* b) {
     return Size(*a) != Size(*b) ? Size(*a) > Size(*b) : a->node < b->node;
   });
+}
+
+// Chooses among sorted offers without regard to domains: few busy GPUs, then the fewest nodes. It takes the
+// largest offers, and as the last one the smallest that suffices. REQUIRES: together they have `units`.
+Choice ChooseLargest(std::span<const Offer* const> offers, int units) {
   Choice choice;
-  while (units > 0 && !offers.empty()) {
-    const auto suffices = [&](const Offer* o) { return o->idle >= units; };
-    auto next = offers.begin();
-    if (suffices(*next)) next = std::ranges::find_if_not(offers, suffices) - 1;
-    while (next != offers.begin() && Size(**(next - 1)) == Size(**next)) --next;
-    const Offer& offer = **next;
-    const int taken = std::min(units, offer.units);
-    choice.Add(offer, taken);
+  for (auto next = offers.begin(); units > 0; ++next) {
+    auto chosen = next;
+    const auto suffices = [&](const Offer* offer) { return offer->idle >= units; };
+    if (suffices(*next)) {
+      chosen = std::ranges::partition_point(next, offers.end(), suffices) - 1;
+      while (chosen != next && Size(**(chosen - 1)) == Size(**chosen)) --chosen;
+    }
+    const int taken = std::min(units, (*chosen)->units);
+    choice.Add(**chosen, taken);
     units -= taken;
-    offers.erase(next);
   }
-  if (units > 0) return std::nullopt;
   return choice;
 }
+
+// A Domain chooses among the offers of one topology domain. Within a wider domain it holds, for each number
+// of units up to the wanted one, the cost of the best choice among its offers. A domain with narrower domains
+// in it gets these costs from theirs: the best choice of k units takes the best choice of j units from one of
+// them, and the best one of k - j units from those before it.
+class Domain {
+ public:
+  // `level` is that of this domain, and `depth` the number of levels down from that of the choice.
+  Domain(const Occupancy& occupancy, std::vector<const Offer*> offers, std::size_t level, std::size_t depth,
+         int wanted)
+      : offers_(std::move(offers)), depth_(depth) {
+    for (const Offer* offer : offers_) all_ += offer->units;
+    units_ = std::min(all_, wanted);
+    std::map<std::string, std::vector<const Offer*>> parts;
+    bool divided = false;
+    for (const Offer* offer : offers_) {
+      const std::vector<std::string>& domains = occupancy.node(offer->node).domains;
+      divided |= domains.size() > level;
+      parts[domains.size() > level ? domains[level] : ""].push_back(offer);
+    }
+    if (!divided) {
+      Fill();
+      return;
+    }
+    best_.push_back({});
+    for (auto& [name, members] : parts) {
+      parts_.emplace_back(occupancy, std::move(members), level + 1, depth + 1, wanted);
+      Merge();
+    }
+  }
+
+  // Returns the number of units that it has, up to the wanted number.
+  int units() const { return units_; }
+
+  // Returns the best choice of so many units. REQUIRES: it has them.
+  Choice Choose(int units) const {
+    if (parts_.empty()) return ChooseUndivided(units);
+    Choice choice;
+    int left = units;
+    for (std::size_t part = parts_.size(); part-- > 0;) {
+      const int taken = taken_[part][static_cast<std::size_t>(left)];
+      if (taken > 0) choice.Add(parts_[part].Choose(taken));
+      left -= taken;
+    }
+    choice.cost = best_[static_cast<std::size_t>(units)];
+    return choice;
+  }
+
+ private:
+  // Without narrower domains in it, it counts as one domain at each narrower level.
+  Choice ChooseUndivided(int units) const {
+    Choice choice = ChooseLargest(offers_, units);
+    if (units == 0) return choice;
+    choice.cost[kRoom] = all_ - units;
+    for (std::size_t level = depth_; level < kMostLevels; ++level) ++choice.cost[kDomains + level];
+    return choice;
+  }
+
+  void Fill() {
+    Sort(&offers_);
+    for (int k = 0; depth_ > 0 && k <= units_; ++k) best_.push_back(ChooseUndivided(k).cost);
+  }
+
+  // Takes the last part into the costs.
+  void Merge() {
+    const std::vector<Cost>& part = parts_.back().best_;
+    const std::size_t all = std::min(best_.size() + part.size() - 2, static_cast<std::size_t>(units_));
+    std::vector<Cost> best;
+    std::vector<int>& taken = taken_.emplace_back();
+    for (std::size_t k = 0; k <= all; ++k) {
+      std::optional<Cost> least;
+      int from_part = 0;
+      for (std::size_t j = k < best_.size() ? 0 : k - best_.size() + 1; j <= k && j < part.size(); ++j) {
+        Cost cost = best_[k - j] + part[j];
+        if (j > 0 && depth_ < kMostLevels) ++cost[kDomains + depth_];
+        if (least && *least <= cost) continue;
+        least = cost;
+        from_part = static_cast<int>(j);
+      }
+      best.push_back(*least);
+      taken.push_back(from_part);
+    }
+    best_ = std::move(best);
+  }
+
+  std::vector<const Offer*> offers_;  // without narrower domains sorted by size
+  std::size_t depth_;
+  int all_ = 0;    // units of all offers
+  int units_ = 0;  // at most the wanted ones
+  std::vector<Domain> parts_;
+  std::vector<std::vector<int>> taken_;  // by part and number of units of this part and those before: of it
+  std::vector<Cost> best_;               // by number of units
+};
 
 // Chooses among the offers of one domain as the gangs' own constraints permit: no busy GPUs if possible, then
 // few nodes. A unit is one pod. Returns nothing where they permit none.
@@ -118,7 +230,7 @@ std::vector<std::string> DomainOf(const Node& node, std::size_t level) {
   return {node.domains.begin(), node.domains.begin() + static_cast<std::ptrdiff_t>(length)};
 }
 
-using Chooser = std::function<std::optional<Choice>(std::vector<const Offer*> offers)>;
+using Chooser = std::function<std::optional<Choice>(std::vector<const Offer*> offers, std::size_t level)>;
 
 std::optional<Choice> ChooseAt(const Occupancy& occupancy, const std::vector<Offer>& offers,
                                std::size_t level, const Chooser& choose) {
@@ -129,8 +241,8 @@ std::optional<Choice> ChooseAt(const Occupancy& occupancy, const std::vector<Off
   }
   std::optional<Choice> best;
   for (auto& [domain, members] : by_domain) {
-    const std::optional<Choice> choice = choose(std::move(members));
-    if (choice && (!best || choice->Rank() < best->Rank())) best = choice;
+    const std::optional<Choice> choice = choose(std::move(members), level);
+    if (choice && (!best || choice->cost < best->cost)) best = choice;
   }
   return best;
 }
@@ -143,6 +255,17 @@ std::vector<Division> DivisionsOf(const Wanted& wanted) {
   return divisions;
 }
 
+// Returns the level whose domains none of the gangs may leave, or nothing where no label has that level.
+std::optional<std::size_t> LeastLevel(const State& state, const Wanted& wanted) {
+  std::size_t least = 0;
+  for (const Gang* gang : wanted.gangs) {
+    const std::optional<std::size_t> level = LevelOf(state, *gang);
+    if (!level) return std::nullopt;
+    least = std::max(least, *level);
+  }
+  return least;
+}
+
 std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness,
                          bool ever) {
   const int unit = UnitOf(wanted.gangs);
@@ -153,9 +276,13 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
   // The constraints count pods, so a unit must be one pod of each gang.
   if (divided && count / unit != wanted.gangs.front()->pods) return {};
   if (divided && count / unit != wanted.gangs.back()->pods) return {};
-  const Chooser choose = [&](std::vector<const Offer*> members) {
-    return divided ? ChooseDivided(members, count / unit, divisions, ever)
-                   : Choose(std::move(members), count / unit);
+  const std::optional<std::size_t> least = LeastLevel(occupancy.state(), wanted);
+  if (!least) return {};
+  const Chooser choose = [&](std::vector<const Offer*> members, std::size_t level) -> std::optional<Choice> {
+    if (divided) return ChooseDivided(members, count / unit, divisions, ever);
+    const Domain domain(occupancy, std::move(members), level, 0, count / unit);
+    if (domain.units() < count / unit) return std::nullopt;
+    return domain.Choose(count / unit);
   };
   std::vector<Offer> offers;
   std::size_t levels = 0;
@@ -165,7 +292,7 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
     levels = std::max(levels, occupancy.node(n).domains.size());
     offers.push_back(std::move(offer));
   }
-  for (std::size_t level = levels + 1; level-- > 0;) {
+  for (std::size_t level = levels + 1; level-- > *least;) {
     const std::optional<Choice> choice = ChooseAt(occupancy, offers, level, choose);
     if (!choice) continue;
     std::vector<GpuRef> gpus;
@@ -180,6 +307,23 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
 }
 
 }  // namespace
+
+std::optional<std::size_t> LevelOf(const State& state, const Gang& gang) {
+  if (gang.within.empty()) return 0;
+  const auto found = std::ranges::find(state.levels, gang.within);
+  if (found == state.levels.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - state.levels.begin()) + 1;
+}
+
+bool IsWithin(const State& state, const Gang& gang, std::span<const OnNode> on) {
+  const std::optional<std::size_t> level = LevelOf(state, gang);
+  if (!level) return false;
+  const Node& first = state.nodes[static_cast<std::size_t>(on.front().node)];
+  return std::ranges::all_of(on, [&](const OnNode& one) {
+    const Node& node = state.nodes[static_cast<std::size_t>(one.node)];
+    return node.domains.size() >= *level && DomainOf(node, *level) == DomainOf(first, *level);
+  });
+}
 
 int UnitOf(std::span<const Gang* const> gangs) {
   int unit = 1;

@@ -1,11 +1,13 @@
 // Finds a set of GPUs for one gang, or for gangs that will share it.
 //
 // All GPUs of a pod are on one node. The set lies in the narrowest topology domain that has room, on the
-// fewest nodes, and on those nodes that have the least left afterwards, so that large gangs find whole
-// nodes. Pure.
+// fewest nodes, and in the fewest of the domains within that one, at each level, the widest first. Of what is
+// left, it takes nodes that have little left afterwards, so that large gangs find whole nodes. Pure.
 #pragma once
 
-#include <string>
+#include <cstddef>
+#include <optional>
+#include <span>
 
 #include "extender/placement/fitness.h"
 
@@ -20,6 +22,13 @@ struct Wanted {
   bool many_users = false;      // the gangs run as different users
   std::vector<GpuRef> among{};  // the only GPUs that may be chosen, ascending; empty: all
 };
+
+// Returns the level of the topology label that has one value on all nodes of the gang: 1 for the widest one,
+// and 0 where the gang asks for none. Returns nothing where it asks for a label that is not in State::levels.
+std::optional<std::size_t> LevelOf(const State& state, const Gang& gang);
+
+// Returns whether these nodes have one value of that label. REQUIRES: there is a node.
+bool IsWithin(const State& state, const Gang& gang, std::span<const OnNode> on);
 
 // Returns the least common multiple of the gangs' GPUs per pod. A node gives multiples of it, so that no
 // pod of any gang is split between nodes.

@@ -26,6 +26,9 @@ TEST(RulesTest, EachKeyTakesItsOwnValuesAlone) {
       {"turn-priority", {"high", "normal", "low"}, {"High", "1", ""}},
       {"max-slowdown", {"1.05", "2", "10"}, {"1", "0.9", "11", "1.2345", "much", ""}},
       {"share-with", {"namespace", "cluster"}, {"all", ""}},
+      {"within",
+       {"rack", "topology.kubernetes.io/zone", "a/b", std::string(63, 'x')},
+       {"", "a b", "/rack", "zone/", "-rack", "a/b/c", std::string(64, 'x'), "rack=1"}},
       {"mode", {"enforce", "observe", "off"}, {"Off", "on", ""}},
       {"maintenance", {"true", "false"}, {"yes", ""}},
   };

@@ -1294,6 +1294,63 @@ TEST_F(GangsTest, EachNextPodOfAJobGetsThePlaceOfTheOneBeforeToTheEnd) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u) << gangs_->WhyWaits("u5");
 }
 
+TEST_F(GangsTest, SeatsAreInTheOrderOfIndicesAndAPodThatComesAgainHasThatOfItsIndex) {
+  PutNode(&cache_, "n1");
+  const auto add = [this](const std::string& uid, int index) {
+    AddOfJob(uid, "j");
+    Change(uid, [index](Pod& pod) {
+      pod.annotations["batch.kubernetes.io/job-completion-index"] = std::to_string(index);
+    });
+  };
+  // The order of the names is not that of the indices.
+  const char* uids[] = {"u3", "u2", "u1", "u0"};
+  for (int index = 0; index < 4; ++index) add(uids[index], index);
+  Lead();
+  ReadJob(4);
+  now_s_ += 1;
+  std::map<std::string, std::string> seats;  // by UID
+  const auto reserve = [&] {
+    for (const Action& action : Do(Kind::kReserve)) {
+      seats[action.pod.uid] = action.text;
+      Accept(action);
+    }
+    for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  };
+  reserve();
+  ASSERT_EQ(seats.size(), 4u) << gangs_->WhyWaits("u0");
+  const struct {
+    const char *node, *gpu;
+  } wanted[] = {{"n0", "GPU-a"}, {"n0", "GPU-b"}, {"n1", "GPU-a"}, {"n1", "GPU-b"}};
+  const auto expect = [&](const std::string& uid, int index) {
+    EXPECT_THAT(seats[uid], HasSubstr(wanted[index].node)) << uid;
+    EXPECT_THAT(seats[uid], HasSubstr(wanted[index].gpu)) << uid;
+  };
+  for (int index = 0; index < 4; ++index) {
+    expect(uids[index], index);
+    BindTo(uids[index], wanted[index].gpu);
+    Change(uids[index], [&](Pod& pod) { pod.node = wanted[index].node; });
+  }
+  now_s_ += 1;
+  for (const Action& action : Do(Kind::kSettle)) Accept(action);
+  Remove("u2");
+  Remove("u1");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  for (const int index : {2, 1}) {
+    const std::string uid = "v" + std::to_string(index);
+    add(uid, index);
+    gangs_->PodChanged(uid, now_s_);
+    now_s_ += 1;
+    reserve();
+    ASSERT_TRUE(seats.contains(uid)) << gangs_->WhyWaits(uid);
+    expect(uid, index);
+    BindTo(uid, wanted[index].gpu);
+    Change(uid, [&](Pod& pod) { pod.node = wanted[index].node; });
+    now_s_ += 1;
+    gangs_->Step(now_s_);
+  }
+}
+
 TEST_F(GangsTest, AnIndexThatFailedForGoodIsNotWaitedFor) {
   AddOfJob("u1", "j");
   Lead();

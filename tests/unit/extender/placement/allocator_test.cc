@@ -78,5 +78,19 @@ TEST_F(AllocatorTest, SeatsAreOnePerPod) {
   EXPECT_EQ(seats[2].node, "n1");
 }
 
+TEST_F(AllocatorTest, SeatsOfOneDomainFollowEachOther) {
+  state_.nodes = Nodes(5, 1);
+  const std::vector<std::vector<std::string>> domains = {
+      {"east", "r2"}, {"west", "r1"}, {"east", "r1"}, {"west", "r1"}, {"east", "r2"}};
+  std::vector<GpuRef> gpus;
+  for (int n = 0; n < 5; ++n) {
+    state_.nodes[static_cast<std::size_t>(n)].domains = domains[static_cast<std::size_t>(n)];
+    gpus.push_back({n, 0});
+  }
+  std::string order;
+  for (const Seat& seat : SeatsOn(state_, gpus, 1)) order += seat.node + " ";
+  EXPECT_EQ(order, "n2 n0 n4 n1 n3 ");
+}
+
 }  // namespace
 }  // namespace crossover::placement

@@ -60,6 +60,41 @@ TEST_F(ExplainTest, TooMuchMemory) {
   EXPECT_EQ(Refused(a_).reason, Reason::kMemory);
 }
 
+TEST_F(ExplainTest, OneDomainIsTooSmall) {
+  state_.levels = {"zone", "rack"};
+  for (std::size_t n = 0; n < 2; ++n) state_.nodes[n].domains = {"east", "rack" + std::to_string(n)};
+  a_.within = "rack";
+  EXPECT_EQ(Refused(a_).reason, Reason::kApart);
+  EXPECT_EQ(Refused(a_).text,
+            "needs 4 GPUs; no nodes will ever let its pods keep to crossover.dev/within: rack");
+  a_.within = "row";
+  EXPECT_EQ(Refused(a_).text,
+            "crossover.dev/within: expected a label that gangs.topology of the extender names (zone, rack), "
+            "got row");
+  state_.levels.clear();
+  EXPECT_EQ(
+      Refused(a_).text,
+      "crossover.dev/within: expected no such annotation, because gangs.topology of the extender names no "
+      "label, got row");
+}
+
+TEST_F(ExplainTest, NotBesideAJobInSeveralDomains) {
+  state_.levels = {"rack"};
+  for (std::size_t n = 0; n < 2; ++n) state_.nodes[n].domains = {"rack" + std::to_string(n)};
+  state_.nodes.push_back(Nodes(3, 4)[2]);
+  state_.nodes.back().domains = {"rack2"};
+  Gang other = Job("other", 4);
+  other.exclusive = true;
+  state_.placed = {On(a_, {{"n0", {"n0-0", "n0-1"}}, {"n1", {"n1-0", "n1-1"}}}),
+                   OnAll(other, {state_.nodes.back()})};
+  EXPECT_EQ(Decide(state_, {b_}, 0, settings_).plans.size(), 1u) << "the control";
+  b_.within = "rack";
+  EXPECT_NE(Refused(b_).text.find("its nodes do not lie within one domain, and this job asks for "
+                                  "crossover.dev/within: rack"),
+            std::string::npos)
+      << Refused(b_).text;
+}
+
 TEST_F(ExplainTest, NoNodes) {
   const Fitness never = [](const Gang&, int node, std::span<const Planned>) {
     return Fit{.pods = 0, .ever = 0, .why = node == 0 ? "tainted gpu=broken" : "too little CPU"};

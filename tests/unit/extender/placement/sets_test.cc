@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <random>
+#include <set>
+
 #include "tests/unit/extender/placement/cluster.h"
 
 namespace crossover::placement {
@@ -150,6 +155,130 @@ TEST_F(SetsTest, EverTakesTheIdleGpusOfANodeFirst) {
   EXPECT_EQ(found(2), "0.1 0.3 ");
   EXPECT_EQ(found(3), "0.0 0.1 0.3 ");
 }
+
+TEST_F(SetsTest, NoWiderThanTheLabelThatTheGangNames) {
+  state_.levels = {"zone", "rack"};
+  for (Node& node : state_.nodes) node.domains = {"east", "rack1"};
+  state_.nodes[2].domains = {"east", "rack2"};
+  Gang gang = Job("g", 9);
+  EXPECT_FALSE(Found(gang).empty());
+  gang.within = "zone";
+  EXPECT_FALSE(Found(gang).empty());
+  gang.within = "rack";
+  EXPECT_EQ(Found(gang), "") << "rack1 has eight";
+  gang.pods = 8;
+  EXPECT_EQ(Found(gang), "0.0 0.1 0.2 0.3 1.0 1.1 1.2 1.3 ");
+  gang.within = "row";
+  EXPECT_EQ(Found(gang), "") << "no such label is known";
+  const OnNode on[] = {{0, 4}, {1, 4}}, over[] = {{1, 4}, {2, 4}};
+  gang.within = "rack";
+  EXPECT_TRUE(IsWithin(state_, gang, on));
+  EXPECT_FALSE(IsWithin(state_, gang, over));
+  state_.nodes[0].domains = state_.nodes[1].domains = {"east"};
+  EXPECT_FALSE(IsWithin(state_, gang, on)) << "nodes without the label may be anywhere";
+}
+
+TEST_F(SetsTest, FewRacksBeforeTheLeastLeft) {
+  state_.nodes = Nodes(6, 2);
+  const char* racks[] = {"a", "b", "b", "c", "c", "c"};
+  for (std::size_t n = 0; n < 6; ++n) state_.nodes[n].domains = {"east", racks[n]};
+  EXPECT_EQ(Found(Job("g", 8)), "0.0 0.1 3.0 3.1 4.0 4.1 5.0 5.1 ") << "two racks, not three";
+  EXPECT_EQ(Found(Job("g", 10)), "1.0 1.1 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 ");
+}
+
+// Draws small clusters with up to three levels of domains, and compares with all ways to give out the GPUs.
+class SetsSearch : public ::testing::TestWithParam<int> {
+ protected:
+  int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  void Draw() {
+    state_.nodes.clear();
+    const int nodes = 2 + Random(5);
+    for (int n = 0; n < nodes; ++n) {
+      Node node = Nodes(1, 1 + Random(3))[0];
+      node.name = "n" + std::to_string(n);
+      const int depth = Random(4);
+      for (int level = 0; level < depth; ++level) node.domains.push_back(std::to_string(Random(2)));
+      state_.nodes.push_back(node);
+    }
+  }
+  // Returns the domain of a node at a level, with "" for each label that it lacks.
+  std::vector<std::string> DomainAt(int node, std::size_t level) const {
+    std::vector<std::string> domain = state_.nodes[static_cast<std::size_t>(node)].domains;
+    domain.resize(level);
+    return domain;
+  }
+  // Returns the number of nodes, and of domains at each level below `level`.
+  std::vector<std::size_t> CostOf(const std::vector<int>& taken, std::size_t level) const {
+    std::vector<std::set<std::vector<std::string>>> domains(4);
+    std::size_t nodes = 0;
+    for (std::size_t n = 0; n < taken.size(); ++n) {
+      if (taken[n] == 0) continue;
+      ++nodes;
+      for (std::size_t below = 0; below < domains.size(); ++below)
+        domains[below].insert(DomainAt(static_cast<int>(n), level + 1 + below));
+    }
+    std::vector<std::size_t> cost{nodes};
+    for (const auto& names : domains) cost.push_back(names.size());
+    return cost;
+  }
+  // Calls `see` with every way to take `count` GPUs of the nodes of `domain`.
+  void EachWay(const std::vector<std::string>& domain, int count, std::vector<int> taken,
+               const std::function<void(const std::vector<int>&)>& see) const {
+    const std::size_t n = taken.size();
+    if (n == state_.nodes.size()) {
+      if (count == 0) see(taken);
+      return;
+    }
+    const Node& node = state_.nodes[n];
+    const bool inside = node.domains.size() >= domain.size() &&
+                        std::equal(domain.begin(), domain.end(), node.domains.begin());
+    const int most = inside ? std::min<int>(count, static_cast<int>(node.gpus.size())) : 0;
+    for (int here = 0; here <= most; ++here) {
+      std::vector<int> more = taken;
+      more.push_back(here);
+      EachWay(domain, count - here, more, see);
+    }
+  }
+  // Returns the least cost in the narrowest domain that has room, and its level.
+  std::optional<std::pair<std::size_t, std::vector<std::size_t>>> Least(int count) const {
+    for (std::size_t level = 4; level-- > 0;) {
+      std::optional<std::vector<std::size_t>> least;
+      for (const Node& node : state_.nodes) {
+        if (node.domains.size() < level) continue;
+        const std::vector<std::string> domain(node.domains.begin(),
+                                              node.domains.begin() + static_cast<std::ptrdiff_t>(level));
+        EachWay(domain, count, {}, [&](const std::vector<int>& taken) {
+          std::vector<std::size_t> cost = CostOf(taken, level);
+          if (!least || cost < *least) least = std::move(cost);
+        });
+      }
+      if (least) return std::pair(level, *least);
+    }
+    return std::nullopt;
+  }
+  State state_{};
+  std::mt19937_64 random_;
+};
+
+TEST_P(SetsSearch, TheFewestNodesAndThenTheFewestDomains) {
+  random_.seed(static_cast<std::uint64_t>(GetParam()));
+  for (int round = 0; round < 20; ++round) {
+    Draw();
+    int all = 0;
+    for (const Node& node : state_.nodes) all += static_cast<int>(node.gpus.size());
+    const int count = 1 + Random(all);
+    const Gang gang = Job("g", count);
+    const std::vector<GpuRef> found = FindFree(
+        Occupancy(state_), {.gangs = {&gang}, .slots = 1, .memory = 0, .many_users = false}, FitsAnywhere);
+    ASSERT_EQ(static_cast<int>(found.size()), count);
+    std::vector<int> taken(state_.nodes.size());
+    for (const GpuRef ref : found) ++taken[static_cast<std::size_t>(ref.node)];
+    const auto least = Least(count);
+    ASSERT_TRUE(least);
+    EXPECT_EQ(CostOf(taken, least->first), least->second) << "round " << round;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, SetsSearch, ::testing::Range(0, 15));
 
 }  // namespace
 }  // namespace crossover::placement
