@@ -282,6 +282,13 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "pods again with extender.config.webhook.autoscalers: protect, or leave out pods with the label "
        "crossover.dev/managed by its labelSelector",
        PodsThatTheDeschedulerMoves},
+      {"gang_over_unnamed_domains",
+       {"nodes", "gpu_nodes", "extender_config"},
+       V::kWarn,
+       "labels say which nodes of a gang are in one rack, or each gang is on one node",
+       "its pods are placed without regard to racks: label the nodes, and name that label in "
+       "extender.config.gangs.topology, behind region and zone",
+       GangsOverUnnamedDomains},
       {"gang_waits",
        {"pods"},
        V::kWarn,

@@ -68,6 +68,8 @@ Places PodsThatAutoscalersMove(const ClusterFacts& facts);
 Places NodesThatCountAsUnready(const ClusterFacts& facts);
 // descheduler.cc has this check.
 Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
+// topology.cc has this check.
+Places GangsOverUnnamedDomains(const ClusterFacts& facts);
 // quotas.cc has these checks.
 Places QuotasWithoutSlots(const ClusterFacts& facts);
 Places LimitRangesOnGpus(const ClusterFacts& facts);

@@ -43,6 +43,8 @@ inline constexpr Sought kSought[] = {
     {"leases", {"leases", "--all-namespaces", "--field-selector", "metadata.name=crossover-scheduler"}},
     {"clock", {"leases", "--namespace", "kube-system"}},
     {"webhooks", {"mutatingwebhookconfigurations", "--field-selector", "metadata.name=crossover-admission"}},
+    {"extender_config",
+     {"configmaps", "--all-namespaces", "--field-selector", "metadata.name=crossover-extender"}},
     {"quotas", {"resourcequotas", "--all-namespaces"}},
     {"limit_ranges", {"limitranges", "--all-namespaces"}},
     {"cluster_queues", {"clusterqueues.kueue.x-k8s.io"}, true},

@@ -219,6 +219,20 @@ const std::vector<Planted>& Faults() {
              R"([{"metadata": {"name": "plain", "namespace": "kube-system"}, "data": {"policy.yaml":
              "kind: DeschedulerPolicy\nnoEvictionPolicy: Preferred\n"}}])");
        }},
+      {"gang_over_unnamed_domains", "gang team/a on 2 nodes",
+       [](ClusterFacts* f) {  // one of the nodes has a label of racks
+         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+         f->lists["nodes"][0]["metadata"]["labels"]["example.com/rack"] = "r1";
+       }},
+      {"gang_over_unnamed_domains", "gang team/a on 2 nodes",
+       [](ClusterFacts*
+              f) {  // a label that no list of the configuration has, and one that is as wide as a zone
+         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+         for (json& node : f->lists["nodes"]) {
+           for (const char* key : {"com/rack", "topology", "topology.kubernetes.io/zone"})
+             node["metadata"]["labels"][key] = "x";
+         }
+       }},
       {"gang_waits", "team/a-0 for 30 min",
        [](ClusterFacts* f) {
          First(f, "pods")["spec"].erase("nodeName");
@@ -234,6 +248,18 @@ std::set<std::string> Found(const ClusterFacts& facts) {
     if (finding.verdict != Verdict::kOk) found.insert(finding.name + ": " + finding.seen);
   }
   return found;
+}
+
+TEST(ClusterChecksTest, AGangOverRacksThatLabelsNameIsWell) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+  for (std::size_t node = 0; node < 2; ++node)
+    facts.lists["nodes"][node]["metadata"]["labels"]["example.com/rack"] = "r" + std::to_string(node);
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+  First(&facts, "extender_config")["data"]["extender.yaml"] = "gangs: {topology: [zone, example.com/row]}";
+  EXPECT_EQ(Found(facts).size(), 1u);
+  facts.lists["extender_config"].clear();
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "nothing is known of a configuration with another name";
 }
 
 TEST(ClusterChecksTest, NothingIsFoundWhereNothingIsWrong) {

@@ -97,6 +97,9 @@ inline ClusterFacts SoundCluster() {
   lists["leases"] = {
       {{"metadata", {{"name", "crossover-scheduler"}, {"namespace", "crossover-system"}}},
        {"spec", {{"holderIdentity", "extender-x_4711"}, {"renewTime", "2027-01-15T07:59:58.123Z"}}}}};
+  lists["extender_config"] = nlohmann::json::parse(
+      R"([{"metadata": {"name": "crossover-extender", "namespace": "crossover-system"}, "data": {"extender.yaml":
+      "gangs:\n  topology:\n  - topology.kubernetes.io/zone\n  - example.com/rack\n"}}])");
   lists["webhooks"] = {
       {{"metadata", {{"name", "crossover-admission"}}},
        {"webhooks", {{{"name", "pods.crossover.dev"}, {"clientConfig", {{"caBundle", "QQ=="}}}}}}}};

@@ -1,0 +1,81 @@
+// Checks whether the labels of nodes tell which nodes of a gang are near each other.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "cli/cluster/checks.h"
+#include "cli/cluster/objects.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+// These say no more than that nodes are in one data centre.
+constexpr std::string_view kWide[] = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
+
+bool IsOfAKey(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("-_./").find(c) != std::string_view::npos;
+}
+
+// Returns whether a list of the configuration has this key as an entry. The text is looked at without regard
+// to its form, since this program reads no YAML; a colon follows the settings' own names.
+bool Lists(std::string_view text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
+    const std::size_t end = at + key.size();
+    const bool begins = at == 0 || !IsOfAKey(text[at - 1]);
+    const bool ends = end == text.size() || (!IsOfAKey(text[end]) && text[end] != ':');
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// Returns whether the node has a label that the extender's configuration names and that is narrower than a
+// zone.
+bool HasNarrowLabel(const json& node, const std::string& config) {
+  const json& labels = kube::At(kube::At(node, "metadata"), "labels");
+  if (!labels.is_object()) return false;
+  return std::ranges::any_of(labels.items(), [&](const auto& label) {
+    return std::ranges::find(kWide, label.key()) == std::end(kWide) && Lists(config, label.key());
+  });
+}
+
+// Returns the texts of the extender's configuration.
+std::string ConfigIn(const ClusterFacts& facts) {
+  std::string all;
+  for (const json& config : facts.Items("extender_config")) {
+    const json& data = kube::At(config, "data");
+    if (!data.is_object()) continue;
+    for (const json& text : data) {
+      if (text.is_string()) all += text.get<std::string>() + "\n";
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Places GangsOverUnnamedDomains(const ClusterFacts& facts) {
+  if (facts.Items("extender_config").empty()) return {};  // it has another name, and nothing is known
+  std::map<std::string, std::set<std::string>> nodes_of;  // by gang
+  for (const Holder& holder : HoldersIn(facts)) {
+    if (!holder.gang.empty()) nodes_of[holder.gang].insert(holder.node);
+  }
+  const std::string config = ConfigIn(facts);
+  std::set<std::string> narrow;
+  for (const json& node : facts.Items("nodes")) {
+    if (HasNarrowLabel(node, config)) narrow.insert(NameOf(node));
+  }
+  Places places;
+  for (const auto& [gang, nodes] : nodes_of) {
+    const bool unnamed =
+        std::ranges::any_of(nodes, [&](const std::string& node) { return !narrow.contains(node); });
+    if (nodes.size() > 1 && unnamed)
+      places.push_back("gang " + gang + " on " + std::to_string(nodes.size()) + " nodes");
+  }
+  return places;
+}
+
+}  // namespace crossover::cli
