@@ -82,6 +82,7 @@ FIGURES = {
     "control_plane": Figure("cluster", _CLUSTER),
     "gang_512": Figure("cluster", _CLUSTER),
     "leader_kills": Figure("cluster", _CLUSTER),
+    "uplink": Figure("cluster", ("extender/placement", "extender/gang")),
     "opposed_cluster": Figure("cluster", _CLUSTER),
     "recognition": Figure("cluster", _CLUSTER),
     "reported": Figure("cluster", (*_NODE, "extender")),
