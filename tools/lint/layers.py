@@ -21,11 +21,12 @@ LAYERS = {
     "deviceplugin": ["deviceplugin", "turn", "common", "proto"],
     "extender/placement": ["extender/placement", "common/base", "common/text"],
     "extender": ["extender", "common", "proto"],
-    "cli": ["cli", "common", "proto"],
+    "pipeline": ["pipeline", "common/base"],
+    "cli": ["cli", "pipeline", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
     "examples": ["examples", "common/base", "simgpu/include"],
 }
-PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "cli/")
+PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "pipeline/", "cli/")
 
 # A layer may not include these system headers, for the reason given.
 LIBRARIES = r"(grpc|prometheus|yaml-cpp|spdlog|fmt|CLI|nlohmann|simdjson|google|cpprest|boost)/"
@@ -33,6 +34,7 @@ IMPURE = r"(thread|mutex|chrono|iostream|fstream|future|condition_variable|unist
 BANNED = {
     "turn": (IMPURE, "turn is pure: no clock, no I/O, no threads"),
     "extender/placement": (LIBRARIES + "|" + IMPURE, "placement is pure: no clock, no I/O, no threads"),
+    "pipeline": (IMPURE, "pipeline is pure: no clock, no I/O, no threads"),
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
