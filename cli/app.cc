@@ -10,6 +10,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/mode/mode.h"
 #include "cli/node/client.h"
+#include "cli/pipeline/pipeline.h"
 #include "cli/profiles/profiles.h"
 #include "cli/run/run.h"
 #include "cli/timeline/timeline.h"
@@ -115,6 +116,62 @@ void AddDoctor(CLI::App* app, Action* action) {
   AddOutput(doctor, "text", &options->json, options);
 }
 
+void AddPlan(CLI::App* app, Action* action) {
+  CLI::App* plan = app->add_subcommand("plan", "plan how a model is trained");
+  plan->require_subcommand(1);
+  auto options = std::make_shared<PipelineOptions>();
+  CLI::App* pipeline =
+      Add(plan, "pipeline", "divide a model into the stages of a pipeline", action, PlanPipeline, options);
+  pipeline
+      ->add_option("--profile", options->profile,
+                   "what its blocks cost: CSV, JSON, or a trace of torch.profiler (docs/pipelines.md)")
+      ->required();
+  pipeline
+      ->add_option("--try-all-up-to", options->try_all_up_to,
+                   "try all divisions where there are at most so many, else search")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  pipeline->add_option("--most-operations", options->most_operations, "how much the search simulates at most")
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{1'000'000'000'000}))
+      ->capture_default_str();
+  pipeline->add_option("--stages", options->stages, "GPUs of the pipeline")
+      ->required()
+      ->check(CLI::Range(1, 4096));
+  pipeline->add_option("--microbatches", options->microbatches, "micro-batches of an iteration")
+      ->required()
+      ->check(CLI::Range(1, 65536));
+  pipeline->add_option("--schedule", options->schedule, "1f1b, interleaved or gpipe")
+      ->check(CLI::IsMember({"1f1b", "interleaved", "gpipe"}))
+      ->capture_default_str();
+  pipeline->add_option("--chunks", options->chunks, "stages of each GPU, for interleaved")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  pipeline->add_flag("!--no-slices", options->slices, "halve no forward passes of the first micro-batches");
+  pipeline
+      ->add_option("--slice-cost", options->slice_cost,
+                   "how much longer two halves take than the whole: 0.05 is a twentieth")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  pipeline
+      ->add_option("--state-factor", options->state_factor,
+                   "bytes of parameters, gradients and optimiser for each byte of parameters")
+      ->check(CLI::Range(1.0, 100.0))
+      ->capture_default_str();
+  CLI::Option* cluster = pipeline->add_option(
+      "--cluster", options->cluster, "JSON with the servers (docs/pipelines.md); default: equal GPUs");
+  pipeline->add_option("--gpu-memory-gib", options->gpu_memory_gib, "memory of each GPU (default: no limit)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->excludes(cluster);
+  pipeline->add_option("--link-gbit", options->link_gbit, "links between neighbours (default: free)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->excludes(cluster);
+  pipeline->add_option("--latency-us", options->latency_us, "latency of a transfer")
+      ->check(CLI::Range(0.0, 1e9))
+      ->excludes(cluster);
+  pipeline->add_option("--picture", options->picture, "HTML page of the schedule to write");
+  AddOutput(pipeline, "table", &options->json, options);
+}
+
 }  // namespace
 
 int Main(int argc, char** argv, const char* version) {
@@ -129,6 +186,7 @@ int Main(int argc, char** argv, const char* version) {
   AddMode(&app, &action);
   AddProfiles(&app, &action);
   AddDoctor(&app, &action);
+  AddPlan(&app, &action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

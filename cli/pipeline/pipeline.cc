@@ -1,0 +1,141 @@
+#include "cli/pipeline/pipeline.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/pipeline/report.h"
+
+namespace crossover::cli {
+namespace {
+
+using pipeline::Kind;
+using pipeline::kNever;
+using pipeline::Problem;
+using pipeline::Time;
+
+int Refuse(const std::string& text, int code = 2) {
+  std::fprintf(stderr, "crossover plan pipeline: %s\n", text.c_str());
+  return code;
+}
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) return std::nullopt;
+  return text;
+}
+
+Kind KindOf(const std::string& schedule) {
+  if (schedule == "gpipe") return Kind::kGPipe;
+  return schedule == "interleaved" ? Kind::kInterleaved : Kind::kOneForwardOneBackward;
+}
+
+// Returns the servers: those of the file, or one with as many GPUs as there are stages.
+std::optional<std::vector<pipeline::Server>> ServersOf(const PipelineOptions& options, std::string* error) {
+  if (options.cluster.empty()) {
+    constexpr double kGib = 1u << 30, kGbit = 1e9 / 8, kUs = 1e3;
+    pipeline::Server server;
+    server.name = "gpu";
+    server.gpus = options.stages;
+    server.memory = static_cast<std::uint64_t>(options.gpu_memory_gib * kGib);
+    server.inner_bytes_per_second = options.link_gbit * kGbit;
+    server.inner_latency = static_cast<Time>(options.latency_us * kUs);
+    return std::vector{server};
+  }
+  const std::optional<std::string> text = ReadFile(options.cluster);
+  if (!text) {
+    *error = options.cluster + ": cannot be read";
+    return std::nullopt;
+  }
+  return pipeline::ReadServers(*text, options.cluster, error);
+}
+
+// Returns the time of the best division that a tenth of the search finds for another schedule, or kNever
+// where it finds none.
+Time TimeBy(Problem problem, Kind kind, int chunks_per_device) {
+  problem.kind = kind;
+  problem.chunks_per_device = chunks_per_device;
+  problem.most_operations /= 10;
+  if (!FaultOf(problem).empty()) return kNever;
+  const auto division = Divide(problem);
+  return division ? division->time : kNever;
+}
+
+std::vector<Compared> OthersOf(const Problem& problem, Time without_slices) {
+  std::vector<Compared> others = {{"not_sliced", without_slices},
+                                  {"even", TimeOf(problem, EvenBorders(problem))},
+                                  {"balanced", TimeOf(problem, BalancedBorders(problem))}};
+  if (problem.kind != Kind::kOneForwardOneBackward)
+    others.push_back({"1f1b", TimeBy(problem, Kind::kOneForwardOneBackward, 1)});
+  if (problem.kind != Kind::kInterleaved)
+    others.push_back({"interleaved_2", TimeBy(problem, Kind::kInterleaved, 2)});
+  if (problem.kind != Kind::kGPipe) others.push_back({"gpipe", TimeBy(problem, Kind::kGPipe, 1)});
+  return others;
+}
+
+// Names of blocks may have bytes that are not valid UTF-8.
+std::string JsonText(const PipelinePlan& plan) {
+  return PipelineJson(plan).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  return file.flush() ? 0 : Refuse("--picture: " + path + ": cannot be written", 1);
+}
+
+}  // namespace
+
+int PlanPipeline(const PipelineOptions& options) {
+  std::string error;
+  const std::optional<std::string> text = ReadFile(options.profile);
+  if (!text) return Refuse("--profile: " + options.profile + ": cannot be read");
+  const auto blocks = pipeline::ReadProfile(*text, options.profile, &error);
+  if (!blocks) return Refuse(error);
+  const auto servers = ServersOf(options, &error);
+  if (!servers) return Refuse("--cluster: " + error);
+  int gpus = 0;
+  for (const pipeline::Server& server : *servers) gpus += server.gpus;
+  if (gpus < options.stages) {
+    return Refuse("--cluster: expected at least " + std::to_string(options.stages) + " GPUs, got " +
+                  std::to_string(gpus));
+  }
+  Problem problem;
+  problem.blocks = *blocks;
+  problem.devices.resize(static_cast<std::size_t>(options.stages));
+  problem.microbatches = options.microbatches;
+  problem.kind = KindOf(options.schedule);
+  problem.chunks_per_device = problem.kind == Kind::kInterleaved ? options.chunks : 1;
+  problem.slice_cost = options.slice_cost;
+  problem.state_factor = options.state_factor;
+  problem.most_to_try = options.try_all_up_to;
+  problem.most_operations = options.most_operations;
+  if (const std::string fault = FaultOf(problem); !fault.empty()) return Refuse(fault);
+  auto mapping = pipeline::Map(problem, *servers, options.stages);
+  if (!mapping) {
+    return Refuse("expected GPUs with the memory for " + std::to_string(options.stages) +
+                      " stages, got none on which a division of the model fits",
+                  1);
+  }
+  PipelinePlan plan{.mapping = std::move(*mapping), .others = {}, .spans = {}};
+  const Problem& found = plan.mapping.problem;
+  plan.others = OthersOf(found, plan.mapping.division.time);
+  if (options.slices) plan.mapping.division = Slice(found, plan.mapping.division);
+  const pipeline::Shape shape = found.shape(plan.mapping.division.sliced);
+  Simulate(shape, OrdersOf(shape), CostsOf(found, plan.mapping.division.borders), &plan.spans);
+  if (!options.picture.empty()) {
+    if (const int code = Write(options.picture, PipelinePicture(plan)); code != 0) return code;
+  }
+  const std::string shown = options.json ? JsonText(plan) : PipelineTable(plan);
+  std::fputs(shown.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace crossover::cli
