@@ -1,6 +1,7 @@
 #include "cli/cluster/explain.h"
 
 #include <optional>
+#include <string_view>
 
 #include "cli/cluster/objects.h"
 
@@ -28,7 +29,20 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
              " in the namespace";
     return std::nullopt;
   }
-  const json explanation = ExplainPods(*pods, *events, gpu_nodes);
+  json explanation = ExplainPods(*pods, *events, gpu_nodes);
+  ClusterFacts facts;
+  facts.lists["gpu_nodes"] = gpu_nodes;
+  for (const Sought& sought : kSought) {
+    const std::string_view name = sought.name;
+    if (name != "nodes" && name != "extender_config") continue;
+    std::vector<std::string> words;
+    for (const char* word : sought.words) {
+      if (word != nullptr) words.emplace_back(word);
+    }
+    std::string ignored;  // a user who may not list them is told less
+    facts.lists[sought.name] = kubectl.List(words, &ignored).value_or(json::array());
+  }
+  ExplainDomains(facts, &explanation);
   return Answer{.value = explanation,
                 .text = ExplanationText(explanation),
                 .note = unseen.empty() ? "" : "GPUs and figures are left out: " + unseen,

@@ -24,6 +24,9 @@ int Explain(const Kubectl& kubectl, const ExplainOptions& options);
 // if the user may not list them. Pure.
 nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& events,
                            const nlohmann::json& gpu_nodes);
+// Adds to the explanation which of its gangs are on several nodes whose racks no label names
+// (GangsOverUnnamedDomains()), as `facts` say it. Pure.
+void ExplainDomains(const ClusterFacts& facts, nlohmann::json* explanation);
 // Returns the explanation as text.
 std::string ExplanationText(const nlohmann::json& explanation);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/cluster/checks.h"
 #include "cli/cluster/explain.h"
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
@@ -214,6 +215,17 @@ json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
   return {{"pods", explained}, {"gangs", figures}};
 }
 
+void ExplainDomains(const ClusterFacts& facts, json* explanation) {
+  json found = json::object();
+  for (const std::string& place : GangsOverUnnamedDomains(facts)) {
+    for (const json& pod : ListAt(*explanation, {"pods"})) {
+      const std::string gang = TextAt(pod, {"gang"});
+      if (!gang.empty() && place.starts_with("gang " + gang + " on ")) found[gang] = place;
+    }
+  }
+  if (!found.empty()) (*explanation)["unnamedDomains"] = std::move(found);
+}
+
 std::string ExplanationText(const json& explanation) {
   std::string text;
   for (const json& pod : ListAt(explanation, {"pods"})) text += PodText(pod);
@@ -221,6 +233,10 @@ std::string ExplanationText(const json& explanation) {
     text += "gang " + gang + "\n";
     for (const json& figure : figures) text += FigureLine(figure);
   }
+  const json& unnamed = At(explanation, "unnamedDomains");
+  if (!unnamed.is_object()) return text;
+  for (const json& place : unnamed)
+    text += kube::Text(place) + ": no label of gangs.topology says which of them are near each other\n";
   return text;
 }
 

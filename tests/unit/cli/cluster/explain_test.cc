@@ -49,6 +49,23 @@ TEST(ExplainTest, APodThatRunsSaysBesideWhomAndWhatItGains) {
             "  gained 1.58x beside team/b\n");
 }
 
+TEST(ExplainTest, AGangOverRacksThatNoLabelNamesIsTold) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+  const auto text = [&facts](const json& pod) {
+    json explanation = ExplainPods(json::array({pod}), json::array(), facts.lists["gpu_nodes"]);
+    ExplainDomains(facts, &explanation);
+    return ExplanationText(explanation);
+  };
+  EXPECT_THAT(text(facts.lists["pods"][0]),
+              HasSubstr("gang team/a on 2 nodes: no label of gangs.topology says which of them are near each "
+                        "other\n"));
+  EXPECT_THAT(text(facts.lists["pods"][1]), Not(HasSubstr("gangs.topology"))) << "it is on one node";
+  for (std::size_t node = 0; node < 2; ++node)
+    facts.lists["nodes"][node]["metadata"]["labels"]["example.com/rack"] = "r" + std::to_string(node);
+  EXPECT_THAT(text(facts.lists["pods"][0]), Not(HasSubstr("gangs.topology")));
+}
+
 TEST(ExplainTest, APodThatWaitsSaysForWhatInTheWordsThatWereLast) {
   json pod = Pod("a-0", "");
   pod["spec"].erase("nodeName");
