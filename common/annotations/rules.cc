@@ -63,9 +63,8 @@ constexpr Rule kOfPods[] = {
     {base::kShareWithAnnotation,
      [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
      "namespace or cluster"},
-    // Keeps all pods of the job within one topology domain: on nodes with one value of this label. Default:
-    // the
-    // narrowest domain that has room.
+    // Keeps all pods of the job within one topology domain: on nodes with one value of this label.
+    // Default: the narrowest domain that has room.
     {base::kWithinAnnotation, IsLabelKey, "the key of a node label, such as topology.kubernetes.io/zone"},
     // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,

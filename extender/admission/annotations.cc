@@ -8,6 +8,7 @@
 #include "common/base/hash.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/base/within.h"
 
 namespace crossover::extender::admission {
 namespace {
@@ -69,6 +70,13 @@ std::optional<std::string> RefusalOf(const nlohmann::json& pod) {
     if (auto refusal = RefusalOfLabel(key, value, ours.contains(base::kShareAnnotation))) return refusal;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> RefusalOfWithin(const nlohmann::json& pod, std::span<const std::string> labels) {
+  const Annotations ours = annotations::OursOf(pod, "annotations");
+  const auto within = ours.find(base::kWithinAnnotation);
+  if (within == ours.end() || std::ranges::find(labels, within->second) != labels.end()) return std::nullopt;
+  return base::WithinRefusal(labels, within->second);
 }
 
 }  // namespace crossover::extender::admission

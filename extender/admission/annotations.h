@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/annotations/domain.h"
@@ -19,5 +20,7 @@ std::string AdmittedMark(const std::string& name_space, const annotations::Annot
 // rule refuses, unknown keys, keys that Crossover alone writes, and labels where an annotation is meant.
 // Returns nothing for a pod without such faults.
 std::optional<std::string> RefusalOf(const nlohmann::json& pod);
+// Returns the same where the pod names a topology label that is none of `labels`.
+std::optional<std::string> RefusalOfWithin(const nlohmann::json& pod, std::span<const std::string> labels);
 
 }  // namespace crossover::extender::admission

@@ -323,6 +323,9 @@ const char* NameOf(Outcome outcome) {
 Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSettings& settings,
                  const LimitsLookup& limits) {
   if (auto refusal = RefusalOf(pod)) return Refused(*std::move(refusal));
+  if (settings.topology) {
+    if (auto refusal = RefusalOfWithin(pod, *settings.topology)) return Refused(*std::move(refusal));
+  }
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
     return RewriteSharing(pod, name_space, settings, limits);
   if (!AsksForSlots(At(pod, "spec"))) return {};

@@ -28,6 +28,8 @@ struct RewriteSettings {
   // Says what the pod's user should know where the pod's gang is not known, or "". Null: nothing is said. Any
   // thread calls it; it must not block.
   std::function<std::string(const nlohmann::json& pod, const std::string& name_space)> about_gang = nullptr;
+  // The labels that crossover.dev/within may name. None: any label.
+  std::optional<std::vector<std::string>> topology = std::nullopt;
   Differ differ = nullptr;  // makes the patches
 };
 

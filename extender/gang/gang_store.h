@@ -47,8 +47,8 @@ struct MadeRoom {
 //                           members    UID -> Member: what was written to the pod, and what is in flight
 //                           plan       GangPlan, at most one
 //                              entries a seat each, and the UID of the pod that gets it
-//                           vacant     seats of pods that are gone, each kept for the pod that comes in its
-//                           place excluded   nodes that a scheduler refused, for a while
+//                           vacant     seats of pods that are gone, each kept for the pod that follows it
+//                           excluded   nodes that a scheduler refused, for a while
 //     owners        OwnerRef -> what was read of the object that says a gang's size
 //     makers        Maker::id -> the pods that it made, where no gang of theirs is known
 //     made_room     mark of a gang -> when it made room, and its age (made_room.h)

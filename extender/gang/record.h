@@ -55,8 +55,8 @@ struct PlanEntry {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
   int wave = 0;     // its pod is released once those of earlier waves have come to be bound
-  std::optional<PodRank>
-      of{};  // of the pod that had the seat before; none: no pod had it, or it is not known
+  // The pod that had the seat before; none: no pod had it, or it is not known.
+  std::optional<PodRank> of{};
 };
 
 // A Vacancy is the seat of a pod that is gone, kept for the pod that comes in its place.

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "common/base/names.h"
-#include "common/base/refusal.h"
+#include "common/base/within.h"
 #include "common/text/truncate.h"
 #include "extender/placement/memory.h"
 #include "extender/placement/pairing.h"
@@ -192,18 +192,9 @@ bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted
   return !FindEver(occupancy, wanted, context.fitness).empty();
 }
 
-// Returns the labels that crossover.dev/within may name.
-std::string ExpectedLabels(const State& state) {
-  std::string labels;
-  for (const std::string& label : state.levels) labels += (labels.empty() ? "" : ", ") + label;
-  return state.levels.empty() ? "no such annotation, because gangs.topology of the extender names no label"
-                              : "a label that gangs.topology of the extender names (" + labels + ")";
-}
-
 Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   if (!LevelOf(occupancy.state(), gang))
-    return {gang.id, Reason::kApart,
-            base::Refusal(base::kWithinAnnotation, ExpectedLabels(occupancy.state()), gang.within)};
+    return {gang.id, Reason::kApart, base::WithinRefusal(occupancy.state().levels, gang.within)};
   const std::string needs = "needs " + Count(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
   if (gang.gpus() > all)

@@ -266,6 +266,17 @@ std::optional<std::size_t> LeastLevel(const State& state, const Wanted& wanted) 
   return least;
 }
 
+// Returns whether the node has the label of this level. A value that is empty says nothing.
+bool HasLabelAt(const Node& node, std::size_t level) {
+  return level == 0 || (node.domains.size() >= level && !node.domains[level - 1].empty());
+}
+
+// Returns whether the node has the labels whose domains the gangs may not leave.
+bool HasLabels(const State& state, const Node& node, const Wanted& wanted) {
+  return std::ranges::all_of(
+      wanted.gangs, [&](const Gang* gang) { return HasLabelAt(node, LevelOf(state, *gang).value_or(0)); });
+}
+
 std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness,
                          bool ever) {
   const int unit = UnitOf(wanted.gangs);
@@ -288,7 +299,7 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
   std::size_t levels = 0;
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     Offer offer = OfferOf(occupancy, n, wanted, fitness, ever);
-    if (offer.units == 0) continue;
+    if (offer.units == 0 || !HasLabels(occupancy.state(), occupancy.node(n), wanted)) continue;
     levels = std::max(levels, occupancy.node(n).domains.size());
     offers.push_back(std::move(offer));
   }
@@ -321,7 +332,7 @@ bool IsWithin(const State& state, const Gang& gang, std::span<const OnNode> on) 
   const Node& first = state.nodes[static_cast<std::size_t>(on.front().node)];
   return std::ranges::all_of(on, [&](const OnNode& one) {
     const Node& node = state.nodes[static_cast<std::size_t>(one.node)];
-    return node.domains.size() >= *level && DomainOf(node, *level) == DomainOf(first, *level);
+    return HasLabelAt(node, *level) && DomainOf(node, *level) == DomainOf(first, *level);
   });
 }
 

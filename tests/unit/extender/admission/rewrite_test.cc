@@ -82,6 +82,17 @@ TEST_F(RewriteTest, APodWhoseGangIsNotKnownIsAdmittedWithAWarning) {
   EXPECT_THAT(warnings(pod), testing::IsEmpty());
 }
 
+TEST_F(RewriteTest, ALabelThatIsNoTopologyLabelIsRefused) {
+  const json pod = MadePod({{kShare, "true"}, {"crossover.dev/within", "rack"}});
+  Admitted(pod);
+  settings_.topology = {"zone", "rack"};
+  Admitted(pod);
+  settings_.topology = {"zone", "row"};
+  EXPECT_EQ(Refusal(pod),
+            "crossover.dev/within: expected a label that gangs.topology of the extender names (zone, row), "
+            "got rack");
+}
+
 // The memory that a pod is granted is known when the pod has its place, and its containers start after
 // that. The variable therefore refers to an annotation.
 TEST_F(RewriteTest, APodThatNamesNoBudgetIsToldWhatItIsGranted) {

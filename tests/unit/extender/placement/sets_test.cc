@@ -176,6 +176,12 @@ TEST_F(SetsTest, NoWiderThanTheLabelThatTheGangNames) {
   EXPECT_FALSE(IsWithin(state_, gang, over));
   state_.nodes[0].domains = state_.nodes[1].domains = {"east"};
   EXPECT_FALSE(IsWithin(state_, gang, on)) << "nodes without the label may be anywhere";
+  // They lack the label of zones, and have that of racks.
+  state_.nodes[0].domains = state_.nodes[1].domains = {"", "rack1"};
+  EXPECT_TRUE(IsWithin(state_, gang, on));
+  gang.within = "zone";
+  EXPECT_FALSE(IsWithin(state_, gang, on));
+  EXPECT_EQ(Found(gang), "");
 }
 
 TEST_F(SetsTest, FewRacksBeforeTheLeastLeft) {
