@@ -98,13 +98,19 @@ class Detector {
     bool compute_before = false;  // since the previous collective
 
     bool WaitsInside() const { return facts == kInnerJoin; }
+    // Returns whether compute may have joined the collective by a call that the library does not see.
+    bool MayHaveJoined() const { return (unknown & kJoined) != 0; }
     // Entries may differ in kAtOnce, which says only where a turn is best given back.
     bool Fits(const Entry& other) const {
       return digest == other.digest && ((facts ^ other.facts) & ~(unknown | other.unknown | kAtOnce)) == 0;
     }
     // Takes over from an entry that fits what is unknown here.
     void Learn(const Entry& other) {
-      const std::uint32_t at_once = facts & other.facts & kAtOnce;
+      // Where the wait was left out, nothing tells when it would have come.
+      const std::uint32_t mine = MayHaveJoined() ? kAtOnce : facts;
+      const std::uint32_t its = other.MayHaveJoined() ? kAtOnce : other.facts;
+      const bool told = !MayHaveJoined() || !other.MayHaveJoined();
+      const std::uint32_t at_once = told ? mine & its & kAtOnce : 0;
       facts = ((facts | other.facts) & ~kAtOnce) | at_once;
       unknown &= other.unknown;
     }

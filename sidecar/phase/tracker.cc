@@ -12,6 +12,7 @@ std::size_t Hash(std::uint64_t key) { return static_cast<std::size_t>((key * 0x9
 
 Sequence Tracker::OnCollective(StreamKey stream, Sequence sequence) {
   newest_ = sequence;
+  if (sequence % kRecent == 0 && std::exchange(launched_, false)) FadeLaunches();
   StreamState* state = FindOrAdd(stream);
   if (state == nullptr) return 0;
   state->last = sequence;
@@ -91,6 +92,13 @@ void Tracker::OnLaunch(StreamKey stream) {
   if (state == nullptr) return;
   state->compute = true;
   ++state->launches;
+  launched_ = true;
+}
+
+// Makes what was launched before count half. A job that warms up on one stream and trains on another has its
+// main stream where it trains.
+void Tracker::FadeLaunches() {
+  for (StreamState& state : streams_) state.launches /= 2;
 }
 
 StreamKey Tracker::ChooseMain() {

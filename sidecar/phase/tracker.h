@@ -30,7 +30,7 @@ struct StreamState {
   bool collective = false;     // collectives were issued on it
   bool finishing = false;      // NCCL has launched a kernel on it and not recorded its event yet
   bool called = false;         // no event of the user's was recorded on it since its last collective
-  std::uint32_t launches = 0;  // calls of OnLaunch() for it
+  std::uint32_t launches = 0;  // calls of OnLaunch() for it, the recent ones above all
 };
 
 // A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:
@@ -39,6 +39,7 @@ class Tracker {
  public:
   static constexpr std::size_t kStreams = 128;
   static constexpr std::size_t kEvents = 1024;  // a power of two
+  static constexpr Sequence kRecent = 64;       // collectives after which launches count half
 
   // Each of these records one call, and returns the number of the collective that compute joins by it.
   // Returns 0 if compute joins none, or came after that collective before.
@@ -110,6 +111,7 @@ class Tracker {
     bool end = false;  // the first one of the user's behind `last`
   };
 
+  void FadeLaunches();
   bool Joins(const StreamState& state) const { return state.compute && (main_ == 0 || state.key == main_); }
   const StreamState* Find(StreamKey stream) const;
   StreamState* Find(StreamKey stream) { return const_cast<StreamState*>(std::as_const(*this).Find(stream)); }
@@ -128,6 +130,7 @@ class Tracker {
   Sequence joined_ = 0;  // newest collective that compute comes after
   Sequence seen_ = 0;    // newest collective whose end was found done by a thread that calls collectives
   StreamKey main_ = 0;
+  bool launched_ = false;  // in the last kRecent collectives
   bool full_ = false;
   Sequence full_at_ = 0;  // last collective called when something was missed
 };

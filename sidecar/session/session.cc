@@ -218,7 +218,11 @@ void Session::OnEndCapture(phase::StreamKey stream) {
 // Ends a turn that should have ended while its stream was captured, or that was held when collectives were
 // captured.
 void Session::EndDueTurn() {
-  if ((due_ || watched_only()) && !AnyCapture()) EndTurn();
+  if ((!due_ && !watched_only()) || AnyCapture()) return;
+  EndTurn();
+  if (!AtWaits()) return;
+  armed_ = !turns_.holding();
+  SetAttention();
 }
 
 void Session::ObserveOnly(base::WatchReason reason) {

@@ -99,6 +99,7 @@ bool Turns::WaitForTurn(phase::StreamKey stream) {
 
 void Turns::Began(phase::StreamKey stream) {
   stream_ = stream;
+  one_stream_ = next_one_stream_;
   holding_ = true;
   ++taken_;
 }

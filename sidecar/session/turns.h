@@ -37,9 +37,9 @@ class Turns {
   void Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event);
   // Stops using the page and the gate.
   void Detach();
-  // Says whether a turn covers the stream alone on which it begins, or every compute stream. REQUIRES: no
-  // turn is held.
-  void SetOneStream(bool one) { one_stream_ = one; }
+  // Says whether the next turn covers the stream alone on which it begins, or every compute stream. A turn
+  // that is held ends as it began.
+  void SetOneStream(bool one) { next_one_stream_ = one; }
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
   // to it. `capturing` says that some stream of the process is being captured. Returns false if an operation
@@ -127,7 +127,8 @@ class Turns {
   phase::StreamKey stream_ = 0;  // stream of the turn held
   bool holding_ = false;
   bool gate_refused_ = false;
-  bool one_stream_ = false;
+  bool next_one_stream_ = false;
+  bool one_stream_ = false;  // of the turn held, or of the last one
   std::uint64_t taken_ = 0;
 };
 

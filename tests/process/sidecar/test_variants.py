@@ -73,7 +73,8 @@ class Variants(unittest.TestCase):
     def test_turns_that_end_at_waits(self):
         """Run beside a job of the same kind and beside a plain one, with the environment for both."""
         sharded, ahead, norm = ("--variant=sharded",), ("--variant=sharded", "--prefetch=2"), ("--variant=sync_bn",)
-        for options, beside in ((sharded, ()), (sharded, sharded), (ahead, ahead), (norm, norm)):
+        host = ("--variant=sharded", "--join=host")
+        for options, beside in ((sharded, ()), (sharded, sharded), (ahead, ahead), (norm, norm), (host, host)):
             with self.subTest(options=options, beside=beside):
                 turns, said, other = run_beside(self, _ITERATIONS, options, beside, CROSSOVER_TURNS_AT_WAITS="1")
                 self.assertEqual((said, other), ("", ""))

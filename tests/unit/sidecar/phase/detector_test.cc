@@ -256,6 +256,18 @@ TEST(DetectorTest, AWaitThatOnceComesLaterIsNotAtOnce) {
   EXPECT_EQ(Feed(detector, "a|.b|.c.|.d|.e|.f|."), "oloooo");
 }
 
+// PyTorch leaves out a wait for what it has found done. The next iteration waits at once again.
+TEST(DetectorTest, AWaitThatIsLeftOutOnceIsStillAtOnce) {
+  Detector detector;
+  detector.AllowWaits();
+  Feed(detector, Times(20, kSixLayers));
+  EXPECT_EQ(Feed(detector, "a|.b?.c|.d|.e|.f|."), "oooooo");
+  EXPECT_EQ(Feed(detector, kSixLayers), "oooooo");
+  EXPECT_EQ(Feed(detector, kSixLayers), "oooooo");
+  EXPECT_EQ(Feed(detector, "a|.b.|.c|.d|.e|.f|."), "oooooo");
+  EXPECT_EQ(Feed(detector, kSixLayers), "oloooo") << "it came later once";
+}
+
 // Where turns end at waits, compute may join other collectives in each iteration.
 TEST(DetectorTest, OnlyTheCallsHaveToRepeatWhereTurnsEndAtWaits) {
   Detector detector;

@@ -228,6 +228,20 @@ TEST(MainStreamTest, WithAMainStreamOnlyThatOneAndTheHostJoin) {
   EXPECT_EQ(tracker.OnHostWaitContext(), 2u);
 }
 
+TEST(MainStreamTest, WhereAJobWarmedUpIsNotItsMainStream) {
+  Tracker tracker;
+  for (int i = 0; i < 10'000; ++i) tracker.OnLaunch(0x300);
+  for (Sequence sequence = 1; sequence <= 16 * Tracker::kRecent; ++sequence) {
+    tracker.OnLaunch(0x100);
+    tracker.OnCollective(0x200, sequence);
+  }
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u);
+  tracker.ForgetMain();
+  for (Sequence sequence = 1; sequence <= 100 * Tracker::kRecent; ++sequence)
+    tracker.OnCollective(0x200, 1000 * Tracker::kRecent + sequence);
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u) << "launches are not counted while the period is known";
+}
+
 TEST(MainStreamTest, TheMainStreamStaysUntilItIsForgotten) {
   Tracker tracker;
   EXPECT_EQ(tracker.ChooseMain(), 0u) << "nothing was launched";
