@@ -4,10 +4,12 @@ A kept figure is too old when more than a tenth of that code has changed since (
 
 from dataclasses import dataclass
 
-# The code that runs when jobs take turns.
+# The code that runs when jobs take turns. Without signals in device memory, sidecar/ipc does not run.
+_LIBRARY = ("sidecar/gates", "sidecar/hooks", "sidecar/link", "sidecar/log", "sidecar/memory", "sidecar/phase",
+            "sidecar/session", "sidecar/threads")
 _SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl", "simgpu/peer")
-_TURNS = ("sidecar", "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
-_SIGNALS = ("deviceplugin/signaller", "deviceplugin/signals")
+_TURNS = (*_LIBRARY, "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
+_SIGNALS = ("sidecar/ipc", "deviceplugin/signaller", "deviceplugin/signals")
 _NODE = ("deviceplugin", "common")
 _CLUSTER = ("extender", "common")
 _PRODUCT = ("proto", "common", "turn", "sidecar", "deviceplugin", "extender", "cli")
@@ -69,6 +71,7 @@ FIGURES = {
     "preemption": Figure("model", ("extender/placement",)),
     "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
                                   "deviceplugin/books")),
+    "pipe_plan": Figure("program", ("pipeline", "cli/pipeline")),
     "plan_ms": Figure("program", ("extender/placement",)),
     "attempt_ms": Figure("cluster", _CLUSTER),
     "decision_us": Figure("cluster", _CLUSTER),

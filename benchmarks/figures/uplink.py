@@ -56,7 +56,7 @@ def measure(context, case):
                    condition, {"rounds": rounds})
     yield Measured("uplink_racks", case, max(r["racks"] for r in rounds), "racks more than the least", _NONE,
                    tuple(r["racks"] for r in rounds),
-                   controlled(_NONE, "the first free nodes by name", min(r["racks_by_name"] for r in rounds)),
+                   controlled(_NONE, "the first free nodes by name", max(r["racks_by_name"] for r in rounds)),
                    condition)
 
 

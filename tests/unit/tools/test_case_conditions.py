@@ -51,6 +51,13 @@ class Cases(unittest.TestCase):
                 with self.subTest(figure=name, case=measured.case):
                     self.assertEqual(line["ok"], measured.goal.limit is None)
 
+    def test_figures_of_turns_name_each_folder_of_the_library_but_that_of_signals(self):
+        library = Path(__file__).resolve().parents[3] / "sidecar"
+        folders = {f"sidecar/{path.name}" for path in library.iterdir() if path.is_dir()}
+        named = {folder for folder in catalogue.figure("eta").folders if folder.startswith("sidecar")}
+        self.assertEqual(folders - named, {"sidecar/ipc"})
+        self.assertLessEqual(folders, set(catalogue.figure("eta_ipc").folders))
+
     def test_what_is_there_is_in_the_catalogue(self):
         modules = {path.stem for path in (Path(run.__file__).parent / "figures").glob("*.py")} - {"__init__"}
         self.assertEqual(modules, set(catalogue.FIGURES))
