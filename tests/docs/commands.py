@@ -42,6 +42,7 @@ _ELSEWHERE = (
     (r"crossover-deviceplugin --config ", "tests/cluster/node_daemon.py", '"--config"'),
     (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py", '"timeline"'),
     (r"crossover profiles\b", "tests/process/cli/test_profiles.py", '"profiles"'),
+    (r"crossover plan pipeline ", "tests/process/cli/test_pipeline.py", '"plan", "pipeline", "--profile"'),
     (r"(?:build/dev/bin/)?crossover run ", "benchmarks/commands.py", '"run"'),
     (r"crossover-extender --config ", "tests/cluster/control.py", '"--config"'),
     (r"crossover-extender --holders", "charts/crossover/templates/hooks/uninstall.yaml", "--holders"),
