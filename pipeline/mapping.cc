@@ -145,7 +145,8 @@ class Ranking {
 
  private:
   template <typename Before>
-  bool TryAll(Order order, const Before& before) {
+  bool TryAll(const Order& first, const Before& before) {
+    Order order = first;
     std::vector<Order> orders;
     do {
       if (static_cast<int>(orders.size()) == kMostOrders) return false;
