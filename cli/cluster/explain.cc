@@ -35,12 +35,8 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
   for (const Sought& sought : kSought) {
     const std::string_view name = sought.name;
     if (name != "nodes" && name != "extender_config") continue;
-    std::vector<std::string> words;
-    for (const char* word : sought.words) {
-      if (word != nullptr) words.emplace_back(word);
-    }
     std::string ignored;  // a user who may not list them is told less
-    facts.lists[sought.name] = kubectl.List(words, &ignored).value_or(json::array());
+    facts.lists[sought.name] = kubectl.List(sought.Words(), &ignored).value_or(json::array());
   }
   ExplainDomains(facts, &explanation);
   return Answer{.value = explanation,

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace crossover::cli {
 
@@ -31,6 +32,11 @@ struct Sought {
   const char* name;
   std::array<const char*, 5> words;  // the rest is null
   bool optional = false;             // a cluster without this kind of object has none of them
+
+  // Returns the words that are not null.
+  std::vector<std::string> Words() const {
+    return {words.begin(), std::ranges::find(words, static_cast<const char*>(nullptr))};
+  }
 };
 inline constexpr Sought kSought[] = {
     {"definitions", {"customresourcedefinitions"}},

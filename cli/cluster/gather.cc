@@ -20,11 +20,7 @@ struct Got {
 
 Got Ask(const Kubectl& kubectl, const Sought& sought) {
   Got got;
-  std::vector<std::string> words;
-  for (const char* word : sought.words) {
-    if (word != nullptr) words.emplace_back(word);
-  }
-  got.items = kubectl.List(std::move(words), &got.error);
+  got.items = kubectl.List(sought.Words(), &got.error);
   return got;
 }
 

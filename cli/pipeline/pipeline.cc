@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "cli/pipeline/report.h"
+#include "common/files/read_file.h"
 
 namespace crossover::cli {
 namespace {
@@ -22,14 +22,6 @@ using pipeline::Time;
 int Refuse(const std::string& text, int code = 2) {
   std::fprintf(stderr, "crossover plan pipeline: %s\n", text.c_str());
   return code;
-}
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) return std::nullopt;
-  return text;
 }
 
 Kind KindOf(const std::string& schedule) {
@@ -49,11 +41,8 @@ std::optional<std::vector<pipeline::Server>> ServersOf(const PipelineOptions& op
     server.inner_latency = static_cast<Time>(options.latency_us * kUs);
     return std::vector{server};
   }
-  const std::optional<std::string> text = ReadFile(options.cluster);
-  if (!text) {
-    *error = options.cluster + ": cannot be read";
-    return std::nullopt;
-  }
+  const std::optional<std::string> text = files::ReadFile(options.cluster, error);
+  if (!text) return std::nullopt;
   return pipeline::ReadServers(*text, options.cluster, error);
 }
 
@@ -95,8 +84,8 @@ int Write(const std::string& path, const std::string& text) {
 
 int PlanPipeline(const PipelineOptions& options) {
   std::string error;
-  const std::optional<std::string> text = ReadFile(options.profile);
-  if (!text) return Refuse("--profile: " + options.profile + ": cannot be read");
+  const std::optional<std::string> text = files::ReadFile(options.profile, &error);
+  if (!text) return Refuse("--profile: " + error);
   const auto blocks = pipeline::ReadProfile(*text, options.profile, &error);
   if (!blocks) return Refuse(error);
   const auto servers = ServersOf(options, &error);
