@@ -21,6 +21,7 @@
 #include "common/base/refusal.h"
 #include "common/logging/log.h"
 #include "extender/http/certificate.h"
+#include "extender/http/half_closed.h"
 
 namespace crossover::extender {
 namespace {
@@ -38,6 +39,7 @@ constexpr int kServerError = 500;
 constexpr int kUnavailable = 503;
 constexpr std::size_t kHandlerThreads = 4;
 constexpr std::chrono::seconds kLastAnswersWithin{2};
+constexpr std::chrono::seconds kEndsAreReportedWithin{2};
 
 // Holds the threads of the C++ REST SDK. One thread reads and writes for all servers. The SDK may read a
 // request's body while Take() runs; with one thread, Take() checks the request before any of its body is
@@ -165,6 +167,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   std::map<std::string, Handler> handlers;
   std::optional<Certificate> certificate;
   std::optional<http_listener> listener;
+  std::optional<HalfClosedWatch> half_closed;
   boost::asio::thread_pool workers{kHandlerThreads};
 
   std::mutex mutex;
@@ -214,8 +217,7 @@ void HttpServer::Impl::Take(const http::http_request& request) {
                                        std::make_exception_ptr(http::http_exception("refused")));
       Observe(Send(request, objection->answer, true));
     } else {
-      // After a body that ended early, the connection must close. The SDK would sometimes wait for the next
-      // request forever.
+      // After a body that ended early, the connection closes: a next request cannot come (half_closed.h).
       const auto answer = [request, answer = objection->answer, close = Drains()](bool whole) {
         Observe(Send(request, answer, close || !whole));
       };
@@ -331,6 +333,7 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
   } catch (const std::exception& fault) {
     throw std::runtime_error(at + ": cannot listen there: " + fault.what());
   }
+  impl_->half_closed.emplace(settings.port, kEndsAreReportedWithin);
 }
 
 std::int64_t HttpServer::certificate_until_s() const {
@@ -340,6 +343,7 @@ std::int64_t HttpServer::certificate_until_s() const {
 }
 
 HttpServer::~HttpServer() {
+  impl_->half_closed.reset();
   std::set<std::shared_ptr<Impl::Open>> open;
   {
     const std::lock_guard lock(impl_->mutex);
