@@ -123,11 +123,17 @@ class Node:
             self._setup.processes.signal(name, signal.SIGKILL)
         self._setup.processes.stop([name], 10.0)
 
-    def kill_containers(self):
-        """Kills all processes of pods, as a reboot does."""
+    def kill_containers(self, deadline_s=60.0):
+        """Kills all processes of pods, as a reboot does. Blocks until containerd knows that they have ended: a kubelet
+        that starts before keeps a pod whose container it takes for running, and asks nothing for its devices."""
         ctr = [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io", "tasks"]
         for task in self._setup.run([*ctr, "list", "--quiet"]).split():
             self._setup.run([*ctr, "kill", "--signal", "SIGKILL", "--all", task])
+        end = time.monotonic() + deadline_s
+        while left := self._setup.run([*ctr, "list", "--quiet"]).split():
+            if time.monotonic() > end:
+                raise Failed(f"{self.name}: {len(left)} containers have not ended within {deadline_s:.0f} s")
+            time.sleep(0.1)
 
     def start_proxy(self):
         self._setup.start_proxy(self.name, self.address, self.enter)

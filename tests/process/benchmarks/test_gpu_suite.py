@@ -165,6 +165,7 @@ class Streams(Suite):
 
     def test_a_driver_whose_writes_are_late_misses_the_goal(self):
         code, said, lines = self.measure("litmus", options=("--simgpu-fault", "delayed_writes_us:50"))
+        self.assertIn(("gpu_litmus", "plain"), lines, said)
         self.assertFalse(lines["gpu_litmus", "plain"]["ok"], said)
         self.assertGreater(lines["gpu_litmus", "plain"]["value"], 0, said)
         self.assertEqual(code, 1, said)
