@@ -36,7 +36,10 @@ const std::vector<std::uint64_t>& Poller::Wait(turn::Time timeout) {
   if (ppoll(&self, 1, timeout == turn::kNever ? nullptr : &until, nullptr) <= 0) return ready_;
   std::array<epoll_event, kMostPerWait> events;
   const int count = epoll_wait(fd_.get(), events.data(), kMostPerWait, 0);
-  for (int i = 0; i < count; ++i) ready_.push_back(events[static_cast<std::size_t>(i)].data.u64);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;  // the structure is packed
+    ready_.push_back(id);
+  }
   return ready_;
 }
 
