@@ -16,6 +16,7 @@
 #include "common/base/timespec.h"
 #include "common/logging/log.h"
 #include "common/metrics/build_info.h"
+#include "common/text/number.h"
 #include "extender/cluster/fit.h"
 #include "extender/metrics/gang_families.h"
 
@@ -163,6 +164,7 @@ Extender::Extender(const ExtenderConfig& config)
                        });
                        return there;
                      },
+                 .tell_slow = [this](const ProfileId& id, const ProfileRun& run) { TellOfSlowRank(id, run); },
                  .now_s = NowS}),
       access_(config.api_server) {
   known_ = &informers_;
@@ -183,6 +185,24 @@ Extender::~Extender() {
   known_ = nullptr;
   api_.Stop();
   access_.Stop();
+}
+
+void Extender::TellOfSlowRank(const ProfileId& id, const ProfileRun& run) {
+  std::string uid;
+  controller_.Look([&](const ClusterCache& cache) {
+    for (const auto& [each, pod] : cache.pods()) {
+      if (pod.name_space == id.first && pod.name == run.slowest.pod) uid = each;
+    }
+  });
+  if (uid.empty()) return;  // the pod is gone
+  const auto ms = [](double seconds) { return text::Decimal(1e3 * seconds) + " ms"; };
+  api_.Tell({.kind = Action::Kind::kTell,
+             .pod = {.uid = uid, .name_space = id.first, .name = run.slowest.pod},
+             .text = "On node " + run.slowest.node + " this pod computes for " + ms(run.slowest.compute_s) +
+                     " in an iteration, and half of the ranks of its job for " + ms(run.median_s) +
+                     " at most. All ranks wait for it. `kubectl crossover advise` says what it costs.",
+             .reason = "SlowRank",
+             .warning = true});
 }
 
 bool Extender::Leads() const { return lease_ == nullptr || lease_->Leads(); }

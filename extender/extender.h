@@ -55,6 +55,7 @@ class Extender {
   bool Leads() const;
   // Registers the metrics of the parts.
   void Count();
+  void TellOfSlowRank(const ProfileId& id, const ProfileRun& run);
   void ListenForHealth();
   void ListenForMetrics();
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,12 +21,20 @@ constexpr double kEfficiency = 0.95;  // as in extender/placement/settings.h, li
 constexpr double kMinGain = 1.05;
 constexpr double kHour = 3600;
 
+// A SlowRank makes all other ranks of its run wait.
+struct SlowRank {
+  std::string pod, node, since;
+  double compute_s = 0, median_s = 0;
+  double cost = 0;  // part of a step by which it would be shorter
+};
+
 struct Run {
   std::string gang;
   std::int64_t gpus = 0;
   double began = 0, ended = 0;
   double use = 0;  // share of time that it needs the GPU; 0: not known
   bool shared = false;
+  std::optional<SlowRank> slow{};
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
 
@@ -42,6 +51,21 @@ double UseOf(const json& run, const json& profile) {
     if (compute > 0 && away >= 0) return compute / (compute + away);
   }
   return 0;
+}
+
+std::optional<SlowRank> SlowRankOf(const json& run) {
+  const json& slowest = At(run, "slowest");
+  SlowRank slow{.pod = TextAt(slowest, {"pod"}),
+                .node = TextAt(slowest, {"node"}),
+                .since = TextAt(slowest, {"since"}),
+                .compute_s = NumberAt(slowest, "computeSeconds"),
+                .median_s = NumberAt(run, "medianSeconds"),
+                .cost = 0};
+  const double step = NumberAt(run, "computeSeconds") + NumberAt(run, "exposedSeconds");
+  if (slow.since.empty() || slow.median_s <= 0 || slow.compute_s <= slow.median_s || step <= 0)
+    return std::nullopt;
+  slow.cost = std::min(1.0, (slow.compute_s - slow.median_s) / step);
+  return slow;
 }
 
 // Returns the gangs that are known to have shared a GPU with another gang.
@@ -70,6 +94,7 @@ bool HasShared(const json& run, const std::set<std::string>& met) {
 void Join(Run told, Run* run) {
   if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
   if (run->use <= 0) run->use = told.use;
+  if (!run->slow) run->slow = told.slow;
   run->shared |= told.shared;
 }
 
@@ -88,7 +113,8 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
                     .began = *began,
                     .ended = *ended,
                     .use = UseOf(object, profile),
-                    .shared = HasShared(object, met)};
+                    .shared = HasShared(object, met),
+                    .slow = SlowRankOf(object)};
       const auto [known, is_new] = runs[NamespaceOf(profile)].try_emplace({run.gang, *began}, run);
       if (!is_new) Join(run, &known->second);
     }
@@ -96,17 +122,39 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
   return runs;
 }
 
-// Returns the runs that did not share, by namespace. Runs that shared are left out: what they saved needs
-// no advice.
-std::map<std::string, std::vector<Run>> RunsByNamespace(const json& profiles, double since_s) {
-  std::map<std::string, std::vector<Run>> runs;
-  for (const auto& [name_space, told] : RunsToldOf(profiles)) {
-    for (auto [start, run] : told) {
-      run.began = std::max(run.began, since_s);
-      if (!run.shared && run.gpus > 0 && run.ended > run.began) runs[name_space].push_back(std::move(run));
-    }
+// Returns the runs of a namespace since then that did not share. Runs that shared are left out: what they
+// saved needs no advice.
+std::vector<Run> RunsAlone(const RunsByStart& told, double since_s) {
+  std::vector<Run> runs;
+  for (auto [start, run] : told) {
+    run.began = std::max(run.began, since_s);
+    if (!run.shared && run.gpus > 0 && run.ended > run.began) runs.push_back(std::move(run));
   }
   return runs;
+}
+
+// Returns the latest run of each gang since then, where it has a slow rank. The costliest comes first.
+json SlowRanksOf(const RunsByStart& told, double since_s) {
+  std::map<std::string, const Run*> latest;
+  for (const auto& [start, run] : told) {
+    const Run*& known = latest[run.gang];
+    if (run.ended > since_s && (known == nullptr || run.ended > known->ended)) known = &run;
+  }
+  std::erase_if(latest, [](const auto& entry) { return entry.second == nullptr || !entry.second->slow; });
+  std::vector<const Run*> slow;
+  for (const auto& [gang, run] : latest) slow.push_back(run);
+  std::ranges::stable_sort(slow, std::greater(), [](const Run* run) { return run->slow->cost; });
+  json ranks = json::array();
+  for (const Run* run : slow) {
+    ranks.push_back({{"gang", run->gang},
+                     {"pod", run->slow->pod},
+                     {"node", run->slow->node},
+                     {"since", run->slow->since},
+                     {"computeSeconds", run->slow->compute_s},
+                     {"medianSeconds", run->slow->median_s},
+                     {"partOfStep", run->slow->cost}});
+  }
+  return ranks;
 }
 
 struct Pair {
@@ -164,24 +212,45 @@ json AdviceOf(const std::string& name_space, const std::vector<Run>& runs) {
           {"pairs", pairs}};
 }
 
+std::string SlowText(const json& entry) {
+  std::string text;
+  for (const json& slow : ListAt(entry, {"slowRanks"})) {
+    const double cost = NumberAt(slow, "partOfStep");
+    text += TextAt(entry, {"namespace"}) + "/" + TextAt(slow, {"gang"}) + ": pod " + TextAt(slow, {"pod"}) +
+            " on node " + TextAt(slow, {"node"}) + " computes for " +
+            Number(1e3 * NumberAt(slow, "computeSeconds"), 1) +
+            " ms in an iteration, and half of the ranks for " +
+            Number(1e3 * NumberAt(slow, "medianSeconds"), 1) + " ms at most, since " +
+            TextAt(slow, {"since"}) + ". It costs " + Number(1e2 * cost, 0) +
+            "% of each step of all ranks.\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 json AdviceOf(const json& profiles, double since_s) {
   json advice = json::array();
-  for (const auto& [name_space, runs] : RunsByNamespace(profiles, since_s))
+  for (const auto& [name_space, told] : RunsToldOf(profiles)) {
+    const std::vector<Run> runs = RunsAlone(told, since_s);
+    json slow = SlowRanksOf(told, since_s);
+    if (runs.empty() && slow.empty()) continue;
     advice.push_back(AdviceOf(name_space, runs));
+    advice.back()["slowRanks"] = std::move(slow);
+  }
   return {{"namespaces", advice}};
 }
 
 std::string AdviceText(const json& advice, bool wide) {
   std::vector<std::vector<std::string>> rows = {{"NAMESPACE", "GPU HOURS", "KNOWN", "SAVED"}};
-  std::string pairs;
+  std::string pairs, slow;
   double unknown = 0;
   for (const json& entry : ListAt(advice, {"namespaces"})) {
     const double hours = NumberAt(entry, "gpuHours"), known = NumberAt(entry, "knownGPUHours");
     unknown += hours - known;
     rows.push_back({TextAt(entry, {"namespace"}), Number(hours, 1), Number(known, 1),
                     Number(NumberAt(entry, "savedGPUHours"), 1)});
+    slow += SlowText(entry);
     for (const json& pair : ListAt(entry, {"pairs"})) {
       const json& gangs = ListAt(pair, {"gangs"});
       pairs += kube::Text(gangs[0]) + " and " + kube::Text(gangs[1]) + ": " +
@@ -196,6 +265,7 @@ std::string AdviceText(const json& advice, bool wide) {
         "\nOf the rest it is not known what they need: jobs that are only observed do not show it. Let one "
         "run in "
         "mode enforce, or name computeSeconds and exposedSeconds in the JobProfile's spec.\n";
+  if (!slow.empty()) text += "\nSlow ranks:\n" + slow;
   return text + (wide && !pairs.empty() ? "\n" + pairs : "");
 }
 

@@ -30,8 +30,12 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // min(1, 1 / sum u) of its own speed, where u = c / (c + m) is its use of the GPU (turn/shares.h: the fluid
 // bound). The advice counts 0.95 of that (placement.efficiency of the extender), and leaves out pairs that
 // gain less than 1.05. It ignores memory, user IDs and max-slowdown.
+//
+// Also lists the runs whose slowest rank has 5% more compute than the rank in the middle (slowest.since in
+// status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would
+// be shorter by the difference.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s);
-// Returns the advice as a table, and the pairs if `wide`.
+// Returns the advice as a table, the slow ranks, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);
 
 }  // namespace crossover::cli

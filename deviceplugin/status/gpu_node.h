@@ -46,6 +46,13 @@ struct GpuNode {
     double gain = 0;
     std::int64_t at_s = 0;
   };
+  // Describes one rank of a job: how long its turns take in an iteration, in seconds.
+  struct Rank {
+    std::string pod, gpu;  // name and UUID
+    double compute_s = 0;
+
+    friend auto operator<=>(const Rank&, const Rank&) = default;
+  };
   // Describes a job that has ranks on this node, or had some a short time ago. Durations are seconds per
   // iteration, as means over the job's ranks on this node. Times are seconds since 1970.
   struct Job {
@@ -53,6 +60,7 @@ struct GpuNode {
     std::uint32_t gang_size = 0;  // 0: not known
     std::uint32_t gpus = 0;       // on this node
     std::optional<double> compute_s, exposed_s, step_alone_s;
+    std::vector<Rank> ranks;              // those whose compute is known, ascending; at most kMostRanks
     std::optional<double> jitter;         // jitter of compute_s, relative to compute_s
     std::optional<std::uint64_t> memory;  // most memory on one GPU, in bytes
     std::string source;                   // source of step_alone_s: measured, remembered or estimated
@@ -65,6 +73,7 @@ struct GpuNode {
   };
   // Counts above this are published as this: they tell nothing more.
   static constexpr std::uint64_t kMostIterations = 1000;
+  static constexpr std::size_t kMostRanks = 16;
 
   std::string name;      // name of the node
   std::string node_uid;  // UID of the Node object; empty: not known

@@ -12,6 +12,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr double kNoise = 0.02;  // relative to the figure or to the step; a smaller difference is no change
+constexpr double kNoiseOfRank = 0.05;     // of a single rank, relative to its compute
 constexpr std::int64_t kAnewS = 10 * 60;  // after this time at_s is published even without a change
 
 double Seconds(turn::Time time) {
@@ -32,6 +33,7 @@ class Mean {
 struct Ranks {
   Mean compute, exposed, alone, jitter;
   std::set<std::string> gpus;
+  std::vector<GpuNode::Rank> each;
   const arbiter::Member* one = nullptr;
   turn::Time joined = turn::kNever;
   std::uint64_t iterations = GpuNode::kMostIterations;
@@ -45,7 +47,10 @@ struct Ranks {
     gpus.insert(rank.member->gpu->uuid);
     joined = std::min(joined, rank.joined);
     iterations = std::min(iterations, rank.iterations);
-    if (learned.compute) compute.Add(Seconds(learned.compute->value));
+    if (learned.compute) {
+      compute.Add(Seconds(learned.compute->value));
+      each.push_back({rank.member->pod, rank.member->gpu->uuid, Seconds(learned.compute->value)});
+    }
     if (learned.away) exposed.Add(Seconds(learned.away->value));
     if (learned.jitter) jitter.Add(learned.jitter->value);
     if (learned.peak_memory) memory = std::max(memory.value_or(0), learned.peak_memory->value);
@@ -84,6 +89,13 @@ bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Me
   });
 }
 
+bool Moved(const std::vector<GpuNode::Rank>& a, const std::vector<GpuNode::Rank>& b) {
+  return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.pod == y.pod && x.gpu == y.gpu &&
+           std::abs(y.compute_s - x.compute_s) <= kNoiseOfRank * x.compute_s;
+  });
+}
+
 bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
   const bool same = std::tie(was.profile_key, was.gpus, was.gang_size, was.source, was.ended) ==
                     std::tie(is.profile_key, is.gpus, is.gang_size, is.source, is.ended);
@@ -92,8 +104,8 @@ bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
   return !same || surer || Moved(was.compute_s, is.compute_s) ||
          MovedBy(kNoise * step_s, was.exposed_s, is.exposed_s) || Moved(was.step_alone_s, is.step_alone_s) ||
          MovedBy(kNoise, was.jitter, is.jitter) || Moved(was.memory, is.memory) ||
-         Moved(was.meetings, is.meetings) || was.disturbed_s.has_value() != is.disturbed_s.has_value() ||
-         is.at_s - was.at_s >= kAnewS;
+         Moved(was.ranks, is.ranks) || Moved(was.meetings, is.meetings) ||
+         was.disturbed_s.has_value() != is.disturbed_s.has_value() || is.at_s - was.at_s >= kAnewS;
 }
 
 std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
@@ -116,7 +128,12 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   job->at_s = now.wall_s;
   job->ended = false;
   // A value that the ranks do not know now stays as it was, for example while ranks restart.
-  if (const auto value = ranks.compute.value()) job->compute_s = value;
+  if (const auto value = ranks.compute.value()) {
+    job->compute_s = value;
+    job->ranks = ranks.each;
+    std::ranges::sort(job->ranks);
+    if (job->ranks.size() > GpuNode::kMostRanks) job->ranks.resize(GpuNode::kMostRanks);
+  }
   if (const auto value = ranks.exposed.value()) job->exposed_s = value;
   if (const auto value = ranks.alone.value()) job->step_alone_s = value;
   if (const auto value = ranks.jitter.value()) job->jitter = value;

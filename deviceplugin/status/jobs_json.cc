@@ -24,6 +24,10 @@ json MeetingJson(const GpuNode::Meeting& meeting) {
   return {{"beside", beside}, {"gain", Rounded(meeting.gain)}, {"measuredAt", TimeText(meeting.at_s)}};
 }
 
+json RankJson(const GpuNode::Rank& rank) {
+  return {{"pod", rank.pod}, {"gpu", rank.gpu}, {"computeSeconds", Rounded(rank.compute_s)}};
+}
+
 json JobJson(const GpuNode::Job& job) {
   json object = {{"namespace", job.name_space},      {"gang", job.gang},
                  {"profileKey", job.profile_key},    {"gpus", job.gpus},
@@ -37,6 +41,7 @@ json JobJson(const GpuNode::Job& job) {
   if (job.memory) object["peakMemoryBytes"] = *job.memory;
   if (!job.source.empty()) object["source"] = job.source;
   if (job.disturbed_s) object["disturbedAt"] = TimeText(*job.disturbed_s);
+  for (const GpuNode::Rank& rank : job.ranks) object["ranks"].push_back(RankJson(rank));
   for (const GpuNode::Meeting& meeting : job.meetings) object["meetings"].push_back(MeetingJson(meeting));
   return object;
 }

@@ -156,10 +156,18 @@ struct GpuNode {
 
     friend bool operator==(const Meeting&, const Meeting&) = default;
   };
+  // A Rank of a job is in one process. `compute_s` is its own, seconds of one iteration.
+  struct Rank {
+    std::string pod;
+    double compute_s = 0;
+
+    friend bool operator==(const Rank&, const Rank&) = default;
+  };
   // A Job has ranks on this node, now or not long ago. Times are seconds of one iteration, as the mean over
   // the ranks on this node; 0 means not known.
   struct Job {
     std::string name_space, gang, key;
+    std::string node{};
     int gpus = 0;  // that it has on this node
     double compute_s = 0, exposed_s = 0, step_alone_s = 0;
     double jitter = 0;
@@ -169,6 +177,7 @@ struct GpuNode {
     double began_s = 0, at_s = 0;   // when the job was first and last seen here
     double disturbed_s = 0;         // when an unregistered process was last beside it; 0: never
     bool ended = false;
+    std::vector<Rank> ranks{};  // on this node, as far as their compute is known
     std::vector<Meeting> meetings;
 
     friend bool operator==(const Job&, const Job&) = default;
@@ -192,6 +201,16 @@ struct GpuNode {
 // which is `runs` and the `gains` of all meetings. Only ProfileKeeper reads the history; the ClusterCache
 // drops it.
 struct JobProfile {
+  // A Slowest is the rank of a run whose compute is the longest. `since_s` is when it began to be slow, which
+  // is kSlow times the median or more; 0: it is not.
+  struct Slowest {
+    std::string pod, node;
+    double compute_s = 0;
+    double since_s = 0;
+
+    friend bool operator==(const Slowest&, const Slowest&) = default;
+  };
+  static constexpr double kSlow = 1.05;
   // A Run is one run of such a job, over all nodes.
   struct Run {
     std::string gang;
@@ -204,6 +223,10 @@ struct JobProfile {
     bool shared = false;
     double compute_s = 0, exposed_s = 0, jitter = 0;
     std::uint64_t peak_memory = 0;
+    // Compute of the rank in the middle, and of the slowest one; 0 and nothing where fewer than two ranks are
+    // known.
+    double median_s = 0;
+    Slowest slowest{};
 
     friend bool operator==(const Run&, const Run&) = default;
   };

@@ -17,6 +17,7 @@ constexpr double kMostIterations = 1000;
 constexpr double kMostBytes = 1e15;
 constexpr std::size_t kMostMeetingsOfJob = 16;
 constexpr std::size_t kMostPeers = 16;
+constexpr std::size_t kMostRanksOfJob = 16;
 
 GpuNode::Meeting MeetingOf(const json& object) {
   GpuNode::Meeting meeting{
@@ -26,6 +27,18 @@ GpuNode::Meeting MeetingOf(const json& object) {
   for (const json& peer : beside)
     meeting.beside.push_back({TextIn(peer, "namespace"), TextIn(peer, "gang"), TextIn(peer, "profileKey")});
   return meeting;
+}
+
+std::vector<GpuNode::Rank> RanksOf(const json& object) {
+  std::vector<GpuNode::Rank> ranks;
+  const json& listed = At(object, "ranks");
+  if (!listed.is_array() || listed.size() > kMostRanksOfJob) return ranks;
+  for (const json& each : listed) {
+    GpuNode::Rank rank{.pod = TextIn(each, "pod"),
+                       .compute_s = NumberIn(each, "computeSeconds", kMostSeconds)};
+    if (!rank.pod.empty() && rank.compute_s > 0) ranks.push_back(std::move(rank));
+  }
+  return ranks;
 }
 
 GpuNode::Job JobOf(const json& object) {
@@ -44,6 +57,7 @@ GpuNode::Job JobOf(const json& object) {
                    .at_s = TimeIn(object, "measuredAt"),
                    .disturbed_s = TimeIn(object, "disturbedAt"),
                    .ended = IsTrue(object, "ended"),
+                   .ranks = RanksOf(object),
                    .meetings = {}};
   const json& meetings = At(object, "meetings");
   if (!meetings.is_array()) return job;
@@ -64,6 +78,7 @@ std::vector<GpuNode::Job> JobsOf(const json& gpu_node) {
   for (const json& object : listed) {
     if (jobs.size() >= kMostJobsOfNode) break;
     GpuNode::Job job = JobOf(object);
+    job.node = TextAt(At(gpu_node, "metadata"), "name");
     const bool sound =
         !job.name_space.empty() && !job.gang.empty() && job.at_s > 0 && job.began_s <= job.at_s;
     if (sound) jobs.push_back(std::move(job));

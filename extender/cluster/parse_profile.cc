@@ -35,6 +35,13 @@ bool HasHints(const json& spec) {
                      [&spec](const char* hint) { return !At(spec, hint).is_null(); });
 }
 
+JobProfile::Slowest SlowestOf(const json& object) {
+  return {.pod = TextIn(object, "pod"),
+          .node = TextIn(object, "node"),
+          .compute_s = NumberIn(object, "computeSeconds", kMostSeconds),
+          .since_s = TimeIn(object, "since")};
+}
+
 JobProfile::Run RunOf(const json& object) {
   return {.gang = TextIn(object, "gang"),
           .began_s = TimeIn(object, "beganAt"),
@@ -48,7 +55,9 @@ JobProfile::Run RunOf(const json& object) {
           .exposed_s = NumberIn(object, "exposedSeconds", kMostSeconds),
           .jitter = NumberIn(object, "jitter", kMostSeconds),
           .peak_memory = static_cast<std::uint64_t>(
-              NumberIn(object, "peakMemoryBytes", static_cast<double>(kMostBytes)))};
+              NumberIn(object, "peakMemoryBytes", static_cast<double>(kMostBytes))),
+          .median_s = NumberIn(object, "medianSeconds", kMostSeconds),
+          .slowest = SlowestOf(At(object, "slowest"))};
 }
 
 JobProfile::Meeting MeetingOf(const json& object) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "extender/profiles/figures.h"
@@ -29,6 +30,16 @@ auto HowManyShared(const ProfileRecord& record) {
   return std::ranges::count_if(record.runs, &ProfileRun::shared);
 }
 
+// Returns whether the latest run has another slow rank than before, or has it no more.
+bool HasSlowRankChanged(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
+  if (was.runs.empty() || is.runs.empty()) return false;  // the number of samples has changed
+  const JobProfile::Slowest &before = was.runs.back().slowest, &after = is.runs.back().slowest;
+  if (before.since_s == 0 && after.since_s == 0) return false;  // which rank is the slowest is noise
+  return std::tie(before.pod, before.node, before.since_s) !=
+             std::tie(after.pod, after.node, after.since_s) ||
+         Moved(before.compute_s, after.compute_s, settings.noticeable);
+}
+
 bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
   const ProfileFigures before = FiguresOf(was, settings), after = FiguresOf(is, settings);
   const auto moved = [&settings](double a, double b) { return Moved(a, b, settings.noticeable); };
@@ -36,7 +47,8 @@ bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const Profi
          before.gpus != after.gpus || moved(before.compute_s, after.compute_s) ||
          moved(before.exposed_s, after.exposed_s) || moved(before.jitter, after.jitter) ||
          moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
-         HaveGainsMoved(was, is, settings) || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
+         HaveGainsMoved(was, is, settings) || HasSlowRankChanged(was, is, settings) ||
+         is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
 }
 
 }  // namespace

@@ -34,6 +34,13 @@ bool IsOurs(const ProfileId& id, const ProfileRecord& record) {
   return !record.has_hints && record.name == ProfileNameOf(id.second);
 }
 
+// Returns whether a rank of the latest run has become slow since `before`.
+bool IsNewlySlow(const ProfileRecord* before, const ProfileRecord& now) {
+  if (now.runs.empty() || now.runs.back().slowest.since_s == 0) return false;
+  return before == nullptr || before->runs.empty() ||
+         before->runs.back().slowest.since_s != now.runs.back().slowest.since_s;
+}
+
 std::string PathOf(const ProfileChange& change) {
   return kRoot + ("/namespaces/" + change.id.first) + "/jobprofiles/" + change.record.name;
 }
@@ -76,6 +83,9 @@ void ProfileKeeper::Round() {
       merged_.erase(change.id);
       continue;
     }
+    const auto known = known_.find(change.id);
+    const bool slow = IsNewlySlow(known == known_.end() ? nullptr : &known->second, change.record);
+    if (slow && around_.tell_slow) around_.tell_slow(change.id, change.record.runs.back());
     known_[change.id] = change.record;
     merged_[change.id].name = change.record.name;
   }

@@ -29,6 +29,8 @@ class ProfileKeeper {
     std::function<bool()> leads;
     std::function<std::optional<std::vector<GpuNode::Job>>()> jobs;
     std::function<bool(const ProfileId&)> is_there{};
+    // It is called once a profile is written whose latest run has a rank that has become slow. May be empty.
+    std::function<void(const ProfileId&, const ProfileRun&)> tell_slow{};
     std::chrono::milliseconds period{10'000};
     std::function<double()> now_s;  // seconds since 1970; empty: the system clock
   };

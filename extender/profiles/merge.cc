@@ -68,6 +68,29 @@ bool HasMoved(const GpuNode::Job& job, const Jobs& run) {
          std::ranges::any_of(run, [&job](const GpuNode::Job* other) { return other->began_s > job.at_s; });
 }
 
+// Sets the median and the slowest of the ranks that the nodes know, if there are two or more. The times of
+// what has moved are those of another place. PutRun() keeps since when the rank is slow.
+void Compare(const Jobs& nodes, ProfileRun* run) {
+  std::vector<double> all;
+  for (const GpuNode::Job* job : nodes) {
+    if (HasMoved(*job, nodes)) continue;
+    for (const GpuNode::Rank& rank : job->ranks) {
+      all.push_back(rank.compute_s);
+      if (rank.compute_s > run->slowest.compute_s)
+        run->slowest = {.pod = rank.pod, .node = job->node, .compute_s = rank.compute_s, .since_s = 0};
+    }
+  }
+  if (all.size() < 2) {
+    run->slowest = {};
+    return;
+  }
+  // This is the lower of two in the middle. Else the slow one of two ranks would be its own measure.
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  run->median_s = *middle;
+  if (run->slowest.compute_s >= JobProfile::kSlow * run->median_s) run->slowest.since_s = run->at_s;
+}
+
 ProfileRun Together(const Jobs& nodes) {
   ProfileRun run{.gang = nodes.front()->gang, .began_s = nodes.front()->began_s};
   run.iterations = nodes.front()->iterations;
@@ -87,11 +110,21 @@ ProfileRun Together(const Jobs& nodes) {
     run.exposed_s += (job->exposed_s - run.exposed_s) * here / ranks;
     run.jitter += (job->jitter - run.jitter) * here / ranks;
   }
+  Compare(nodes, &run);
   return run;
 }
 
 bool IsSame(const ProfileRun& a, const ProfileRun& b) {
   return a.gang == b.gang && a.began_s <= b.at_s + kSameRunS && b.began_s <= a.at_s + kSameRunS;
+}
+
+// Returns since when the slowest rank of `run` is slow, or 0. `before` is what was known of the same run. A
+// rank that was slow counts as slow until it is nearer to the median by some noise.
+double SlowSince(const JobProfile::Slowest& before, const ProfileRun& run) {
+  constexpr double kStillSlow = (1 + JobProfile::kSlow) / 2;
+  const JobProfile::Slowest& now = run.slowest;
+  const bool same = before.since_s > 0 && before.pod == now.pod && before.node == now.node;
+  return same && now.compute_s >= kStillSlow * run.median_s ? before.since_s : now.since_s;
 }
 
 void PutRun(const ProfileRun& run, ProfileRecord* record) {
@@ -103,10 +136,13 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     known->began_s = std::min(before.began_s, run.began_s);
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
     known->shared |= before.shared;
+    known->slowest.since_s = SlowSince(before.slowest, *known);
     if (run.compute_s <= 0) {  // the node has begun to learn again
       known->compute_s = before.compute_s;
       known->exposed_s = before.exposed_s;
       known->jitter = before.jitter;
+      known->median_s = before.median_s;
+      known->slowest = before.slowest;
     }
   }
   std::ranges::stable_sort(record->runs, {}, &ProfileRun::at_s);

@@ -31,6 +31,14 @@ json RunJson(const ProfileRun& run) {
                  {"exposedSeconds", Rounded(run.exposed_s)},
                  {"jitter", Rounded(run.jitter)},
                  {"peakMemoryBytes", run.peak_memory}};
+  if (run.median_s > 0) {
+    json& slowest = object["slowest"];
+    object["medianSeconds"] = Rounded(run.median_s);
+    slowest = {{"pod", run.slowest.pod},
+               {"node", run.slowest.node},
+               {"computeSeconds", Rounded(run.slowest.compute_s)}};
+    if (run.slowest.since_s > 0) slowest["since"] = kube::WriteTimestamp(run.slowest.since_s);
+  }
   // A run without the field may be older than the field, so it is not known whether it shared.
   if (run.shared) object["shared"] = true;
   return object;

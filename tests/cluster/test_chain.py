@@ -3,6 +3,7 @@ there."""
 
 import os
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import pairs
@@ -16,6 +17,7 @@ from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _NAMESPACE = "team"
 _KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share
+_LEARNT_WITHIN_S = 120.0  # a node reports at most every 30 s what no pod waits for
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 
 
@@ -64,6 +66,37 @@ class Chain(unittest.TestCase):
         said = [self.daemons.said(node)[-2000:] for node in self.cluster.nodes]
         self.assertTrue(self._in_turns(turn_orders.alternate, "alpha", "beta"), said)
         self.assertTrue(self._in_turns(turn_orders.hide, "alpha", "beta"), said)
+
+    def test_a_slow_rank_is_named(self):
+        ranks = self.gpus.machine.ranks
+        even = TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job("even", 1), ranks,
+                           annotations={"crossover.dev/profile-key": "even"}, by_hand=False)
+        even.create()
+        even.finish()
+        more = f"--compute-ms=$((RANK == 1 ? 30 : {_SHAPE.compute_ms:.0f}))"
+        long = replace(_SHAPE, iterations=100_000, extra=(more,))
+        uneven = TrainingJob(self.cluster, _NAMESPACE, long.job("uneven", 1), ranks,
+                             annotations={"crossover.dev/profile-key": "uneven"}, by_hand=False)
+        uneven.create()
+        self.addCleanup(self.cluster.kubectl, "delete", "job", "uneven", "--namespace", _NAMESPACE)
+        pod = uneven.pod(1)
+        run = self._latest_run("uneven", lambda run: "since" in run.get("slowest", {}))
+        self.assertEqual(run["slowest"]["pod"], pod["metadata"]["name"])
+        self.assertEqual(run["slowest"]["node"], self.cluster.get(
+            "pod", pod["metadata"]["name"], _NAMESPACE)["spec"]["nodeName"])
+        self.assertAlmostEqual(run["slowest"]["computeSeconds"] / run["medianSeconds"], 1.5, delta=0.2)
+        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "SlowRank", _NAMESPACE)
+        self.assertEqual(told["involvedObject"]["uid"], pod["metadata"]["uid"])
+        run = self._latest_run("even", lambda run: "slowest" in run)
+        self.assertNotIn("since", run["slowest"], "the control: no rank has more to do")
+
+    def _latest_run(self, key, condition):
+        """Returns the latest run of the profile with this key, once it fulfils the condition."""
+        def latest(profile):
+            return (profile.get("status", {}).get("runs") or [{}])[-1]
+        return latest(self.cluster.wait_for_any(
+            "jobprofiles", lambda profile: profile["spec"].get("key") == key and condition(latest(profile)), _NAMESPACE,
+            _LEARNT_WITHIN_S))
 
     def _granted(self, job):
         """Asserts that each pod has a memory budget. The pods name none: it comes from what was measured, and without

@@ -151,6 +151,41 @@ TEST(AdviceTest, LooksNoFurtherBackThanItIsTo) {
   EXPECT_THAT(AdviceText(AdviceOf(profiles, 1'900'000'000), false), HasSubstr("no run is known"));
 }
 
+json Slow(json run, const char* pod, double compute, const char* since = "2027-01-15T08:30:00Z") {
+  run["medianSeconds"] = 0.02;
+  run["slowest"] = {{"pod", pod}, {"node", "n7"}, {"computeSeconds", compute}};
+  if (since != nullptr) run["slowest"]["since"] = since;
+  return run;
+}
+
+TEST(AdviceTest, ASlowRankIsNamedWithWhatItCosts) {
+  const json profiles =
+      json::array({Profile("team", json::array({Slow(Ran("a", "08:00", "12:00"), "a-3", 0.0280)}))});
+  const json slow = Only(profiles)["slowRanks"];
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0]["pod"], "a-3");
+  EXPECT_DOUBLE_EQ(slow[0]["partOfStep"], 0.25) << "8 of 32 ms";
+  EXPECT_THAT(
+      AdviceText(AdviceOf(profiles, 0), false),
+      HasSubstr("team/a: pod a-3 on node n7 computes for 28.0 ms in an iteration, and half of the ranks for "
+                "20.0 ms at most, since 2027-01-15T08:30:00Z. It costs 25% of each step of all ranks.\n"));
+}
+
+TEST(AdviceTest, TheLatestRunOfEachGangCountsTheCostliestFirst) {
+  json shared = Slow(Ran("b", "08:00", "12:00"), "b-1", 0.0300);
+  shared["shared"] = true;
+  const json profiles =
+      json::array({Profile("team", json::array({Slow(Ran("a", "08:00", "09:00"), "a-0", 0.0290),
+                                                Slow(Ran("a", "10:00", "12:00"), "a-1", 0.0220), shared,
+                                                Slow(Ran("c", "08:00", "09:00"), "c-0", 0.0290),
+                                                Slow(Ran("c", "10:00", "12:00"), "c-0", 0.0205, nullptr)}))});
+  const json slow = Only(profiles)["slowRanks"];
+  ASSERT_EQ(slow.size(), 2u) << slow;
+  EXPECT_EQ(slow[0]["pod"], "b-1") << "jobs that share have slow ranks, too";
+  EXPECT_EQ(slow[1]["pod"], "a-1");
+  EXPECT_THAT(AdviceText(AdviceOf(profiles, 1.9e9), false), Not(HasSubstr("Slow ranks")));
+}
+
 TEST(AdviceTest, ObjectsMayBeAnything) {
   EXPECT_TRUE(
       AdviceOf(json::array({7, {{"status", {{"runs", {1, "x"}}}}}, nullptr}), 0)["namespaces"].empty());

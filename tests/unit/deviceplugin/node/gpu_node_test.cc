@@ -16,6 +16,7 @@ GpuNode::Job Job() {
   job.profile_key = "k";
   job.gpus = 2;
   job.compute_s = 0.0123456;
+  job.ranks = {{.pod = "p", .gpu = "GPU-a", .compute_s = 0.0123456}};
   job.source = "measured";
   job.at_s = 1'700'000'000;
   job.meetings = {{.beside = {{"other", "other/h", "l"}}, .gain = 1.31239, .at_s = 1'700'000'000}};
@@ -122,6 +123,7 @@ TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
   const json& job = status["jobs"][0];
   EXPECT_EQ(job["computeSeconds"], 0.01235) << "more figures are noise";
   EXPECT_EQ(job["measuredAt"], "2023-11-14T22:13:20Z");
+  EXPECT_EQ(job["ranks"], json::parse(R"([{"pod":"p","gpu":"GPU-a","computeSeconds":0.01235}])"));
   EXPECT_FALSE(job.contains("exposedSeconds")) << "not known";
   EXPECT_EQ(job["meetings"][0], json::parse(R"({"gain":1.312,"measuredAt":"2023-11-14T22:13:20Z",
       "beside":[{"namespace":"other","gang":"other/h","profileKey":"l"}]})"));

@@ -67,6 +67,23 @@ TEST_F(JobTableTest, MeansOverRanksAndTheMostOfMemory) {
   EXPECT_EQ(job.began_s, 5000);
 }
 
+TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
+  std::vector<RankView> ranks = {Rank("a", 1, 40 * kMs), Rank("a", 0, 20 * kMs), Rank("a", 2)};
+  ranks[2].learned.compute.reset();
+  Look(ranks);
+  const std::string pod = ranks[0].member->pod;
+  const std::vector<GpuNode::Rank> told = {{pod, "GPU-0", 0.020}, {pod, "GPU-1", 0.040}};
+  EXPECT_EQ(table_.Jobs()[0].ranks, told);
+  // The mean stays, so the ranks alone make this a change.
+  ranks[0].learned.compute->value = 38 * kMs;
+  ranks[1].learned.compute->value = 22 * kMs;
+  Look(ranks);
+  EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].compute_s, 0.022);
+  for (int gpu = 3; gpu < 40; ++gpu) ranks.push_back(Rank("a", gpu));
+  Look(ranks);
+  EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(GpuNode::kMostRanks));
+}
+
 TEST_F(JobTableTest, WhatRunsInNoPodIsNoJobOfTheCluster) {
   RankView rank = Rank("a");
   const auto member = arbiter::MadeMember(1, "a", "GPU-0");

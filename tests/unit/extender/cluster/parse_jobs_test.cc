@@ -12,13 +12,17 @@ using nlohmann::json;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-json Node(const json& job) { return {{"status", {{"jobs", json::array({job})}}}}; }
+json Node(const json& job) {
+  return {{"metadata", {{"name", "n"}}}, {"status", {{"jobs", json::array({job})}}}};
+}
 
 json Job() {
   return json::parse(R"({"namespace": "team", "gang": "team/a", "profileKey": "k", "gpus": 2, "gangSize": 4,
       "computeSeconds": 0.02, "exposedSeconds": 0.01, "stepAloneSeconds": 0.03, "jitter": 0.1,
       "peakMemoryBytes": 123456789012, "source": "estimated", "iterations": 500, "ended": true,
       "beganAt": "2023-11-14T22:13:20Z", "measuredAt": "2023-11-14T22:13:30Z", "disturbedAt": "2023-11-14T22:13:25Z",
+      "ranks": [{"pod": "a-0", "gpu": "GPU-0", "computeSeconds": 0.02},
+                {"pod": "", "computeSeconds": 0.02}, {"pod": "a-1", "computeSeconds": 1e9}, 7],
       "meetings": [{"gain": 1.25, "measuredAt": "2023-11-14T22:13:29Z",
                     "beside": [{"namespace": "other", "gang": "other/b", "profileKey": "l"}]}]})");
 }
@@ -38,6 +42,10 @@ TEST(ReportsTest, AllThatANodeSays) {
   EXPECT_EQ(job.at_s, 1.7e9 + 10);
   EXPECT_EQ(job.disturbed_s, 1.7e9 + 5);
   EXPECT_TRUE(job.ended);
+  EXPECT_EQ(job.node, "n");
+  ASSERT_THAT(job.ranks, SizeIs(1)) << "the others cannot be";
+  EXPECT_EQ(job.ranks[0].pod, "a-0");
+  EXPECT_EQ(job.ranks[0].compute_s, 0.02);
   ASSERT_THAT(job.meetings, SizeIs(1));
   EXPECT_EQ(job.meetings[0].gain, 1.25);
   EXPECT_EQ(job.meetings[0].beside[0].key, "l");

@@ -30,7 +30,7 @@ class ChangesTest : public ::testing::Test {
                                      double now_s = kNow) {
     return ChangesOf(known, merged, now_s, settings_);
   }
-  const ProfileSettings settings_;
+  const ProfileSettings settings_{};
 };
 
 TEST_F(ChangesTest, ThoseThatAreNewAreMade) {

@@ -31,6 +31,7 @@ class ProfileKeeperTest : public ::testing::Test {
              .iterations = 100,
              .began_s = 1.7e9,
              .at_s = 1.7e9 + 1,
+             .ranks = {{"a-0", 0.020}, {"a-1", compute_s}},
              .meetings = {}}};
   }
   std::unique_ptr<ProfileKeeper> Keeper() {
@@ -41,6 +42,12 @@ class ProfileKeeperTest : public ::testing::Test {
             .jobs =
                 [this] { return std::optional(with_jobs_ ? Jobs(compute_s_) : std::vector<GpuNode::Job>()); },
             .is_there = [this](const ProfileId&) { return is_there_.load(); },
+            .tell_slow =
+                [this](const ProfileId& id, const ProfileRun& run) {
+                  EXPECT_EQ(id, ProfileId("team", "k"));
+                  EXPECT_EQ(run.slowest.pod, "a-1");
+                  ++told_;
+                },
             .period = std::chrono::milliseconds(1),
             .now_s = [this] { return now_s_.load(); }});
   }
@@ -56,7 +63,7 @@ class ProfileKeeperTest : public ::testing::Test {
 
   kube::Server server_;
   std::atomic<bool> leads_{true}, with_jobs_{true}, is_there_{false};
-  std::atomic<int> asked_{0};
+  std::atomic<int> asked_{0}, told_{0};
   std::atomic<double> compute_s_{0.020}, now_s_{1.7e9 + 2};
 };
 
@@ -82,6 +89,25 @@ TEST_F(ProfileKeeperTest, ReadsMakesAndWritesTheStatus) {
   server_.Answer(200, "{}");
   now_s_ = now_s_ + 61;
   EXPECT_THAT(server_.AwaitRequest(3), HasSubstr(R"("computeSeconds":0.04)"));
+}
+
+TEST_F(ProfileKeeperTest, ARankThatHasBecomeSlowIsToldOnce) {
+  for (const int status : {200, 201, 200}) server_.Answer(status, status == 200 ? kEmpty : "{}");
+  const auto keeper = Keeper();
+  Await([&] { return keeper->written() == 1; });
+  AwaitRounds();
+  EXPECT_EQ(told_, 0) << "no rank is slow";
+  server_.Answer(200, "{}");
+  compute_s_ = 0.040;
+  now_s_ = now_s_ + 61;
+  Await([&] { return keeper->written() == 2; });
+  EXPECT_EQ(told_, 1);
+  server_.Answer(200, "{}");
+  compute_s_ = 0.060;
+  now_s_ = now_s_ + 61;
+  Await([&] { return keeper->written() == 3; });
+  AwaitRounds();
+  EXPECT_EQ(told_, 1) << "it is slow still";
 }
 
 TEST_F(ProfileKeeperTest, AnExtenderThatDoesNotLeadWritesNothing) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "extender/profiles/figures.h"
 
 namespace crossover::extender {
@@ -45,7 +47,7 @@ class MergeTest : public ::testing::Test {
   const ProfileRecord& Record() { return records_[{"team", "k"}]; }
   ProfileFigures Figures() { return FiguresOf(Record(), settings_); }
 
-  const ProfileSettings settings_;
+  const ProfileSettings settings_{};
   ProfileRecords records_;
 };
 
@@ -60,6 +62,46 @@ TEST_F(MergeTest, MeansOverTheRanksOfAllNodes) {
   EXPECT_EQ(Figures().gpus, 4);
   EXPECT_EQ(Figures().samples, 1);
   EXPECT_EQ(Record().runs[0].iterations, 10) << "of the rank that has fewest";
+}
+
+// Returns a job of the node with ranks in pods of these numbers.
+GpuNode::Job On(const std::string& node, const std::map<int, double>& ranks) {
+  GpuNode::Job job = Job("a", static_cast<int>(ranks.size()), 0.020);
+  job.node = node;
+  for (const auto& [pod, compute_s] : ranks) job.ranks.push_back({"a-" + std::to_string(pod), compute_s});
+  return job;
+}
+
+TEST_F(MergeTest, TheSlowestRankOfAllNodesAndTheMedian) {
+  See({On("n0", {{0, 0.020}, {1, 0.021}}), On("n1", {{2, 0.022}, {3, 0.030}})});
+  const ProfileRun& run = Record().runs[0];
+  EXPECT_EQ(run.median_s, 0.021);
+  EXPECT_EQ(run.slowest, (JobProfile::Slowest{"a-3", "n1", 0.030, kNow}));
+}
+
+TEST_F(MergeTest, OneRankHasNothingToBeComparedWith) {
+  See({On("n0", {{0, 0.020}})});
+  EXPECT_EQ(Record().runs[0].median_s, 0);
+  EXPECT_EQ(Record().runs[0].slowest, JobProfile::Slowest{});
+  See({On("n0", {{0, 0.020}}), On("n1", {{1, 0.030}})});
+  EXPECT_EQ(Record().runs[0].median_s, 0.020) << "of two ranks, the faster one is the measure";
+  EXPECT_EQ(Record().runs[0].slowest.pod, "a-1");
+}
+
+TEST_F(MergeTest, ItIsKnownSinceWhenARankIsSlow) {
+  const auto see = [this](double seconds, const std::string& node, double slowest_s) {
+    See({At(On("n0", {{0, 0.0200}, {1, 0.0200}}), kNow + seconds),
+         At(On(node, {{2, slowest_s}}), kNow + seconds)},
+        kNow + seconds);
+    return Record().runs[0].slowest.since_s;
+  };
+  EXPECT_EQ(see(0, "n1", 0.0205), 0) << "noise";
+  EXPECT_EQ(see(10, "n1", 0.0220), kNow + 10);
+  EXPECT_EQ(see(20, "n1", 0.0230), kNow + 10);
+  EXPECT_EQ(see(30, "n1", 0.0207), kNow + 10) << "it may be noise that it is hardly slow";
+  EXPECT_EQ(see(40, "n1", 0.0203), 0);
+  EXPECT_EQ(see(50, "n1", 0.0220), kNow + 50);
+  EXPECT_EQ(see(60, "n2", 0.0220), kNow + 60) << "at another place it is slow anew";
 }
 
 TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {

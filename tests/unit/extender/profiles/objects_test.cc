@@ -27,7 +27,9 @@ ProfileRecord Record() {
                          .compute_s = 0.02,
                          .exposed_s = 0.01,
                          .jitter = 0.1,
-                         .peak_memory = 12345});
+                         .peak_memory = 12345,
+                         .median_s = 0.02,
+                         .slowest = {.pod = "a-1", .node = "n1", .compute_s = 0.03, .since_s = 1.65e9}});
   record.meetings.push_back({"other", "l", {{"team/a", "other/b", 1.2, 1.7e9}}});
   return record;
 }
