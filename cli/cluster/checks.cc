@@ -288,7 +288,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "labels say which nodes of a gang are in one rack, or each gang is on one node",
        "its pods are placed without regard to racks: label the nodes, and name that label in "
        "extender.config.gangs.topology, behind region and zone",
-       GangsOverUnnamedDomains},
+       UnnamedDomains},
       {"gang_waits",
        {"pods"},
        V::kWarn,

@@ -1,6 +1,8 @@
 // Declares the checks of `kubectl crossover doctor`. Pure.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -69,7 +71,13 @@ Places NodesThatCountAsUnready(const ClusterFacts& facts);
 // descheduler.cc has this check.
 Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
 // topology.cc has this check.
-Places GangsOverUnnamedDomains(const ClusterFacts& facts);
+Places UnnamedDomains(const ClusterFacts& facts);
+// Returns the gangs on several nodes of which no label of `gangs.topology` that is narrower than a zone says
+// which are near each other, with their number of nodes. Returns none where the extender's configuration is
+// not known.
+std::map<std::string, std::size_t> GangsOverUnnamedDomains(const ClusterFacts& facts);
+// Returns the words of the check and of `explain` for such a gang.
+std::string OverNodes(const std::string& gang, std::size_t nodes);
 // quotas.cc has these checks.
 Places QuotasWithoutSlots(const ClusterFacts& facts);
 Places LimitRangesOnGpus(const ClusterFacts& facts);

@@ -40,11 +40,7 @@ Stance StanceOf(const std::string& text) {
 // Returns the stance of a ConfigMap, which is that of its policy.
 Stance StanceOf(const json& config) {
   Stance stance = Stance::kNoPolicy;
-  const json& data = kube::At(config, "data");
-  if (!data.is_object()) return stance;
-  for (const json& text : data) {
-    if (text.is_string()) stance = std::max(stance, StanceOf(text.get<std::string>()));
-  }
+  for (const std::string& text : TextsOf(config)) stance = std::max(stance, StanceOf(text));
   return stance;
 }
 

@@ -217,11 +217,10 @@ json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
 
 void ExplainDomains(const ClusterFacts& facts, json* explanation) {
   json found = json::object();
-  for (const std::string& place : GangsOverUnnamedDomains(facts)) {
-    for (const json& pod : ListAt(*explanation, {"pods"})) {
-      const std::string gang = TextAt(pod, {"gang"});
-      if (!gang.empty() && place.starts_with("gang " + gang + " on ")) found[gang] = place;
-    }
+  const auto over = GangsOverUnnamedDomains(facts);
+  for (const json& pod : ListAt(*explanation, {"pods"})) {
+    if (const auto gang = over.find(TextAt(pod, {"gang"})); gang != over.end())
+      found[gang->first] = OverNodes(gang->first, gang->second);
   }
   if (!found.empty()) (*explanation)["unnamedDomains"] = std::move(found);
 }

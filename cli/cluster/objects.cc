@@ -39,6 +39,16 @@ const json& ListAt(const json& object, std::initializer_list<const char*> path) 
   return found.is_array() ? found : none;
 }
 
+std::vector<std::string> TextsOf(const json& config_map) {
+  std::vector<std::string> texts;
+  const json& data = kube::At(config_map, "data");
+  if (!data.is_object()) return texts;
+  for (const json& text : data) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 std::string TextAt(const json& object, std::initializer_list<const char*> path) {
   return Text(Walk(object, path));
 }

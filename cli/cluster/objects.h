@@ -25,6 +25,9 @@ std::string TextAt(const json& object, std::initializer_list<const char*> path);
 // Returns a count, which may be a quantity (kube::CountOf). Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 
+// Returns the texts in a ConfigMap's data.
+std::vector<std::string> TextsOf(const json& config_map);
+
 // Returns whether the pod's containers run and are ready.
 bool IsReady(const json& pod);
 // Returns whether the pod has ended.

@@ -46,18 +46,14 @@ bool HasNarrowLabel(const json& node, const std::string& config) {
 std::string ConfigIn(const ClusterFacts& facts) {
   std::string all;
   for (const json& config : facts.Items("extender_config")) {
-    const json& data = kube::At(config, "data");
-    if (!data.is_object()) continue;
-    for (const json& text : data) {
-      if (text.is_string()) all += text.get<std::string>() + "\n";
-    }
+    for (const std::string& text : TextsOf(config)) all += text + "\n";
   }
   return all;
 }
 
 }  // namespace
 
-Places GangsOverUnnamedDomains(const ClusterFacts& facts) {
+std::map<std::string, std::size_t> GangsOverUnnamedDomains(const ClusterFacts& facts) {
   if (facts.Items("extender_config").empty()) return {};  // it has another name, and nothing is known
   std::map<std::string, std::set<std::string>> nodes_of;  // by gang
   for (const Holder& holder : HoldersIn(facts)) {
@@ -68,13 +64,22 @@ Places GangsOverUnnamedDomains(const ClusterFacts& facts) {
   for (const json& node : facts.Items("nodes")) {
     if (HasNarrowLabel(node, config)) narrow.insert(NameOf(node));
   }
-  Places places;
+  std::map<std::string, std::size_t> over;
   for (const auto& [gang, nodes] : nodes_of) {
     const bool unnamed =
         std::ranges::any_of(nodes, [&](const std::string& node) { return !narrow.contains(node); });
-    if (nodes.size() > 1 && unnamed)
-      places.push_back("gang " + gang + " on " + std::to_string(nodes.size()) + " nodes");
+    if (nodes.size() > 1 && unnamed) over[gang] = nodes.size();
   }
+  return over;
+}
+
+std::string OverNodes(const std::string& gang, std::size_t nodes) {
+  return "gang " + gang + " on " + std::to_string(nodes) + " nodes";
+}
+
+Places UnnamedDomains(const ClusterFacts& facts) {
+  Places places;
+  for (const auto& [gang, nodes] : GangsOverUnnamedDomains(facts)) places.push_back(OverNodes(gang, nodes));
   return places;
 }
 
