@@ -133,6 +133,7 @@ struct GpuNode {
   };
   struct Gpu {
     std::string uuid;
+    std::string model{};
     std::uint64_t memory = 0;
     int slots = 0;
     bool healthy = false;

@@ -19,6 +19,7 @@ constexpr std::int64_t kMost = INT64_MAX;
 GpuNode::Gpu GpuOf(const json& object) {
   GpuNode::Gpu gpu;
   gpu.uuid = TextAt(object, "uuid");
+  gpu.model = TextAt(object, "model");
   gpu.memory = static_cast<std::uint64_t>(WholeAt(object, "memoryBytes", 0, kMost));
   gpu.slots = static_cast<int>(WholeAt(object, "slots", 0, kMostSlots));
   gpu.healthy = IsTrue(object, "healthy");

@@ -59,7 +59,8 @@ placement::Node NodeOf(const GangStore& store, const GpuNode& gpus) {
     result.gpus.push_back({.uuid = gpu.uuid,
                            .memory = gpu.memory,
                            .slots = gpus.sharing == "exclusive" ? std::min(gpu.slots, 1) : gpu.slots,
-                           .healthy = gpu.healthy && gpu.withheld.empty()});
+                           .healthy = gpu.healthy && gpu.withheld.empty(),
+                           .model = gpu.model});
   }
   return result;
 }

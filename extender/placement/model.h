@@ -80,6 +80,7 @@ struct Gpu {
   Bytes memory = 0;
   int slots = 2;
   bool healthy = true;
+  std::string model{};  // empty: not known
 };
 
 struct Node {

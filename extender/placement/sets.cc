@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 
 namespace crossover::placement {
@@ -51,31 +53,42 @@ struct Choice {
   }
 };
 
-bool Usable(const Occupancy& occupancy, GpuRef ref, const Wanted& wanted, bool ever) {
+// An Asked is what gangs want, of GPUs of one model where `model` is not null. `ever` asks for a set that
+// they could have if the cluster were empty.
+struct Asked {
+  const Wanted& wanted;
+  const Fitness& fitness;
+  bool ever = false;
+  const std::string* model = nullptr;
+};
+
+bool Usable(const Occupancy& occupancy, GpuRef ref, const Asked& asked) {
+  const Wanted& wanted = asked.wanted;
   const Gpu& gpu = occupancy.gpu(ref);
-  if (gpu.slots < wanted.slots) return false;
+  if (gpu.slots < wanted.slots || (asked.model != nullptr && gpu.model != *asked.model)) return false;
   // A gang that is alone may have a GPU of unknown memory: the limit of its own memory is its own matter.
   const bool alone_on_unknown = gpu.memory == 0 && wanted.gangs.size() == 1;
   if (gpu.memory < wanted.memory && !alone_on_unknown) return false;
   if (wanted.many_users && occupancy.node(ref.node).one_user) return false;
   if (!wanted.among.empty() && !std::ranges::binary_search(wanted.among, ref)) return false;
-  if (!ever) return occupancy.Free(ref);
+  if (!asked.ever) return occupancy.Free(ref);
   return gpu.healthy && occupancy.node(ref.node).open;
 }
 
-Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const Fitness& fitness, bool ever) {
+Offer OfferOf(const Occupancy& occupancy, int node, const Asked& asked) {
+  const Wanted& wanted = asked.wanted;
   Offer offer;
   offer.node = node;
   const int gpus = static_cast<int>(occupancy.node(node).gpus.size());
   for (int g = 0; g < gpus; ++g) {
-    if (Usable(occupancy, {node, g}, wanted, ever)) offer.gpus.push_back({node, g});
+    if (Usable(occupancy, {node, g}, asked)) offer.gpus.push_back({node, g});
   }
   const int unit = UnitOf(wanted.gangs);
   offer.units = static_cast<int>(offer.gpus.size()) / unit;
   if (offer.units == 0) return offer;
   for (const Gang* gang : wanted.gangs) {
-    const Fit fit = fitness(*gang, node, occupancy.planned(node));
-    const int pods = ever ? fit.ever : std::min(fit.pods, fit.ever);
+    const Fit fit = asked.fitness(*gang, node, occupancy.planned(node));
+    const int pods = asked.ever ? fit.ever : std::min(fit.pods, fit.ever);
     offer.units = std::min(offer.units, pods * gang->gpus_per_pod / unit);
   }
   std::stable_partition(offer.gpus.begin(), offer.gpus.end(),
@@ -277,18 +290,26 @@ bool HasLabels(const State& state, const Node& node, const Wanted& wanted) {
       wanted.gangs, [&](const Gang* gang) { return HasLabelAt(node, LevelOf(state, *gang).value_or(0)); });
 }
 
-std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness,
-                         bool ever) {
+// A Found is a set of GPUs, ascending, the level of the domain that it lies in, and its cost.
+struct Found {
+  std::vector<GpuRef> gpus;
+  std::size_t level = 0;
+  Cost cost{};
+};
+
+std::optional<Found> FindSet(const Occupancy& occupancy, const Asked& asked) {
+  const Wanted& wanted = asked.wanted;
+  const bool ever = asked.ever;
   const int unit = UnitOf(wanted.gangs);
   const int count = wanted.gangs.front()->gpus();
-  if (count % unit != 0) return {};
+  if (count % unit != 0) return std::nullopt;
   const std::vector<Division> divisions = DivisionsOf(wanted);
   const bool divided = !divisions.empty();
   // The constraints count pods, so a unit must be one pod of each gang.
-  if (divided && count / unit != wanted.gangs.front()->pods) return {};
-  if (divided && count / unit != wanted.gangs.back()->pods) return {};
+  if (divided && count / unit != wanted.gangs.front()->pods) return std::nullopt;
+  if (divided && count / unit != wanted.gangs.back()->pods) return std::nullopt;
   const std::optional<std::size_t> least = LeastLevel(occupancy.state(), wanted);
-  if (!least) return {};
+  if (!least) return std::nullopt;
   const Chooser choose = [&](std::vector<const Offer*> members, std::size_t level) -> std::optional<Choice> {
     if (divided) return ChooseDivided(members, count / unit, divisions, ever);
     const Domain domain(occupancy, std::move(members), level, 0, count / unit);
@@ -298,7 +319,7 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
   std::vector<Offer> offers;
   std::size_t levels = 0;
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
-    Offer offer = OfferOf(occupancy, n, wanted, fitness, ever);
+    Offer offer = OfferOf(occupancy, n, asked);
     if (offer.units == 0 || !HasLabels(occupancy.state(), occupancy.node(n), wanted)) continue;
     levels = std::max(levels, occupancy.node(n).domains.size());
     offers.push_back(std::move(offer));
@@ -306,15 +327,47 @@ std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const
   for (std::size_t level = levels + 1; level-- > *least;) {
     const std::optional<Choice> choice = ChooseAt(occupancy, offers, level, choose);
     if (!choice) continue;
-    std::vector<GpuRef> gpus;
+    Found found{.gpus = {}, .level = level, .cost = choice->cost};
     for (std::size_t o = 0; o < choice->offers.size(); ++o) {
       const std::vector<GpuRef>& given = choice->offers[o]->gpus;
-      gpus.insert(gpus.end(), given.begin(), given.begin() + choice->taken[o] * unit);
+      found.gpus.insert(found.gpus.end(), given.begin(), given.begin() + choice->taken[o] * unit);
     }
-    std::ranges::sort(gpus);
-    return gpus;
+    std::ranges::sort(found.gpus);
+    return found;
   }
-  return {};
+  return std::nullopt;
+}
+
+// Returns the models of the GPUs that could be in the set.
+std::set<std::string> ModelsOf(const Occupancy& occupancy, const Asked& asked) {
+  std::set<std::string> models;
+  for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
+    const std::vector<Gpu>& gpus = occupancy.node(n).gpus;
+    for (int g = 0; g < static_cast<int>(gpus.size()); ++g) {
+      const std::string& model = gpus[static_cast<std::size_t>(g)].model;
+      if (!models.contains(model) && Usable(occupancy, {n, g}, asked)) models.insert(model);
+    }
+  }
+  return models;
+}
+
+// All ranks of a gang go at the pace of its slowest GPU. So a set of one model counts for more than a narrow
+// domain and few nodes, unless it has more busy GPUs.
+std::vector<GpuRef> Find(const Occupancy& occupancy, const Asked& asked) {
+  const std::optional<Found> any = FindSet(occupancy, asked);
+  if (!any) return {};
+  const std::set<std::string> models = ModelsOf(occupancy, asked);
+  if (models.size() < 2) return any->gpus;
+  std::optional<Found> best;
+  for (const std::string& model : models) {
+    std::optional<Found> found = FindSet(
+        occupancy, {.wanted = asked.wanted, .fitness = asked.fitness, .ever = asked.ever, .model = &model});
+    if (!found || found->cost[kBusy] > any->cost[kBusy]) continue;
+    const bool better =
+        !best || found->level > best->level || (found->level == best->level && found->cost < best->cost);
+    if (better) best = std::move(found);
+  }
+  return best ? best->gpus : any->gpus;
 }
 
 }  // namespace
@@ -343,11 +396,11 @@ int UnitOf(std::span<const Gang* const> gangs) {
 }
 
 std::vector<GpuRef> FindFree(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness) {
-  return Find(occupancy, wanted, fitness, false);
+  return Find(occupancy, {.wanted = wanted, .fitness = fitness});
 }
 
 std::vector<GpuRef> FindEver(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness) {
-  return Find(occupancy, wanted, fitness, true);
+  return Find(occupancy, {.wanted = wanted, .fitness = fitness, .ever = true});
 }
 
 }  // namespace crossover::placement

@@ -62,6 +62,23 @@ TEST_F(SetsTest, WithinTheNarrowestDomain) {
   EXPECT_EQ(Found(Job("g", 12)).size(), 48u) << "the whole cluster";
 }
 
+TEST_F(SetsTest, GpusOfOneModelIfThereAreAsManyIdleOnes) {
+  const std::vector<std::string> models = {"A100", "H100", "H100"}, racks = {"rack0", "rack0", "rack1"};
+  for (std::size_t node = 0; node < 3; ++node) {
+    for (Gpu& gpu : state_.nodes[node].gpus) gpu.model = models[node];
+    state_.nodes[node].domains = {racks[node]};
+  }
+  EXPECT_EQ(Found(Job("g", 8)), "1.0 1.1 1.2 1.3 2.0 2.1 2.2 2.3 ")
+      << "in two racks, not with two models in one";
+  EXPECT_EQ(Found(Job("g", 3)), "0.0 0.1 0.2 ") << "two racks have as many left of one model: the first";
+  EXPECT_EQ(Found(Job("g", 9)).size(), 36u) << "no model has so many";
+  state_.placed = {OnAll(Job("a", 4), {state_.nodes[2]})};
+  const Gang gang = Job("g", 8);
+  const Wanted wanted{.gangs = {&gang}, .slots = 1, .memory = 0, .many_users = false};
+  EXPECT_EQ(Names(FindEver(Occupancy(state_), wanted, FitsAnywhere)), "0.0 0.1 0.2 0.3 1.0 1.1 1.2 1.3 ")
+      << "to wait for the job on the third node would cost more";
+}
+
 TEST_F(SetsTest, WhatElseANodeMustHave) {
   const Fitness little = [](const Gang&, int node, std::span<const Planned>) {
     return Fit{.pods = node == 0 ? 1 : 3, .ever = node == 1 ? 0 : kMostPods, .why = "too little CPU"};
