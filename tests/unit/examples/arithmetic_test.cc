@@ -33,8 +33,7 @@ const Dataset& Digits() {
 class HostRank {
  public:
   HostRank(std::uint32_t rank, std::uint32_t world, std::uint32_t accumulation, const BucketPlan& plan,
-           const ImageOrder& order)
-      : plan_(plan) {
+           const ImageOrder& order) {
     state.rank = rank;
     state.world = world;
     state.rows = 8;
@@ -85,7 +84,6 @@ class HostRank {
     return memory_.back().get();
   }
 
-  const BucketPlan& plan_;
   std::vector<std::unique_ptr<float[]>> memory_;
   std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(8);
 };

@@ -55,11 +55,9 @@ TEST(SignalExplorer, TheArbiterDiesAndTheSignallerFollows) {
   ExpectNoFault({.clients = 2, .turns = 1, .arbiter_dies = true, .signals = Signals::kKept});
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(SignalExplorer, ClientsGoOnWhileTheSignallerLooks) {
   ExpectNoFault({.clients = 2, .turns = 1, .signals = Signals::kKept, .torn_looks = true});
 }
-#endif
 
 // A signaller that only hears of the gates that CPUs open does while nothing else goes wrong.
 TEST(SignalExplorer, ASignallerThatWakesDoesWithoutFaults) {

@@ -7,13 +7,7 @@ namespace {
 
 void ExpectFault(const ExplorerOptions& options) { EXPECT_TRUE(Explore(options).fault.has_value()); }
 
-// Under a sanitizer the explorer is twenty times slower. A small world is enough there: the code is pure
-// and single-threaded, and a large world executes the same lines.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint32_t kTurns = 1;
-#else
 constexpr std::uint32_t kTurns = 2;
-#endif
 
 TEST(Explorer, TwoClientsTwoTurns) { ExpectNoFault({.clients = 2, .turns = 2}); }
 
@@ -23,12 +17,10 @@ TEST(Explorer, OneOfTwoIsKilledAndItsLastWriteComesLate) {
   ExpectNoFault({.clients = 2, .turns = kTurns, .kills = 1, .late_writes = true});
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // This test explores sixteen million states, which takes a minute.
 TEST(Explorer, OneOfThreeIsKilledAndItsLastWriteComesLate) {
   ExpectNoFault({.clients = 3, .turns = 1, .kills = 1, .late_writes = true});
 }
-#endif
 
 TEST(Explorer, TheWatchdogSuspendsAHolder) {
   ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .suspensions = 1});

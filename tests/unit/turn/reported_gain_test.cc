@@ -20,7 +20,7 @@ struct Errors {
 // on.
 Errors ErrorsOf(double jitter, double tail, int gpus_here = 8) {
   Errors errors;
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1u, 2u}) {
     JobModelOptions options;
     options.seed = seed;
     options.hand_over = 70'000;

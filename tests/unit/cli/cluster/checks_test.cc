@@ -63,8 +63,8 @@ const std::vector<Planted>& Faults() {
          left["status"]["sharing"]["kind"] = "timeslice";
          left["status"]["gpus"][0]["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
          left["status"]["gpus"][0]["noTurns"] = "two ranks of gang a";
-         left["status"]["gpus"][0]["holders"] = {HolderOf("x-0", "team/x", "GPU-3::0"),
-                                                 HolderOf("x-1", "team/x", "GPU-3::0")};
+         left["status"]["gpus"][0]["holders"] =
+             json::array({HolderOf("x-0", "team/x", "GPU-3::0"), HolderOf("x-1", "team/x", "GPU-3::0")});
          f->lists["gpu_nodes"].push_back(left);
        }},
       {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
@@ -221,13 +221,15 @@ const std::vector<Planted>& Faults() {
        }},
       {"gang_over_unnamed_domains", "gang team/a on 2 nodes",
        [](ClusterFacts* f) {  // one of the nodes has a label of racks
-         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] =
+             json::array({HolderOf("a-1", "team/a", "GPU-2::0")});
          f->lists["nodes"][0]["metadata"]["labels"]["example.com/rack"] = "r1";
        }},
       {"gang_over_unnamed_domains", "gang team/a on 2 nodes",
        [](ClusterFacts*
               f) {  // a label that no list of the configuration has, and one that is as wide as a zone
-         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] =
+             json::array({HolderOf("a-1", "team/a", "GPU-2::0")});
          for (json& node : f->lists["nodes"]) {
            for (const char* key : {"com/rack", "topology", "topology.kubernetes.io/zone"})
              node["metadata"]["labels"][key] = "x";
@@ -252,7 +254,8 @@ std::set<std::string> Found(const ClusterFacts& facts) {
 
 TEST(ClusterChecksTest, AGangOverRacksThatLabelsNameIsWell) {
   ClusterFacts facts = SoundCluster();
-  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] =
+      json::array({HolderOf("a-1", "team/a", "GPU-2::0")});
   for (std::size_t node = 0; node < 2; ++node)
     facts.lists["nodes"][node]["metadata"]["labels"]["example.com/rack"] = "r" + std::to_string(node);
   EXPECT_EQ(Found(facts), std::set<std::string>());

@@ -51,7 +51,8 @@ TEST(ExplainTest, APodThatRunsSaysBesideWhomAndWhatItGains) {
 
 TEST(ExplainTest, AGangOverRacksThatNoLabelNamesIsTold) {
   ClusterFacts facts = SoundCluster();
-  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] = {HolderOf("a-1", "team/a", "GPU-2::0")};
+  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] =
+      json::array({HolderOf("a-1", "team/a", "GPU-2::0")});
   const auto text = [&facts](const json& pod) {
     json explanation = ExplainPods(json::array({pod}), json::array(), facts.lists["gpu_nodes"]);
     ExplainDomains(facts, &explanation);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 namespace crossover::kube {
 namespace {
@@ -17,12 +19,12 @@ json Sidecar(const char* name, const char* cpu, const char* memory) {
   container["restartPolicy"] = "Always";
   return container;
 }
-json Pod(json init, json containers) {
+json Pod(std::vector<json> init, std::vector<json> containers) {
   return {{"spec", {{"initContainers", std::move(init)}, {"containers", std::move(containers)}}}};
 }
 
 TEST(PodRequestsTest, ContainersTogether) {
-  json pod = Pod(json::array(), {Container("a", "500m", "1Gi"), Container("b", "1", "1Gi")});
+  json pod = Pod({}, {Container("a", "500m", "1Gi"), Container("b", "1", "1Gi")});
   pod["spec"]["containers"][0]["resources"]["requests"]["crossover.dev/slot"] = "1";
   const Requests requests = RequestsOf(pod);
   EXPECT_EQ(requests.milli_cpu, 1500);
@@ -48,7 +50,7 @@ TEST(PodRequestsTest, SidecarsStayAndAreThereForThoseAfterThem) {
 }
 
 TEST(PodRequestsTest, OverheadAndWhatThePodAsksAsAWhole) {
-  json pod = Pod(json::array(), {Container("a", "1", "1Gi")});
+  json pod = Pod({}, {Container("a", "1", "1Gi")});
   pod["spec"]["overhead"] = {{"cpu", "250m"}, {"memory", "1Gi"}};
   EXPECT_EQ(RequestsOf(pod).milli_cpu, 1250);
   EXPECT_EQ(RequestsOf(pod).memory_bytes, 2LL << 30);
@@ -58,7 +60,7 @@ TEST(PodRequestsTest, OverheadAndWhatThePodAsksAsAWhole) {
 }
 
 TEST(PodRequestsTest, HugePagesThatThePodAsksForAsAWholeReplaceThoseOfItsContainers) {
-  json pod = Pod(json::array(), {Container("a", "1", "1Gi")});
+  json pod = Pod({}, {Container("a", "1", "1Gi")});
   pod["spec"]["containers"][0]["resources"]["requests"]["hugepages-2Mi"] = "64Mi";
   pod["spec"]["resources"]["requests"] = {{"hugepages-2Mi", "256Mi"}, {"crossover.dev/slot", "7"}};
   const Requests requests = RequestsOf(pod);
@@ -67,7 +69,7 @@ TEST(PodRequestsTest, HugePagesThatThePodAsksForAsAWholeReplaceThoseOfItsContain
 }
 
 TEST(PodRequestsTest, WhileItIsResizedTheGreaterCounts) {
-  json pod = Pod(json::array(), {Container("a", "1", "1Gi")});
+  json pod = Pod({}, {Container("a", "1", "1Gi")});
   pod["status"]["containerStatuses"] = {
       {{"name", "a"}, {"resources", {{"requests", {{"cpu", "3"}, {"memory", "1Mi"}}}}}}};
   EXPECT_EQ(RequestsOf(pod).milli_cpu, 3000);

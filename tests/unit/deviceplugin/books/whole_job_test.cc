@@ -152,7 +152,7 @@ TEST(WholeJobTest, RanksBeyondTheMostAreLeftOut) {
 TEST(WholeJobTest, AddsUpTheTurnsOfAnIteration) {
   WholeJob job;
   for (std::uint32_t i = 0; i < 20; ++i) {
-    for (const std::uint64_t rank : {0, 1}) {
+    for (const std::uint64_t rank : {0u, 1u}) {
       const turn::Time own = static_cast<turn::Time>(rank + 1) * kMs;
       job.NoteTurn({rank, i, 0, 2}, own, i * 40 * kMs);
       job.NoteAway({rank, i, 0, 2}, 3 * kMs, i * 40 * kMs);

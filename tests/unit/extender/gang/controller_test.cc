@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/base/names.h"
+#include "tests/unit/sanitized.h"
 
 namespace crossover::extender {
 namespace {
@@ -217,18 +218,19 @@ TEST_F(ControllerTest, AWriteThatIsLostToAFlickeringLeaseIsMadeAgain) {
   EXPECT_TRUE(released());
 }
 
-TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
-  constexpr int kSize = 512;
+TEST_F(ControllerTest, HoldsALargeGangWithFewThreads) {
+  constexpr int kSize = crossover::testing::kSanitized ? 128 : 512;
   Controller controller(Options(), api_);
-  AddNodes(controller, 64);
+  AddNodes(controller, kSize / 8);
   AddGang(controller, kSize);
   ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
   auto answers = BindAll(controller, kSize, kSize - 1);
   EXPECT_EQ(controller.held(), kSize - 1);
   EXPECT_EQ(api_.bound_, 0) << "bound before all were there";
-  const PodRef last{.uid = "u511", .name_space = "team", .name = "job-511"};
+  const std::string number = std::to_string(kSize - 1);
+  const PodRef last{.uid = "u" + number, .name_space = "team", .name = "job-" + number};
   const Reservation reserved =
-      ReadReservation(api_.pods_["u511"].annotations[base::kReservationAnnotation]).value();
+      ReadReservation(api_.pods_[last.uid].annotations[base::kReservationAnnotation]).value();
   std::promise<std::string> promise;
   controller.Bind(last, reserved.seat.node,
                   [&promise](const std::string& error) { promise.set_value(error); });

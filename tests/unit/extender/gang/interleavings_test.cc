@@ -14,6 +14,7 @@
 #include <set>
 
 #include "tests/unit/extender/gang/fake_cluster.h"
+#include "tests/unit/sanitized.h"
 
 namespace crossover::extender {
 namespace {
@@ -41,11 +42,7 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
           cluster.resumed(), cluster.kept(),   cluster.left(),   cluster.taken_over()};
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSeeds = 160;  // sanitizers make this ten times as slow
-#else
-constexpr int kSeeds = 1200;
-#endif
+constexpr int kSeeds = crossover::testing::kSanitized ? 60 : 1200;
 
 class GangInterleavingsTest : public ::testing::TestWithParam<int> {};
 

@@ -61,7 +61,7 @@ void FakeCluster::FollowPromises() {
     const bool written = static_cast<int>(promise.written.size()) >= promise.size;
     if (((all && claims) || written) && !std::exchange(promise.whole, true)) {
       for (const auto& [uid, truth] : pods_) {
-        const auto on = [&](const std::string& gpu) { return promise.gpus.contains(gpu); };
+        const auto on = [&gpus = promise.gpus](const std::string& gpu) { return gpus.contains(gpu); };
         const auto planned = ReservationOn(truth.pod);
         std::vector<std::string> its = truth.actual;
         if (its.empty() && planned && !planned->claims) its = planned->seat.gpus();

@@ -103,7 +103,7 @@ void FakeCluster::JudgeTime() {
     for (const auto& [b, second] : sets) {
       if (a >= b || disturbed.contains(a) || disturbed.contains(b) || first == second) continue;
       const bool meet =
-          std::ranges::any_of(first, [&](const std::string& gpu) { return second.contains(gpu); });
+          std::ranges::any_of(first, [&its = second](const std::string& gpu) { return its.contains(gpu); });
       if (meet && calm_) Note("sets that are not identical meet");
     }
   }

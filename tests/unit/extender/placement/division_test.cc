@@ -247,7 +247,8 @@ TEST(DivisionTest, TheRefereeSeesPlantedFaults) {
             }),
             100)
       << "all pods on one node";
-  EXPECT_GT(seen([](Chosen* chosen) { std::ranges::rotate(*chosen, chosen->begin() + 1); }), 100)
+  EXPECT_GT(seen([](Chosen* chosen) { std::rotate(chosen->begin(), chosen->begin() + 1, chosen->end()); }),
+            100)
       << "pods on other nodes than those that were chosen";
 }
 

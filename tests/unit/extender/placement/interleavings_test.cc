@@ -8,16 +8,13 @@
 #include <iostream>
 
 #include "tests/unit/extender/placement/world.h"
+#include "tests/unit/sanitized.h"
 
 namespace crossover::placement {
 namespace {
 
 constexpr int kWorlds = 10;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kEach = 1'000;  // sanitizers make this ten times as slow
-#else
-constexpr int kEach = 10'000;
-#endif
+constexpr int kEach = crossover::testing::kSanitized ? 300 : 10'000;
 constexpr int kSteps = 40;
 
 struct Outcome {

@@ -9,6 +9,7 @@
 #include "tests/unit/extender/placement/by_pod.h"
 #include "tests/unit/extender/placement/cluster.h"
 #include "tests/unit/extender/placement/scene.h"
+#include "tests/unit/sanitized.h"
 
 namespace crossover::placement {
 namespace {
@@ -163,11 +164,7 @@ TEST_F(PreemptTest, CpusCountAsWell) {
   EXPECT_EQ(decision.preemption->victims, Ids{"a1"}) << "two GPUs are free, but CPUs for one pod";
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kScenes = 400;
-#else
-constexpr std::uint64_t kScenes = 4000;
-#endif
+constexpr std::uint64_t kScenes = crossover::testing::kSanitized ? 400 : 4000;
 
 TEST(PreemptionScenesTest, VictimsAreThoseOfAnExhaustiveSearch) {
   int fits = 0, possible = 0, forbidden = 0, impossible = 0, beside = 0;

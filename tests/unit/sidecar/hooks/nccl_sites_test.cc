@@ -18,9 +18,10 @@ int FileOf(const NcclSites& sites, std::uintptr_t address) {
 TEST(NcclSitesTest, KnowsWhatItWasTold) {
   NcclSites sites;
   EXPECT_EQ(FileOf(sites, kFirst), -1);
-  constexpr int kSites = 300;
-  for (int i = 0; i < kSites; ++i) sites.Remember(Site(kFirst + 5u * i), i % 3);
-  for (int i = 0; i < kSites; ++i) EXPECT_EQ(FileOf(sites, kFirst + 5u * i), i % 3);
+  constexpr unsigned kSites = 300;
+  const auto file = [](unsigned i) { return i % 3; };
+  for (unsigned i = 0; i < kSites; ++i) sites.Remember(Site(kFirst + 5 * i), file(i));
+  for (unsigned i = 0; i < kSites; ++i) EXPECT_EQ(FileOf(sites, kFirst + 5 * i), static_cast<int>(file(i)));
   EXPECT_EQ(FileOf(sites, kFirst + 1), -1);
   EXPECT_EQ(FileOf(sites, 0), -1);
 }

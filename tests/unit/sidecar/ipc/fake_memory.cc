@@ -65,7 +65,8 @@ gates::Driver FakeMemory::Table() {
     return import_answer;
   };
   driver.MemGetProperties = [](CUmemAllocationProp* properties, CUmemGenericAllocationHandle) {
-    properties->location = {CU_MEM_LOCATION_TYPE_DEVICE, {gpu}};
+    properties->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties->location.id = gpu;
     return CUDA_SUCCESS;
   };
   driver.MemRelease = [](CUmemGenericAllocationHandle) { return CUDA_SUCCESS; };
