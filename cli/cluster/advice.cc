@@ -94,7 +94,6 @@ bool HasShared(const json& run, const std::set<std::string>& met) {
 void Join(Run told, Run* run) {
   if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
   if (run->use <= 0) run->use = told.use;
-  if (!run->slow) run->slow = told.slow;
   run->shared |= told.shared;
 }
 

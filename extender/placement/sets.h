@@ -1,9 +1,9 @@
 // Finds a set of GPUs for one gang, or for gangs that will share it.
 //
 // All GPUs of a pod are on one node. The set has GPUs of one model if there is such a set with as few busy
-// ones. It lies in the narrowest topology domain that has room, on the
-// fewest nodes, and in the fewest of the domains within that one, at each level, the widest first. Of what is
-// left, it takes nodes that have little left afterwards, so that large gangs find whole nodes. Pure.
+// ones. It lies in the narrowest topology domain that has room, on the fewest nodes, and in the fewest of the
+// domains within that one, at each level, the widest first. Of what is left, it takes nodes that have little
+// left afterwards, so that large gangs find whole nodes. Pure.
 #pragma once
 
 #include <cstddef>
