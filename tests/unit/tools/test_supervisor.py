@@ -102,10 +102,11 @@ class EndedByATest(Case):
         self.supervisor.check()
 
     def test_one_that_was_started_again_is_not_there_twice(self):
-        self.start("twice", "echo $$ >> " + str(self.directory / "ids") + "; exec sleep 1000")
-        self.until(lambda: self.starts("twice") == 1)
+        ids = self.directory / "ids"
+        self.start("twice", f"echo $$ > {ids}.new; mv {ids}.new {ids}; exec sleep 1000")
+        self.until(ids.exists)
         self.start("twice", "exec sleep 1000")
-        first = (self.directory / "ids").read_text(encoding="ascii").strip()
+        first = ids.read_text(encoding="ascii").strip()
         self.assertFalse(Path(f"/proc/{first}").exists())
 
 
