@@ -29,8 +29,9 @@ bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std:
                std::string* error);
 
 // Initialises the driver as no client of MPS, and makes the primary context of the GPU with this UUID
-// current. `no_mps` is an empty folder: the driver looks for the control daemon there. Returns false, with
-// the reason in `error`. REQUIRES: the process has one thread, and has not used the driver yet.
+// current. `no_mps` is an empty folder: the driver looks for the control daemon there. Makes no context on a
+// GPU whose compute mode is not DEFAULT. Returns false, with the reason in `error`. REQUIRES: the process has
+// one thread, and has not used the driver yet.
 bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
              std::string* error);
 
