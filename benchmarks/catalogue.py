@@ -56,6 +56,7 @@ FIGURES = {
     "kills": Figure("processes", _TURNS),
     "fault_matrix_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
     "kills_ipc": Figure("processes", (*_TURNS, *_SIGNALS)),
+    "users_ipc": Figure("processes", (*_TURNS, *_SIGNALS, "simgpu/mps")),
     "exits": Figure("processes", _TURNS),
     "strangers": Figure("processes", (*_TURNS, "deviceplugin/pods")),
     "arbiter_restarts": Figure("processes", _TURNS),

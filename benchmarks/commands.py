@@ -113,6 +113,7 @@ class Job:
     environment: dict = field(default_factory=dict, hash=False)
     environment_rank: int = None  # the only rank with that environment; None: all
     unhooked_rank: int = None  # the rank that runs without the library
+    user: int = None  # ID of the user that its processes run as; None: that of this process
 
 
 def trainer_command(build, job, log):
@@ -136,9 +137,21 @@ def daemon_command(build, config):
     return [str(build.daemon), "--standalone", "--config", str(config)]
 
 
-def signaller_command(build, gpu, socket, no_mps):
+def signaller_command(build, gpu, socket, no_mps, program="crossover-signaller"):
     """Returns the command of a signaller. `no_mps` is an empty folder."""
-    return [str(build.program("crossover-signaller")), "--gpu", gpu, "--socket", str(socket), "--no-mps", str(no_mps)]
+    return [str(build.program(program)), "--gpu", gpu, "--socket", str(socket), "--no-mps", str(no_mps)]
+
+
+def mps_command(build, *options):
+    """Returns the command of MPS's control daemon, or without options that of the program that sends it lines."""
+    return [str(build.program("nvidia-cuda-mps-control")), *options]
+
+
+def as_user(user, command):
+    """Returns `command`, changed to run as this user and its group alone. None: as the user of this process."""
+    if user is None:
+        return command
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--", *command]
 
 
 def top_command(build, api_socket):

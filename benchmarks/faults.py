@@ -12,7 +12,7 @@ import signal
 import time
 from dataclasses import dataclass, field, replace
 
-from benchmarks import cgroups, impostor, pairs, session, transports, wire
+from benchmarks import cgroups, impostor, logs, pairs, session, transports, wire
 from benchmarks.processes import Failed
 
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
@@ -36,6 +36,12 @@ class Fault:
     preload: str = ""  # a library of the tests, preloaded in all processes
     signallers: int = 0  # for each GPU; the daemons then offer signals in device memory
     signalled: bool = True  # with signallers: both jobs take turns by signals for a while
+    signaller: str = "crossover-signaller"  # their program
+    signaller_environment: dict = field(default_factory=dict)  # of those that start with the jobs
+    mps: bool = False  # the jobs are clients of a control daemon of MPS
+    one_holder: bool = False  # no two clients may have a turn at once, by what the arbiters saw
+    library: str = ""  # a known-bad library for both jobs
+    later: bool = False  # both jobs are ended by `strike`, which then starts two more, gamma and delta
     neighbour: dict = field(default_factory=dict)  # environment of the other job, alpha
     needs_root: bool = False
     strike: object = None  # called with the running session and a random generator
@@ -54,12 +60,15 @@ def play(build, fault, seed):
         environment = fault.environment | ({"CROSSOVER_SOCKET": socket} if socket else {})
         struck = replace(shape.job("beta", 2), environment=environment, environment_rank=fault.rank,
                          unhooked_rank=fault.unhooked, extra=fault.extra, start_delay_s=draw.uniform(0, 0.3))
-        expendable = (() if fault.job_ends else ("beta",)) + (() if fault.arbiters_end else ("arbiters",))
         everywhere = {"LD_PRELOAD": str(build.test_library(fault.preload))} if fault.preload else {}
-        plan = session.Plan(shape.machine(), (replace(shape.job("alpha", 1), environment=fault.neighbour), struck),
-                            build.library, expendable=expendable, environment=everywhere,
+        first = replace(shape.job("alpha", 1), environment=fault.neighbour)
+        plan = session.Plan(shape.machine(), (first, struck, *(shape.job(name, 3) for name in _late_of(fault))),
+                            build.known_bad(fault.library) if fault.library else build.library,
+                            expendable=_expendable(fault), environment=everywhere, late=_late_of(fault),
                             during=fault.strike and (lambda run: fault.strike(run, draw)),
-                            daemon_settings=SIGNALS if fault.signallers else (), signallers=fault.signallers)
+                            daemon_settings=SIGNALS if fault.signallers else (), signallers=fault.signallers,
+                            signaller=fault.signaller, signaller_environment=fault.signaller_environment,
+                            mps=fault.mps)
         try:
             result = session.run(build, plan, _MARK)
         except Failed as failure:
@@ -67,13 +76,28 @@ def play(build, fault, seed):
     wrong = session.with_wrong_losses(build, plan, result)
     if wrong:
         return f"the losses of {' and '.join(wrong)} are not those that it has alone"
-    return _turns_amiss(result, fault) or _signals_amiss(result, fault) or _words_amiss(result, fault)
+    return (_turns_amiss(result, fault) or _signals_amiss(result, fault) or _holders_amiss(result, fault)
+            or _words_amiss(result, fault))
+
+
+def _late_of(fault):
+    return ("gamma", "delta") if fault.later else ()
+
+
+def _expendable(fault):
+    ended = ("alpha", "beta") if fault.later else () if fault.job_ends else ("beta",)
+    return ended + (() if fault.arbiters_end else ("arbiters",))
+
+
+def _judged(fault):
+    """Returns the names of the two jobs that take turns to the end."""
+    return _late_of(fault) or ("alpha", "beta")
 
 
 def _turns_amiss(result, fault):
     if not fault.takes_turns:
         return ""
-    idle = [name for name in ("alpha", "beta") if sum(e.event == "hold" and e.gang == name for e in result.trace) < 10]
+    idle = [name for name in _judged(fault) if sum(e.event == "hold" and e.gang == name for e in result.trace) < 10]
     return f"{' and '.join(idle)} took no turns" if idle else ""
 
 
@@ -81,9 +105,20 @@ def _signals_amiss(result, fault):
     """Checks that both jobs took turns by signals at some time, where there are signallers."""
     if not fault.signallers or not fault.signalled:
         return ""
-    jobs = {name for said in result.arbiters_said for name in ("alpha", "beta")
+    jobs = signalled(result)
+    return "" if jobs.issuperset(_judged(fault)) else (
+        f"expected both jobs to take turns by {_BY_SIGNALS}, got {sorted(jobs)}")
+
+
+def signalled(result):
+    """Returns the names of the jobs that took turns by signals at some time, by what the arbiters said."""
+    return {name for said in result.arbiters_said for name in result.said
             if re.search(rf"{name}.*takes turns by {_BY_SIGNALS}", said)}
-    return "" if jobs == {"alpha", "beta"} else f"expected both jobs to take turns by {_BY_SIGNALS}, got {sorted(jobs)}"
+
+
+def _holders_amiss(result, fault):
+    found = logs.two_holders(result.trace) if fault.one_holder else 0
+    return f"two clients had a turn of one GPU at once, {found} times" if found else ""
 
 
 def _words_amiss(result, fault):

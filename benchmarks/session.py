@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks import commands, isolation, logs, validity
+from benchmarks.mps_daemons import MpsDaemons
 from benchmarks.ports import free_port
 from benchmarks.processes import Failed, Processes
 
@@ -35,6 +36,9 @@ class Plan:
     isolated: bool = True
     daemon_settings: tuple = ()  # lines; {node} is the node's number
     signallers: int = 0  # for each GPU
+    signaller: str = "crossover-signaller"  # their program
+    signaller_environment: dict = field(default_factory=dict)  # of those that start with the session
+    mps: bool = False  # a control daemon of MPS runs on each node, and the jobs are its clients
     environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
     # Names of the jobs that may fail, and "arbiters": a fault is done to them. No results are read from such a job.
     expendable: tuple = ()
@@ -87,6 +91,8 @@ def _run_in(build, plan, mark, directory):
     with isolation.nodes(plan.machine.nodes, mark, plan.isolated) as (nodes, refused), Processes(mark) as processes:
         session = _Session(build, plan, directory, nodes, processes)
         session.prepare()
+        if plan.mps:
+            session.mps.start(plan.machine.nodes)
         if plan.library:
             session.start_arbiters()
             session.start_signallers()
@@ -115,10 +121,13 @@ class _Session:
         self.build, self.plan, self.directory = build, plan, directory
         self.nodes, self.processes = nodes, processes
         self.machine = plan.machine
+        self.mps = MpsDaemons(build, nodes, processes, directory)
 
     def prepare(self):
         for name in ("machine", "reports", "logs"):
             (self.directory / name).mkdir()
+            (self.directory / name).chmod(0o777)  # jobs may have users of their own
+        self.directory.chmod(0o755)
         for node in range(self.machine.nodes):
             (self.directory / f"node{node}").mkdir()
         self._config = self.directory / "machine.yaml"
@@ -140,14 +149,16 @@ class _Session:
         for node in range(self.machine.nodes):
             for gpu in range(self.machine.gpus_per_node):
                 for number in range(self.plan.signallers):
-                    self.start_signaller(node, gpu, number)
+                    self.start_signaller(node, gpu, number, self.plan.signaller_environment)
 
-    def start_signaller(self, node, gpu, number=0):
-        """Starts a signaller of a GPU, also in place of one that was killed."""
+    def start_signaller(self, node, gpu, number=0, more=()):
+        """Starts a signaller of a GPU, also in place of one that was killed. Its environment, with `more`, names MPS,
+        which it keeps away from."""
         environment = {name: value for name, value in self._environment(node).items()
                        if name not in self.plan.environment and name != "SIMGPU_REPORT"}
+        environment |= {**self._mps_environment(node), **dict(more)}
         command = commands.signaller_command(self.build, self.machine.uuid(node, gpu), self.socket(node),
-                                             self.directory / "no-mps")
+                                             self.directory / "no-mps", self.plan.signaller)
         name = signaller_name(node, gpu, number)
         self.processes.start(name, self.nodes.on_node(node, command), environment, self.directory / "logs" / name)
 
@@ -309,7 +320,7 @@ class _Session:
         node, _ = self.machine.place(rank)
         command = commands.trainer_command(self.build, job, self._rank_log(job, rank))
         command.append(f"--pause-file={self._hold(job)}")
-        environment = {**self._environment(node),
+        environment = {**self._environment(node), **self._mps_environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
         if self.plan.library and rank != job.unhooked_rank:
             command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
@@ -317,12 +328,16 @@ class _Session:
         if job.environment_rank in (None, rank):
             environment |= job.environment
         environment = {key: value.replace("{job}", job.name) for key, value in environment.items()}
+        command = commands.as_user(job.user, command)
         self.processes.start(self.rank_name(job, rank), self.nodes.as_client(node, command), environment,
                              self.directory / "logs" / self.rank_name(job, rank))
 
     def _environment(self, node):
         return {"LD_LIBRARY_PATH": str(self.build.gpu_libraries), "SIMGPU_CONFIG": str(self._config),
                 "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
+
+    def _mps_environment(self, node):
+        return self.mps.environment(node) if self.plan.mps else {}
 
     def socket(self, node):
         """Returns where the arbiter of a node listens, as the node's processes see it."""

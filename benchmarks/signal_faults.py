@@ -2,10 +2,14 @@
 fault_matrix has for jobs with GPU gates, and those of the signallers."""
 
 import signal
+import time
 from dataclasses import replace
 
 from benchmarks import faults, session, transports
 from benchmarks.faults import Fault
+from benchmarks.processes import Failed
+
+_PATIENCE_S = 20.0
 
 
 def _of_gpu_gates(row):
@@ -45,22 +49,101 @@ def _kill_with_arbiter(running, draw):
     running.start_signaller(node, gpu)
 
 
-# Jobs that outlast a signaller that is stopped for three seconds.
+def _await(what, condition):
+    end = time.monotonic() + _PATIENCE_S
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(f"expected {what} within {_PATIENCE_S:.0f} s")
+        time.sleep(0.02)
+
+
+def _signallers(running):
+    """Yields (node, GPU) of each signaller that works; those that stand ready are not among them."""
+    for node in range(running.machine.nodes):
+        for gpu in range(running.machine.gpus_per_node):
+            yield node, gpu
+
+
+def _replace_those_that_ended(running, draw):
+    """Waits until each signaller has ended by its fault, starts sound ones, and waits until signals are in use."""
+    for node, gpu in _signallers(running):
+        name = session.signaller_name(node, gpu)
+        _await(f"{name} to end", lambda name=name: not running.processes.alive(name))
+        running.start_signaller(node, gpu)
+    _once_signalled(running, draw)
+
+
+def _give_memory(running, draw):
+    """Replaces signallers that get no memory of their GPUs, after clients have heard of it."""
+    faults.under_way(running, draw)
+    wrong = transports.not_by("gpu", transports.seen_by(running), len(running.plan.jobs) * running.machine.ranks)
+    if wrong:
+        raise Failed(f"while signallers have no memory, {wrong}")
+    for node, gpu in _signallers(running):
+        running.processes.signal(session.signaller_name(node, gpu), signal.SIGKILL)
+        running.start_signaller(node, gpu)
+    _once_signalled(running, draw)
+
+
+def _mps_fails(break_server):
+    """Returns a strike that breaks MPS's server on all nodes while signals are in use. The jobs lose their contexts, as
+    they would alone, and end. Two more jobs then run."""
+    def strike(running, draw):
+        transports.await_signals(running, 2 * running.machine.ranks)
+        faults.under_way(running, draw)
+        for node in range(running.machine.nodes):
+            break_server(running, node)
+        for job in ("alpha", "beta"):
+            running.kill_job(job)
+        _await("all ranks to end", lambda: not any(
+            running.processes.alive(running.rank_name(job, rank))
+            for job in running.plan.early for rank in range(running.machine.ranks)))
+        for node in range(running.machine.nodes):
+            _await("no client of MPS", lambda node=node: not running.mps.clients(node))
+        for name in running.plan.late:
+            running.start_late(name)
+        ended = [name for name in (session.signaller_name(*place) for place in _signallers(running))
+                 if not running.processes.alive(name)]
+        if ended:
+            raise Failed(f"signallers have ended with MPS: {', '.join(ended)}")
+    return strike
+
+
+def _hit(running, node):
+    running.mps.ask(node, f"simgpu_fault {running.mps.ask(node, 'get_server_list')} hits")
+
+
+# Jobs that outlast a signaller that is stopped for three seconds, or one that comes late.
 _LONG = {"iterations": 240}
+_IMPORTS = "expected memory that the driver imports"
 _OF_SIGNALLERS = (
-    Fault("a signaller is killed", strike=_kill),
-    Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill),
-    Fault("a signaller is stopped for 3 s", strike=_stop_for_3s, shape=_LONG),
+    Fault("a signaller is killed", strike=_kill, one_holder=True),
+    Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill, one_holder=True),
+    Fault("a signaller is stopped for 3 s", strike=_stop_for_3s, shape=_LONG, one_holder=True),
     Fault("a signaller and its arbiter are killed and started again", strike=_kill_with_arbiter),
-    Fault("two hardware queues", {"SIMGPU_FAULT": "queues:2"}, neighbour={"SIMGPU_FAULT": "queues:2"}),
+    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:60"}, shape=_LONG,
+          strike=_replace_those_that_ended, one_holder=True),
+    Fault("signallers get no memory at their start", signaller_environment={"SIMGPU_FAULT": "no_memory"}, shape=_LONG,
+          strike=_give_memory, one_holder=True),
+    Fault("two hardware queues", {"SIMGPU_FAULT": "queues:2"}, neighbour={"SIMGPU_FAULT": "queues:2"},
+          one_holder=True),
     Fault("a signaller is killed beside two hardware queues", {"SIMGPU_FAULT": "queues:2"},
-          neighbour={"SIMGPU_FAULT": "queues:2"}, strike=_kill),
-    Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}),
-    Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}),
+          neighbour={"SIMGPU_FAULT": "queues:2"}, strike=_kill, one_holder=True),
+    Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}, says=_IMPORTS, one_holder=True),
+    Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"}, shape=_LONG,
+          strike=_kill_with_arbiter),
+    Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}, one_holder=True),
+    Fault("copies of signallers wait for a time slice", mps=True, one_holder=True,
+          shape={"unkind": (("outside_copy_us", 2000),)}),
+    Fault("GPUs are for one process, which is the server of MPS", mps=True, one_holder=True,
+          shape={"unkind": (("compute_mode", "exclusive_process"),)}),
+    Fault("a server of MPS is in FAULT", mps=True, later=True, strike=_mps_fails(_hit)),
+    Fault("a server of MPS is killed", mps=True, later=True, strike=_mps_fails(
+        lambda running, node: running.mps.kill_server(node))),
 )
 # In these rows not both jobs take turns by signals.
 _WITHOUT = {"memory operations unsupported", "host registration refused", "an import is refused",
-            "one job has host words"}
+            "one job has host words", "GPUs are for one process, which is the server of MPS"}
 # These rows differ, so that both jobs take turns by signals before the fault. On one hardware queue the proof of the
 # path stands behind the job's own work.
 _LATER = {"one hardware queue": {"shape": _LONG},
@@ -74,4 +157,28 @@ def _row(row):
 
 
 ROWS = {row.name: _row(row) for row in (*filter(_of_gpu_gates, faults.ROWS.values()), *_OF_SIGNALLERS)}
-CONTROL = replace(faults.CONTROL, signallers=1)
+
+
+def _deaf(row):
+    """Returns the row with signallers that follow no page. On two hardware queues its jobs stop for good: the
+    library's own copy stands behind the wait that it is to end."""
+    return replace(row, signaller="crossover-signaller-deaf")
+
+
+def _by_signal_alone(row):
+    """Returns the row with clients that go in by their signals alone."""
+    return replace(row, library="signal_alone")
+
+
+# Each control is one of these: what it is, the fault, and a word of how it is noticed.
+_WAIT_LEFT_OUT = ("a wait left out", replace(faults.CONTROL, signallers=1), "losses")
+_CONTROLS = {
+    "a signaller is killed": ("a client that goes in by its signal alone",
+                              _by_signal_alone(ROWS["a signaller is killed"]), "at once"),
+    "two hardware queues": ("a signaller that follows no page", _deaf(ROWS["two hardware queues"]), "still runs"),
+}
+
+
+def control_of(name):
+    """Returns (what it is, the fault, a word of how it is noticed) of a row's control."""
+    return _CONTROLS.get(name, _WAIT_LEFT_OUT)

@@ -6,7 +6,7 @@ from benchmarks.processes import Failed
 
 # The names in CROSSOVER_GATES, and the transports of clients that take turns so.
 TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
-_PATIENCE_S = 5.0
+_PATIENCE_S = 20.0
 
 
 def seen_by(running):

@@ -12,22 +12,23 @@ from benchmarks.results import Goal, Measured, controlled
 GOAL = Goal("==", 0)
 CASES = tuple(name.replace(" ", "_") for name in faults.ROWS)
 _MOMENTS = 20
+_CONTROL = ("a wait left out", faults.CONTROL, "losses")
 
 
 def measure(context, case):
-    yield measured(context, "fault_matrix", case, faults.ROWS, faults.CONTROL)
+    yield measured(context, "fault_matrix", case, faults.ROWS[case.replace("_", " ")], _CONTROL)
 
 
-def measured(context, figure, case, rows, control, **conditions):
-    """Returns the line of a case: a row of `rows`, held against the fault `control`."""
-    fault = rows[case.replace("_", " ")]
+def measured(context, figure, case, fault, control, **conditions):
+    """Returns the line of a fault. `control` is (what it is, its fault, a word of how it is noticed)."""
     wrong = {}
     for seed in range(_MOMENTS):
         found = faults.play(context.build, fault, seed)
         if found:
             wrong[seed] = found
             context.say(f"    moment {seed}: {found}")
-    seen = faults.play(context.build, control, 0)
+    what, bad, word = control
+    seen = faults.play(context.build, bad, 0)
     return Measured(figure, case, len(wrong), f"bad rounds of {_MOMENTS}", GOAL, (len(wrong),),
-                    controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong},
+                    controlled(GOAL, what, int(word in seen)), fault.name, {"wrong": wrong, "control": seen},
                     replace(faults.SHAPE, **fault.shape).conditions(fault=fault.name, **conditions))

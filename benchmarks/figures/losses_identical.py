@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import pairs, recorded, session
+from benchmarks import faults, pairs, recorded, session
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal("==", 1)
@@ -18,7 +18,8 @@ _VARIANTS = {
     "loss_allreduce": {"variant": "loss_allreduce"}, "accumulation": {"extra": ("--accumulation=2",)},
     "evaluation": {"extra": ("--eval-every=20",)},
 }
-CASES = tuple(_VARIANTS)
+_SIGNALS = "signals"  # the plain job, whose streams wait for signals in device memory
+CASES = (*_VARIANTS, _SIGNALS)
 # Every bucket is on the compute stream: there are more turns per iteration than are worth a hand-over each, and no
 # event waits.
 _OBSERVED_ONLY = {"one_stream"}
@@ -32,17 +33,21 @@ _WAITS_PLAIN, _REMOVED_IN = 10, 10
 def measure(context, case):
     waits = _WAITS.get(case, _WAITS_PLAIN)
     removed = None if case in _OBSERVED_ONLY else waits * _REMOVED_IN + waits - 1
-    yield measured(context, "losses_identical", case, replace(_SHAPE, **_VARIANTS[case]), removed)
+    yield measured(context, "losses_identical", case, replace(_SHAPE, **_VARIANTS.get(case, {})), removed,
+                   signals=case == _SIGNALS)
 
 
-def measured(context, figure, case, shape, removed, flipped=24):
+def measured(context, figure, case, shape, removed, flipped=24, signals=False):
     """Returns the line of a case. `removed` is the number of the wait that a control removes from each rank, or None
-    for jobs that take no turns, and `flipped` that of the collective in which one flips a bit."""
+    for jobs that take no turns, and `flipped` that of the collective in which one flips a bit. With `signals` both
+    jobs must take turns by signals."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(("alpha", "beta"), 1))
 
     def run(chosen, library=None, environment=None):
         return context.session(session.Plan(shape.machine(), chosen, library, isolated=context.isolated,
-                                            environment=(environment or {}) | shape.environment()), timed=False)
+                                            environment=(environment or {}) | shape.environment(),
+                                            daemon_settings=faults.SIGNALS if signals else (),
+                                            signallers=int(signals and library is not None)), timed=False)
 
     with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:
         alone_record, both_record = (_Record(context.build, Path(directory) / name) for name in ("alone", "both"))
@@ -50,7 +55,7 @@ def measured(context, figure, case, shape, removed, flipped=24):
         both = run(jobs, context.build.library, both_record.environment)
         turns = sum(event.event == "hold" for event in both.trace) if both else 0
         # Jobs that were to take turns and only ran side by side have shown nothing.
-        took_part = (turns > 0) != (removed is None)
+        took_part = (turns > 0) != (removed is None) and not (both and signals and len(faults.signalled(both)) < 2)
         complete = both and took_part and len(alone) == 2 and all(set(digest) - {"+"} for digest in alone.values())
         same_losses = complete and _digests(both) == alone
         calls = alone_record.calls() if complete else []

@@ -9,6 +9,7 @@ needs glibc, in an image that has musl.
 
 import os
 import time
+from pathlib import Path
 
 from benchmarks import cluster
 from benchmarks.conditions import unmet
@@ -16,12 +17,13 @@ from benchmarks.machine import Machine
 from benchmarks.ownership import Ownership
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
-from tests.cluster import test_mps, test_opposed, test_owner
+from tests.cluster import test_mps, test_opposed, test_owner, test_signals
 from tests.cluster.pods import with_slots
 from tests.cluster.rig import phase
 
 GOAL = Goal("==", 0)
 _IMAGE = "crossover.test/sleep:1"
+_DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
 _PLUGINS = "/var/lib/kubelet/device-plugins"
 _FOUND_WITHIN_S = 20.0
 _CONDITIONS = {
@@ -39,6 +41,7 @@ _CONDITIONS = {
         "test_a_process_without_any_environment_has_the_library",
         "test_a_pod_with_a_user_namespace_of_its_own_runs_or_says_why_not",
         "test_two_slots_where_there_is_one_gpu_left_are_refused_in_words")),
+    "signals": (test_signals.Signals, ("test_two_jobs_take_turns_by_signals_while_daemons_are_replaced",)),
 }
 CASES = tuple(_CONDITIONS)
 
@@ -63,7 +66,8 @@ class _OpposedByOurs(test_opposed.Opposed):
 
 def measure(context, case):
     test_class, names = _CONDITIONS[case]
-    os.environ |= {"BUILD": str(context.build.top), "OTHER_PLUGIN": str(context.build.program("other_plugin"))}
+    os.environ |= {"BUILD": str(context.build.top), "OTHER_PLUGIN": str(context.build.program("other_plugin")),
+                   "TRAINER_DATA": str(_DATA)}
     twice, unanswered = _under(context, test_class, names)
     _, seen_unanswered = _under(context, _OpposedByOurs, ("test_an_image_with_musl",))
     seen_twice = _given_twice(context)

@@ -25,12 +25,19 @@ _SIGNALLED = 'sum by (node) (crossover_clients{transport="signalled_gates"})'
 
 
 class Signals(unittest.TestCase):
+    NODE_SETTINGS = {}
+    OBSERVER = None  # as in node_case.py
+
     @classmethod
     def setUpClass(cls):
         cls.build = Build(Path(os.environ["BUILD"]))
         cls.cluster = Cluster(service_routing=True)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
+        if cls.OBSERVER:
+            watching = cls.OBSERVER(cls)
+            watching.__enter__()
+            cls.addClassCleanup(watching.__exit__, None, None, None)
         cls.gpus = SoftwareGpus(cls.cluster, _SHAPE.machine(), cls.build.gpu_libraries)
         cls.release = Release(cls.cluster, cls.build, cls.gpus)
         cls.release.prepare()
