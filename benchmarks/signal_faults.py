@@ -135,7 +135,7 @@ _OF_SIGNALLERS = (
     Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}, one_holder=True),
     Fault("copies of signallers wait for a time slice", mps=True, one_holder=True,
           shape={"unkind": (("outside_copy_us", 2000),)}),
-    Fault("GPUs are for one process, which is the server of MPS", mps=True, one_holder=True,
+    Fault("GPUs are for the server of MPS alone", mps=True, one_holder=True,
           shape={"unkind": (("compute_mode", "exclusive_process"),)}),
     Fault("a server of MPS is in FAULT", mps=True, later=True, strike=_mps_fails(_hit)),
     Fault("a server of MPS is killed", mps=True, later=True, strike=_mps_fails(
@@ -143,7 +143,7 @@ _OF_SIGNALLERS = (
 )
 # In these rows not both jobs take turns by signals.
 _WITHOUT = {"memory operations unsupported", "host registration refused", "an import is refused",
-            "one job has host words", "GPUs are for one process, which is the server of MPS"}
+            "one job has host words", "GPUs are for the server of MPS alone"}
 # These rows differ, so that both jobs take turns by signals before the fault. On one hardware queue the proof of the
 # path stands behind the job's own work.
 _LATER = {"one hardware queue": {"shape": _LONG},
