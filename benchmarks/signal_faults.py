@@ -115,13 +115,14 @@ def _hit(running, node):
 
 # Jobs that outlast a signaller that is stopped for three seconds, or one that comes late.
 _LONG = {"iterations": 240}
+_TWICE_AS_LONG = {"iterations": 160}  # signals come after some forty of them
 _IMPORTS = "expected memory that the driver imports"
 _OF_SIGNALLERS = (
     Fault("a signaller is killed", strike=_kill, one_holder=True),
     Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill, one_holder=True),
     Fault("a signaller is stopped for 3 s", strike=_stop_for_3s, shape=_LONG, one_holder=True),
     Fault("a signaller and its arbiter are killed and started again", strike=_kill_with_arbiter),
-    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:60"}, shape=_LONG,
+    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:10"}, shape=_LONG,
           strike=_replace_those_that_ended, one_holder=True),
     Fault("signallers get no memory at their start", signaller_environment={"SIMGPU_FAULT": "no_memory"}, shape=_LONG,
           strike=_give_memory, one_holder=True),
@@ -147,13 +148,26 @@ _WITHOUT = {"memory operations unsupported", "host registration refused", "an im
 # These rows differ, so that both jobs take turns by signals before the fault. On one hardware queue the proof of the
 # path stands behind the job's own work.
 _LATER = {"one hardware queue": {"shape": _LONG},
+          "memory operations refused from some moment on": {"shape": _LONG,
+                                                            "environment": {"SIMGPU_FAULT": "memops_fail:400"}},
           "exit in the midst of launches": {"shape": _LONG, "extra": ("--leave-after=120", "--leave=launching")},
           "exec in the midst of launches": {"shape": _LONG, "extra": ("--start-over-after=120",)}}
 
 
 def _row(row):
-    return replace(row, signallers=max(1, row.signallers), signalled=row.name not in _WITHOUT,
-                   **_LATER.get(row.name, {}))
+    row = replace(row, signallers=max(1, row.signallers), signalled=row.name not in _WITHOUT,
+                  **_LATER.get(row.name, {}))
+    if row.strike is None or row.name not in faults.ROWS:
+        return row
+    return replace(row, strike=_after_signals(row.strike), shape={**_TWICE_AS_LONG, **row.shape})
+
+
+def _after_signals(strike):
+    """Returns a strike that waits until all clients take turns by signals."""
+    def later(running, draw):
+        transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
+        strike(running, draw)
+    return later
 
 
 ROWS = {row.name: _row(row) for row in (*filter(_of_gpu_gates, faults.ROWS.values()), *_OF_SIGNALLERS)}
