@@ -1,8 +1,10 @@
 """Tests what benchmarks/signaller_kills.py reads from a trace."""
 
 import unittest
+from dataclasses import fields, replace
+from unittest import mock
 
-from benchmarks import signal_faults, signaller_kills
+from benchmarks import faults, signal_faults, signaller_kills
 from benchmarks.kills import Kill
 from benchmarks.logs import TraceEvent
 
@@ -44,6 +46,29 @@ class Rows(unittest.TestCase):
         self.assertNotIn("relayed gates", signal_faults.ROWS)
         self.assertNotIn("no arbiter", signal_faults.ROWS)
         self.assertIn("kill one rank", signal_faults.ROWS)
+
+    def test_a_strike_of_fault_matrix_comes_after_signals(self):
+        order, running = [], mock.Mock()
+        running.plan.jobs, running.machine.ranks = (), 2
+        with mock.patch.object(signal_faults.transports, "await_signals", lambda *_: order.append("signals")):
+            row = replace(faults.ROWS["kill one rank"], strike=lambda *_: order.append("strike"))
+            signal_faults._row(row).strike(running, None)  # pylint: disable=protected-access
+        self.assertEqual(order, ["signals", "strike"])
+
+    def test_a_control_differs_from_its_row_in_one_thing(self):
+        for name, row in signal_faults.ROWS.items():
+            what, bad, word = signal_faults.control_of(name)
+            if bad.name == row.name:
+                with self.subTest(row=name):
+                    differ = [each.name for each in fields(row) if getattr(row, each.name) != getattr(bad, each.name)]
+                    self.assertEqual(len(differ), 1, what)
+                    self.assertTrue(word)
+
+    def test_jobs_that_end_with_mps_are_not_judged(self):
+        row = signal_faults.ROWS["a server of MPS is killed"]
+        self.assertTrue(row.later)
+        self.assertEqual(faults._expendable(row), ("alpha", "beta"))  # pylint: disable=protected-access
+        self.assertEqual(faults._judged(row), ("gamma", "delta"))  # pylint: disable=protected-access
 
 
 if __name__ == "__main__":
