@@ -149,7 +149,7 @@ _WITHOUT = {"memory operations unsupported", "host registration refused", "an im
 # path stands behind the job's own work.
 _LATER = {"one hardware queue": {"shape": _LONG},
           "memory operations refused from some moment on": {"shape": _LONG,
-                                                            "environment": {"SIMGPU_FAULT": "memops_fail:400"}},
+                                                            "environment": {"SIMGPU_FAULT": "memops_fail:200"}},
           "exit in the midst of launches": {"shape": _LONG, "extra": ("--leave-after=120", "--leave=launching")},
           "exec in the midst of launches": {"shape": _LONG, "extra": ("--start-over-after=120",)}}
 
