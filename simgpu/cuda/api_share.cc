@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 
 #include "simgpu/cuda/capture.h"
@@ -61,6 +62,13 @@ CUmemGenericAllocationHandle Publish(std::shared_ptr<Physical> physical) {
   return reinterpret_cast<CUmemGenericAllocationHandle>(Handles<Physical>().Add(std::move(physical)));
 }
 
+// Counts imports. Returns whether this one fails by a fault.
+bool ImportFails() {
+  static std::atomic<long> imports{0};
+  const long from = Faults().import_fails_after;
+  return from >= 0 && imports.fetch_add(1) >= from;
+}
+
 // Returns a descriptor of device memory that other processes can map, or -1 on an error. Device memory is
 // private until its first export: this call moves it into a file, at the same address.
 int MakeShareable(const Allocation& memory) {
@@ -107,7 +115,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   }
   Device* device = FindDevice(properties->location.id);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (!Machine::Get()->ChargeMemory(device->gpu, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (Faults().no_memory || !Machine::Get()->ChargeMemory(device->gpu, bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const int fd = memfd_create("simgpu-memory", MFD_CLOEXEC);
   auto physical = std::make_shared<Physical>(fd, bytes, device, bytes, *properties);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -223,8 +232,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || Faults().import_fails)
-    return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || ImportFails()) return CUDA_ERROR_NOT_SUPPORTED;
   const int fd = fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)), F_DUPFD_CLOEXEC, 0);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_size == 0) {
