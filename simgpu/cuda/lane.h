@@ -57,8 +57,8 @@ class Lane {
   void PassedIn(bool waited);
   // Says at which point of the flow `record` is reached.
   void Anchor(const RecordPtr& record);
-  // Says that the stream stands at a word, or goes on. Its neighbours may pay for that.
-  void SetBlocked(bool blocked);
+  // Says that the stream stands at a word, or, with kNone, that it goes on. Its neighbours may pay for that.
+  void SetBlocked(WordPlace at);
   // Returns what the next piece of work waits for, if it is queued and begins with a wait for a word.
   std::optional<WordCondition> NextWait();
   // The next wait for a word has read it already and passes. TakeEarlyPass() returns whether that is so,

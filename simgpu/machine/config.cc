@@ -103,6 +103,7 @@ constexpr WholeKey kWholeKeys[] = {{"quantum_us", 10, 1e7, &MachineConfig::quant
                                    {"handover_us", 0, 100000, &MachineConfig::handover_us},
                                    {"switch_us", 0, 100000, &MachineConfig::switch_us},
                                    {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns},
+                                   {"blocked_device_wait_ns", 0, 1e7, &MachineConfig::blocked_device_wait_ns},
                                    {"loading_us", 0, 1e7, &MachineConfig::loading_us}};
 
 bool IsUuid(const std::string& text) {
@@ -222,8 +223,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
-      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
-      "kernel_effects, hollow_copies_from, hollow_collectives_from, node, device_files, kernels, nodes";
+      "channel_order, handover_us, switch_us, blocked_wait_ns, blocked_device_wait_ns, lazy_loading, "
+      "loading_us, kernel_scale, kernel_effects, hollow_copies_from, hollow_collectives_from, node, "
+      "device_files, kernels, nodes";
   return false;
 }
 
@@ -310,7 +312,7 @@ std::uint64_t Digest(const MachineConfig& config) {
   Mix(&digest, Plain(config.co_run) + ' ' + std::to_string(config.collectives_wait) + ' ' +
                    Plain(config.collective_slowdown));
   Mix(&digest, std::to_string(config.switch_us) + ' ' + std::to_string(config.blocked_wait_ns) + ' ' +
-                   std::to_string(config.handover_us));
+                   std::to_string(config.blocked_device_wait_ns) + ' ' + std::to_string(config.handover_us));
   for (const NodeConfig& node : config.nodes) {
     Mix(&digest, "node " + node.name);
     for (const GpuConfig& gpu : node.gpus) {

@@ -79,11 +79,13 @@ struct MachineConfig {
   ChannelOrder channel_order = ChannelOrder::kFree;
   std::int64_t handover_us = 0;  // from a stream's write of a word until a stream that waits for it goes on
   std::int64_t switch_us = 0;    // timeslice only: from one process's slice to that of another
-  std::int64_t blocked_wait_ns = 0;  // what each wait that stands at a word adds to every kernel of its GPU
-  LoadingRule lazy_loading;          // the launches of a kernel that wait for all work of the context
-  std::int64_t loading_us = 0;       // host time that such a launch takes then
-  int node = 0;                      // the node of this process unless SIMGPU_NODE says another
-  bool device_files = false;  // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
+  // These two say what each wait that stands at a word adds to every kernel of its GPU, by where the word is.
+  std::int64_t blocked_wait_ns = 0;
+  std::int64_t blocked_device_wait_ns = 0;
+  LoadingRule lazy_loading;     // the launches of a kernel that wait for all work of the context
+  std::int64_t loading_us = 0;  // host time that such a launch takes then
+  int node = 0;                 // the node of this process unless SIMGPU_NODE says another
+  bool device_files = false;    // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;
 };
 
