@@ -12,6 +12,7 @@
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/memory.h"
+#include "simgpu/ipc/exported.h"
 #include "simgpu/ipc/handle.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
@@ -67,28 +68,6 @@ bool ImportFails() {
   static std::atomic<long> imports{0};
   const long from = Faults().import_fails_after;
   return from >= 0 && imports.fetch_add(1) >= from;
-}
-
-// Returns a descriptor of device memory that other processes can map, or -1 on an error. Device memory is
-// private until its first export: this call moves it into a file, at the same address.
-int MakeShareable(const Allocation& memory) {
-  static auto* exported = new std::map<std::uint64_t, int>;
-  const std::lock_guard lock(ShareMutex());
-  const auto found = exported->find(memory.id);
-  if (found != exported->end()) return found->second;
-  const int fd = memfd_create("simgpu-ipc", MFD_CLOEXEC);
-  if (fd < 0 || ftruncate(fd, static_cast<off_t>(memory.mapped_bytes)) != 0) return -1;
-  auto* base = reinterpret_cast<void*>(memory.base);
-  for (std::size_t done = 0; done < memory.mapped_bytes;) {
-    const ssize_t wrote =
-        pwrite(fd, static_cast<char*>(base) + done, memory.mapped_bytes - done, static_cast<off_t>(done));
-    if (wrote <= 0) return -1;
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (mmap(base, memory.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-    return -1;
-  }
-  return (*exported)[memory.id] = fd;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/ipc/exported.h"
 #include "simgpu/machine/machine.h"
 
 namespace simgpu {
@@ -94,6 +95,7 @@ CUresult Free(CUdeviceptr address, bool host) {
     if (!allocation) allocation = Withdraw(address, MemoryKind::kManaged);
   }
   if (!allocation) return CUDA_ERROR_INVALID_VALUE;
+  EndSharing(*allocation);
   munmap(reinterpret_cast<void*>(allocation->base), allocation->mapped_bytes);
   if (allocation->charged != 0) Machine::Get()->ReturnMemory(allocation->device->gpu, allocation->charged);
   return CUDA_SUCCESS;

@@ -1,8 +1,13 @@
 // Uses a GPU that other processes use too: its memory, its contexts, its copies. The first argument names the
-// part to play; the part's own arguments follow. The parts print what calls return, as numbers.
+// part to play; the part's own arguments follow. The parts print what calls return, as numbers, unless a
+// comment says otherwise.
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "tests/process/simgpu/probe.h"
@@ -48,6 +53,117 @@ int PlayAllocations() {
   return 0;
 }
 
+// An Export is what a process tells of memory that it shares by IPC handles.
+struct Export {
+  CUipcMemHandle kept, freed;
+};
+
+// Maps memory of cuMemCreate.
+CUdeviceptr Map(CUmemGenericAllocationHandle handle) {
+  CUdeviceptr address;
+  OK(cuMemAddressReserve(&address, kBytes, 0, 0, 0));
+  OK(cuMemMap(address, kBytes, 0, handle, 0));
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  OK(cuMemSetAccess(address, kBytes, &access, 1));
+  return address;
+}
+
+unsigned WordAt(CUdeviceptr address) {
+  unsigned word = 0;
+  OK(cuMemcpyDtoH(&word, address, sizeof word));
+  return word;
+}
+
+// Sends a message with a descriptor.
+void Send(int socket, const Export& message, int fd) {
+  iovec part = {const_cast<Export*>(&message), sizeof message};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* descriptor = CMSG_FIRSTHDR(&header);
+  descriptor->cmsg_level = SOL_SOCKET;
+  descriptor->cmsg_type = SCM_RIGHTS;
+  descriptor->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(descriptor), &fd, sizeof fd);
+  CHECK(sendmsg(socket, &header, 0) == static_cast<ssize_t>(sizeof message));
+}
+
+// Receives such a message. Returns the descriptor.
+int Receive(int socket, Export* message) {
+  iovec part = {message, sizeof *message};
+  int fd = -1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  CHECK(recvmsg(socket, &header, 0) == static_cast<ssize_t>(sizeof *message));
+  CHECK(CMSG_FIRSTHDR(&header) != nullptr);
+  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof fd);
+  return fd;
+}
+
+// Exports memory of three kinds: of cuMemCreate by a descriptor, and by IPC handles what it keeps and what it
+// frees when the other side has opened it. Then waits to be killed.
+void ExportAndStay(int socket) {
+  const Program program;
+  CUmemGenericAllocationHandle created;
+  OK(Create(&created));
+  OK(cuMemsetD32(Map(created), 77, 1));
+  CUdeviceptr kept, freed;
+  OK(cuMemAlloc(&kept, 4096));
+  OK(cuMemAlloc(&freed, 4096));
+  OK(cuMemsetD32(kept, 78, 1));
+  OK(cuMemsetD32(freed, 79, 1));
+  OK(cuCtxSynchronize());
+  Export message;
+  OK(cuIpcGetMemHandle(&message.kept, kept));
+  OK(cuIpcGetMemHandle(&message.freed, freed));
+  int fd = -1;
+  OK(cuMemExportToShareableHandle(&fd, created, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  Send(socket, message, fd);
+  char opened = 0;
+  CHECK(read(socket, &opened, 1) == 1);
+  OK(cuMemFree(freed));
+  CHECK(write(socket, &opened, 1) == 1);
+  for (;;) pause();
+}
+
+// Imports what another process exports, which is then killed. Prints what it read of each kind before and
+// after memory was freed and the exporter was gone; 0 and a result where a handle opens no memory.
+int PlayOutlive() {
+  int ends[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  const pid_t exporter = fork();
+  CHECK(exporter >= 0);
+  close(ends[exporter == 0 ? 0 : 1]);
+  if (exporter == 0) ExportAndStay(ends[1]);
+  Export message;
+  const int fd = Receive(ends[0], &message);
+  const Program program;
+  CUdeviceptr kept, freed, again;
+  OK(cuIpcOpenMemHandle(&kept, message.kept, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  OK(cuIpcOpenMemHandle(&freed, message.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  CUmemGenericAllocationHandle before, after;
+  OK(Import(fd, &before));
+  std::printf("%u %u %u ", WordAt(Map(before)), WordAt(kept), WordAt(freed));
+  char step = 0;
+  CHECK(write(ends[0], &step, 1) == 1 && read(ends[0], &step, 1) == 1);
+  const CUresult of_freed = cuIpcOpenMemHandle(&again, message.freed, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  std::printf("%u %d ", WordAt(freed), of_freed != CUDA_SUCCESS);
+  CHECK(kill(exporter, SIGKILL) == 0 && waitpid(exporter, nullptr, 0) == exporter);
+  const CUresult of_kept = cuIpcOpenMemHandle(&again, message.kept, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  OK(Import(fd, &after));
+  std::printf("%u %d\n", WordAt(Map(after)), of_kept != CUDA_SUCCESS);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -55,5 +171,6 @@ int main(int argc, char** argv) {
   const std::string part = argv[1];
   if (part == "imports") return PlayImports(std::atoi(argv[2]));
   if (part == "allocations") return PlayAllocations();
+  if (part == "outlive") return PlayOutlive();
   return 2;
 }
