@@ -149,6 +149,7 @@ Device* FindDevice(CUdevice device) {
 }
 
 std::shared_ptr<Context> MakeContext(Device* device, unsigned flags, bool primary) {
+  TellMpsOfUse(device->gpu);
   auto context = std::make_shared<Context>();
   context->device = device;
   context->flags = flags;

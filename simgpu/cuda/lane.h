@@ -45,6 +45,8 @@ class Lane {
 
   // The functions below are for work, on the lane's thread only.
   //
+  // Returns the GPU's place on this node.
+  int gpu() const { return gpu_; }
   // Gives the flow a kernel of `ns` at full speed that asks for `sms`. Does not wait for it.
   void RunKernel(double ns, double sms);
   // Runs a spinning kernel: waits for all earlier kernels, holds `sms` while wait() runs, and for at least

@@ -65,6 +65,14 @@ CUresult ReceiveGo(int fd) {
   _exit(1);
 }
 
+// Sends a message about a GPU of this node.
+void SendOfGpu(char kind, int gpu) {
+  const int fd = connection;
+  if (fd < 0) return;
+  const std::string message = kind + Machine::Get()->node_config().gpus[static_cast<std::size_t>(gpu)].uuid;
+  [[maybe_unused]] const ssize_t sent = send(fd, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
 void SayBye() {
   const int fd = connection.exchange(-1);
   if (fd >= 0) [[maybe_unused]]
@@ -93,11 +101,9 @@ CUresult ConnectToMps() {
   return result;
 }
 
-void ReportFaultToMps() {
-  const int fd = connection;
-  if (fd >= 0) [[maybe_unused]]
-    const ssize_t sent = send(fd, &mps::kFault, 1, MSG_NOSIGNAL);
-}
+void TellMpsOfUse(int gpu) { SendOfGpu(mps::kUses, gpu); }
+
+void ReportFaultToMps(int gpu) { SendOfGpu(mps::kFault, gpu); }
 
 double ActiveThreadLimit(int gpu) {
   const Machine& machine = *Machine::Get();

@@ -1,6 +1,7 @@
 // Uses a GPU that other processes use too: its memory, its contexts, its copies. The first argument names the
 // part to play; the part's own arguments follow. The parts print what calls return, as numbers, unless a
 // comment says otherwise.
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,6 +51,24 @@ int PlayAllocations() {
                               cuMemAllocManaged(&address, 4096, CU_MEM_ATTACH_GLOBAL), Create(&handle),
                               cuMemHostAlloc(&host, 4096, 0)};
   for (const CUresult result : results) std::printf("%d ", static_cast<int>(result));
+  return 0;
+}
+
+// Makes a context on each device that the arguments name, and prints what that returned. Then waits until the
+// input ends, or the process has lost its contexts, and prints what calls return.
+int PlayHold(int count, char** ordinals) {
+  OK(cuInit(0));
+  for (int i = 0; i < count; ++i) {
+    CUcontext context;
+    std::printf("%d ", static_cast<int>(cuDevicePrimaryCtxRetain(&context, std::atoi(ordinals[i]))));
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  int devices = 0;
+  while (cuDeviceGetCount(&devices) == CUDA_SUCCESS && poll(&input, 1, 1) == 0) {
+  }
+  std::printf("%d\n", static_cast<int>(cuDeviceGetCount(&devices)));
   return 0;
 }
 
@@ -171,6 +190,7 @@ int main(int argc, char** argv) {
   const std::string part = argv[1];
   if (part == "imports") return PlayImports(std::atoi(argv[2]));
   if (part == "allocations") return PlayAllocations();
+  if (part == "hold") return PlayHold(argc - 2, argv + 2);
   if (part == "outlive") return PlayOutlive();
   return 2;
 }
