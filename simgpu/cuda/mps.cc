@@ -23,6 +23,7 @@ namespace {
 
 std::atomic<int> connection{-1};
 std::atomic<double> daemon_percentage{100};
+std::atomic<bool> is_client{false};
 
 int Connect(const std::string& path) {
   sockaddr_un address{};
@@ -93,6 +94,7 @@ CUresult ConnectToMps() {
     result = send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 ? ReceiveGo(fd) : CUDA_ERROR_MPS_CONNECTION_FAILED;
     if (result != CUDA_SUCCESS) return;
     connection = fd;
+    is_client = true;
     std::atexit(SayBye);
     // A forked child is not a client, and it must not keep the connection open.
     pthread_atfork(nullptr, nullptr, [] { close(connection.exchange(-1)); });
@@ -100,6 +102,8 @@ CUresult ConnectToMps() {
   });
   return result;
 }
+
+bool IsMpsClient() { return is_client; }
 
 void TellMpsOfUse(int gpu) { SendOfGpu(mps::kUses, gpu); }
 

@@ -11,6 +11,9 @@ namespace simgpu {
 // Connects once per process. Returns an error of MPS if a daemon listens and gives no server. Thread-safe.
 CUresult ConnectToMps();
 
+// Returns true if the process is a client of MPS, or was one until it began to exit.
+bool IsMpsClient();
+
 // These two tell MPS that the process makes a context on a GPU of this node, and that work of the process
 // failed there. They do nothing if the process is no client.
 void TellMpsOfUse(int gpu);

@@ -40,7 +40,7 @@ void Machine::ReapDead(bool now) {
     for (SharedGpu& gpu : state_->gpus) {
       if (gpu.memory_bytes == 0) continue;
       Lock(&gpu.compute);
-      gpu.used_bytes[entry] = 0;
+      gpu.used_bytes[entry] = gpu.contexts[entry] = 0;
       Unlock(&gpu.compute);
     }
     died = true;

@@ -72,6 +72,22 @@ int PlayHold(int count, char** ordinals) {
   return 0;
 }
 
+// Prints the compute mode, and what it returns when it makes the primary context and another one, and when it
+// makes the primary one again after it has released both.
+int PlayMode() {
+  OK(cuInit(0));
+  int mode = -1;
+  OK(cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0));
+  CUcontext primary, other;
+  const CUresult first = cuDevicePrimaryCtxRetain(&primary, 0);
+  const CUresult second = cuCtxCreate(&other, nullptr, 0, 0);
+  if (second == CUDA_SUCCESS) OK(cuCtxDestroy(other));
+  if (first == CUDA_SUCCESS) OK(cuDevicePrimaryCtxRelease(0));
+  std::printf("%d %d %d %d\n", mode, static_cast<int>(first), static_cast<int>(second),
+              static_cast<int>(cuDevicePrimaryCtxRetain(&primary, 0)));
+  return 0;
+}
+
 // An Export is what a process tells of memory that it shares by IPC handles.
 struct Export {
   CUipcMemHandle kept, freed;
@@ -191,6 +207,7 @@ int main(int argc, char** argv) {
   if (part == "imports") return PlayImports(std::atoi(argv[2]));
   if (part == "allocations") return PlayAllocations();
   if (part == "hold") return PlayHold(argc - 2, argv + 2);
+  if (part == "mode") return PlayMode();
   if (part == "outlive") return PlayOutlive();
   return 2;
 }

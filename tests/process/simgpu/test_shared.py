@@ -12,6 +12,7 @@ import unittest
 from probes import ProcessTest
 
 _OUT_OF_MEMORY = 2
+_UNAVAILABLE = 46
 _NOT_SUPPORTED = 801
 _ILLEGAL_ADDRESS = 700
 _OTHER_USER = 65534
@@ -57,6 +58,38 @@ class SharedMemory(SharedTest):
         """The memory that is freed has no content any more, and no handle opens what was freed or whose process is
         gone."""
         self.assertEqual(self.numbers("outlive"), [77, 78, 79, 0, 1, 77, 1])
+
+
+class ComputeModes(SharedTest):
+    exclusive = "1x2,compute_mode=exclusive_process"
+
+    def test_the_mode_is_told_and_kept(self):
+        for machine, results in (("1x1", [0, 0, 0, 0]), (self.exclusive, [3, 0, 0, 0]),
+                                 ("1x1,compute_mode=prohibited", [2] + [_UNAVAILABLE] * 3)):
+            with self.subTest(machine=machine):
+                self.assertEqual(self.numbers("mode", machine=machine), results)
+
+    def test_a_gpu_may_have_one_process(self):
+        """The other GPU is free meanwhile. A process that was killed keeps no GPU."""
+        owner = self.hold(0, machine=self.exclusive)
+        self.leaves_well(self.hold(0, 1, machine=self.exclusive, results=[_UNAVAILABLE, 0]))
+        pipe, _, _ = self.start_mps()
+        client = {"machine": self.exclusive, "CUDA_MPS_PIPE_DIRECTORY": pipe}
+        self.leaves_well(self.hold(0, results=[_UNAVAILABLE], **client))
+        self.end(owner)
+        self.leaves_well(self.hold(0, machine=self.exclusive))
+        clients = [self.hold(0, **client), self.hold(0, **client)]
+        self.leaves_well(self.hold(0, machine=self.exclusive, results=[_UNAVAILABLE]))
+        for process in clients:
+            self.leaves_well(process)
+        self.leaves_well(self.hold(0, machine=self.exclusive))
+
+    def test_a_context_that_is_released_keeps_no_process_out(self):
+        for machine, result in ((self.exclusive, _UNAVAILABLE), ("1x2", 0)):
+            owner = self.hold(0, machine=machine)
+            self.assertEqual(self.numbers("mode", machine=machine)[1:], [result] * 3)
+            self.leaves_well(owner)
+            self.assertEqual(self.numbers("mode", machine=machine)[1:], [0] * 3)
 
 
 class FaultDomains(SharedTest):
