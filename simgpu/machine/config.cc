@@ -111,6 +111,7 @@ constexpr WholeKey kWholeKeys[] = {{"quantum_us", 10, 1e7, &MachineConfig::quant
                                    {"switch_us", 0, 100000, &MachineConfig::switch_us},
                                    {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns},
                                    {"blocked_device_wait_ns", 0, 1e7, &MachineConfig::blocked_device_wait_ns},
+                                   {"outside_copy_us", 0, 1e7, &MachineConfig::outside_copy_us},
                                    {"loading_us", 0, 1e7, &MachineConfig::loading_us}};
 
 bool IsUuid(const std::string& text) {
@@ -231,7 +232,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
-      "channel_order, handover_us, switch_us, blocked_wait_ns, blocked_device_wait_ns, "
+      "channel_order, handover_us, switch_us, blocked_wait_ns, blocked_device_wait_ns, outside_copy_us, "
       "compute_mode, lazy_loading, loading_us, kernel_scale, kernel_effects, hollow_copies_from, "
       "hollow_collectives_from, node, device_files, kernels, nodes";
   return false;

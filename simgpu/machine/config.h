@@ -86,6 +86,7 @@ struct MachineConfig {
   // These two say what each wait that stands at a word adds to every kernel of its GPU, by where the word is.
   std::int64_t blocked_wait_ns = 0;
   std::int64_t blocked_device_wait_ns = 0;
+  std::int64_t outside_copy_us = 0;  // mps only: what a copy of a process outside MPS waits for
   ComputeMode compute_mode = ComputeMode::kDefault;
   LoadingRule lazy_loading;     // the launches of a kernel that wait for all work of the context
   std::int64_t loading_us = 0;  // host time that such a launch takes then

@@ -43,4 +43,20 @@ void Machine::RemoveContext(int gpu) {
   Unlock(&shared->compute);
 }
 
+bool Machine::MpsHasKernels(int gpu) {
+  ReapDead();
+  SharedCapacity* compute = &Gpu(gpu)->compute;
+  bool found = false;
+  Lock(compute);
+  for (int tenant = 0; tenant < Fluid::kTenants && !found; ++tenant) {
+    if (!compute->fluid.Used(tenant) || !compute->fluid.Busy(tenant)) continue;
+    const std::uint32_t token = compute->fluid.Group(tenant);
+    SharedClient& client = state_->clients[token & 0xff];
+    found = clients_.Listed(token) && client.process != clients_.process() &&
+            std::atomic_ref(client.of_mps).load() != 0;
+  }
+  Unlock(compute);
+  return found;
+}
+
 }  // namespace simgpu

@@ -67,6 +67,8 @@ class Machine {
   // process that dies end with it.
   bool AddContext(int gpu);
   void RemoveContext(int gpu);
+  // Returns true while another process that is a client of MPS has kernels on the GPU.
+  bool MpsHasKernels(int gpu);
 
   // BusyTime() returns the ns during which the GPU had anything to run. WorkTime() returns those of them in
   // which more than collectives ran.

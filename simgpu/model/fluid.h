@@ -105,6 +105,8 @@ class Fluid {
   double Target(int tenant) const;
   bool Used(int tenant) const { return asks_[tenant].used; }
   std::uint32_t Group(int tenant) const { return asks_[tenant].group; }
+  // Returns true if the tenant has work left or spins.
+  bool Busy(int tenant) const { return Wants(state_, tenant); }
   // Returns true while the tenant has a share: it makes progress, or it holds what it spins on.
   bool Active(int tenant) const { return state_.rate[tenant] > 0; }
   // Returns how much of the capacity the tenant has now.

@@ -88,6 +88,32 @@ int PlayMode() {
   return 0;
 }
 
+// Prints how long each kind of copy took, in ms.
+int PlayCopies() {
+  const Program program;
+  CUdeviceptr memory;
+  OK(cuMemAlloc(&memory, kBytes));
+  static char host[1 << 20];
+  const auto timed = [](auto copy) {
+    const long long begin = Now();
+    OK(copy());
+    OK(cuCtxSynchronize());
+    std::printf("%.3f ", static_cast<double>(Now() - begin) * 1e-6);
+  };
+  timed([&] { return cuMemcpyHtoD(memory, host, 4); });
+  timed([&] { return cuMemcpyDtoH(host, memory, sizeof host); });
+  timed([&] { return cuMemcpyHtoDAsync(memory, host, sizeof host, nullptr); });
+  timed([&] { return cuMemsetD32(memory, 1, 1); });
+  CUDA_MEMCPY2D rectangle{};
+  rectangle.srcMemoryType = CU_MEMORYTYPE_HOST;
+  rectangle.srcHost = host;
+  rectangle.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  rectangle.dstDevice = memory;
+  rectangle.WidthInBytes = rectangle.Height = 4;
+  timed([&] { return cuMemcpy2D(&rectangle); });
+  return 0;
+}
+
 // An Export is what a process tells of memory that it shares by IPC handles.
 struct Export {
   CUipcMemHandle kept, freed;
@@ -208,6 +234,7 @@ int main(int argc, char** argv) {
   if (part == "allocations") return PlayAllocations();
   if (part == "hold") return PlayHold(argc - 2, argv + 2);
   if (part == "mode") return PlayMode();
+  if (part == "copies") return PlayCopies();
   if (part == "outlive") return PlayOutlive();
   return 2;
 }

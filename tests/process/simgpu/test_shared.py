@@ -1,4 +1,4 @@
-"""Tests what becomes of processes that use one software GPU beside others: memory, contexts, faults of MPS.
+"""Tests what becomes of processes that use one software GPU beside others: memory, contexts, copies, faults of MPS.
 
 It is called with the directories of the probe programs and of the libraries.
 """
@@ -16,6 +16,7 @@ _UNAVAILABLE = 46
 _NOT_SUPPORTED = 801
 _ILLEGAL_ADDRESS = 700
 _OTHER_USER = 65534
+_SLICE_MS = 500
 
 
 def uuid(gpu):
@@ -90,6 +91,26 @@ class ComputeModes(SharedTest):
             self.assertEqual(self.numbers("mode", machine=machine)[1:], [result] * 3)
             self.leaves_well(owner)
             self.assertEqual(self.numbers("mode", machine=machine)[1:], [0] * 3)
+
+
+class Copies(SharedTest):
+    def test_copies_from_outside_mps_may_wait_for_a_slice(self):
+        pipe, _, _ = self.start_mps()
+        inside, outside = {"CUDA_MPS_PIPE_DIRECTORY": pipe}, {}
+        waits = f"1x1,outside_copy_us={_SLICE_MS * 1000}"
+        for machine, beside, copies, late in ((waits, inside, outside, True), (waits, inside, inside, False),
+                                              (waits, outside, outside, False), (waits, None, outside, False),
+                                              ("1x1", inside, outside, False),
+                                              (f"{waits},mode=timeslice", inside, outside, False)):
+            with self.subTest(machine=machine, beside=beside, copies=copies):
+                if beside is not None:
+                    victim = self.start("simgpu_probe_job", "victim", machine=machine, **beside)
+                    self.assertEqual(victim.stdout.readline(), "running\n")
+                times = [float(word) for word in
+                         self.run_probe("simgpu_probe_shared", "copies", machine=machine, **copies).split()]
+                if beside is not None:
+                    self.end(victim)
+                self.assertEqual([time_ms >= _SLICE_MS for time_ms in times], [late] * 5, times)
 
 
 class FaultDomains(SharedTest):

@@ -104,6 +104,7 @@ TEST(MachineConfigTest, TheGpuIsKindByDefault) {
   EXPECT_EQ(config.switch_us, 0);
   EXPECT_EQ(config.blocked_wait_ns, 0);
   EXPECT_EQ(config.blocked_device_wait_ns, 0);
+  EXPECT_EQ(config.outside_copy_us, 0);
   EXPECT_EQ(config.compute_mode, ComputeMode::kDefault);
   EXPECT_EQ(config.lazy_loading.every, 0);
   EXPECT_EQ(config.loading_us, 0);
@@ -113,7 +114,7 @@ TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   std::string error;
   const auto config = ParseMachineShape(
       "1x1,channels=2,channel_order=release,handover_us=300,switch_us=50,blocked_wait_ns=700,"
-      "blocked_device_wait_ns=30,lazy_loading=first,loading_us=4000,"
+      "blocked_device_wait_ns=30,lazy_loading=first,loading_us=4000,outside_copy_us=60,"
       "compute_mode=exclusive_process",
       &error);
   ASSERT_TRUE(config) << error;
@@ -125,6 +126,7 @@ TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   EXPECT_EQ(config->blocked_device_wait_ns, 30);
   EXPECT_EQ(config->lazy_loading.every, LoadingRule::kOnce);
   EXPECT_EQ(config->loading_us, 4000);
+  EXPECT_EQ(config->outside_copy_us, 60);
   EXPECT_EQ(config->compute_mode, ComputeMode::kExclusiveProcess);
   const auto plain = ParseMachineShape("1x1", &error);
   for (const char* key : {"handover_us", "switch_us", "blocked_wait_ns", "blocked_device_wait_ns"}) {
@@ -149,6 +151,7 @@ TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
       {"blocked_wait_ns", "0.5", "blocked_wait_ns: expected a whole number from 0 to 10000000, got 0.5"},
       {"blocked_device_wait_ns", "x",
        "blocked_device_wait_ns: expected a whole number from 0 to 10000000, got x"},
+      {"outside_copy_us", "-1", "outside_copy_us: expected a whole number from 0 to 10000000, got -1"},
       {"compute_mode", "exclusive",
        "compute_mode: expected default, exclusive_process or prohibited, got exclusive"},
       {"loading_us", "-5", "loading_us: expected a whole number from 0 to 10000000, got -5"},
