@@ -1,6 +1,7 @@
 // Implements copies of rectangles and boxes in linear memory. There are no arrays.
 #include <cstring>
 
+#include "simgpu/copies/slice.h"
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/memory.h"
@@ -47,7 +48,7 @@ CUresult Check(const Side& side, const Extent& extent) {
 }
 
 WorkPtr MakeCopy(const Side& target, const Side& source, const Extent& extent) {
-  return MakeHostWork([=] {
+  return InASlice(MakeHostWork([=] {
     for (std::size_t z = 0; z < extent.depth; ++z) {
       for (std::size_t y = 0; y < extent.height; ++y) {
         std::memmove(reinterpret_cast<void*>(target.begin + z * target.slice + y * target.pitch),
@@ -55,7 +56,7 @@ WorkPtr MakeCopy(const Side& target, const Side& source, const Extent& extent) {
                      extent.width);
       }
     }
-  });
+  }));
 }
 
 enum class Wait { kNo, kYes };

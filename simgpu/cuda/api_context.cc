@@ -28,7 +28,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* result, CUdevice ordinal) {
   FIND_DEVICE(ordinal, device);
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(device->mutex);
-  if (device->primary == nullptr) device->primary = MakeContext(device, device->primary_flags, true);
+  if (device->primary == nullptr) {
+    const CUresult made = MakeContext(device, device->primary_flags, true, &device->primary);
+    if (made != CUDA_SUCCESS) return made;
+  }
   ++device->primary_uses;
   *result = HandleOf(device->primary);
   return CUDA_SUCCESS;
@@ -83,7 +86,8 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
 CUresult cuCtxCreate_v2(CUcontext* result, unsigned flags, CUdevice ordinal) {
   FIND_DEVICE(ordinal, device);
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto context = MakeContext(device, flags, false);
+  std::shared_ptr<Context> context;
+  if (const CUresult made = MakeContext(device, flags, false, &context); made != CUDA_SUCCESS) return made;
   // A context that is not primary lives until cuCtxDestroy() names it.
   ContextStack().push_back(context);
   *result = HandleOf(context);

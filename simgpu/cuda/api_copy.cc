@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "simgpu/copies/slice.h"
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
@@ -25,21 +26,21 @@ enum class Place { kHost, kDevice, kEither };
 // Makes work that stores to `target`. A small store waits for its time and wakes the threads that sleep on
 // its words.
 WorkPtr MakeStore(std::size_t bytes, void* target, std::function<void()> store) {
-  if (bytes > kFlagBytes) return MakeQuietWork(std::move(store));
-  return MakeHostWork([=] {
+  if (bytes > kFlagBytes) return InASlice(MakeQuietWork(std::move(store)));
+  return InASlice(MakeHostWork([=] {
     store();
     const auto begin = reinterpret_cast<std::uintptr_t>(target) & ~std::uintptr_t{3};
     for (std::uintptr_t word = begin; word < reinterpret_cast<std::uintptr_t>(target) + bytes; word += 4) {
       WakeWord(reinterpret_cast<const void*>(word));
     }
-  });
+  }));
 }
 
 // Returns whether a copy takes its place in the stream, but moves nothing.
 bool IsHollow(std::size_t bytes) { return bytes >= Machine::Get()->config().hollow_copies_from; }
 
 WorkPtr MakeCopy(void* target, const void* source, std::size_t bytes) {
-  if (IsHollow(bytes)) return MakeQuietWork([] {});
+  if (IsHollow(bytes)) return InASlice(MakeQuietWork([] {}));
   return MakeStore(bytes, target, [=] { std::memmove(target, source, bytes); });
 }
 

@@ -20,6 +20,11 @@ namespace {
 constexpr int kDriverVersion = constants::kDriverVersion;
 constexpr char kDeviceName[] = "simgpu H100-like";
 
+CUcomputemode ModeOf(ComputeMode mode) {
+  if (mode == ComputeMode::kProhibited) return CU_COMPUTEMODE_PROHIBITED;
+  return mode == ComputeMode::kExclusiveProcess ? CU_COMPUTEMODE_EXCLUSIVE_PROCESS : CU_COMPUTEMODE_DEFAULT;
+}
+
 int Attribute(const Device& device, CUdevice_attribute attribute) {
   const bool memops = !Faults().memops_unsupported;
   switch (attribute) {
@@ -85,6 +90,8 @@ int Attribute(const Device& device, CUdevice_attribute attribute) {
       return memops ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
       return 0;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
+      return ModeOf(Machine::Get()->config().compute_mode);
     case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
       return Machine::Get()->config().mode == ShareMode::kShared ? 1 : 0;
     default:

@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/memory.h"
+#include "simgpu/ipc/exported.h"
 #include "simgpu/ipc/handle.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
@@ -61,26 +63,11 @@ CUmemGenericAllocationHandle Publish(std::shared_ptr<Physical> physical) {
   return reinterpret_cast<CUmemGenericAllocationHandle>(Handles<Physical>().Add(std::move(physical)));
 }
 
-// Returns a descriptor of device memory that other processes can map, or -1 on an error. Device memory is
-// private until its first export: this call moves it into a file, at the same address.
-int MakeShareable(const Allocation& memory) {
-  static auto* exported = new std::map<std::uint64_t, int>;
-  const std::lock_guard lock(ShareMutex());
-  const auto found = exported->find(memory.id);
-  if (found != exported->end()) return found->second;
-  const int fd = memfd_create("simgpu-ipc", MFD_CLOEXEC);
-  if (fd < 0 || ftruncate(fd, static_cast<off_t>(memory.mapped_bytes)) != 0) return -1;
-  auto* base = reinterpret_cast<void*>(memory.base);
-  for (std::size_t done = 0; done < memory.mapped_bytes;) {
-    const ssize_t wrote =
-        pwrite(fd, static_cast<char*>(base) + done, memory.mapped_bytes - done, static_cast<off_t>(done));
-    if (wrote <= 0) return -1;
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (mmap(base, memory.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-    return -1;
-  }
-  return (*exported)[memory.id] = fd;
+// Counts imports. Returns whether this one fails by a fault.
+bool ImportFails() {
+  static std::atomic<long> imports{0};
+  const long from = Faults().import_fails_after;
+  return from >= 0 && imports.fetch_add(1) >= from;
 }
 
 }  // namespace
@@ -107,7 +94,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   }
   Device* device = FindDevice(properties->location.id);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (!Machine::Get()->ChargeMemory(device->gpu, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (Faults().no_memory || !Machine::Get()->ChargeMemory(device->gpu, bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const int fd = memfd_create("simgpu-memory", MFD_CLOEXEC);
   auto physical = std::make_shared<Physical>(fd, bytes, device, bytes, *properties);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -223,8 +211,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || Faults().import_fails)
-    return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || ImportFails()) return CUDA_ERROR_NOT_SUPPORTED;
   const int fd = fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)), F_DUPFD_CLOEXEC, 0);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_size == 0) {

@@ -109,6 +109,7 @@ CUresult Initialize() {
   if (const CUresult joined = ConnectToMps(); joined != CUDA_SUCCESS) return joined;
   Machine* machine = Machine::Get();
   if (machine == nullptr) return CUDA_ERROR_NO_DEVICE;
+  if (IsMpsClient()) machine->JoinMps();
   static std::once_flag once;
   std::call_once(once, [&] {
     const auto may_open = [&](int gpu) { return !machine->config().device_files || MayOpenDeviceFile(gpu); };
@@ -148,19 +149,23 @@ Device* FindDevice(CUdevice device) {
              : nullptr;
 }
 
-std::shared_ptr<Context> MakeContext(Device* device, unsigned flags, bool primary) {
+CUresult MakeContext(Device* device, unsigned flags, bool primary, std::shared_ptr<Context>* result) {
+  if (!Machine::Get()->AddContext(device->gpu)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  TellMpsOfUse(device->gpu);
   auto context = std::make_shared<Context>();
   context->device = device;
   context->flags = flags;
   context->primary = primary;
   context->id = next_id++;
   Handles<Context>().Add(context);
-  return context;
+  *result = std::move(context);
+  return CUDA_SUCCESS;
 }
 
 void DestroyContext(const std::shared_ptr<Context>& context) {
   WaitForAll(context);
-  Handles<Context>().Remove(context.get());
+  if (Handles<Context>().Remove(context.get()) != nullptr)
+    Machine::Get()->RemoveContext(context->device->gpu);
   const std::lock_guard lock(context->mutex);
   for (const StreamPtr& stream : context->streams) {
     Handles<Stream>().Remove(stream.get());

@@ -91,7 +91,8 @@ struct Context : std::enable_shared_from_this<Context> {
   std::map<int, std::size_t> limits;
 };
 
-std::shared_ptr<Context> MakeContext(Device* device, unsigned flags, bool primary);
+// Makes a context. Returns CUDA_ERROR_DEVICE_UNAVAILABLE where the compute mode of the machine refuses it.
+CUresult MakeContext(Device* device, unsigned flags, bool primary, std::shared_ptr<Context>* result);
 // Waits for the context's work and removes its streams.
 void DestroyContext(const std::shared_ptr<Context>& context);
 

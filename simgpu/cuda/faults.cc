@@ -19,7 +19,7 @@ struct PlainFault {
 };
 constexpr PlainFault kPlain[] = {{"memops_unsupported", &FaultSet::memops_unsupported},
                                  {"host_register_fails", &FaultSet::host_register_fails},
-                                 {"import_fails", &FaultSet::import_fails},
+                                 {"no_memory", &FaultSet::no_memory},
                                  {"cancellation_points", &FaultSet::cancellation_points}};
 
 // A CountedFault has a whole number from `low` to `high` behind its name and a colon. If `bare`, the name may
@@ -33,6 +33,7 @@ struct CountedFault {
 };
 constexpr CountedFault kCounted[] = {{"memops_fail", &FaultSet::memops_fail_after},
                                      {"memops_break", &FaultSet::broken_memop},
+                                     {"import_fails", &FaultSet::import_fails_after, 0, kMost, true},
                                      {"copies_break", &FaultSet::broken_copy},
                                      {"delayed_writes_us", &FaultSet::delayed_writes_us},
                                      {"early_waits_us", &FaultSet::early_waits_us},
@@ -76,7 +77,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     if (item.empty() || Set(item, faults)) continue;
     *error = crossover::base::Refusal(
         "SIMGPU_FAULT",
-        "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, import_fails, "
+        "memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, import_fails[:N], "
+        "no_memory, "
         "copies_break:N, "
         "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
         "drop_wait:N, "

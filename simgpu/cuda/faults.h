@@ -5,7 +5,10 @@
 //   memops_break:N           the process's N-th call of memory operations (from 0) is queued; when the GPU
 //                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
-//   import_fails             cuMemImportFromShareableHandle returns CUDA_ERROR_NOT_SUPPORTED
+//   import_fails[:N]         the process's N-th call of cuMemImportFromShareableHandle (from 0, the default)
+//   and
+//                            all after it return CUDA_ERROR_NOT_SUPPORTED
+//   no_memory                calls that allocate memory of a GPU return CUDA_ERROR_OUT_OF_MEMORY
 //   copies_break:N           the process loses its contexts at its N-th copy that the host waits for (from 0)
 //   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
 //   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of it is
@@ -35,7 +38,8 @@ struct FaultSet {
   long memops_fail_after = -1;
   long broken_memop = -1;
   bool host_register_fails = false;
-  bool import_fails = false;
+  long import_fails_after = -1;
+  bool no_memory = false;
   long broken_copy = -1;
   long delayed_writes_us = 0;
   long early_waits_us = 0;

@@ -209,8 +209,8 @@ void Lane::Drain() {
   if (flow_ != nullptr) flow_->WaitServed(mark_);
 }
 
-void Lane::SetBlocked(bool blocked) {
-  if (Flow* flow = OpenFlow(); flow != nullptr) flow->SetBlocked(blocked);
+void Lane::SetBlocked(WordPlace at) {
+  if (Flow* flow = OpenFlow(); flow != nullptr) flow->SetBlocked(at);
 }
 
 std::optional<WordCondition> Lane::NextWait() {

@@ -45,6 +45,8 @@ class Lane {
 
   // The functions below are for work, on the lane's thread only.
   //
+  // Returns the GPU's place on this node.
+  int gpu() const { return gpu_; }
   // Gives the flow a kernel of `ns` at full speed that asks for `sms`. Does not wait for it.
   void RunKernel(double ns, double sms);
   // Runs a spinning kernel: waits for all earlier kernels, holds `sms` while wait() runs, and for at least
@@ -57,8 +59,8 @@ class Lane {
   void PassedIn(bool waited);
   // Says at which point of the flow `record` is reached.
   void Anchor(const RecordPtr& record);
-  // Says that the stream stands at a word, or goes on. Its neighbours may pay for that.
-  void SetBlocked(bool blocked);
+  // Says that the stream stands at a word, or, with kNone, that it goes on. Its neighbours may pay for that.
+  void SetBlocked(WordPlace at);
   // Returns what the next piece of work waits for, if it is queued and begins with a wait for a word.
   std::optional<WordCondition> NextWait();
   // The next wait for a word has read it already and passes. TakeEarlyPass() returns whether that is so,

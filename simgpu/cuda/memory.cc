@@ -8,6 +8,8 @@
 #include <shared_mutex>
 
 #include "simgpu/cuda/context.h"
+#include "simgpu/cuda/faults.h"
+#include "simgpu/ipc/exported.h"
 #include "simgpu/machine/machine.h"
 
 namespace simgpu {
@@ -68,7 +70,8 @@ CUresult Allocate(Device* device, std::size_t bytes, MemoryKind kind, unsigned f
   allocation.flags = flags;
   allocation.charged = kind == MemoryKind::kHost ? 0 : RoundUp(bytes, kGranule);
   allocation.mapped_bytes = RoundUp(bytes, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
-  if (allocation.charged != 0 && !Machine::Get()->ChargeMemory(device->gpu, allocation.charged)) {
+  if (allocation.charged != 0 &&
+      (Faults().no_memory || !Machine::Get()->ChargeMemory(device->gpu, allocation.charged))) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   void* memory = mmap(nullptr, allocation.mapped_bytes, PROT_READ | PROT_WRITE,
@@ -92,6 +95,7 @@ CUresult Free(CUdeviceptr address, bool host) {
     if (!allocation) allocation = Withdraw(address, MemoryKind::kManaged);
   }
   if (!allocation) return CUDA_ERROR_INVALID_VALUE;
+  EndSharing(*allocation);
   munmap(reinterpret_cast<void*>(allocation->base), allocation->mapped_bytes);
   if (allocation->charged != 0) Machine::Get()->ReturnMemory(allocation->device->gpu, allocation->charged);
   return CUDA_SUCCESS;

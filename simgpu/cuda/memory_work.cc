@@ -4,6 +4,7 @@
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/lane.h"
 #include "simgpu/cuda/lost.h"
+#include "simgpu/cuda/memory.h"
 #include "simgpu/cuda/words.h"
 #include "simgpu/cuda/work.h"
 #include "simgpu/machine/machine.h"
@@ -29,6 +30,14 @@ WordCondition ConditionOf(const CUstreamBatchMemOpParams& operation) {
   const bool wide = IsWide(operation.operation);
   const auto& wait = operation.waitValue;
   return {wait.address, wide ? wait.value64 : wait.value, wait.flags, wide};
+}
+
+// Returns where a word lies. What this library does not know is memory of the host.
+WordPlace PlaceOf(CUdeviceptr address) {
+  const auto memory = FindAllocation(address);
+  const bool on_device =
+      memory && (memory->kind == MemoryKind::kDevice || memory->kind == MemoryKind::kMapped);
+  return on_device ? WordPlace::kDevice : WordPlace::kHost;
 }
 
 class MemoryWork final : public Work {
@@ -68,10 +77,12 @@ class MemoryWork final : public Work {
 
   // Returns true if the stream had to wait.
   static bool Wait(Lane& lane, const WordCondition& condition) {
-    const bool blocked = Machine::Get()->config().blocked_wait_ns > 0 && !Satisfied(condition);
-    if (blocked) lane.SetBlocked(true);
+    const MachineConfig& config = Machine::Get()->config();
+    const bool priced = config.blocked_wait_ns > 0 || config.blocked_device_wait_ns > 0;
+    const bool blocked = priced && !Satisfied(condition);
+    if (blocked) lane.SetBlocked(PlaceOf(condition.address));
     const bool waited = WaitWord(condition);
-    if (blocked) lane.SetBlocked(false);
+    if (blocked) lane.SetBlocked(WordPlace::kNone);
     return EndHandover(condition) || waited;
   }
 

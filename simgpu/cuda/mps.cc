@@ -23,6 +23,7 @@ namespace {
 
 std::atomic<int> connection{-1};
 std::atomic<double> daemon_percentage{100};
+std::atomic<bool> is_client{false};
 
 int Connect(const std::string& path) {
   sockaddr_un address{};
@@ -65,6 +66,14 @@ CUresult ReceiveGo(int fd) {
   _exit(1);
 }
 
+// Sends a message about a GPU of this node.
+void SendOfGpu(char kind, int gpu) {
+  const int fd = connection;
+  if (fd < 0) return;
+  const std::string message = kind + Machine::Get()->node_config().gpus[static_cast<std::size_t>(gpu)].uuid;
+  [[maybe_unused]] const ssize_t sent = send(fd, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
 void SayBye() {
   const int fd = connection.exchange(-1);
   if (fd >= 0) [[maybe_unused]]
@@ -85,6 +94,7 @@ CUresult ConnectToMps() {
     result = send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 ? ReceiveGo(fd) : CUDA_ERROR_MPS_CONNECTION_FAILED;
     if (result != CUDA_SUCCESS) return;
     connection = fd;
+    is_client = true;
     std::atexit(SayBye);
     // A forked child is not a client, and it must not keep the connection open.
     pthread_atfork(nullptr, nullptr, [] { close(connection.exchange(-1)); });
@@ -93,11 +103,11 @@ CUresult ConnectToMps() {
   return result;
 }
 
-void ReportFaultToMps() {
-  const int fd = connection;
-  if (fd >= 0) [[maybe_unused]]
-    const ssize_t sent = send(fd, &mps::kFault, 1, MSG_NOSIGNAL);
-}
+bool IsMpsClient() { return is_client; }
+
+void TellMpsOfUse(int gpu) { SendOfGpu(mps::kUses, gpu); }
+
+void ReportFaultToMps(int gpu) { SendOfGpu(mps::kFault, gpu); }
 
 double ActiveThreadLimit(int gpu) {
   const Machine& machine = *Machine::Get();

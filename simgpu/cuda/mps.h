@@ -11,8 +11,13 @@ namespace simgpu {
 // Connects once per process. Returns an error of MPS if a daemon listens and gives no server. Thread-safe.
 CUresult ConnectToMps();
 
-// Tells MPS that work of this process failed on the GPU. Does nothing if the process is no client.
-void ReportFaultToMps();
+// Returns true if the process is a client of MPS, or was one until it began to exit.
+bool IsMpsClient();
+
+// These two tell MPS that the process makes a context on a GPU of this node, and that work of the process
+// failed there. They do nothing if the process is no client.
+void TellMpsOfUse(int gpu);
+void ReportFaultToMps(int gpu);
 
 // Returns how many SMs of a GPU of this node the process may use at once under MPS (see mps_limit.h).
 // Returns Fluid::kUnlimited if GPUs are not shared as under MPS, or if the percentage is 100.

@@ -82,7 +82,7 @@ class BreakWork final : public Work {
   void Run(Lane& lane) const override {
     lane.Drain();
     Lose(CUDA_ERROR_ILLEGAL_ADDRESS);
-    ReportFaultToMps();
+    ReportFaultToMps(lane.gpu());
   }
 };
 

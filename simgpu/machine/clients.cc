@@ -61,7 +61,8 @@ bool ClientTable::Claim(SharedState* state, const std::string& directory, std::s
     client.process = process_;
     client.generation = client.generation % 0x7ffffe + 1;
     token_ = client.generation << 8 | static_cast<std::uint32_t>(entry);
-    for (SharedGpu& gpu : state->gpus) gpu.used_bytes[entry] = 0;
+    std::atomic_ref(client.of_mps).store(0);
+    for (SharedGpu& gpu : state->gpus) gpu.used_bytes[entry] = gpu.contexts[entry] = 0;
     TokenOf(client).store(token_);
     return true;
   }

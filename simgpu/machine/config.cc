@@ -54,18 +54,25 @@ bool SetChoice(const std::string& key, const std::string& value, const char* no,
   return true;
 }
 
-bool SetChannelOrder(const std::string& key, const std::string& value, ChannelOrder* out,
-                     std::string* error) {
-  const std::pair<const char*, ChannelOrder> orders[] = {{"free", ChannelOrder::kFree},
-                                                         {"release", ChannelOrder::kRelease},
-                                                         {"in_order", ChannelOrder::kInOrder}};
-  for (const auto& [word, order] : orders) {
+// Sets *out to what one of three words means.
+template <typename T>
+bool SetWord(const std::string& key, const std::string& value, const std::pair<const char*, T> (&words)[3],
+             T* out, std::string* error) {
+  for (const auto& [word, meaning] : words) {
     if (value != word) continue;
-    *out = order;
+    *out = meaning;
     return true;
   }
-  return Refuse(key, "free, release or in_order", value, error);
+  return Refuse(key, std::string(words[0].first) + ", " + words[1].first + " or " + words[2].first, value,
+                error);
 }
+
+constexpr std::pair<const char*, ChannelOrder> kChannelOrders[] = {
+    {"free", ChannelOrder::kFree}, {"release", ChannelOrder::kRelease}, {"in_order", ChannelOrder::kInOrder}};
+constexpr std::pair<const char*, ComputeMode> kComputeModes[] = {
+    {"default", ComputeMode::kDefault},
+    {"exclusive_process", ComputeMode::kExclusiveProcess},
+    {"prohibited", ComputeMode::kProhibited}};
 
 bool SetHollow(const std::string& key, const std::string& value, std::uint64_t* out, std::string* error) {
   constexpr std::uint64_t kLeast = 64 << 10;  // smaller ones hold what programs decide by
@@ -103,6 +110,8 @@ constexpr WholeKey kWholeKeys[] = {{"quantum_us", 10, 1e7, &MachineConfig::quant
                                    {"handover_us", 0, 100000, &MachineConfig::handover_us},
                                    {"switch_us", 0, 100000, &MachineConfig::switch_us},
                                    {"blocked_wait_ns", 0, 1e7, &MachineConfig::blocked_wait_ns},
+                                   {"blocked_device_wait_ns", 0, 1e7, &MachineConfig::blocked_device_wait_ns},
+                                   {"outside_copy_us", 0, 1e7, &MachineConfig::outside_copy_us},
                                    {"loading_us", 0, 1e7, &MachineConfig::loading_us}};
 
 bool IsUuid(const std::string& text) {
@@ -214,7 +223,8 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
   }
   if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
   if (key == "channels") return SetWhole(key, value, 1, kMaxChannels, &config->channels, error);
-  if (key == "channel_order") return SetChannelOrder(key, value, &config->channel_order, error);
+  if (key == "channel_order") return SetWord(key, value, kChannelOrders, &config->channel_order, error);
+  if (key == "compute_mode") return SetWord(key, value, kComputeModes, &config->compute_mode, error);
   if (key == "lazy_loading") return SetLoading(key, value, &config->lazy_loading, error);
   if (key == "node") return SetWhole(key, value, 0, kMaxNodes - 1, &config->node, error);
   if (key == "device_files") return SetChoice(key, value, "false", "true", &config->device_files, error);
@@ -222,8 +232,9 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
       "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, channels, "
-      "channel_order, handover_us, switch_us, blocked_wait_ns, lazy_loading, loading_us, kernel_scale, "
-      "kernel_effects, hollow_copies_from, hollow_collectives_from, node, device_files, kernels, nodes";
+      "channel_order, handover_us, switch_us, blocked_wait_ns, blocked_device_wait_ns, outside_copy_us, "
+      "compute_mode, lazy_loading, loading_us, kernel_scale, kernel_effects, hollow_copies_from, "
+      "hollow_collectives_from, node, device_files, kernels, nodes";
   return false;
 }
 
@@ -310,7 +321,8 @@ std::uint64_t Digest(const MachineConfig& config) {
   Mix(&digest, Plain(config.co_run) + ' ' + std::to_string(config.collectives_wait) + ' ' +
                    Plain(config.collective_slowdown));
   Mix(&digest, std::to_string(config.switch_us) + ' ' + std::to_string(config.blocked_wait_ns) + ' ' +
-                   std::to_string(config.handover_us));
+                   std::to_string(config.blocked_device_wait_ns) + ' ' + std::to_string(config.handover_us));
+  Mix(&digest, std::to_string(static_cast<int>(config.compute_mode)));
   for (const NodeConfig& node : config.nodes) {
     Mix(&digest, "node " + node.name);
     for (const GpuConfig& gpu : node.gpus) {

@@ -38,6 +38,10 @@ struct CollectiveSms {
 // in the order in which it was queued.
 enum class ChannelOrder { kFree, kRelease, kInOrder };
 
+// ComputeMode says whose contexts a GPU may have at once. kDefault: those of any processes.
+// kExclusiveProcess: those of one process, or of the clients of an MPS server. kProhibited: none.
+enum class ComputeMode { kDefault, kExclusiveProcess, kProhibited };
+
 // A LoadingRule says which launches of a kernel load it: none, the first one, or the first one and each
 // `every`-th after it.
 struct LoadingRule {
@@ -79,11 +83,15 @@ struct MachineConfig {
   ChannelOrder channel_order = ChannelOrder::kFree;
   std::int64_t handover_us = 0;  // from a stream's write of a word until a stream that waits for it goes on
   std::int64_t switch_us = 0;    // timeslice only: from one process's slice to that of another
-  std::int64_t blocked_wait_ns = 0;  // what each wait that stands at a word adds to every kernel of its GPU
-  LoadingRule lazy_loading;          // the launches of a kernel that wait for all work of the context
-  std::int64_t loading_us = 0;       // host time that such a launch takes then
-  int node = 0;                      // the node of this process unless SIMGPU_NODE says another
-  bool device_files = false;  // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
+  // These two say what each wait that stands at a word adds to every kernel of its GPU, by where the word is.
+  std::int64_t blocked_wait_ns = 0;
+  std::int64_t blocked_device_wait_ns = 0;
+  std::int64_t outside_copy_us = 0;  // mps only: what a copy of a process outside MPS waits for
+  ComputeMode compute_mode = ComputeMode::kDefault;
+  LoadingRule lazy_loading;     // the launches of a kernel that wait for all work of the context
+  std::int64_t loading_us = 0;  // host time that such a launch takes then
+  int node = 0;                 // the node of this process unless SIMGPU_NODE says another
+  bool device_files = false;    // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;
 };
 

@@ -66,7 +66,8 @@ ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
           .holders_wait = config.collectives_wait,
           .holder_slowdown = config.collective_slowdown,
           .switch_cost = config.switch_us * kMicrosecond,
-          .blocked_price = static_cast<double>(config.blocked_wait_ns)};
+          .blocked_price = static_cast<double>(config.blocked_wait_ns),
+          .blocked_device_price = static_cast<double>(config.blocked_device_wait_ns)};
 }
 
 }  // namespace

@@ -59,6 +59,17 @@ class Machine {
   // Returns the bytes of each process, by its ID in this process's PID namespace. Processes that cannot be
   // seen from there are left out.
   std::map<pid_t, std::uint64_t> UsedMemoryByProcess(int gpu);
+
+  // Notes that this process is a client of MPS. REQUIRES: it has no context yet.
+  void JoinMps();
+  // Counts a context of this process on a GPU of this node. Returns false, and counts none, where the
+  // machine's compute mode refuses it. RemoveContext() ends what AddContext() began. The contexts of a
+  // process that dies end with it.
+  bool AddContext(int gpu);
+  void RemoveContext(int gpu);
+  // Returns true while another process that is a client of MPS has kernels on the GPU.
+  bool MpsHasKernels(int gpu);
+
   // BusyTime() returns the ns during which the GPU had anything to run. WorkTime() returns those of them in
   // which more than collectives ran.
   Nanos BusyTime(int gpu);
@@ -96,6 +107,7 @@ class Machine {
   void Lock(SharedCapacity* capacity);  // also advances its fluid to the present
   void Unlock(SharedCapacity* capacity);
   void RemoveDeadTenants(SharedCapacity* capacity);
+  bool KeepsOut(int entry) const;
 
   MachineConfig config_;
   int node_ = 0;

@@ -40,7 +40,7 @@ void Machine::ReapDead(bool now) {
     for (SharedGpu& gpu : state_->gpus) {
       if (gpu.memory_bytes == 0) continue;
       Lock(&gpu.compute);
-      gpu.used_bytes[entry] = 0;
+      gpu.used_bytes[entry] = gpu.contexts[entry] = 0;
       Unlock(&gpu.compute);
     }
     died = true;
@@ -81,11 +81,11 @@ void Flow::Hold(double demand) {
   if (demand <= 0) TellWaiters(capacity_);
 }
 
-void Flow::SetBlocked(bool blocked) {
+void Flow::SetBlocked(WordPlace at) {
   machine_->Lock(capacity_);
-  capacity_->fluid.SetBlocked(tenant_, blocked);
+  capacity_->fluid.SetBlocked(tenant_, at);
   machine_->Unlock(capacity_);
-  if (!blocked) TellWaiters(capacity_);  // kernels may end sooner than forecast
+  if (at == WordPlace::kNone) TellWaiters(capacity_);  // kernels may end sooner than forecast
 }
 
 }  // namespace simgpu

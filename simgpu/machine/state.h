@@ -15,7 +15,7 @@
 namespace simgpu {
 
 constexpr std::uint32_t kStateMagic = 0x55504753;  // "SGPU"
-constexpr std::uint32_t kStateVersion = 4;
+constexpr std::uint32_t kStateVersion = 5;
 constexpr int kMaxClients = constants::kClients;
 constexpr int kMaxLinks = constants::kLinks;
 constexpr int kMaxStores = 256;
@@ -42,12 +42,16 @@ struct SharedClient {
   // locks belong to the process. It cannot test its own locks, and it must not open and close the files that
   // carry them.
   std::uint64_t process;
+  std::uint32_t of_mps;  // 1 if the process is a client of MPS
+  std::uint32_t reserved;
 };
 
 struct SharedGpu {
   SharedCapacity compute;
   std::uint64_t memory_bytes;
-  std::uint64_t used_bytes[kMaxClients];  // of each client; guarded by compute.lock
+  // These two are of each client; guarded by compute.lock.
+  std::uint64_t used_bytes[kMaxClients];
+  std::uint32_t contexts[kMaxClients];
 };
 
 // A SharedStore notes when a stream wrote a word. See stores.cc.

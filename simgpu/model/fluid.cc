@@ -28,7 +28,7 @@ int Fluid::Add(std::uint32_t group, double limit) {
     if (asks_[t].used) continue;
     Ask& ask = asks_[t];
     ask.group = group;
-    ask.blocked = false;
+    ask.blocked = WordPlace::kNone;
     ask.limit = limit;
     ask.spinning = 0;
     ask.asked = 0;
@@ -51,7 +51,7 @@ int Fluid::Add(std::uint32_t group, double limit) {
 
 void Fluid::Remove(int tenant) {
   asks_[tenant].used = false;
-  asks_[tenant].blocked = false;
+  asks_[tenant].blocked = WordPlace::kNone;
   state_.rate[tenant] = 0;
   state_.share[tenant] = 0;
   state_.holding[tenant] = false;
@@ -65,7 +65,7 @@ bool Fluid::Full(int tenant) const {
 double Fluid::Extend(int tenant, double demand, double speed, double work) {
   Ask& ask = asks_[tenant];
   demand = std::min(demand, rules_.capacity);
-  const double kernel = rules_.blocked_price > 0 ? work : 0;
+  const double kernel = rules_.PricesBlocked() ? work : 0;
   const bool idle = !HasWork(state_, tenant);
   if (!idle) {
     Piece& last = ask.pieces[(ask.pieces_end - 1) % kPieces];
@@ -94,10 +94,10 @@ void Fluid::SetSpinning(int tenant, double demand) {
   Settle();
 }
 
-void Fluid::SetBlocked(int tenant, bool blocked) {
-  if (asks_[tenant].blocked == blocked) return;
-  asks_[tenant].blocked = blocked;
-  if (rules_.blocked_price > 0) Settle();
+void Fluid::SetBlocked(int tenant, WordPlace at) {
+  if (asks_[tenant].blocked == at) return;
+  asks_[tenant].blocked = at;
+  if (rules_.PricesBlocked()) Settle();
 }
 
 double Fluid::Target(int tenant) const {

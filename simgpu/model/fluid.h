@@ -39,6 +39,9 @@ constexpr Nanos kNever = INT64_MAX;
 
 enum class ShareMode : std::uint32_t { kShared, kTimeslice };
 
+// A WordPlace is the memory of the word at which a tenant stands, or kNone if the tenant stands at none.
+enum class WordPlace : std::uint8_t { kNone, kHost, kDevice };
+
 // ShareRules says how a capacity is shared.
 struct ShareRules {
   ShareMode mode = ShareMode::kShared;
@@ -55,10 +58,13 @@ struct ShareRules {
   double holder_slowdown = constants::kCollectiveSlowdown;
   // Under kTimeslice no group runs for so long between the slices of two groups.
   Nanos switch_cost = 0;
-  // A kernel takes so much longer for each other tenant that is blocked meanwhile. Under kTimeslice only
-  // tenants of the group that runs count.
+  // A kernel takes so much longer for each other tenant that is blocked meanwhile, at a word in memory of the
+  // host or of the device. Under kTimeslice only tenants of the group that runs count.
   double blocked_price = 0;
+  double blocked_device_price = 0;
+  bool PricesBlocked() const { return blocked_price > 0 || blocked_device_price > 0; }
 };
+
 // A Fluid keeps what the tenants of one capacity ask for and how far each has come.
 
 class Fluid {
@@ -84,11 +90,11 @@ class Fluid {
   bool Full(int tenant) const;
   // Appends work and returns the value of Served() at which it is done. A tenant that is not idle goes on
   // without a gap. REQUIRES: !Full(tenant), demand > 0, speed > 0, work >= 0.
-  // The work is one kernel as far as blocked_price is concerned.
+  // The work is one kernel as far as the prices of blocked tenants are concerned.
   double Extend(int tenant, double demand, double speed, double work);
 
-  // Says whether the tenant is blocked. It begins unblocked.
-  void SetBlocked(int tenant, bool blocked);
+  // Says at which kind of word the tenant is blocked. It begins unblocked.
+  void SetBlocked(int tenant, WordPlace at);
 
   // Makes the tenant hold `demand` until the next call; 0 makes it let go. REQUIRES: the tenant has no work
   // left.
@@ -99,6 +105,8 @@ class Fluid {
   double Target(int tenant) const;
   bool Used(int tenant) const { return asks_[tenant].used; }
   std::uint32_t Group(int tenant) const { return asks_[tenant].group; }
+  // Returns true if the tenant has work left or spins.
+  bool Busy(int tenant) const { return Wants(state_, tenant); }
   // Returns true while the tenant has a share: it makes progress, or it holds what it spins on.
   bool Active(int tenant) const { return state_.rate[tenant] > 0; }
   // Returns how much of the capacity the tenant has now.
@@ -142,7 +150,7 @@ class Fluid {
   // An Ask keeps what a tenant wants. Pieces are numbered from 0; piece i lies at i % kPieces.
   struct Ask {
     bool used;
-    bool blocked;
+    WordPlace blocked;
     std::uint32_t group;
     double limit;              // limit of the tenant's group
     double spinning;           // demand held, or waited for; 0 for none
@@ -197,7 +205,7 @@ class Fluid {
   bool HasSlice(const State& s, int t) const {
     return asks_[t].group == s.running_group && s.now >= s.slice_begin;
   }
-  int Blocked(const State& s) const;
+  double PriceOfBlocked(const State& s) const;
   void Share(State& s) const;
   double Held(const State& s, std::uint32_t group, bool of_all) const;
   double ShareOut(State& s, Claim* claims, int count) const;

@@ -103,13 +103,15 @@ double Fluid::SharesOfOlder(const State& s, const Claim* claims, int count, Nano
   return sum;
 }
 
-// Returns how many blocked tenants the GPU looks at.
-int Fluid::Blocked(const State& s) const {
-  int count = 0;
+// Returns by how much the blocked tenants at which the GPU looks make a kernel longer.
+double Fluid::PriceOfBlocked(const State& s) const {
+  double price = 0;
   for (int t = 0; t < high_water_; ++t) {
-    count += asks_[t].used && asks_[t].blocked && (rules_.mode == ShareMode::kShared || HasSlice(s, t));
+    if (!asks_[t].used || (rules_.mode != ShareMode::kShared && !HasSlice(s, t))) continue;
+    if (asks_[t].blocked == WordPlace::kHost) price += rules_.blocked_price;
+    if (asks_[t].blocked == WordPlace::kDevice) price += rules_.blocked_device_price;
   }
-  return count;
+  return price;
 }
 
 void Fluid::SetRates(State& s, const Claim* claims, int count, double used) const {
@@ -120,7 +122,7 @@ void Fluid::SetRates(State& s, const Claim* claims, int count, double used) cons
         other.share > 0 && claims[0].share > 0 && asks_[other.tenant].group != asks_[claims[0].tenant].group;
   }
   const double factor = s.co_runs ? rules_.co_run : 1;
-  const double price = rules_.blocked_price > 0 ? rules_.blocked_price * Blocked(s) : 0;
+  const double price = rules_.PricesBlocked() ? PriceOfBlocked(s) : 0;
   for (int i = 0; i < count; ++i) {
     const Piece& piece = CurrentPiece(s, claims[i].tenant);
     const double share = claims[i].share;

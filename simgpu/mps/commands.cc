@@ -156,15 +156,25 @@ std::string Servers::SetPercentage(std::istringstream& words, uid_t) {
   return "";
 }
 
-// Puts a server in FAULT. With `hits` its clients lose their contexts, too.
+// Puts a server in FAULT. With `hits` its clients lose their contexts, too; with a GPU behind it, those that
+// a fault on this GPU reaches.
 std::string Servers::SetFault(std::istringstream& words, uid_t) {
   const pid_t server = ReadPid(words);
-  std::string whom;
+  std::string whom, gpu;
   if (words >> whom && whom != "hits") return "Invalid word '" + whom + "': expected hits or nothing\n";
   const auto known = servers_.find(server);
   if (known == servers_.end()) return NoServer(server);
+  if (words >> gpu) {
+    return Hit(server, gpu) > 0
+               ? ""
+               : "Invalid GPU '" + gpu + "': expected the UUID of a GPU that a client uses\n";
+  }
+  if (!whom.empty()) {
+    Hit(server, "");
+    return "";
+  }
   known->second.fault = true;
-  if (!whom.empty()) Hit(server);
+  known->second.hits = false;
   return "";
 }
 

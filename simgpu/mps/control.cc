@@ -16,14 +16,15 @@
 //
 // These lines inject faults, which NVIDIA's program does not know: simgpu_fault SERVER puts a server in
 // FAULT, until its clients are gone or simgpu_recover SERVER; simgpu_fault SERVER hits also takes the
-// contexts of its clients away, as a fatal fault on the GPU does; simgpu_servers fail keeps servers from
-// starting, until simgpu_servers start.
+// contexts of its clients away, as a fatal fault on the GPU does; simgpu_fault SERVER hits GPU-UUID does so
+// to those that use this GPU, and to those on GPUs that clients link to it; simgpu_servers fail keeps servers
+// from starting, until simgpu_servers start.
 //
 // It acts as the program of the driver 555, which refuses any other option, or as that of the driver that
 // SIMGPU_MPS_DRIVER names: 535, 550 or 580. tests/referee compares it with NVIDIA's own programs.
 // CUDA_MPS_PIPE_DIRECTORY names the directory of its socket. With SIMGPU_MPS_STRICT set, a client that is
 // killed ends the other clients of its server too, which may happen on real GPUs, and a client whose own work
-// fails on the GPU hits the other clients of its server.
+// fails on the GPU hits the other clients in the domain of the fault.
 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default percentage of the daemon. A server keeps the percentage
 // that it started with until set_active_thread_percentage changes it. With CUDA_MPS_PROTOCOL_VERSION set to
 // another number than 2 it knows none of these commands but quit.

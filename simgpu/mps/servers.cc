@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +17,7 @@ namespace simgpu::mps {
 namespace {
 
 constexpr int kMostDescriptors = 1024;
+constexpr std::size_t kLongestMessage = 64;  // of a client
 
 }  // namespace
 
@@ -103,17 +105,25 @@ void Servers::OnReadable(int connection) {
   const auto client = std::find_if(clients_.begin(), clients_.end(),
                                    [=](const Client& c) { return c.connection == connection; });
   if (client == clients_.end()) return;
-  char byte = 0;
-  if (recv(connection, &byte, 1, MSG_DONTWAIT) > 0) {
-    client->said_bye |= byte == kBye;
-    if (byte == kFault && settings_.strict) Hit(client->server);
-    return;
-  }
+  // All that the client has said comes before a command that another process sends later.
+  char message[kLongestMessage];
+  ssize_t got = 0;
+  while ((got = recv(connection, message, sizeof message, MSG_DONTWAIT)) > 0)
+    Heed(&*client, std::string(message, static_cast<std::size_t>(got)));
+  if (got < 0 && errno == EAGAIN) return;
   const pid_t server = client->server;
   const bool killed = server != 0 && !client->said_bye;
   Drop(client, false);
   if (killed && settings_.strict) EndClientsOf(server);
   Serve();
+}
+
+// Takes note of a message of a client.
+void Servers::Heed(Client* client, const std::string& message) {
+  const std::string gpu = message.substr(1);
+  client->said_bye |= message[0] == kBye;
+  if (message[0] == kUses) client->gpus.insert(gpu);
+  if (message[0] == kFault && settings_.strict) Hit(client->server, gpu);
 }
 
 void Servers::OnServerEnd(pid_t server) {
@@ -135,17 +145,37 @@ void Servers::Drop(Clients::iterator client, bool tell) {
   close(client->connection);
   const auto server = servers_.find(client->server);
   clients_.erase(client);
-  if (server != servers_.end() && !Busy(server->first)) server->second.fault = false;
+  if (server != servers_.end() && FaultIsOver(server->first, server->second)) server->second.fault = false;
 }
 
-// Puts a server in FAULT, and takes the contexts of its clients away.
-void Servers::Hit(pid_t server) {
+bool Servers::FaultIsOver(pid_t server, const Server& of) const {
+  return std::none_of(clients_.begin(), clients_.end(), [&](const Client& client) {
+    return client.server == server && (client.hit || !of.hits);
+  });
+}
+
+// Takes the contexts of clients away and puts the server in FAULT until these have ended. Hits all clients if
+// `gpu` is empty, else those in the domain of a fault on that GPU. Returns how many clients it has hit; with
+// a GPU that none uses it does nothing.
+int Servers::Hit(pid_t server, const std::string& gpu) {
   const auto known = servers_.find(server);
-  if (known == servers_.end()) return;
-  known->second.fault = true;
+  if (known == servers_.end()) return 0;
+  std::vector<GpuSet> used;
   for (const Client& client : clients_) {
-    if (client.server == server) send(client.connection, &kFault, 1, MSG_NOSIGNAL);
+    if (client.server == server) used.push_back(client.gpus);
   }
+  const GpuSet domain = FaultDomain(used, gpu);
+  int count = 0;
+  for (Client& client : clients_) {
+    if (client.server != server || (!gpu.empty() && !Meets(client.gpus, domain))) continue;
+    client.hit = true;
+    send(client.connection, &kFault, 1, MSG_NOSIGNAL);
+    ++count;
+  }
+  if (!gpu.empty() && count == 0) return 0;
+  if (!known->second.fault) known->second.hits = true;
+  known->second.fault = true;
+  return count;
 }
 
 }  // namespace simgpu::mps

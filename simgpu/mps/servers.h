@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "simgpu/mps/domain.h"
 #include "simgpu/mps/driver.h"
 
 namespace simgpu::mps {
@@ -24,9 +25,10 @@ double ReadPercentage(const std::string& text);
 class Servers {
  public:
   // With `strict`, a client that ends without kBye, for example because it was killed, ends the other
-  // clients of its server too, and one that reports a fault of its own hits them. `percentage` is the part of
-  // the threads that clients of later servers may use, above 0 and up to 100. Commands are answered as the
-  // daemon of `driver` answers them; with `other_commands`, none of them is known.
+  // clients of its server too, and one that reports a fault of its own hits those in the domain of the
+  // fault's GPU. `percentage` is the part of the threads that clients of later servers may use, above 0 and
+  // up to 100. Commands are answered as the daemon of `driver` answers them; with `other_commands`, none of
+  // them is known.
   struct Settings {
     bool multi_user = false;
     bool strict = false;
@@ -39,7 +41,7 @@ class Servers {
 
   // Adds a client, which waits until it has a server, or refuses it. Takes ownership of the connection.
   void AddClient(int connection, pid_t pid, uid_t uid);
-  // Handles a connection that can be read: its client says kBye, or it is gone.
+  // Handles a connection that can be read: reads what its client says, and whether it is gone.
   void OnReadable(int connection);
   // Handles the end of a server process: ends its clients and serves those that wait.
   void OnServerEnd(pid_t server);
@@ -56,11 +58,14 @@ class Servers {
     uid_t uid;
     pid_t server = 0;  // 0: the client waits
     bool said_bye = false;
+    GpuSet gpus = {};  // GPUs on which it has made contexts
+    bool hit = false;  // a fault has taken its contexts away
   };
   struct Server {
     uid_t uid;
     double percentage;   // percentage of the threads that each of its clients may use
     bool fault = false;  // it takes no new clients until those that it has are gone
+    bool hits = false;   // the fault has hit clients, and ends when these are gone
   };
   using Clients = std::list<Client>;
 
@@ -68,7 +73,9 @@ class Servers {
   std::map<pid_t, Server>::iterator ServerOf(uid_t uid);
   char RefusalOf(uid_t uid);
   bool Busy(pid_t server) const;
-  void Hit(pid_t server);
+  bool FaultIsOver(pid_t server, const Server& of) const;
+  void Heed(Client* client, const std::string& message);
+  int Hit(pid_t server, const std::string& gpu);
   // A Command answers one command from the words after its name.
   using Command = std::string (Servers::*)(std::istringstream& words, uid_t uid);
   static Command Find(const std::string& name);

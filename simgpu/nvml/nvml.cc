@@ -216,7 +216,10 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t handle, unsigned* current, unsign
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t handle, nvmlComputeMode_t* mode) {
   FIND_DEVICE(handle, device);
   if (mode == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-  *mode = NVML_COMPUTEMODE_DEFAULT;
+  const ComputeMode of_machine = Machine::Get()->config().compute_mode;
+  *mode = of_machine == ComputeMode::kProhibited         ? NVML_COMPUTEMODE_PROHIBITED
+          : of_machine == ComputeMode::kExclusiveProcess ? NVML_COMPUTEMODE_EXCLUSIVE_PROCESS
+                                                         : NVML_COMPUTEMODE_DEFAULT;
   return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major, int* minor) {

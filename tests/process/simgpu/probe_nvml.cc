@@ -94,6 +94,8 @@ int main(int argc, char** argv) {
   OK(nvmlDeviceGetHandleByIndex(0, &first));
   if (const int line = CheckFabric(device, first); line != 0) return Fail(line, NVML_SUCCESS);
   OK(nvmlDeviceGetMigMode(device, &current, &pending));
+  nvmlComputeMode_t mode;
+  OK(nvmlDeviceGetComputeMode(device, &mode));
   if (same != device || current != 0 || memory.total != 81920ULL << 20) return Fail(__LINE__, NVML_SUCCESS);
   nvmlEventSet_t set;
   OK(nvmlEventSetCreate(&set));
@@ -105,6 +107,7 @@ int main(int argc, char** argv) {
   if (event.device != device || event.eventData != 79) return Fail(__LINE__, NVML_SUCCESS);
   OK(nvmlEventSetFree(set));
   OK(nvmlShutdown());
-  std::printf("%u %s %llu %u %llu\n", count, uuid, memory.used, process[0].pid, process[0].usedGpuMemory);
+  std::printf("%u %s %llu %u %llu %d\n", count, uuid, memory.used, process[0].pid, process[0].usedGpuMemory,
+              static_cast<int>(mode));
   return 0;
 }

@@ -172,14 +172,21 @@ int PlayHandover(int rounds) {
   return 0;
 }
 
-// Stands at a word with `streams` streams until the process is killed or its work fails.
-int PlayBlocked(unsigned streams) {
+// Stands at a word with `streams` streams until the process is killed or its work fails. The word is in
+// memory of the GPU if `where` says device.
+int PlayBlocked(unsigned streams, const std::string& where) {
   const Program program;
   const CUdeviceptr words = Words();
+  CUdeviceptr word = words;
+  if (where == "device") {
+    OK(cuMemAlloc(&word, 4096));
+    OK(cuMemsetD32(word, 0, 1));
+    OK(cuCtxSynchronize());
+  }
   for (unsigned i = 0; i < streams; ++i) {
     const CUstream stream = MakeStream();
     OK(cuStreamWriteValue32(stream, At(words, i + 1), 1, CU_STREAM_WRITE_VALUE_DEFAULT));
-    OK(cuStreamWaitValue32(stream, words, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_GEQ));
   }
   for (unsigned i = 0; i < streams; ++i) {
     while (Read(At(words, i + 1)) == 0) usleep(100);
@@ -254,7 +261,7 @@ int main(int argc, char** argv) {
   if (part == "queries") return PlayQueries();
   if (part == "litmus") return PlayLitmus(word, number(3));
   if (part == "handover") return PlayHandover(number(2));
-  if (part == "blocked") return PlayBlocked(static_cast<unsigned>(number(2)));
+  if (part == "blocked") return PlayBlocked(static_cast<unsigned>(number(2)), argc > 3 ? argv[3] : "");
   if (part == "loading") return PlayLoading(word);
   if (part == "exit") return PlayExit(word);
   if (part == "launches") return PlayLaunches();

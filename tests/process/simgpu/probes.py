@@ -23,7 +23,7 @@ class ProcessTest(unittest.TestCase):
         self.directory = tempfile.TemporaryDirectory(prefix="simgpu-test-", dir=base)
         self.addCleanup(self.directory.cleanup)
 
-    def start(self, probe, *arguments, machine=None, **environment):
+    def start(self, probe, *arguments, machine=None, user=None, **environment):
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_"))}
         env.update(
             LD_LIBRARY_PATH=LIBRARIES,
@@ -32,7 +32,7 @@ class ProcessTest(unittest.TestCase):
         )
         return subprocess.Popen(
             [os.path.join(PROBES, probe), *map(str, arguments)],
-            env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            env=env, user=user, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process, code=0):
         out, err = process.communicate(timeout=60)
@@ -58,13 +58,13 @@ class ProcessTest(unittest.TestCase):
         out = self.run_probe("simgpu_probe_job", "kernel", 20_000_000, *arguments, machine=machine, **environment)
         return float(out.split()[0])
 
-    def start_mps(self, **environment):
+    def start_mps(self, stdout=subprocess.DEVNULL, **environment):
         """Starts a control daemon. Returns (its directory, its process, a function that sends it a line)."""
         pipe = os.path.join(self.directory.name, "pipe")
         os.mkdir(pipe)
         control = os.path.join(PROBES, "nvidia-cuda-mps-control")
         environment = {**os.environ, "CUDA_MPS_PIPE_DIRECTORY": pipe, **environment}
-        daemon = subprocess.Popen([control, "-f"], env=environment, stdout=subprocess.DEVNULL)
+        daemon = subprocess.Popen([control, "-f"], env=environment, stdout=stdout, text=True)
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.kill)
         while not os.path.exists(os.path.join(pipe, "nvidia-cuda-mps-control.pid")):

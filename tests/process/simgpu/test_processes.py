@@ -116,11 +116,16 @@ class SharedGpus(ProcessTest):
         self.assertEqual(victim.stdout.readline(), "running\n")
         out = self.run_probe("simgpu_probe_nvml", os.path.join(self.directory.name, "state"))
         self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30),
-                                       str(victim.pid), str(1 << 30)])
+                                       str(victim.pid), str(1 << 30), "0"])
+        self.end(victim)
+        exclusive = "1x1,compute_mode=exclusive_process"
+        victim = self.start("simgpu_probe_job", "victim", machine=exclusive)
+        self.assertEqual(victim.stdout.readline(), "running\n")
+        state = os.path.join(self.directory.name, "state")
+        self.assertEqual(self.run_probe("simgpu_probe_nvml", state, machine=exclusive).split()[-1], "3")
         self.end(victim)
         victim = self.start("simgpu_probe_job", "victim", machine="1x2", CUDA_VISIBLE_DEVICES="1")
         self.assertEqual(victim.stdout.readline(), "running\n")
-        state = os.path.join(self.directory.name, "state")
         self.assertEqual(self.run_probe("simgpu_probe_nvml", state, machine="1x2").split()[0], "2")
         self.end(victim)
 

@@ -61,9 +61,9 @@ class UnkindGpu(ProcessTest):
         self.assertAlmostEqual(self.beside_victim(20_000_000, f"{machine},switch_us=1000"), 58.0, delta=4.1)
         self.assertAlmostEqual(self.kernel(machine=f"{machine},switch_us=1000"), 20.0, delta=0.02)
 
-    def beside_blocked(self, streams, machine):
-        """Returns the time in ms of a kernel of 20 ms beside a process that stands at words with some streams."""
-        process = self.start("simgpu_probe_unkind", "blocked", streams, machine=machine)
+    def beside_blocked(self, streams, machine, where="host"):
+        """Returns the time in ms of a kernel of 20 ms beside a process that stands at a word with some streams."""
+        process = self.start("simgpu_probe_unkind", "blocked", streams, where, machine=machine)
         self.assertEqual(process.stdout.readline(), "blocked\n")
         beside = self.kernel(machine=machine)
         self.end(process)
@@ -75,6 +75,12 @@ class UnkindGpu(ProcessTest):
         self.assertAlmostEqual(self.beside_blocked(1, priced), 20.1, delta=0.03)
         self.assertAlmostEqual(self.beside_blocked(10, priced), 21.0, delta=0.03)
         self.assertAlmostEqual(self.kernel(machine=priced), 20.0, delta=0.02)
+
+    def test_the_price_of_a_blocked_wait_depends_on_where_its_word_is(self):
+        host, device = "1x1,blocked_wait_ns=100000", "1x1,blocked_device_wait_ns=200000"
+        self.assertAlmostEqual(self.beside_blocked(5, host, "device"), 20.0, delta=0.03)
+        self.assertAlmostEqual(self.beside_blocked(5, device, "device"), 21.0, delta=0.03)
+        self.assertAlmostEqual(self.beside_blocked(5, device, "host"), 20.0, delta=0.03)
 
     def test_a_first_launch_may_wait_for_the_context(self):
         for rule, variable, how, said in (

@@ -103,6 +103,9 @@ TEST(MachineConfigTest, TheGpuIsKindByDefault) {
   EXPECT_EQ(config.handover_us, 0);
   EXPECT_EQ(config.switch_us, 0);
   EXPECT_EQ(config.blocked_wait_ns, 0);
+  EXPECT_EQ(config.blocked_device_wait_ns, 0);
+  EXPECT_EQ(config.outside_copy_us, 0);
+  EXPECT_EQ(config.compute_mode, ComputeMode::kDefault);
   EXPECT_EQ(config.lazy_loading.every, 0);
   EXPECT_EQ(config.loading_us, 0);
 }
@@ -111,7 +114,8 @@ TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   std::string error;
   const auto config = ParseMachineShape(
       "1x1,channels=2,channel_order=release,handover_us=300,switch_us=50,blocked_wait_ns=700,"
-      "lazy_loading=first,loading_us=4000",
+      "blocked_device_wait_ns=30,lazy_loading=first,loading_us=4000,outside_copy_us=60,"
+      "compute_mode=exclusive_process",
       &error);
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->channels, 2);
@@ -119,13 +123,17 @@ TEST(MachineConfigTest, TheGpuMayBeLessKind) {
   EXPECT_EQ(config->handover_us, 300);
   EXPECT_EQ(config->switch_us, 50);
   EXPECT_EQ(config->blocked_wait_ns, 700);
+  EXPECT_EQ(config->blocked_device_wait_ns, 30);
   EXPECT_EQ(config->lazy_loading.every, LoadingRule::kOnce);
   EXPECT_EQ(config->loading_us, 4000);
+  EXPECT_EQ(config->outside_copy_us, 60);
+  EXPECT_EQ(config->compute_mode, ComputeMode::kExclusiveProcess);
   const auto plain = ParseMachineShape("1x1", &error);
-  for (const char* key : {"handover_us", "switch_us", "blocked_wait_ns"}) {
+  for (const char* key : {"handover_us", "switch_us", "blocked_wait_ns", "blocked_device_wait_ns"}) {
     const auto other = ParseMachineShape(std::string("1x1,") + key + "=1", &error);
     EXPECT_NE(Digest(*plain), Digest(*other)) << key << " is a matter of the whole machine";
   }
+  EXPECT_NE(Digest(*plain), Digest(*ParseMachineShape("1x1,compute_mode=prohibited", &error)));
 }
 
 TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
@@ -141,6 +149,11 @@ TEST(MachineConfigTest, WhatIsUnkindIsCheckedToo) {
       {"handover_us", "-1", "handover_us: expected a whole number from 0 to 100000, got -1"},
       {"switch_us", "1e6", "switch_us: expected a whole number from 0 to 100000, got 1e6"},
       {"blocked_wait_ns", "0.5", "blocked_wait_ns: expected a whole number from 0 to 10000000, got 0.5"},
+      {"blocked_device_wait_ns", "x",
+       "blocked_device_wait_ns: expected a whole number from 0 to 10000000, got x"},
+      {"outside_copy_us", "-1", "outside_copy_us: expected a whole number from 0 to 10000000, got -1"},
+      {"compute_mode", "exclusive",
+       "compute_mode: expected default, exclusive_process or prohibited, got exclusive"},
       {"loading_us", "-5", "loading_us: expected a whole number from 0 to 10000000, got -5"},
       {"lazy_loading", "on", "lazy_loading: expected off, first or a whole number from 2 to 1000000, got on"},
       {"lazy_loading", "1", "lazy_loading: expected off, first or a whole number from 2 to 1000000, got 1"},

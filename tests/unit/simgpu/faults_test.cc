@@ -12,7 +12,7 @@ TEST(FaultsTest, ReadsAList) {
   ASSERT_TRUE(ParseFaults(
       "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9,"
       "cancellation_points,memops_break:60,copies_break:12,early_waits_us:40,exit_at_launch:5,"
-      "crash_after_exit:900",
+      "crash_after_exit:900,import_fails:2,no_memory",
       &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
@@ -27,6 +27,8 @@ TEST(FaultsTest, ReadsAList) {
   EXPECT_EQ(faults.early_waits_us, 40);
   EXPECT_EQ(faults.exit_at_launch, 5);
   EXPECT_EQ(faults.unload_us, 900);
+  EXPECT_EQ(faults.import_fails_after, 2);
+  EXPECT_TRUE(faults.no_memory);
 }
 
 TEST(FaultsTest, ByDefaultNothingIsUnkind) {
@@ -36,15 +38,18 @@ TEST(FaultsTest, ByDefaultNothingIsUnkind) {
   EXPECT_EQ(faults.early_waits_us, 0);
   EXPECT_EQ(faults.exit_at_launch, -1);
   EXPECT_EQ(faults.unload_us, -1);
-  ASSERT_TRUE(ParseFaults("crash_after_exit", &faults, &error));
+  EXPECT_EQ(faults.import_fails_after, -1);
+  EXPECT_FALSE(faults.no_memory);
+  ASSERT_TRUE(ParseFaults("crash_after_exit,import_fails", &faults, &error));
   EXPECT_EQ(faults.unload_us, 0);
+  EXPECT_EQ(faults.import_fails_after, 0) << "all imports fail";
 }
 
 TEST(FaultsTest, RefusesWhatItDoesNotKnow) {
-  for (const char* text :
-       {"slow", "copies_break", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1",
-        "queues:33", "memops_unsupported:1", "launch_fails:", "early_waits_us", "exit_at_launch",
-        "crash_after_exit:", "crash_after_exit:soon", "early_waits_us:-1"}) {
+  for (const char* text : {"slow", "copies_break", "delayed_writes_us", "delayed_writes_us:x", "queues:0",
+                           "queues:-1", "queues:33", "memops_unsupported:1", "launch_fails:",
+                           "early_waits_us", "exit_at_launch", "crash_after_exit:", "crash_after_exit:soon",
+                           "early_waits_us:-1", "import_fails:", "import_fails:-1", "no_memory:1"}) {
     FaultSet faults;
     std::string error;
     EXPECT_FALSE(ParseFaults(text, &faults, &error)) << text;

@@ -152,7 +152,7 @@ TEST(FluidOptionsTest, BlockedWaitsSlowShortKernelsDown) {
   for (const int blocked : {0, 1, 3}) {
     auto fluid = MakeFluid({.capacity = 132, .blocked_price = 2000});
     const int a = fluid->Add(1);
-    for (int i = 0; i < blocked; ++i) fluid->SetBlocked(fluid->Add(2), true);
+    for (int i = 0; i < blocked; ++i) fluid->SetBlocked(fluid->Add(2), WordPlace::kHost);
     double end = 0;
     for (int i = 0; i < 100; ++i) end = Kernel(*fluid, a, 10'000);
     EXPECT_NEAR(Ends(*fluid, a, end), 100 * (10'000 + 2000 * blocked), 2);
@@ -163,16 +163,16 @@ TEST(FluidOptionsTest, ThePriceIsPaidWhileTheWaitLastsAndInTimeOfTheGpu) {
   auto fluid = MakeFluid({.capacity = 132, .blocked_price = static_cast<double>(kMs)});
   const int a = fluid->Add(1), b = fluid->Add(2), waits = fluid->Add(3);
   const double end = Kernel(*fluid, a, kMs);
-  fluid->SetBlocked(waits, true);
+  fluid->SetBlocked(waits, WordPlace::kHost);
   EXPECT_EQ(Ends(*fluid, a, end), 2 * kMs);
   fluid->Advance(kMs);
-  fluid->SetBlocked(waits, false);
+  fluid->SetBlocked(waits, WordPlace::kNone);
   EXPECT_EQ(Ends(*fluid, a, end), kMs + kMs / 2);
-  fluid->SetBlocked(waits, true);
+  fluid->SetBlocked(waits, WordPlace::kHost);
   fluid->Remove(waits);
   EXPECT_EQ(Ends(*fluid, a, end), kMs + kMs / 2) << "a process that is gone waits for nothing";
   fluid->Advance(3 * kMs);
-  fluid->SetBlocked(fluid->Add(4), true);
+  fluid->SetBlocked(fluid->Add(4), WordPlace::kHost);
   const double half = Kernel(*fluid, a, kMs, 132), other = Kernel(*fluid, b, kMs, 132);
   EXPECT_EQ(Ends(*fluid, a, half), 6 * kMs) << "2 ms beside the other kernel, and 1 ms of price";
   EXPECT_EQ(Ends(*fluid, b, other), 6 * kMs);
@@ -185,15 +185,30 @@ TEST(FluidOptionsTest, InTimeSlicesOnlyWaitsOfTheRunningProcessHaveAPrice) {
                             .quantum = 2 * kMs,
                             .blocked_price = static_cast<double>(kMs)});
     const int a = fluid->Add(1);
-    fluid->SetBlocked(fluid->Add(group), true);
+    fluid->SetBlocked(fluid->Add(group), WordPlace::kHost);
     EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, kMs)), group == 1 ? 2 * kMs : kMs);
+  }
+}
+
+TEST(FluidOptionsTest, ThePriceDependsOnWhereTheWordIs) {
+  for (const auto& [of_host, of_device, price] : {std::tuple(2000, 0, 2 * 2000), std::tuple(0, 500, 3 * 500),
+                                                  std::tuple(2000, 500, 2 * 2000 + 3 * 500)}) {
+    auto fluid = MakeFluid({.capacity = 132,
+                            .blocked_price = static_cast<double>(of_host),
+                            .blocked_device_price = static_cast<double>(of_device)});
+    const int a = fluid->Add(1);
+    for (const WordPlace at :
+         {WordPlace::kHost, WordPlace::kDevice, WordPlace::kHost, WordPlace::kDevice, WordPlace::kDevice}) {
+      fluid->SetBlocked(fluid->Add(2), at);
+    }
+    EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, 10'000)), 10'000 + price);
   }
 }
 
 TEST(FluidOptionsTest, WithoutAPriceBlockedTenantsChangeNothing) {
   auto fluid = MakeFluid({.capacity = 132});
   const int a = fluid->Add(1);
-  fluid->SetBlocked(fluid->Add(2), true);
+  fluid->SetBlocked(fluid->Add(2), WordPlace::kHost);
   EXPECT_EQ(Ends(*fluid, a, Kernel(*fluid, a, kMs)), kMs);
 }
 
