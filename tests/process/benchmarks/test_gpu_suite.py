@@ -128,12 +128,19 @@ class Driver(Suite):
 
     def test_handover(self):
         _, said, lines = self.measure("handover")
-        for case in ("mps", "timeslice"):
-            self.assertIn(("gpu_handover_us", case), lines, said)
-            self.assertIn(("gpu_handover_us_p99", case), lines, said)
-        refused = lines["gpu_handover_us_beside", "mps_ipc_apart"]
-        self.assertIsNone(refused["value"])
-        self.assertIn("cuIpcOpenMemHandle", refused["remarks"]["refused"])
+        for way in ("timeslice", "mps"):
+            for gates in ("gpu", "relay", "host", "ipc"):
+                for place in ("same", "apart"):
+                    entry = lines["gpu_handover_us_beside", f"{way}_{gates}_{place}"]
+                    self.assertIsNotNone(entry["value"], f"{entry}\n{said}")
+            for gates in ("gpu", "ipc") if way == "mps" else ("gpu",):
+                entry = lines["gpu_handover_us", f"{way}_{gates}"]
+                self.assertLess(entry["value"], entry["control"], said)
+                self.assertIn(("gpu_handover_us_p99", f"{way}_{gates}"), lines, said)
+            for busy in (0, 1, 3):
+                self.assertGreater(lines["gpu_opening_us", f"{way}_{busy}_busy"]["value"], 0, said)
+            entry = lines["gpu_opening_us", f"{way}_3_busy"]
+            self.assertLess(entry["value"], entry["control"], said)
 
     def test_kills_in_a_kernel_and_at_a_gate(self):
         code, said, lines = self.measure("kernel_kills", "gate_kills")
