@@ -180,8 +180,10 @@ class Streams(Suite):
     def test_small_kernels_beside_a_crowd(self):
         _, said, lines = self.measure("crowd")
         for way in ("timeslice", "mps"):
-            entry = lines["gpu_crowd", way]
-            self.assertLess(entry["value"], entry["control"], said)
+            for memory in ("host", "device"):
+                entry = lines["gpu_crowd", f"{way}_{memory}"]
+                self.assertLess(entry["value"], entry["control"], said)
+                self.assertIsNotNone(lines["gpu_crowd_beside", f"{way}_{memory}_2x1"]["value"], said)
 
     def test_first_kernels_and_exits(self):
         _, said, lines = self.measure("smoke", "exits")
