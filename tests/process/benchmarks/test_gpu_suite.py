@@ -141,6 +141,7 @@ class Driver(Suite):
                 self.assertGreater(lines["gpu_opening_us", f"{way}_{busy}_busy"]["value"], 0, said)
             entry = lines["gpu_opening_us", f"{way}_3_busy"]
             self.assertLess(entry["value"], entry["control"], said)
+        self.assertIn("`transport: auto` is host on software GPUs: not measured under MPS: clients that wait", said)
 
     def test_kills_in_a_kernel_and_at_a_gate(self):
         code, said, lines = self.measure("kernel_kills", "gate_kills")
@@ -184,6 +185,13 @@ class Streams(Suite):
                 entry = lines["gpu_crowd", f"{way}_{memory}"]
                 self.assertLess(entry["value"], entry["control"], said)
                 self.assertIsNotNone(lines["gpu_crowd_beside", f"{way}_{memory}_2x1"]["value"], said)
+
+    def test_a_gpu_that_pays_for_waits_shows_it_at_either_memory(self):
+        _, said, lines = self.measure("crowd", options=("--simgpu-machine", "blocked_wait_ns=50000"))
+        for memory in ("host", "device"):
+            none, two = (lines["gpu_crowd_beside", f"mps_{memory}_{clients}x1"]["value"] for clients in (0, 2))
+            self.assertGreater(two, 2 * none, said)
+            self.assertFalse(lines["gpu_crowd", f"mps_{memory}"]["ok"], said)
 
     def test_first_kernels_and_exits(self):
         _, said, lines = self.measure("smoke", "exits")

@@ -1,8 +1,17 @@
-"""Tests what the suite for real GPUs computes of hand-overs, and what it reads of the library's log."""
+"""Tests what the suite for real GPUs computes of hand-overs, and which transport it calls better."""
 
 import unittest
 
-from benchmarks.gpu import turns
+from benchmarks.gpu import auto, turns
+
+_BETTER = {("gpu_handover_us", "mps_gpu"): 9.0, ("gpu_handover_us", "mps_ipc"): 6.0, ("gpu_crowd", "mps_host"): 1.12,
+           ("gpu_crowd", "mps_device"): 1.01, ("gpu_opening_us", "mps_3_busy"): 40.0}
+
+
+def said(software=False, **changed):
+    values = _BETTER | {tuple(key.split("__")): value for key, value in changed.items()}
+    entries = [{"figure": figure, "case": case, "value": value} for (figure, case), value in values.items()]
+    return " ".join(auto.words(entries, "NVIDIA H200", software))
 
 
 class Handovers(unittest.TestCase):
@@ -34,6 +43,33 @@ class Gates(unittest.TestCase):
                 wrong = turns.other_gates(gates, lines)
                 self.assertEqual(bool(wrong), bool(reason), wrong)
                 self.assertIn(reason, wrong)
+
+
+class Auto(unittest.TestCase):
+
+    def test_a_gain_without_a_loss(self):
+        self.assertIn("`transport: auto` is ipc on NVIDIA H200: a hand-over takes 6 us by signals and 9 us", said())
+        self.assertIn("| NVIDIA H200 | ipc | 9 us | 6 us | 1.120 | 1.010 | 40 us |", said())
+
+    def test_host_words_stay(self):
+        for changed, why in (({"gpu_handover_us__mps_ipc": 12.0}, "cost more than they gain"),
+                             ({"gpu_handover_us__mps_ipc": 9.1, "gpu_crowd__mps_device": 1.12}, "gain nothing"),
+                             ({"gpu_opening_us__mps_3_busy": 2500.0}, "copy waits beside busy clients"),
+                             ({"gpu_crowd__mps_device": None}, "not measured under MPS: clients that wait in device")):
+            with self.subTest(why=why):
+                self.assertIn("`transport: auto` is host on NVIDIA H200", said(**changed))
+                self.assertIn(why, said(**changed))
+
+    def test_what_was_not_measured_gives_no_row(self):
+        self.assertIn("No row of a release", said(gpu_opening_us__mps_3_busy=None))
+        self.assertNotIn("| host |", said(gpu_opening_us__mps_3_busy=None))
+
+    def test_the_software_gpu_gives_no_row(self):
+        self.assertIn("No row of a release", said(software=True))
+        self.assertNotIn("| ipc |", said(software=True))
+
+    def test_nothing_where_nothing_was_asked(self):
+        self.assertEqual(auto.words([{"figure": "gpu_word_hop_us", "case": "mps", "value": 1.0}], "a GPU"), [])
 
 
 if __name__ == "__main__":
