@@ -13,8 +13,9 @@ from pathlib import Path
 from benchmarks.processes import Failed
 
 _FOLDERS = ("bin", "lib", "simgpu/lib")
-_PROGRAMS = ("crossover-arbiter", "gpu_handover", "gpu_job", "gpu_probe", "nccl_peer", "nvidia-cuda-mps-control",
-             "trainer")
+_PROGRAMS = ("crossover-arbiter", "crossover-signaller", "gpu_job", "gpu_probe", "gpu_turn_taker", "nccl_peer",
+             "nvidia-cuda-mps-control", "trainer")
+_LIBRARIES = ("libcrossover.so", "libgpu_empty_nccl.so")
 _LACKING_DRIVER = "tests/process/benchmarks/lacking/libcuda.so.1"
 _LIMIT_S = 240
 
@@ -69,7 +70,7 @@ class Stage:
         for folder in _FOLDERS:
             for file in (self.build / folder).glob("*"):
                 real = file.resolve()
-                if folder == "lib" and file.name != "libcrossover.so":
+                if folder == "lib" and file.name not in _LIBRARIES:
                     file.unlink()
                 elif file.is_symlink():
                     file.unlink()

@@ -1,10 +1,10 @@
-"""Measures what the driver does: items (a), (d), (e), (g) and (i) of benchmarks/gpu/README.md."""
+"""Measures what the driver does: items (a), (d), (e) and (g) of benchmarks/gpu/README.md."""
 
 from benchmarks import stats
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
-from benchmarks.gpu.figures import (BESIDE_BLOCKED, HANDOVER_P99_US, HANDOVER_US, LOOK_US, NEVER, NONE, WORD_HOP_US,
-                                    YES, Goal, figure, loosened, shown)
+from benchmarks.gpu.figures import (BESIDE_BLOCKED, LOOK_US, NEVER, NONE, WORD_HOP_US, YES, Goal, figure, loosened,
+                                    shown)
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.gpu.ways import each_way, missed
@@ -78,46 +78,6 @@ def queues(rig):
                      ("with one connection", one), "streams that stand behind another's wait for a word")
 
 
-def handover(rig):
-    """Measures item (i): the time from the end of one process's last kernel to the start of the other's first."""
-    def lines_of(way, environment):
-        # In time slices a turn and its hand-over last milliseconds, and the host of the known-bad variant looks rarely.
-        shape = (rig.pick(2000 if way == "mps" else 200, 150 if way == "mps" else 60), 300)
-        seen = {}
-        for transport in ("host", "vmm", "ipc", "hostgate", "synchronize"):
-            for place in ("same", "apart"):
-                yield _handover(rig, seen, way, transport, place, shape, environment)
-        yield _handover(rig, {}, way, "host", "same", shape, environment | _LEGACY)
-        known = [key for key in seen if key[0] != "synchronize"]
-        if not known or ("synchronize", "same") not in seen:
-            raise Cannot("no transport worked, or the known-bad one did not")
-        best = min(known, key=lambda key: seen[key]["p50"])
-        for suffix, quantile, goals, factor in (("", "p50", HANDOVER_US, 4), ("_p99", "p99", HANDOVER_P99_US, 3)):
-            goal = _of_way(goals, rig, way, factor)
-            yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", goal, (),
-                         (f"release by a host that looks every {LOOK_US[way]} us whether its stream is done",
-                          seen["synchronize", "same"][quantile]), "best transport",
-                         transport=" ".join(best), turns=shape[0], hold_us=shape[1])
-
-    yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_handover_us", way,
-                                                                  _of_way(HANDOVER_US, rig, way, 4), reason, "us"))
-
-
-def _handover(rig, seen, way, transport, place, shape, environment):
-    case = f"{way}_{transport}_{place}" + ("_legacy" if environment.get("GPU_STREAM") else "")
-    turns, hold_us = shape
-    if transport == "synchronize":
-        turns = min(turns, 200)
-    try:
-        answer = children.answer([rig.program("gpu_handover"), transport, place, turns, hold_us, LOOK_US[way]],
-                                 rig.environment(**environment), 60)["handover_us"]
-    except Cannot as reason:
-        return shown("gpu_handover_us_beside", case, None, "us", refused=str(reason))
-    seen[transport, place] = answer
-    return shown("gpu_handover_us_beside", case, answer["p50"], "us at the median", p99=answer["p99"],
-                 place="two PID namespaces" if place == "apart" else "one PID namespace")
-
-
 def budget(rig):
     """Measures item (g): a process that wants more memory than its budget, and its neighbour."""
     limit = 512
@@ -164,6 +124,5 @@ PARTS = (
     Part("blocked", 90, blocked, (Promise("gpu_beside_blocked", BESIDE_BLOCKED),), True),
     Part("lookups", 20, lookups, (Promise("gpu_lookup_identity", YES),), True),
     Part("queues", 60, queues, (Promise("gpu_streams_held_up", NEVER),), True),
-    Part("handover", 240, handover, (Promise("gpu_handover_us", HANDOVER_US["mps"], "us"),), True),
     Part("budget", 60, budget, (Promise("gpu_budget", YES),), True),
 )

@@ -7,6 +7,8 @@ from benchmarks.results import Goal, Measured, controlled
 
 HANDOVER_US = {"mps": Goal("<=", 20.0), "timeslice": Goal("<=", 5000.0)}
 HANDOVER_P99_US = {"mps": Goal("<=", 100.0), "timeslice": Goal("<=", 10_000.0)}
+# A signal that comes later than the next look of the signaller gains nothing.
+OPENING_US = Goal("<=", 1000.0)
 WORD_HOP_US = {"mps": Goal("<=", 10.0), "timeslice": Goal("<=", 5000.0)}
 # The host of the known-bad variants looks once in this time.
 LOOK_US = {"mps": 200, "timeslice": 20_000}
@@ -18,8 +20,8 @@ YES, NONE, NEVER = Goal("==", 1), Goal(), Goal("==", 0)
 STALL_MS = Goal("<=", 5.0)
 
 __all__ = ["BESIDE_BLOCKED", "CROWD", "ETA", "GAIN", "GUARD", "HANDOVER_P99_US", "HANDOVER_US", "LOOK_US", "NEVER",
-           "NONE", "SOLO_OVERHEAD", "STALL_MS", "WORD_HOP_US", "YES", "Goal", "Measured", "controlled", "figure",
-           "loosened", "shown"]
+           "NONE", "OPENING_US", "SOLO_OVERHEAD", "STALL_MS", "WORD_HOP_US", "YES", "Goal", "Measured", "controlled",
+           "figure", "loosened", "shown"]
 
 
 def figure(name, case, value, unit, goal, samples=(), control=None, condition="", **remarks):

@@ -12,6 +12,9 @@ from benchmarks.gpu.ways import each_way, missed, sharing
 
 _CONNECTIONS = (None, 1, 2, 8, 32)
 _AS_IN_A_JOB = 4  # streams: compute, copies, collectives, one more
+MEMORIES = ("host", "device")  # of the words that clients wait for
+# These are pairs of a number of clients, and of streams of each.
+_CROWDS = ((0, 1), (1, 1), (1, 8), (2, 1), (3, 1), (3, 8), (5, 1), (7, 1), (7, 8), (10, 1), (14, 1), (14, 8))
 _THAT_COMPUTE = 4  # processes of the known-bad variant of crowd
 _WAITS_MS = (3_000, 30_000, 120_000)
 
@@ -94,32 +97,45 @@ def _litmus(rig, rounds, seconds, order, environment):
 
 
 def crowd(rig):
-    """Measures item (p): small kernels beside 1 to 14 clients whose streams wait for a word."""
+    """Measures item (p): small kernels beside 0 to 14 clients whose streams wait for words, in host memory or in
+    device memory that a process outside MPS has exported."""
     def lines_of(way, environment):
-        def beside(clients, streams):  # on the software GPU the threads of other processes disturb a short run
-            runs = [rig.probe("crowd", clients, streams, rig.pick(400, 100), **environment)
-                    for _ in range(3 if rig.software else 1)]
-            return min(runs, key=lambda seen: seen["step_mean_us"])
-
-        alone, worst = beside(0, 1), 0.0
-        for clients in rig.pick((1, 3, 7, 14), (1, 2)):
-            for streams in rig.pick((1, 8), (1, 4)):
-                seen = beside(clients, streams)
-                slower = seen["step_mean_us"] / alone["step_mean_us"]
-                worst = max(worst, slower)
-                yield shown("gpu_crowd_beside", f"{way}_{clients}x{streams}", slower, "of a step alone",
-                            null_kernels=seen["null_per_s"] / alone["null_per_s"], step_us=seen["step_us"])
+        alone = _beside(rig, environment, 0, 1)
         with contextlib.ExitStack() as stack:
             for _ in range(_THAT_COMPUTE):
                 stack.enter_context(children.Program([rig.program("gpu_probe"), "loop", 1000],
                                                      rig.environment(**environment),
                                                      rig.work / f"crowd_{way}.log")).hear(30)
-            bad = beside(0, 1)["step_mean_us"] / alone["step_mean_us"]
-        yield figure("gpu_crowd", way, worst, "of a step alone", loosened(CROWD, rig, 2), (),
-                     (f"beside {_THAT_COMPUTE} processes that compute", bad),
-                     "20 kernels of 5 us beside clients that stand still")
+            bad = _beside(rig, environment, 0, 1)["step_mean_us"] / alone["step_mean_us"]
+        for memory in MEMORIES:
+            yield from _crowd_at(rig, way, memory, environment, alone, bad)
 
     yield from each_way(rig, lines_of, lambda way, reason: missed("gpu_crowd", way, CROWD, reason, "of a step alone"))
+
+
+def _crowd_at(rig, way, memory, environment, alone, bad):
+    worst, unit, goal = 0.0, "of a step alone", loosened(CROWD, rig, 2)
+    more = (rig.fresh("no-mps"),) if memory == "device" else ()
+    for clients, streams in rig.pick(_CROWDS, ((0, 1), (2, 1))):
+        try:
+            seen = _beside(rig, environment, clients, streams, *more)
+        except Cannot as reason:
+            yield missed("gpu_crowd", f"{way}_{memory}", goal, str(reason), unit)
+            return
+        slower = seen["step_mean_us"] / alone["step_mean_us"]
+        worst = max(worst, slower)
+        yield shown("gpu_crowd_beside", f"{way}_{memory}_{clients}x{streams}", slower, unit,
+                    null_kernels=seen["null_per_s"] / alone["null_per_s"], step_us=seen["step_us"])
+    yield figure("gpu_crowd", f"{way}_{memory}", worst, unit, goal, (),
+                 (f"beside {_THAT_COMPUTE} processes that compute", bad),
+                 f"20 kernels of 5 us beside clients that stand still, at words in {memory} memory")
+
+
+def _beside(rig, environment, clients, streams, *more):
+    # On the software GPU the threads of other processes disturb a short run.
+    runs = [rig.probe("crowd", clients, streams, rig.pick(400, 80), *more, **environment)
+            for _ in range(3 if rig.software else 1)]
+    return min(runs, key=lambda seen: seen["step_mean_us"])
 
 
 def joins(rig):
@@ -137,6 +153,6 @@ PARTS = (
     Part("releases", 180, releases, (Promise("gpu_releases_held", NEVER, "pairs"),), True),
     Part("long_waits", 330, long_waits, (Promise("gpu_long_wait", YES, "yes=1"),), True),
     Part("litmus", 180, litmus, (Promise("gpu_litmus", NEVER),), True),
-    Part("crowd", 120, crowd, (Promise("gpu_crowd", CROWD),), True),
+    Part("crowd", 240, crowd, (Promise("gpu_crowd", CROWD),), True),
     Part("joins", 60, joins, (Promise("gpu_join_step_ms", NONE, "ms"),), True),
 )

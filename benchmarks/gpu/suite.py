@@ -14,15 +14,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.gpu import (driver_parts, exit_parts, first, job_parts, mps_parts, nccl_jobs, parts, stream_parts,
-                            torch_parts, torch_rig)
+from benchmarks.gpu import (auto, driver_parts, exit_parts, first, handover_parts, job_parts, mps_parts, nccl_jobs,
+                            parts, stream_parts, torch_parts, torch_rig)
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Rig, daemon_of_the_machine, mps_program, sweep_mps
 from benchmarks.gpu.table import FILE, Table
 
 TOP = Path(__file__).resolve().parents[2]
-PARTS = (*driver_parts.PARTS, *stream_parts.PARTS, *mps_parts.PARTS, *job_parts.PARTS, *nccl_jobs.PARTS,
-         *exit_parts.PARTS, *torch_parts.PARTS)
+PARTS = (*driver_parts.PARTS, *handover_parts.PARTS, *stream_parts.PARTS, *mps_parts.PARTS, *job_parts.PARTS,
+         *nccl_jobs.PARTS, *exit_parts.PARTS, *torch_parts.PARTS)
 _BUILD_LIMIT_S, _ALL_LIMIT_S = 420, 90 * 60
 _LEAST_S = 10  # a part that has less time left is not begun
 
@@ -112,7 +112,8 @@ class Run:
         sweep_mps(self.rig)
         for place in (self.rig.work, self.rig.disk):
             shutil.rmtree(place, ignore_errors=True)
-        self.table.finish(self.machine, self.outcomes, self.meanings)
+        transports = auto.words(self.table.entries(), self.rig.where, self.options.software)
+        self.table.finish(self.machine, self.outcomes, [*self.meanings, *transports])
 
     def part(self, part, name, left_s=None, on_line=lambda line: None):
         """Runs a part. `name` is what --only calls it. `left_s`: the time that is left, where it is less than the

@@ -18,6 +18,7 @@ const char kFlagHelp[] = R"(crossover-arbiter: keeps the turns of this machine's
   --gpus all|UUID,...   GPUs whose turns are kept (default all)
   --tie-window-us W     auto, off or 1 to 10000 (default auto)
   --quantum-us Q        off or 1000 to 1000000 (default 5000)
+  --guard on|off        whether jobs run side by side where turns do not pay (default on)
   --watchdog-floor-ms N 1 to 60000 (default 200): shortest turn that counts as stuck
   --transport T         host, ipc or auto (default host): whether clients may wait for signals
   --trace FILE          append events as JSON lines
@@ -75,6 +76,11 @@ bool SetTieWindow(Text text, Config* config) {
 
 bool SetQuantum(Text text, Config* config) { return ParseQuantum(text, &config->arbiter.live.turn.policy); }
 
+bool SetGuard(Text text, Config* config) {
+  config->arbiter.live.guard = text == "on";
+  return text == "on" || text == "off";
+}
+
 bool SetWatchdogFloor(Text text, Config* config) {
   const auto floor = ParseInteger(text, 1, 60'000);
   if (floor) config->arbiter.live.turn.watchdog.floor = *floor * 1'000'000;
@@ -112,6 +118,7 @@ constexpr std::array kFlags = {
     Flag{"--gpus", SetGpus, kGpusAllowed},
     Flag{"--tie-window-us", SetTieWindow, kTieWindowAllowed},
     Flag{"--quantum-us", SetQuantum, kQuantumAllowed},
+    Flag{"--guard", SetGuard, "on or off"},
     Flag{"--watchdog-floor-ms", SetWatchdogFloor, "1 to 60000"},
     Flag{"--transport", SetTransport, signals::kTransportAllowed},
     Flag{"--trace", SetTrace, "a file name"},

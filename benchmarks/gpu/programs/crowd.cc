@@ -1,17 +1,24 @@
-// Measures small kernels beside processes whose streams wait for a word: what each more of them costs.
+// Measures small kernels beside processes whose streams wait for words, in host memory or in device memory:
+// what each more of them costs.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "benchmarks/driver/numbers.h"
 #include "benchmarks/gpu/programs/kernels.h"
 #include "benchmarks/gpu/programs/probes.h"
+#include "benchmarks/gpu/programs/signal_words.h"
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "proto/signaller_protocol.h"
+#include "proto/turnstile.h"
 #include "sidecar/gates/memory_operations.h"
+#include "turn/signal.h"
 
 namespace crossover::bench {
 namespace {
@@ -19,17 +26,33 @@ namespace {
 constexpr int kStepKernels = 20;
 constexpr std::uint64_t kStepKernelNs = 5000;
 
+constexpr std::int64_t kMostClients = CROSSOVER_MAX_CLIENTS;
+
 struct Shared {
   std::uint32_t word;    // stays closed until the end
   std::uint32_t stands;  // clients that stand still
+  alignas(64) crossover_signal_line line[kMostClients];
 };
 
-void StandStill(Shared* shared, std::int64_t streams) {
+// Waits until the socket is closed, and lets all clients go on.
+void OpenAtTheEnd(signaller::SignalMemory* memory, int socket) {
+  while (!Closed(socket)) SleepNs(base::kNsPerMs);
+  std::string error;
+  for (std::int64_t client = 0; client < kMostClients; ++client) {
+    Require(memory->WriteCome(kArea, static_cast<turn::SlotIndex>(client), &error), "a signal",
+            error.c_str());
+  }
+}
+
+// Waits at the line of `client`, in the memory of `maker` if there is one.
+void StandStill(Shared* shared, std::int64_t client, std::int64_t streams, const Maker* maker) {
   const RealGpu gpu;
-  const CUdeviceptr page = Register(shared, 4096);
+  const CUdeviceptr lines =
+      maker != nullptr ? ImportLines(*maker) : Register(shared, 4096) + offsetof(Shared, line);
+  const CUdeviceptr line = lines + static_cast<CUdeviceptr>(client) * sizeof(crossover_signal_line);
   std::int64_t left = streams;
   for (CUstream stream = gpu.stream(); left > 0; stream = --left > 0 ? gpu.NewStream() : stream) {
-    auto wait = gates::WaitParams(page, 1);
+    auto wait = gates::WaitParams(line, turn::kSignalCome);
     Enqueue(stream, &wait, 1);
   }
   __atomic_add_fetch(&shared->stands, 1, __ATOMIC_RELEASE);
@@ -73,14 +96,19 @@ void Measure(std::int64_t clients, std::int64_t streams, std::int64_t ms) {
 }  // namespace
 
 int Crowd(Arguments arguments) {
-  if (arguments.size() != 3) return RefuseArguments("crowd", "CLIENTS STREAMS MS", arguments);
-  const std::int64_t clients = Argument("CLIENTS", arguments[0], 0, 32);
+  if (arguments.size() != 3 && arguments.size() != 4)
+    return RefuseArguments("crowd", "CLIENTS STREAMS MS [NO_MPS]", arguments);
+  const std::int64_t clients = Argument("CLIENTS", arguments[0], 0, kMostClients);
   const std::int64_t streams = Argument("STREAMS", arguments[1], 1, 32);
   const std::int64_t ms = Argument("MS", arguments[2], 10, 60'000);
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
+  const bool in_device = arguments.size() == 4;
+  Maker maker;
+  if (in_device) maker = StartMaker(arguments[3], OpenAtTheEnd);
   for (std::int64_t i = 0; i < clients; ++i) {
     if (ForkTied() != 0) continue;
-    StandStill(shared, streams);
+    ::close(maker.socket);
+    StandStill(shared, i, streams, in_device ? &maker : nullptr);
     std::exit(0);
   }
   for (std::uint32_t seen = 0; seen < clients; seen = base::LoadWord(&shared->stands)) {
@@ -89,12 +117,15 @@ int Crowd(Arguments arguments) {
   }
   const pid_t computes = ForkTied();
   if (computes == 0) {
+    ::close(maker.socket);
     Measure(clients, streams, ms);
     std::exit(0);
   }
   int failed = 0, status = 0;
   ::waitpid(computes, &status, 0);
   failed |= status;
+  for (crossover_signal_line& line : shared->line) base::StoreWord(&line.signal, turn::kSignalCome);
+  ::close(maker.socket);
   base::StoreWord(&shared->word, 1);
   base::FutexWakeAll(&shared->word);
   while (::wait(&status) > 0) failed |= status;

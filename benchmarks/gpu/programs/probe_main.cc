@@ -21,12 +21,13 @@ constexpr Probe kProbes[] = {
     {"loop", crossover::bench::Loop},             // KERNEL_US: computes until its standard input ends
     {"allocate", crossover::bench::Allocate},     // MIB CHUNK_MIB hold|end
     {"releases", crossover::bench::AskReleases},  // STREAMS: which writes wait for another stream's kernel
-    {"crowd", crossover::bench::Crowd},           // CLIENTS STREAMS MS: small kernels beside blocked clients
-    {"long_wait", crossover::bench::LongWait},    // MS: a stream that waits for a word for that long
-    {"litmus", crossover::bench::RunLitmus},      // ROUNDS SECONDS plain|barrier|reversed
-    {"stand", crossover::bench::Stand},           // gate|release: stands there until its standard input ends
-    {"names", crossover::bench::Names},           // the name of a CUkernel, asked as if of a CUfunction
-    {"joins", crossover::bench::Joins}            // STEPS: steps beside a helper that sets up turns
+    {"crowd", crossover::bench::Crowd},  // CLIENTS STREAMS MS [NO_MPS]: small kernels beside blocked clients
+    {"openings", crossover::bench::Openings},   // ROUNDS gate|follow|look ...: a gate that a CPU opens
+    {"long_wait", crossover::bench::LongWait},  // MS: a stream that waits for a word for that long
+    {"litmus", crossover::bench::RunLitmus},    // ROUNDS SECONDS plain|barrier|reversed
+    {"stand", crossover::bench::Stand},         // gate|release: stands there until its standard input ends
+    {"names", crossover::bench::Names},         // the name of a CUkernel, asked as if of a CUfunction
+    {"joins", crossover::bench::Joins}          // STEPS: steps beside a helper that sets up turns
 };
 
 }  // namespace

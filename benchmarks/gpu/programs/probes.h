@@ -16,6 +16,7 @@ int Loop(Arguments arguments);
 int Allocate(Arguments arguments);
 int AskReleases(Arguments arguments);
 int Crowd(Arguments arguments);
+int Openings(Arguments arguments);
 int LongWait(Arguments arguments);
 int RunLitmus(Arguments arguments);
 int Stand(Arguments arguments);

@@ -128,12 +128,20 @@ class Driver(Suite):
 
     def test_handover(self):
         _, said, lines = self.measure("handover")
-        for case in ("mps", "timeslice"):
-            self.assertIn(("gpu_handover_us", case), lines, said)
-            self.assertIn(("gpu_handover_us_p99", case), lines, said)
-        refused = lines["gpu_handover_us_beside", "mps_ipc_apart"]
-        self.assertIsNone(refused["value"])
-        self.assertIn("cuIpcOpenMemHandle", refused["remarks"]["refused"])
+        for way in ("timeslice", "mps"):
+            for gates in ("gpu", "relay", "host", "ipc"):
+                for place in ("same", "apart"):
+                    entry = lines["gpu_handover_us_beside", f"{way}_{gates}_{place}"]
+                    self.assertIsNotNone(entry["value"], f"{entry}\n{said}")
+            for gates in ("gpu", "ipc") if way == "mps" else ("gpu",):
+                entry = lines["gpu_handover_us", f"{way}_{gates}"]
+                self.assertLess(entry["value"], entry["control"], said)
+                self.assertIn(("gpu_handover_us_p99", f"{way}_{gates}"), lines, said)
+            for busy in (0, 1, 3):
+                self.assertGreater(lines["gpu_opening_us", f"{way}_{busy}_busy"]["value"], 0, said)
+            entry = lines["gpu_opening_us", f"{way}_3_busy"]
+            self.assertLess(entry["value"], entry["control"], said)
+        self.assertIn("`transport: auto` is host on software GPUs: not measured under MPS: clients that wait", said)
 
     def test_kills_in_a_kernel_and_at_a_gate(self):
         code, said, lines = self.measure("kernel_kills", "gate_kills")
@@ -173,8 +181,17 @@ class Streams(Suite):
     def test_small_kernels_beside_a_crowd(self):
         _, said, lines = self.measure("crowd")
         for way in ("timeslice", "mps"):
-            entry = lines["gpu_crowd", way]
-            self.assertLess(entry["value"], entry["control"], said)
+            for memory in ("host", "device"):
+                entry = lines["gpu_crowd", f"{way}_{memory}"]
+                self.assertLess(entry["value"], entry["control"], said)
+                self.assertIsNotNone(lines["gpu_crowd_beside", f"{way}_{memory}_2x1"]["value"], said)
+
+    def test_a_gpu_that_pays_for_waits_shows_it_at_either_memory(self):
+        _, said, lines = self.measure("crowd", options=("--simgpu-machine", "blocked_wait_ns=50000"))
+        for memory in ("host", "device"):
+            none, two = (lines["gpu_crowd_beside", f"mps_{memory}_{clients}x1"]["value"] for clients in (0, 2))
+            self.assertGreater(two, 2 * none, said)
+            self.assertFalse(lines["gpu_crowd", f"mps_{memory}"]["ok"], said)
 
     def test_first_kernels_and_exits(self):
         _, said, lines = self.measure("smoke", "exits")

@@ -31,21 +31,39 @@ TEST(FlagsTest, NoFlagsAreTheDefaults) {
   EXPECT_EQ(config.arbiter.socket.path, "/run/crossover/arbiter.sock");
   EXPECT_EQ(config.arbiter.live.policy, arbiter::Policy::kEnforce);
   EXPECT_FALSE(config.arbiter.live.gpus.has_value());
+  EXPECT_TRUE(config.arbiter.live.guard);
   EXPECT_TRUE(config.trace_file.empty());
 }
 
 TEST(FlagsTest, EachFlagSetsItsValue) {
   const std::string both = std::string(kUuid0) + "," + kUuid1;
-  const Config config = std::get<Config>(
-      ParseList({"--socket", "/tmp/s", "--socket-mode", "0660", "--socket-group", "0", "--mode", "observe",
-                 "--gpus", both.c_str(), "--tie-window-us", "500", "--watchdog-floor-ms", "300", "--trace",
-                 "t.jsonl", "--log-level", "debug"}));
+  const Config config = std::get<Config>(ParseList({"--socket",
+                                                    "/tmp/s",
+                                                    "--socket-mode",
+                                                    "0660",
+                                                    "--socket-group",
+                                                    "0",
+                                                    "--mode",
+                                                    "observe",
+                                                    "--gpus",
+                                                    both.c_str(),
+                                                    "--tie-window-us",
+                                                    "500",
+                                                    "--guard",
+                                                    "off",
+                                                    "--watchdog-floor-ms",
+                                                    "300",
+                                                    "--trace",
+                                                    "t.jsonl",
+                                                    "--log-level",
+                                                    "debug"}));
   EXPECT_EQ(config.arbiter.socket.path, "/tmp/s");
   EXPECT_EQ(config.arbiter.socket.mode, 0660u);
   EXPECT_EQ(config.arbiter.socket.group, gid_t{0});
   EXPECT_EQ(config.arbiter.live.policy, arbiter::Policy::kObserve);
   EXPECT_THAT(*config.arbiter.live.gpus, ElementsAre(kUuid0, kUuid1));
   EXPECT_EQ(config.arbiter.live.turn.policy.tie_window, 500'000);
+  EXPECT_FALSE(config.arbiter.live.guard);
   EXPECT_EQ(config.arbiter.live.turn.watchdog.floor, 300'000'000);
   EXPECT_EQ(config.trace_file, "t.jsonl");
   EXPECT_EQ(config.log_level, logging::Level::kDebug);
@@ -59,6 +77,7 @@ TEST(FlagsTest, ErrorsNameFlagValueAndWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({"--gpus", ""}), HasSubstr("--gpus:"));
   EXPECT_THAT(ErrorOf({"--tie-window-us", "10001"}), HasSubstr("10000"));
   EXPECT_THAT(ErrorOf({"--watchdog-floor-ms", "0"}), HasSubstr("1 to 60000"));
+  EXPECT_THAT(ErrorOf({"--guard", "maybe"}), StrEq("--guard: expected on or off, got maybe"));
   EXPECT_THAT(ErrorOf({"--socket-mode", "999"}), HasSubstr("octal"));
   EXPECT_THAT(ErrorOf({"--socket-group", "no such group"}), HasSubstr("group of this machine"));
   EXPECT_THAT(ErrorOf({"--log-level", "loud"}), HasSubstr("error, warn, info or debug"));
