@@ -16,6 +16,7 @@ struct Words {
 // The table is in the order of Reason.
 constexpr Words kWords[] = {
     {"a reason", "none"},
+    {"MPS", "time slices"},
     {"an arbiter that offers signals", "none"},
     {"a signaller that follows the turnstile", "none"},
     {"a signaller whose beat changes", "one that stands still, as the arbiter says"},

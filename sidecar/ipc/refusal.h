@@ -7,6 +7,7 @@ namespace crossover::ipc {
 
 enum class Reason : std::uint8_t {
   kNone,
+  kNoMps,
   // The arbiter has no signals for this client.
   kNoOffer,
   kNoSignaller,

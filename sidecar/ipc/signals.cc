@@ -98,6 +98,7 @@ void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
   if (wish_ == Wish::kNever || ended_.load()) return;
   if (offer.state == CROSSOVER_OFFER_ASK) {
     if (step_ == Step::kRefused) return;
+    if (wish_ == Wish::kWithoutMps) return Refuse({Reason::kNoMps});
     StopAwaiting();
     Want(true);
     BeginStep(Step::kWanted, base::MonotonicNs());

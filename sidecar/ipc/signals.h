@@ -33,8 +33,9 @@ namespace crossover::ipc {
 
 // A Wish says what the environment of the job asks for.
 enum class Wish : std::uint8_t {
-  kAsOffered,  // signals, where the arbiter offers them
-  kAsked,      // the same, and the log says so where there are none
+  kAsOffered,   // signals, where the arbiter offers them
+  kAsked,       // the same, and the log says so where there are none
+  kWithoutMps,  // none: each signal would wait for a time slice of the signaller's
   kNever,
 };
 

@@ -50,7 +50,7 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   overlap_ = overlap;
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = transport;
-  wish_ = wish;
+  wish_ = overlap || wish == ipc::Wish::kNever ? wish : ipc::Wish::kWithoutMps;
 }
 
 void Session::OnThreadStart() {

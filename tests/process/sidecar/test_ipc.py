@@ -24,9 +24,9 @@ class WithSignallers(unittest.TestCase):
         self.alone = None
         self.gpus = []
 
-    def prepare(self, arbiter_options=_IPC, signallers=True, iterations=120):
+    def prepare(self, arbiter_options=_IPC, signallers=True, iterations=120, mode="mps"):
         """Starts the arbiter and a signaller for each GPU, and runs the job alone."""
-        self.machine = Machine(self, arbiter_options=arbiter_options)
+        self.machine = Machine(self, arbiter_options=arbiter_options, mode=mode)
         self.options = (f"--iterations={iterations}",)
         self.alone, _ = self.machine.finish("s", self.machine.start("s", library=None, options=self.options))
         if not signallers:
@@ -109,6 +109,16 @@ class Ipc(WithSignallers):
         self.assertNotIn("signals", said["b"])
         self.assertNotIn(AWAITS, said["a"])
         self.assertNotRegex(arbiter, SIGNALLED)
+
+    def test_in_time_slices(self):
+        self.prepare(mode="timeslice")
+        for name, ranks in self.start(a={"CROSSOVER_GATES": "ipc"}, b={}).items():
+            summary, lines = self.machine.finish(name, ranks)
+            said = said_by_library(lines)
+            self.assertEqual(summary["losses_digest"], self.alone["losses_digest"], said)
+            self.assertEqual(said.count("signals: expected MPS, got time slices; streams wait at the turnstile alone"),
+                             2, said)
+            self.assertNotIn(AWAITS, said)
 
     def test_beside_a_job_without_signals(self):
         self.prepare()

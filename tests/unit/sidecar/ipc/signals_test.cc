@@ -151,6 +151,19 @@ TEST_F(SignalsTest, AJobThatNamesOtherGatesAsksForNone) {
   EXPECT_EQ(Said(), "");
 }
 
+TEST_F(SignalsTest, InTimeSlicesAnOfferIsRefusedOnceInWords) {
+  Attach(Wish::kWithoutMps);
+  Tick(100, 100 * base::kNsPerMs);
+  const std::string line = LineOf([&] {
+    for (int i = 0; i < 3; ++i) client_.signals.OnOffer(Offer(CROSSOVER_OFFER_ASK), {});
+    Tick(5);
+  });
+  EXPECT_EQ(line, "crossover: signals: expected MPS, got time slices; streams wait at the turnstile alone\n");
+  EXPECT_EQ(Said(), "");
+  EXPECT_EQ(client_.signals.refused(), Reason::kNoMps);
+  EXPECT_THAT(FakeMemory::calls, IsEmpty());
+}
+
 TEST_F(SignalsTest, TheDriverIsLeftAloneWhileAStreamIsCaptured) {
   Ask();
   Give();
