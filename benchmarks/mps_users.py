@@ -65,7 +65,7 @@ def _played(build, plan):
     return result, f"the losses of {' and '.join(wrong)} are not those that it has alone" if wrong else ""
 
 
-def second_user(build, signaller):
+def second_user(build, signaller, _user):
     """Plays two jobs of a user, and one of another user that comes while they run. MPS serves it once they have ended.
     Returns (what went wrong or "", seconds from their end to its first iteration)."""
     alpha, beta, other = (replace(_SHAPE.job(name, seed), user=user) for name, seed, user in (
@@ -84,9 +84,9 @@ def second_user(build, signaller):
     return "" if after > 0 else "the second user's job ran beside those of the first", after
 
 
-def fatal_fault(build, signaller):
-    """Plays two jobs of a user that a fatal fault of one of them ends, and two more of that user. Returns (what went
-    wrong or "", None)."""
+def fatal_fault(build, signaller, user):
+    """Plays two jobs of `user` that a fatal fault of one of them ends, and two more of that user. Returns (what
+    went wrong or "", None)."""
     def during(running):
         _signals_of(running, 4, signaller)
         running.mps.ask(0, f"simgpu_fault {running.mps.ask(0, 'get_server_list')} hits")
@@ -98,16 +98,16 @@ def fatal_fault(build, signaller):
                                _PATIENCE_S)
         _signals_of(running, 4, signaller)
 
-    jobs = [replace(_SHAPE.job(name, seed), user=_USERS[0])
+    jobs = [replace(_SHAPE.job(name, seed), user=user)
             for seed, name in enumerate(("alpha", "beta", "gamma", "delta"), 1)]
     plan = _plan(build, _machine(), jobs, signaller, late=("gamma", "delta"), expendable=("alpha", "beta"),
                  during=during)
     return _played(build, plan)[1], None
 
 
-def one_of_two_gpus(build, signaller):
-    """Plays two jobs on each of two GPUs, and a fatal fault on one GPU. The jobs of the other GPU go on, and two more
-    run on the first. Returns (what went wrong or "", None)."""
+def one_of_two_gpus(build, signaller, user):
+    """Plays two jobs of `user` on each of two GPUs, and a fatal fault on one GPU. The jobs of the other GPU go on, and
+    two more run on the first. Returns (what went wrong or "", None)."""
     def during(running):
         _signals_of(running, 4, signaller)
         server = running.mps.ask(0, "get_server_list")
@@ -116,7 +116,7 @@ def one_of_two_gpus(build, signaller):
         for name in ("epsilon", "zeta"):
             running.start_late(name)
 
-    jobs = [replace(_SHAPE.job(name, seed), environment={"LOCAL_RANK": str(gpu)},
+    jobs = [replace(_SHAPE.job(name, seed), user=user, environment={"LOCAL_RANK": str(gpu)},
                     iterations=_SHAPE.iterations * (3 if gpu else 1))
             for seed, (name, gpu) in enumerate((("alpha", 0), ("beta", 0), ("gamma", 1), ("delta", 1), ("epsilon", 0),
                                                 ("zeta", 0)), 1)]
@@ -136,4 +136,18 @@ def _end(running, names, clients=0):
     _await("MPS to let them go", lambda: running.mps.clients(0) == clients)
 
 
-CASES = {"second_user": second_user, "fatal_fault": fatal_fault, "one_of_two_gpus": one_of_two_gpus}
+# Each case, and the words by which its control is noticed: the first user's job does not start; signals do not come
+# back; a job of the other GPU ends.
+CASES = {"second_user": (second_user, "all ranks are ready"), "fatal_fault": (fatal_fault, "signalled_gates"),
+         "one_of_two_gpus": (one_of_two_gpus, "ended with")}
+
+
+def shipped(build, case, signaller):
+    """Plays a case with jobs of users that are not root. Returns (what went wrong or "", seconds or None)."""
+    return CASES[case][0](build, signaller, _USERS[0])
+
+
+def control(build, case):
+    """Plays the control. Its signallers are clients of MPS as root. In the cases of faults the jobs are root's, too:
+    MPS would serve no others beside it. Returns what went wrong."""
+    return CASES[case][0](build, "crossover-signaller-mps", None)[0]

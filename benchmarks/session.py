@@ -229,6 +229,11 @@ class _Session:
         log = self.directory / "logs" / self.rank_name(job, rank)
         return log.read_text(errors="replace") if log.exists() else ""
 
+    def pid_on_node(self, name):
+        """Returns the ID that a process has in the PID namespace of its node."""
+        status = Path(f"/proc/{self.processes.inner(name)}/status").read_text(encoding="ascii")
+        return int(re.search(r"^NSpid:.*\s(\d+)$", status, re.MULTILINE)[1])
+
     def arbiter_words(self, node):
         log = self.directory / "logs" / f"arbiter{node}"
         return log.read_text(errors="replace") if log.exists() else ""

@@ -1,6 +1,7 @@
 """Lists the faults of fault_matrix_ipc. The jobs wait for signals in device memory. The faults are those that
 fault_matrix has for jobs with GPU gates, and those of the signallers."""
 
+import re
 import signal
 import time
 from dataclasses import replace
@@ -17,10 +18,13 @@ def _of_gpu_gates(row):
     return row.takes_turns and not row.impostor and "CROSSOVER_GATES" not in row.environment
 
 
-def _signaller(running, draw, number=0):
-    """Returns the name of a random GPU's signaller."""
-    return session.signaller_name(draw.randrange(running.machine.nodes), draw.randrange(running.machine.gpus_per_node),
-                                  number)
+def _signaller(running, draw):
+    """Returns the name of the process that signals on a random GPU. Others may stand ready for it."""
+    node, gpu = draw.randrange(running.machine.nodes), draw.randrange(running.machine.gpus_per_node)
+    uuid = running.machine.uuid(node, gpu)
+    pid = int(re.findall(rf"gpu {uuid}: process (\d+) is its signaller", running.arbiter_words(node))[-1])
+    names = [session.signaller_name(node, gpu, number) for number in range(running.plan.signallers)]
+    return next(name for name in names if running.pid_on_node(name) == pid)
 
 
 def _once_signalled(running, draw):
@@ -32,6 +36,16 @@ def _once_signalled(running, draw):
 def _kill(running, draw):
     _once_signalled(running, draw)
     running.processes.signal(_signaller(running, draw), signal.SIGKILL)
+
+
+def _kill_and_see_the_next(running, draw):
+    """Kills the process that signals on a GPU. All clients must be by signals once the next one has taken over, which
+    their arbiter says."""
+    _kill(running, draw)
+    _await("another process to be a signaller", lambda: sum(
+        running.arbiter_words(node).count("is its signaller") for node in range(running.machine.nodes))
+        > len(list(_signallers(running))))
+    transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
 
 
 def _stop_for_3s(running, draw):
@@ -113,25 +127,38 @@ def _hit(running, node):
     running.mps.ask(node, f"simgpu_fault {running.mps.ask(node, 'get_server_list')} hits")
 
 
+def _kill_all_with_arbiters(running, draw):
+    """Kills all arbiters and signallers, and starts them anew: each client is offered memory that it has not
+    imported."""
+    _once_signalled(running, draw)
+    for node in range(running.machine.nodes):
+        running.processes.signal(f"arbiter{node}", signal.SIGKILL)
+    for node, gpu in _signallers(running):
+        running.processes.signal(session.signaller_name(node, gpu), signal.SIGKILL)
+    for node in range(running.machine.nodes):
+        running.restart_arbiter(node)
+    for node, gpu in _signallers(running):
+        running.start_signaller(node, gpu)
+
+
 # On a busy machine signals come after a hundred of these, and a signaller may be stopped for three seconds.
 _LONG = {"iterations": 240}
 _IMPORTS = "expected memory that the driver imports"
+_TWO_QUEUES = "queues:2"  # what MPS gives a client: the library's own copy may stand behind the wait that it is to end
 _OF_SIGNALLERS = (
     Fault("a signaller is killed", strike=_kill, one_holder=True),
-    Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill, one_holder=True),
+    Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill_and_see_the_next,
+          one_holder=True),
     Fault("a signaller is stopped for 3 s", strike=_stop_for_3s, one_holder=True),
     Fault("a signaller and its arbiter are killed and started again", strike=_kill_with_arbiter),
-    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:10"},
+    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:40"},
           strike=_replace_those_that_ended, one_holder=True),
     Fault("signallers get no memory at their start", signaller_environment={"SIMGPU_FAULT": "no_memory"},
           strike=_give_memory, one_holder=True),
-    Fault("two hardware queues", {"SIMGPU_FAULT": "queues:2"}, neighbour={"SIMGPU_FAULT": "queues:2"},
-          one_holder=True),
-    Fault("a signaller is killed beside two hardware queues", {"SIMGPU_FAULT": "queues:2"},
-          neighbour={"SIMGPU_FAULT": "queues:2"}, strike=_kill, one_holder=True),
+    Fault("two hardware queues", one_holder=True),
     Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}, says=_IMPORTS, one_holder=True),
-    Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"},
-          strike=_kill_with_arbiter),
+    Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"}, says=_IMPORTS,
+          strike=_kill_all_with_arbiters),
     Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}, one_holder=True),
     Fault("copies of signallers wait for a time slice", mps=True, one_holder=True,
           shape={"unkind": (("outside_copy_us", 2000),)}),
@@ -146,11 +173,11 @@ _WITHOUT = {"memory operations unsupported", "host registration refused", "an im
             "one job has host words", "GPUs are for the server of MPS alone"}
 # These rows differ, so that both jobs take turns by signals before the fault. On one hardware queue the proof of the
 # path stands behind the job's own work.
-_LATER = {"one hardware queue": {"shape": _LONG},
-          "memory operations refused from some moment on": {"shape": _LONG,
-                                                            "environment": {"SIMGPU_FAULT": "memops_fail:200"}},
-          "exit in the midst of launches": {"shape": _LONG, "extra": ("--leave-after=200", "--leave=launching")},
-          "exec in the midst of launches": {"shape": _LONG, "extra": ("--start-over-after=200",)}}
+_LATER = {"memory operations refused from some moment on": {"environment": {"SIMGPU_FAULT": "memops_fail:200"}},
+          "a wait of ours fails on the GPU": {"environment": {"SIMGPU_FAULT": "memops_break:200"}},
+          "a release of ours fails on the GPU": {"environment": {"SIMGPU_FAULT": "memops_break:201"}},
+          "exit in the midst of launches": {"extra": ("--leave-after=200", "--leave=launching")},
+          "exec in the midst of launches": {"extra": ("--start-over-after=200",)}}
 
 
 def _row(row):
@@ -158,10 +185,16 @@ def _row(row):
     signals."""
     row = replace(row, signallers=max(1, row.signallers), signalled=row.name not in _WITHOUT,
                   **_LATER.get(row.name, {}))
-    if row.strike is None:
-        return row
     row = replace(row, shape={**_LONG, **row.shape})
-    return replace(row, strike=_after_signals(row.strike)) if row.name in faults.ROWS else row
+    if row.name not in faults.ROWS:
+        return replace(row, environment=_on_two_queues(row.environment), neighbour=_on_two_queues(row.neighbour))
+    return replace(row, strike=_after_signals(row.strike)) if row.strike else row
+
+
+def _on_two_queues(environment):
+    """Returns the environment of a job with two hardware queues for each process."""
+    others = environment.get("SIMGPU_FAULT")
+    return {**environment, "SIMGPU_FAULT": f"{others},{_TWO_QUEUES}" if others else _TWO_QUEUES}
 
 
 def _after_signals(strike):

@@ -1,8 +1,9 @@
 """eta_ipc is how much of eta two equal jobs lose by waiting for signals in device memory, against host words in the
-same run: nine cases of eta. Each process has two hardware channels, as under MPS, and each GPU has one signaller.
-eta_ipc_beside shows both values.
+same run: nine cases of eta, without the guard, whose looks cost one run more and another one less. Each process has two
+hardware channels, as under MPS, and each GPU has one signaller. All clients must take turns by the transport in the
+middle of the run and near its end. eta_ipc_beside shows both values.
 
-Control, against the shipped library, both without the guard: release after the collective.
+Control, against the shipped library: release after the collective.
 """
 
 import time
@@ -24,19 +25,20 @@ _PATIENCE_S = 2.0
 def measure(context, case):
     shape, details = _BY_CASE[case], []
     alone = eta.alone_of(context, shape)
-    value, samples = pairs.measured_by(context, GOAL, lambda: _lost(context, shape, context.build.library, alone,
-                                                                    details))
+    with context.without_guard():
+        value, samples = pairs.measured_by(context, GOAL, lambda: _lost(context, shape, context.build.library, alone,
+                                                                        details))
     control = None
     if value is not None:
         control = context.controlled(GOAL, "release after the collective", eta.CONTROL,
                                      lambda library: _lost(context, shape, library, alone, []))
     condition = f"{shape.condition()}, one signaller for each GPU"
     yield Measured("eta_ipc", case, value, "of the bound, lost", GOAL, samples, control, condition, {"runs": details},
-                   shape.conditions(gates="ipc"))
+                   shape.conditions(gates="ipc", guard="off"))
     for gates in transports.TRANSPORTS:
         etas = tuple(run[gates] for run in details)
         yield Measured("eta_ipc_beside", f"{case}_{gates}", stats.median(etas) if etas else None, "1", Goal(), etas,
-                       None, condition, {}, shape.conditions(gates=gates))
+                       None, condition, {}, shape.conditions(gates=gates, guard="off"))
 
 
 def _lost(context, shape, library, alone, details):
@@ -57,11 +59,14 @@ def _eta(context, shape, library, gates, alone):
 
     def watch(running):
         nonlocal wrong
-        running.wait_for_iterations(shape.iterations // 2)
-        end = time.monotonic() + _PATIENCE_S  # a client whose signaller got no processor does without for a moment
-        while (wrong := transports.not_by(gates, transports.seen_by(running),
-                                          shape.jobs * shape.ranks)) and time.monotonic() < end:
-            time.sleep(0.1)
+        for tenths in (5, 8):
+            running.wait_for_iterations(shape.iterations * tenths // 10)
+            end = time.monotonic() + _PATIENCE_S  # a client whose signaller got no processor does without for a moment
+            while (wrong := transports.not_by(gates, transports.seen_by(running),
+                                              shape.jobs * shape.ranks)) and time.monotonic() < end:
+                time.sleep(0.1)
+            if wrong:
+                return
 
     both = pairs.together(context, shape, library, environment={"CROSSOVER_GATES": gates}, during=watch,
                           settings=("transport: ipc",), signallers=1)

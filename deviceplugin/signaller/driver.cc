@@ -67,19 +67,6 @@ std::string NameOf(int compute_mode) {
   }
 }
 
-// In EXCLUSIVE_PROCESS a context of this process would keep the server of MPS, and so all jobs, off the GPU.
-bool AdmitsUsBesideMps(const Driver& driver, CUdevice device, std::string* error) {
-  int mode = CU_COMPUTEMODE_DEFAULT;
-  if (!Succeeds(driver, driver.DeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device),
-                "cuDeviceGetAttribute", error)) {
-    return false;
-  }
-  if (mode == CU_COMPUTEMODE_DEFAULT) return true;
-  *error = base::Refusal("compute mode", NameOf(CU_COMPUTEMODE_DEFAULT), NameOf(mode)) +
-           "; a signaller leaves such a GPU to MPS";
-  return false;
-}
-
 bool IsEmptyFolder(const std::string& path, std::string* error) {
   std::error_code failure;
   const std::filesystem::directory_iterator entry(path, failure);
@@ -127,11 +114,23 @@ bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std:
   return InitialiseWithoutMps(driver, no_mps, error) && ListUuids(driver, uuids, error);
 }
 
+bool MayHaveContext(const Driver& driver, CUdevice device, std::string* error) {
+  int mode = CU_COMPUTEMODE_DEFAULT;
+  if (!Succeeds(driver, driver.DeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device),
+                "cuDeviceGetAttribute", error)) {
+    return false;
+  }
+  if (mode == CU_COMPUTEMODE_DEFAULT) return true;
+  *error = base::Refusal("compute mode", NameOf(CU_COMPUTEMODE_DEFAULT), NameOf(mode)) +
+           "; a signaller leaves such a GPU to MPS";
+  return false;
+}
+
 bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
              std::string* error) {
   CUcontext context = nullptr;
   return InitialiseWithoutMps(driver, no_mps, error) && FindDevice(driver, gpu_uuid, device, error) &&
-         AdmitsUsBesideMps(driver, *device, error) &&
+         MayHaveContext(driver, *device, error) &&
          Succeeds(driver, driver.DevicePrimaryCtxRetain(&context, *device), "cuDevicePrimaryCtxRetain",
                   error) &&
          Succeeds(driver, driver.CtxSetCurrent(context), "cuCtxSetCurrent", error);

@@ -35,4 +35,8 @@ bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std:
 bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
              std::string* error);
 
+// Returns whether the compute mode of the GPU is DEFAULT. In EXCLUSIVE_PROCESS a context of this process
+// would keep the server of MPS, and so all jobs, off the GPU. Otherwise `error` has the mode.
+bool MayHaveContext(const Driver& driver, CUdevice device, std::string* error);
+
 }  // namespace crossover::signaller

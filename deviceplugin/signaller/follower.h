@@ -2,7 +2,9 @@
 //
 // A Follower remembers only what it has signalled. So a signaller that starts over goes on where the last one
 // stopped. It writes a signal again and again, ever more seldom, while the client stays at its open gate: a
-// signal may have been lost, or another client may have erased it.
+// signal may have been lost, or another client may have erased it. Once a second it signals all slots,
+// whatever their words say: any client writes the page, and must not keep a stream of another one from its
+// gate.
 //
 // Pure: reads no clock and does no I/O except through Memory. Allocates nothing. Not thread-safe.
 #pragma once
@@ -28,6 +30,8 @@ inline constexpr turn::Time kIdlePeriod = 20 * base::kNsPerMs;
 inline constexpr turn::Time kActiveFor = 100 * base::kNsPerMs;
 // A signal is written again after kLookPeriod, then after twice as long each time, up to this.
 inline constexpr turn::Time kLongestRepeat = 64 * base::kNsPerMs;
+// All slots are signalled so often. A signal that comes early makes a stream poll its gate, and nothing else.
+inline constexpr turn::Time kAllPeriod = base::kNsPerSecond;
 
 class Follower {
  public:
@@ -45,7 +49,7 @@ class Follower {
       busy_ = busy_ || slot_[slot].due || view.ready != view.hold;
     }
     busy_ = busy_ || now < active_until_;
-    return due;
+    return IsTimeForAll(now) ? turn::SlotSet((1u << turn::kMaxSlots) - 1) : due;
   }
 
   // Returns whether the last look saw a client that waits, a token that is parked, or a page in use.
@@ -66,6 +70,14 @@ class Follower {
     turn::Time again = 0;  // when the next signal is written
   };
 
+  // Returns true once in each kAllPeriod, for the first time that long after the first look.
+  bool IsTimeForAll(turn::Time now) {
+    const bool first = all_at_ == turn::kNever;
+    if (!first && now < all_at_) return false;
+    all_at_ = now + kAllPeriod;
+    return !first;
+  }
+
   // Notes what `view` shows. Returns whether the slot is signalled now.
   bool Signals(Slot* slot, const turn::GateView& view, turn::Time now) {
     const bool same = slot->due && slot->seen == view;
@@ -82,6 +94,7 @@ class Follower {
   bool busy_ = false;
   int again_ = 0;
   turn::Time active_until_ = 0;
+  turn::Time all_at_ = turn::kNever;  // when all slots are signalled next
 };
 
 }  // namespace crossover::signaller

@@ -93,12 +93,9 @@ class Keeper {
     sigprocmask(SIG_BLOCK, &set, nullptr);
     for (;;) {
       const turn::Time now = base::MonotonicNs();
+      StartDue(now);  // first: a driver may let the list wait
       if (list_ && now >= list_at_) List(now);
-      while (Place* place = places_.Due(now)) {
-        places_.Started(place, Start(options_, place->gpu), now);
-        if (place->pid == 0)
-          logging::Warn("a signaller of " + place->gpu + " cannot be started; it is tried again");
-      }
+      StartDue(now);
       const int signal = Await(set);
       if (signal == SIGTERM || signal == SIGINT) return End();
       if (signal == SIGCHLD) Reap();
@@ -106,6 +103,14 @@ class Keeper {
   }
 
  private:
+  void StartDue(turn::Time now) {
+    while (Place* place = places_.Due(now)) {
+      places_.Started(place, Start(options_, place->gpu), now);
+      if (place->pid == 0)
+        logging::Warn("a signaller of " + place->gpu + " cannot be started; it is tried again");
+    }
+  }
+
   void List(turn::Time now) {
     std::string error;
     const auto gpus = ReadGpus(options_, &error);

@@ -14,8 +14,8 @@ bool Pages::IsFree(std::uint32_t area) const {
                       [area](const Followed& page) { return page.area == area; });
 }
 
-std::uint32_t Pages::Add(SignalMemory* memory, std::unique_ptr<FollowedPage> page, std::uint32_t area,
-                         turn::Time now, std::string* error) {
+std::uint32_t Pages::Add(std::shared_ptr<SignalMemory> memory, std::unique_ptr<FollowedPage> page,
+                         std::uint32_t area, turn::Time now, std::string* error) {
   if (pages_.size() >= kMost) pages_.erase(pages_.begin());
   const std::uint32_t areas = turn::AreasOf(memory->bytes());
   if (areas <= kMost) {
@@ -31,17 +31,16 @@ std::uint32_t Pages::Add(SignalMemory* memory, std::unique_ptr<FollowedPage> pag
     if (!memory->ResetArea(area, error)) return 0;
   } else {
     last_area_ = area;
-    std::erase_if(pages_, [area](const Followed& old) { return old.area == area; });
   }
   for (Followed& old : pages_) old.drop_at = std::min(old.drop_at, now + kOldFor);
-  pages_.push_back({.page = std::move(page), .area = area});
+  pages_.push_back({.memory = std::move(memory), .page = std::move(page), .area = area});
   return area;
 }
 
-bool Pages::Look(SignalMemory* memory, turn::Time now, std::string* error) {
+bool Pages::Look(turn::Time now, std::string* error) {
   for (Followed& followed : pages_) {
     for (const turn::SlotIndex slot : followed.follower.Look(*followed.page, now)) {
-      if (!memory->WriteCome(followed.area, slot, error)) return false;
+      if (!followed.memory->WriteCome(followed.area, slot, error)) return false;
     }
     followed.page->CountAgain(followed.follower.again());
     followed.page->Beat();

@@ -17,18 +17,18 @@ class Pages {
  public:
   // An arbiter that starts over has a new turnstile. Streams may still wait at the old one.
   static constexpr std::size_t kMost = 8;
-  // No client waits longer at the turnstile of an arbiter that has gone: it opens its own gate there.
-  static constexpr turn::Time kOldFor = 60 * base::kNsPerSecond;
+  // A client may wait so long at a turnstile that it has left (sidecar/link/leftovers.h).
+  static constexpr turn::Time kOldFor = 3600 * base::kNsPerSecond;
 
-  // Begins to follow `page` with the signals of `area` (0: a free one), which it returns. Drops the oldest
-  // page if there are too many. Returns 0, with the reason in `error`, if no area is free or the driver
-  // refuses.
-  std::uint32_t Add(SignalMemory* memory, std::unique_ptr<FollowedPage> page, std::uint32_t area,
-                    turn::Time now, std::string* error);
+  // Begins to follow `page` with the signals of `area` of `memory` (0: a free one), which it returns. Keeps
+  // the memory as long as the page. Drops the oldest page if there are too many. Returns 0, with the reason
+  // in `error`, if no area is free or the driver refuses.
+  std::uint32_t Add(std::shared_ptr<SignalMemory> memory, std::unique_ptr<FollowedPage> page,
+                    std::uint32_t area, turn::Time now, std::string* error);
   // Looks at all pages, and writes the signals that are due. Drops pages, but for the newest, that no client
   // waits at, or that have been old for kOldFor. Returns false, with the reason in `error`, if the driver
   // refuses a write.
-  bool Look(SignalMemory* memory, turn::Time now, std::string* error);
+  bool Look(turn::Time now, std::string* error);
   bool empty() const { return pages_.empty(); }
   // Sleeps until the next look is due, or a CPU opens a gate. Sleeps at most `longest`. REQUIRES: not
   // empty().
@@ -36,6 +36,7 @@ class Pages {
 
  private:
   struct Followed {
+    std::shared_ptr<SignalMemory> memory;
     std::unique_ptr<FollowedPage> page;
     std::uint32_t area = 0;
     turn::Time drop_at = turn::kNever;

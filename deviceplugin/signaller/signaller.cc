@@ -11,6 +11,8 @@ namespace crossover::signaller {
 namespace {
 
 constexpr turn::Time kConnectPeriod = base::kNsPerSecond;
+// An administrator may change the compute mode of a GPU in use.
+constexpr turn::Time kModePeriod = base::kNsPerSecond;
 // Messages of the arbiter wake no futex.
 constexpr turn::Time kLongestSleep = 20 * base::kNsPerMs;
 constexpr int kMostMessagesPerLook = 8;
@@ -26,7 +28,11 @@ std::optional<std::string> Signaller::Run() {
     const turn::Time now = base::MonotonicNs();
     MeetArbiter(now);
     if (rests_) return std::nullopt;
-    if (memory_ != nullptr && !pages_.Look(memory_.get(), now, &error)) return error;
+    if (now >= ask_mode_at_) {
+      ask_mode_at_ = now + kModePeriod;
+      if (!MayHaveContext(driver_, device_, &error)) return error;
+    }
+    if (!pages_.Look(now, &error)) return error;
     if (pages_.empty()) {
       link_.Wait(kLongestSleep);
     } else {
@@ -94,22 +100,24 @@ std::uint32_t Signaller::Follow(const signaller::Follow& follow, std::vector<bas
                                 std::string* error) {
   auto page = FollowedPage::Map(descriptors[0].get(), error);
   if (page == nullptr) return 0;
-  const bool had = memory_ != nullptr;
   if (!HaveMemory(follow.kept, &descriptors, error)) return 0;
   const std::uint32_t areas = turn::AreasOf(memory_->bytes());
   if (follow.area > areas) {
     *error = base::Refusal("follow: area", "0 to " + std::to_string(areas), std::to_string(follow.area));
     return 0;
   }
-  // Areas of memory that this process has made or imported before are its own to give.
-  return pages_.Add(memory_.get(), std::move(page), had ? 0 : follow.area, base::MonotonicNs(), error);
+  return pages_.Add(memory_, std::move(page), follow.kept ? follow.area : 0, base::MonotonicNs(), error);
 }
 
+// Clients wait in the memory that the arbiter keeps, which may not be the one that this process has made.
 bool Signaller::HaveMemory(bool kept, std::vector<base::UniqueFd>* descriptors, std::string* error) {
-  if (memory_ != nullptr) return true;
-  memory_ = kept ? SignalMemory::Import(driver_, device_, std::move((*descriptors)[1]), error)
-                 : SignalMemory::Make(driver_, device_, error);
-  return memory_ != nullptr;
+  if (!kept && memory_ != nullptr) return true;
+  std::shared_ptr<SignalMemory> memory =
+      kept ? SignalMemory::Import(driver_, device_, std::move((*descriptors)[1]), error)
+           : SignalMemory::Make(driver_, device_, error);
+  if (memory == nullptr) return false;
+  memory_ = std::move(memory);
+  return true;
 }
 
 }  // namespace crossover::signaller

@@ -9,7 +9,7 @@
 namespace crossover::signals {
 namespace {
 
-// So often the station looks at the page while a client wants signals.
+// So often the station looks at the page while clients want signals, or may wait for some.
 constexpr turn::Time kLook = 50 * base::kNsPerMs;
 // A signaller that has refused is asked again after this: it may have had no memory.
 constexpr turn::Time kFollowAgain = 10 * base::kNsPerSecond;
@@ -245,6 +245,9 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
   if (now < due_) return due_;
   const bool wanted =
       std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) { return entry.second.wants; });
+  // Clients that have seen a beat stand still want none until it moves, and their streams may wait for
+  // signals.
+  const bool followed = wanted || (memory_ != nullptr && !clients_.empty());
   ReadPage(now);
   TellOfRest();
   if (links_.size() > 1 && !Works(now)) {
@@ -252,7 +255,7 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
     DropWorking();
   }
   if (following_ == Following::kRefused && now >= follow_again_) following_ = Following::kNo;
-  if (wanted && Working() != nullptr && turnstile_ != nullptr && following_ == Following::kNo &&
+  if (followed && Working() != nullptr && turnstile_ != nullptr && following_ == Following::kNo &&
       now >= follow_again_) {
     Follow(now);
   }
@@ -271,7 +274,7 @@ turn::Time Station::Tick(turn::Time now, std::vector<arbiter::Mail>* mail) {
   for (auto& [id, client] : clients_) {
     if (client.wants) Tell(&client, Apart(client) ? CROSSOVER_OFFER_APART : state, mail);
   }
-  due_ = wanted ? now + kLook : turn::kNever;
+  due_ = followed ? now + kLook : turn::kNever;
   return due_;
 }
 

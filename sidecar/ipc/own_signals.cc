@@ -20,7 +20,7 @@ constexpr std::int64_t kSoonForNs = 10 * base::kNsPerSecond;
 constexpr std::int64_t kLaterNs = 20 * base::kNsPerMs;
 constexpr std::int64_t kLongestNs = 3600 * base::kNsPerSecond;
 
-bool IsOver(const Awaited& awaited) {
+bool SaysOver(const Awaited& awaited) {
   return turn::AtOrPast(base::LoadWord(&awaited.slot->hold), awaited.newest);
 }
 
@@ -31,19 +31,18 @@ void OwnSignals::Add(const Awaited& awaited, Copies* copies) {
   {
     const base::Locked locked(mutex_);
     copies_ = copies;
-    start = Note(awaited) && !std::exchange(running_, true);
+    Note(awaited);
+    start = !std::exchange(running_, true);
   }
   if (!start || threads::StartThread(&OwnSignals::Run, this)) return;
   const base::Locked locked(mutex_);
   running_ = false;
 }
 
-// Returns whether the list has an entry now.
-bool OwnSignals::Note(const Awaited& awaited) {
+void OwnSignals::Note(const Awaited& awaited) {
   Entry* const end = entries_ + count_;
   Entry* entry =
       std::find_if(entries_, end, [&](const Entry& other) { return other.awaited.signal == awaited.signal; });
-  if (entry == end && IsOver(awaited)) return count_ > 0;
   if (entry == end && count_ == kMost) {
     std::move(entries_ + 1, end, entries_);
     --entry;
@@ -51,7 +50,6 @@ bool OwnSignals::Note(const Awaited& awaited) {
     ++count_;
   }
   *entry = {awaited, base::MonotonicNs()};
-  return true;
 }
 
 bool OwnSignals::writes() {
@@ -100,12 +98,13 @@ std::size_t OwnSignals::Due(CUdeviceptr* due, std::int64_t* pause_ns) {
   const std::int64_t now = base::MonotonicNs();
   *pause_ns = kLaterNs;
   Entry* const kept = std::remove_if(entries_, entries_ + count_, [&](const Entry& entry) {
-    return IsOver(entry.awaited) || now - entry.since_ns > kLongestNs;
+    const std::int64_t age = now - entry.since_ns;
+    return age > kLongestNs || (age > anyway_ns_ && SaysOver(entry.awaited));
   });
   count_ = static_cast<std::size_t>(kept - entries_);
   running_ = count_ > 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    if (now - entries_[i].since_ns < kSoonForNs) *pause_ns = kSoonNs;
+    if (now - entries_[i].since_ns < kSoonForNs && !SaysOver(entries_[i].awaited)) *pause_ns = kSoonNs;
     due[i] = entries_[i].awaited.signal;
   }
   return count_;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "proto/turnstile.h"
 #include "sidecar/gates/driver.h"
@@ -29,12 +30,16 @@ struct Awaited {
 // OwnSignals is a bounded list of them, and the thread that writes them. Thread-safe.
 class OwnSignals {
  public:
-  constexpr OwnSignals() = default;
+  // Any client may have written the words of the page. So they are not believed for this long, as in
+  // link/leftovers.h.
+  static constexpr std::int64_t kAnywayNs = 60 * base::kNsPerSecond;
 
-  // Writes the signal by `copies` from now on, until the slot's words say that no stream waits for it any
-  // more, or for an hour. If the signal is in the list already, its entry is replaced. Drops the oldest entry
-  // if there are too many. REQUIRES: `copies` is set up, is the same in all calls, and lives as long as the
-  // process.
+  constexpr explicit OwnSignals(std::int64_t anyway_ns = kAnywayNs) : anyway_ns_(anyway_ns) {}
+
+  // Writes the signal by `copies` from now on, for a minute, and then until the slot's words say that no
+  // stream waits for it any more, or for an hour. A page that any client writes is not believed at once. If
+  // the signal is in the list already, its entry is replaced. Drops the oldest entry if there are too many.
+  // REQUIRES: `copies` is set up, is the same in all calls, and lives as long as the process.
   void Add(const Awaited& awaited, Copies* copies);
 
   // Returns whether the thread still writes signals. Once it does not, it uses neither the slots nor `copies`
@@ -50,11 +55,12 @@ class OwnSignals {
   };
 
   static void* Run(void* self);
-  bool Note(const Awaited& awaited);
+  void Note(const Awaited& awaited);
   Copies& Using();
   bool WriteAll(Copies& copies, std::int64_t* pause_ns);
   std::size_t Due(CUdeviceptr* due, std::int64_t* pause_ns);
 
+  const std::int64_t anyway_ns_;
   base::Mutex mutex_;
   Copies* copies_ = nullptr;
   bool running_ = false;

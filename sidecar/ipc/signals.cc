@@ -40,6 +40,7 @@ void Signals::Attach(const gates::Driver* driver, CUcontext context, Wish wish, 
   refused_ = Reason::kNone;
   attached_ns_ = base::MonotonicNs();
   signal_ = 0;
+  failed_proofs_ = 0;
   wants_ = send_want_ = send_prove_ = false;
   memory_ = link::OwnFd();
 }
@@ -94,6 +95,12 @@ void Signals::Refuse(Refusal refusal, Step next) {
   BeginStep(next, base::MonotonicNs());
 }
 
+// A signaller that ends does not prove the path. The next one may: it is tried again once a beat moves.
+void Signals::RefuseForNow(Refusal refusal) {
+  constexpr int kMostTries = 3;
+  Refuse(refusal, ++failed_proofs_ < kMostTries ? Step::kStill : Step::kRefused);
+}
+
 void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
   if (wish_ == Wish::kNever || ended_.load()) return;
   if (offer.state == CROSSOVER_OFFER_ASK) {
@@ -129,7 +136,7 @@ Refusal Signals::Check(const crossover_offer& offer) const {
 
 void Signals::OnProven(const crossover_proof& proof) {
   if (step_ != Step::kProof || proof.number != number_ || proof.area != area_) return;
-  if (proof.written != 1) return Refuse({Reason::kProofRefused});
+  if (proof.written != 1) return RefuseForNow({Reason::kProofRefused});
   BeginStep(Step::kProven, base::MonotonicNs());
 }
 
@@ -181,7 +188,7 @@ void Signals::Advance(std::int64_t now) {
     case Step::kReadBack:
       return AwaitCopies(now);
     case Step::kProof:
-      if (now - since_ns_ > kPatienceNs) Refuse({Reason::kUnproved});
+      if (now - since_ns_ > kPatienceNs) RefuseForNow({Reason::kUnproved});
       return;
     case Step::kProven:
       return ReadBack(now);

@@ -82,7 +82,8 @@ class Signals {
     kProven,    // it has written the number
     kReadBack,  // the number is being copied
     kAwaited,   // streams wait for signals
-    kStill,     // the signaller's beat stood still; it is tried again once it changes
+    kStill,     // the signaller's beat stood still, or it did not prove the path: tried again once the beat
+                // moves
     kRefused,   // no more tries at this turnstile
   };
 
@@ -91,6 +92,7 @@ class Signals {
   void StopAwaiting();
   void LookAfterWaits();
   void Refuse(Refusal refusal, Step next = Step::kRefused);
+  void RefuseForNow(Refusal refusal);
   Refusal Check(const crossover_offer& offer) const;
   void Advance(std::int64_t now);
   void Import(std::int64_t now);
@@ -132,6 +134,7 @@ class Signals {
   bool send_want_ = false;
   bool send_prove_ = false;
   std::uint32_t number_ = 0;  // of the last proof
+  int failed_proofs_ = 0;     // at this turnstile
   Copies copies_;
   OwnSignals own_;
 };

@@ -38,10 +38,11 @@ void Follow(const arbiter::Page& page, std::int64_t look_us, signaller::SignalMe
   signaller::Pages pages;
   auto followed = signaller::FollowedPage::Map(page.fd(), &error);
   Require(followed != nullptr, "the page", error.c_str());
-  const auto area = pages.Add(memory, std::move(followed), kArea, base::MonotonicNs(), &error);
+  const std::shared_ptr<signaller::SignalMemory> not_ours(memory, [](signaller::SignalMemory*) {});
+  const auto area = pages.Add(not_ours, std::move(followed), kArea, base::MonotonicNs(), &error);
   Require(area == kArea, "the page", error.c_str());
   while (!Closed(socket)) {
-    Require(pages.Look(memory, base::MonotonicNs(), &error), "a signal", error.c_str());
+    Require(pages.Look(base::MonotonicNs(), &error), "a signal", error.c_str());
     if (look_us > 0) {
       SleepNs(look_us * base::kNsPerUs);
     } else {

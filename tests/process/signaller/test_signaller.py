@@ -216,18 +216,42 @@ class Follows(Signaller):
         base = self.gpu.import_memory(fds[0], size) + area * _AREA_BYTES
         return lambda slot: base + slot * _LINE_BYTES
 
-    def test_it_signals_clients_at_open_gates_and_no_others(self):
+    def test_it_signals_clients_at_open_gates(self):
         page = Turnstile()
         kind, answer, fds = self.arbiter.follow(page)
         self.assertEqual(kind, _SIGNALS, answer)
         word = self.words(fds, answer)
-        for slot in (2, 3):
-            page.set(slot, wire.READY, 1024)
-        page.set(3, wire.GATE, 1024)
+        page.let_in(3)
         self.await_true("the signal of slot 3", lambda: self.gpu.load(word(3)) == 1)
-        self.assertEqual(self.gpu.load(word(2)), 0, "its gate is shut")
         beat = page.beat()
         self.await_true("a beat", lambda: page.beat() != beat)
+
+    def test_it_signals_all_clients_now_and_then_whatever_the_page_says(self):
+        page = Turnstile()
+        _, answer, fds = self.arbiter.follow(page)
+        word = self.words(fds, answer)
+        page.set(2, wire.READY, 9 * 1024)
+        page.set(2, wire.HOLD, 9 * 1024)
+        self.await_true("a signal that no word asks for", lambda: self.gpu.load(word(2)) == 1)
+
+    def test_it_goes_on_with_the_memory_in_which_clients_wait_and_not_with_its_own(self):
+        """After an arbiter's restart another signaller may be the first to make memory. It dies later."""
+        self.arbiter.follow(Turnstile())
+        self.arbiter.hang_up()
+        self.arbiter.greet()
+        other = self.start(self.gpu.uuid())
+        self.arbiter.greet()  # the first one connects again once this one has gone
+        page = Turnstile()
+        _, answer, fds = self.arbiter.follow(page)
+        word = self.words(fds, answer)
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        self.arbiter.greet()
+        kind, again, _ = self.arbiter.follow(page, kept=fds, area=answer[0])
+        self.assertEqual((kind, again), (_SIGNALS, answer))
+        page.let_in(4)
+        self.await_true("the signal where clients wait", lambda: self.gpu.load(word(4)) == 1)
+        self.assertIsNone(self.process.poll())
 
     def test_it_writes_again_what_another_client_erases(self):
         page = Turnstile()

@@ -365,6 +365,20 @@ TEST_F(StationTest, ASecondSignallerTakesOverFromOneThatStandsStill) {
   EXPECT_EQ(station_.figures().signallers, 1);
 }
 
+// Clients that see a beat stand still want no signals until it moves again.
+TEST_F(StationTest, TheNextSignallerFollowsThoughNoClientWantsSignals) {
+  GiveSignals();
+  station_.Want(1, false);
+  far_.Die();
+  station_.Read(now_, &mail_);
+  Tick();
+  FarEnd second;
+  EXPECT_EQ(station_.Attach(second.Link(71)), "");
+  Tick();
+  EXPECT_TRUE(second.Next<crossover_follow>());
+  EXPECT_EQ(second.descriptors.size(), 2u) << "the page and the kept memory, in which streams may wait";
+}
+
 TEST_F(StationTest, ASecondSignallerTakesOverAtOnceFromOneThatDies) {
   GiveSignals();
   FarEnd second, third;

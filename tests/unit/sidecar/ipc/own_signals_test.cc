@@ -13,7 +13,8 @@ using test::FakeMemory;
 
 // The thread outlives a test, so what it uses is never destroyed.
 constinit Copies copies;
-constinit OwnSignals own;
+constexpr std::int64_t kAnywayNs = 50 * base::kNsPerMs;
+constinit OwnSignals own(kAnywayNs);
 
 class OwnSignalsTest : public ::testing::Test {
  protected:
@@ -62,6 +63,9 @@ TEST_F(OwnSignalsTest, WritesEachSignalAgainUntilTheStreamHasPassed) {
     base::StoreWord(b, 0);
   }
   base::StoreWord(&slot[0].hold, turn::FirstStretch(3));
+  // Its words are not believed at once.
+  EXPECT_TRUE(Holds([begin = base::MonotonicNs()] { return base::MonotonicNs() - begin > kAnywayNs; }));
+  base::StoreWord(b, 0);
   EXPECT_TRUE(Becomes(b, 1));
   base::StoreWord(b, 0);
   EXPECT_TRUE(Becomes(b, 1)) << "a round that began after the stream of the other signal had passed";
@@ -70,6 +74,16 @@ TEST_F(OwnSignalsTest, WritesEachSignalAgainUntilTheStreamHasPassed) {
   EXPECT_TRUE(Becomes(b, 1));
   EXPECT_EQ(base::LoadWord(a), 0u) << "no stream waits for it any more";
   base::StoreWord(&slot[1].hold, turn::FirstStretch(5));
+}
+
+// A hostile client says of this slot that no stream waits.
+TEST_F(OwnSignalsTest, WritesForAWhileWhateverTheWordsSay) {
+  static crossover_slot slot;
+  slot = {};
+  base::StoreWord(&slot.hold, turn::FirstStretch(9));
+  std::uint32_t* const word = &FakeMemory::words[256];
+  own.Add({Address(word), &slot, turn::FirstStretch(3)}, &copies);
+  EXPECT_TRUE(Becomes(word, 1));
 }
 
 TEST_F(OwnSignalsTest, BeginsAgainAfterItHasEnded) {

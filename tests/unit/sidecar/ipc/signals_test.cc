@@ -247,12 +247,29 @@ TEST_F(SignalsTest, ACopyThatDoesNotEndIsGivenUpAndItsMemoryStaysMapped) {
   EXPECT_THAT(FakeMemory::calls, ElementsAre("map")) << "the copy may still write there";
 }
 
+TEST_F(SignalsTest, APathThatIsNotProvedIsTriedAgainWithTheNextSignallerAndNotForEver) {
+  for (int tries = 1; tries <= 3; ++tries) {
+    Ask();
+    Give();
+    Tick(2);
+    EXPECT_EQ(Said(), "prove 3");
+    Answer(0);
+    EXPECT_EQ(client_.signals.refused(), Reason::kProofRefused);
+    EXPECT_EQ(Said(), "want 0");
+    for (int i = 0; i < 60; ++i) {
+      ++client_.page.signaller_beat;
+      Tick(1, 40 * base::kNsPerMs);
+    }
+    EXPECT_EQ(Said(), tries < 3 ? "want 1" : "");
+  }
+}
+
 TEST_F(SignalsTest, ASignallerThatDoesNotAnswerOrCannotWriteIsRefused) {
   Ask();
   Give();
   Tick(2);
   EXPECT_EQ(Said(), "prove 3");
-  Tick(30, 100 * base::kNsPerMs);
+  Tick(21, 100 * base::kNsPerMs);
   EXPECT_EQ(client_.signals.refused(), Reason::kUnproved);
   EXPECT_THAT(FakeMemory::calls, ElementsAre("map", "unmap"));
   Prove();
