@@ -163,14 +163,14 @@ class _Session:
         self.processes.start(name, self.nodes.on_node(node, command), environment, self.directory / "logs" / name)
 
     def restart_arbiter(self, node):
-        """Starts an arbiter in place of one that was killed."""
-        self._start_arbiter(node)
+        """Starts an arbiter in place of one that was killed. Its words follow those of the other."""
+        self._start_arbiter(node, again=True)
 
-    def _start_arbiter(self, node):
+    def _start_arbiter(self, node, again=False):
         config = self.directory / f"node{node}" / "crossover.yaml"
         command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
         self.processes.start(f"arbiter{node}", command, self._environment(node),
-                             self.directory / "logs" / f"arbiter{node}")
+                             self.directory / "logs" / f"arbiter{node}", again)
 
     def start_jobs(self):
         """Starts all ranks of all jobs and waits until each job is ready for its first iteration."""
