@@ -16,7 +16,8 @@ from benchmarks import cgroups, impostor, logs, pairs, session, transports, wire
 from benchmarks.processes import Failed
 
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
-SIGNALS = ("transport: ipc",)  # settings of a daemon that offers signals
+# Settings of a daemon that offers signals. Without the guard jobs take turns to their end, so that a fault meets them.
+SIGNALS = ("transport: ipc", "guard: off")
 _BY_SIGNALS = transports.TRANSPORTS["ipc"]
 _MARK = "crossover-fault"
 _UNLIKE = "other ranks of this job take turns, and this one does not"

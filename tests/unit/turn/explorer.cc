@@ -251,8 +251,13 @@ class Explorer {
     }
   }
 
+  bool IsSignallerDead(const World& world) const {
+    return options_.signaller == Signaller::kDead ||
+           (options_.signaller == Signaller::kDiesWithArbiter && world.arbiter_dead);
+  }
+
   void ExpandSignaller(const World& world) {
-    if (!world.signals_kept || options_.signaller == Signaller::kDead) return;
+    if (!world.signals_kept || IsSignallerDead(world)) return;
     if (options_.signaller == Signaller::kWakes) {
       if (world.woken == 0) return;
       World next = world;
@@ -359,8 +364,9 @@ class Explorer {
 
   void SignalAtOnce(signaller::Follower* follower, World* world, Time now) const {
     if (!world->signals_kept) return;
-    if (options_.signaller == Signaller::kWakes) SignalWoken(world);
-    if (options_.signaller == Signaller::kFollows) FollowAtOnce(follower, world, options_.clients, now);
+    if (IsSignallerDead(*world)) return;
+    if (options_.signaller == Signaller::kWakes) return SignalWoken(world);
+    FollowAtOnce(follower, world, options_.clients, now);
   }
 
   void LandAll(World* world) const {

@@ -26,8 +26,9 @@ enum class Signals : std::uint8_t {
 
 // Says who signals the gates that no stream has opened. Matters only to clients that wait for signals.
 enum class Signaller : std::uint8_t {
-  kFollows,  // the shipped rule, turn::IsDue; it may be slow, and die and start over, at any access
-  kWakes,    // known-bad: it signals a gate that a CPU has opened, once, and never looks at the page
+  kFollows,          // the shipped rule, turn::IsDue; it may be slow, and die and start over, at any access
+  kWakes,            // known-bad: it signals a gate that a CPU has opened, once, and never looks at the page
+  kDiesWithArbiter,  // it follows until the arbiter dies
   kDead
 };
 
