@@ -18,6 +18,8 @@ from benchmarks.processes import Failed
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
 # Settings of a daemon that offers signals. Without the guard jobs take turns to their end, so that a fault meets them.
 SIGNALS = ("transport: ipc", "guard: off")
+# MPS gives a client two hardware queues. A copy of the library's own may stand behind the wait that it is to end.
+TWO_QUEUES = "queues:2"
 _BY_SIGNALS = transports.TRANSPORTS["ipc"]
 _MARK = "crossover-fault"
 _UNLIKE = "other ranks of this job take turns, and this one does not"

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from benchmarks import session
-from benchmarks.faults import SIGNALS
+from benchmarks.faults import SIGNALS, TWO_QUEUES
 from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
 from benchmarks.transports import await_signals
@@ -67,7 +67,8 @@ class Scenario:
 
     def __post_init__(self):
         self.shape = Shape(0.6, compute_ms=10.0, ranks=ranks_of(self.jobs), iterations=self.rounds * _STEPS_PER_ROUND,
-                           jobs=self.jobs, variant=self.variant, settings=self.settings)
+                           jobs=self.jobs, variant=self.variant, settings=self.settings,
+                           fault=TWO_QUEUES if self.signallers else "")
         self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY)
                          for gang in _VICTIMS[:self.jobs - 1]] for number in range(self.rounds)]
 

@@ -144,7 +144,6 @@ def _kill_all_with_arbiters(running, draw):
 # On a busy machine signals come after a hundred of these, and a signaller may be stopped for three seconds.
 _LONG = {"iterations": 240}
 _IMPORTS = "expected memory that the driver imports"
-_TWO_QUEUES = "queues:2"  # what MPS gives a client: the library's own copy may stand behind the wait that it is to end
 _OF_SIGNALLERS = (
     Fault("a signaller is killed", strike=_kill, one_holder=True),
     Fault("a signaller is killed beside one that stands ready", signallers=2, strike=_kill_and_see_the_next,
@@ -194,7 +193,7 @@ def _row(row):
 def _on_two_queues(environment):
     """Returns the environment of a job with two hardware queues for each process."""
     others = environment.get("SIMGPU_FAULT")
-    return {**environment, "SIMGPU_FAULT": f"{others},{_TWO_QUEUES}" if others else _TWO_QUEUES}
+    return {**environment, "SIMGPU_FAULT": f"{others},{faults.TWO_QUEUES}" if others else faults.TWO_QUEUES}
 
 
 def _after_signals(strike):

@@ -38,12 +38,14 @@ class Scenario:
     kills: list = field(default_factory=list)
 
     def __post_init__(self):
-        self.shape = Shape(0.6, compute_ms=10.0, iterations=self.moments * _STEPS_PER_KILL)
+        self.shape = Shape(0.6, compute_ms=10.0, iterations=self.moments * _STEPS_PER_KILL,
+                           fault=faults.TWO_QUEUES)
 
     def plan(self, library, isolated):
         jobs = tuple(self.shape.job(name, seed) for seed, name in enumerate(("alpha", "beta"), 1))
         return session.Plan(self.shape.machine(), jobs, library, isolated=isolated, during=self._during,
-                            daemon_settings=faults.SIGNALS, signallers=1, expendable=("alpha", "beta"))
+                            environment=self.shape.environment(), daemon_settings=faults.SIGNALS, signallers=1,
+                            expendable=("alpha", "beta"))
 
     def _during(self, running):
         draw = random.Random(self.seed)

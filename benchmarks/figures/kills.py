@@ -38,7 +38,7 @@ def measured(context, figure, case, jobs, isolated, signallers=0):
             break
     wrong = [o.wrong for o in outcomes if o.wrong]
     gates = {"gates": "ipc"} if signallers else {}
-    conditions = kills.Scenario(jobs, _ROUNDS, 0).shape.conditions(jobs=jobs, **gates)
+    conditions = kills.Scenario(jobs, _ROUNDS, 0, signallers).shape.conditions(jobs=jobs, **gates)
     condition = _condition(jobs) + (", signals in device memory" if signallers else "")
     stuck = play(context.build.library, 2, 1, 0, environment={"SIMGPU_FAULT": "stuck_stream:2000"})
     yield Measured(figure, case, len(wrong), f"bad runs of {len(outcomes)}, {total} kills", GOAL, (len(wrong),),

@@ -3,8 +3,9 @@ and its neighbours' ranks are killed at random instants and started again: holde
 clients that wait at a gate. kills_ipc_p99 is the time from the kill of a holder until the next client that is ready has
 its turn. kills_ipc_false_deaths counts clients that were given up while they lived.
 
-In the case `signallers` the signallers are killed and started again. kills_ipc counts runs in which a job ends, or
-signals do not come back; kills_ipc_stall is the longest time without a new turn on that GPU after a kill.
+Each process has two hardware queues, as under MPS. In the case `signallers` the signallers are killed and started
+again. kills_ipc counts runs in which a job ends, or signals do not come back; kills_ipc_stall is the longest time
+without a new turn on that GPU after a kill.
 
 Controls: a survivor whose stream gets stuck; a library without its liveness word; signallers that are not started
 again.
