@@ -35,7 +35,13 @@
   X(Unshard, 132)          \
   X(Discard, 132)          \
   X(PackUnit, 132)         \
-  X(UpdateShard, 132)
+  X(UpdateShard, 132)      \
+  X(BlockLoad, 132)        \
+  X(BlockForward, 132)     \
+  X(BlockLoss, 132)        \
+  X(BlockWeights, 132)     \
+  X(BlockInputs, 132)      \
+  X(BlockPassLoss, 132)
 
 namespace crossover::trainer::ops {
 
