@@ -39,8 +39,7 @@
   X(BlockLoad, 132)        \
   X(BlockForward, 132)     \
   X(BlockLoss, 132)        \
-  X(BlockWeights, 132)     \
-  X(BlockInputs, 132)      \
+  X(BlockBackward, 132)    \
   X(BlockPassLoss, 132)
 
 namespace crossover::trainer::ops {

@@ -35,8 +35,10 @@ TRAINER_HD constexpr std::uint32_t LevelFloats(std::uint32_t rows) { return rows
 
 // Micro-batches of an iteration are whole in a kernel, or it computes one half of the rows.
 enum : std::uint32_t { kAllRows = 0, kFirstRows = 1, kSecondRows = 2 };
+// In place of rows, a backward pass has whether it adds to the gradients of the earlier micro-batches.
+inline constexpr std::uint32_t kAddGradients = 1;
 
-// Returns the argument `b` of kernels that work on a slot. ops.h says what `rows` is for which kernel.
+// Returns the argument `b` of kernels that work on a slot.
 TRAINER_HD constexpr std::uint32_t SlotArgument(std::uint32_t slot, std::uint32_t rows) {
   return slot * 4 + rows;
 }

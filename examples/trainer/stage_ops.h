@@ -89,50 +89,70 @@ struct BlockLoss {
   }
 };
 
-// Returns the gradient by what a block adds up for one output, which is 0 where the ReLU cut it.
-TRAINER_HD inline float SumGradient(const float* delta, const float* hidden, bool last, std::uint32_t at) {
-  return last || hidden[at] > 0 ? delta[at] : 0.0f;
+// Puts the gradient by what a block adds up for a row into `sums`: 0 where the ReLU cut it. The last block
+// has no ReLU.
+TRAINER_HD inline void SumGradients(const Call& c, std::uint32_t row, float* __restrict sums) {
+  const Stage& stage = c.s.stage;
+  const std::uint32_t level = c.a - stage.begin, begin = row * kBlockWidth;
+  const float* delta = Level(c, stage.gradient, level + 1) + begin;
+  const float* hidden = Level(c, stage.hidden, level) + begin;
+  if (c.a + 1 == stage.blocks) {
+    for (std::uint32_t j = 0; j < kClasses; ++j) sums[j] = delta[j];
+    return;
+  }
+  for (std::uint32_t j = 0; j < kBlockWidth; ++j) sums[j] = hidden[j] > 0 ? delta[j] : 0.0f;
 }
 
-// Computes the gradients of a block's parameters. In place of rows, b has 1 to add to those of the earlier
-// micro-batches. One element is the weights of one input, and the last one is the bias.
-struct BlockWeights {
-  TRAINER_HD static std::uint32_t Count(const Call&) { return kBlockWidth + 1; }
+// Computes the gradients of a block's parameters, and that by its input. b has kAddGradients in place of
+// rows. The first elements are the weights of one input each, the next one is the bias, and the others are
+// rows.
+struct BlockBackward {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return kBlockWidth + 1 + c.s.rows; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    if (e <= kBlockWidth) {
+      Parameters(c, e);
+    } else {
+      Row(c, e - kBlockWidth - 1);
+    }
+  }
+
+ private:
+  TRAINER_HD static void Parameters(const Call& c, std::uint32_t e) {
     const Stage& stage = c.s.stage;
-    const std::uint32_t level = c.a - stage.begin;
     const std::uint32_t outputs = BlockOutputs(c.a, stage.blocks);
-    const bool last = c.a + 1 == stage.blocks;
-    const float* input = Level(c, stage.activation, level);
-    const float* delta = Level(c, stage.gradient, level + 1);
-    const float* hidden = Level(c, stage.hidden, level);
+    const float* input = Level(c, stage.activation, c.a - stage.begin);
     float* __restrict gradient = c.s.gradients + BlockOffset(c.a) + e * outputs;
-    if (c.b % 4 == 0) {
+    if (c.b % 4 != kAddGradients) {
       for (std::uint32_t j = 0; j < outputs; ++j) gradient[j] = 0;
     }
     for (std::uint32_t row = 0; row < c.s.rows; ++row) {
+      float sums[kBlockWidth];
+      SumGradients(c, row, sums);
       const float value = e < kBlockWidth ? input[row * kBlockWidth + e] : 1.0f;
-      for (std::uint32_t j = 0; j < outputs; ++j)
-        gradient[j] += value * SumGradient(delta, hidden, last, row * kBlockWidth + j);
+      for (std::uint32_t j = 0; j < outputs; ++j) gradient[j] += value * sums[j];
     }
   }
-};
 
-// Computes the gradient by a block's input. One element is one row.
-struct BlockInputs {
-  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
-  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
+  // Adds in kLanes sums, which a compiler may compute at once.
+  TRAINER_HD static void Row(const Call& c, std::uint32_t row) {
+    constexpr std::uint32_t kLanes = 8;
     const Stage& stage = c.s.stage;
-    const std::uint32_t level = c.a - stage.begin;
-    const std::uint32_t outputs = BlockOutputs(c.a, stage.blocks);
+    const std::uint32_t level = c.a - stage.begin, outputs = BlockOutputs(c.a, stage.blocks);
     const bool last = c.a + 1 == stage.blocks;
     const float* delta = Level(c, stage.gradient, level + 1) + row * kBlockWidth;
-    const float* hidden = Level(c, stage.hidden, level) + row * kBlockWidth;
     const float* weight = c.s.parameters + BlockOffset(c.a);
     float* __restrict by_input = Level(c, stage.gradient, level) + row * kBlockWidth;
+    float sums[kBlockWidth];
+    SumGradients(c, row, sums);
     for (std::uint32_t i = 0; i < kBlockWidth; ++i, weight += outputs) {
+      float lanes[kLanes] = {};
+      std::uint32_t j = 0;
+      for (; j + kLanes <= outputs; j += kLanes) {
+        for (std::uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] += weight[j + lane] * sums[j + lane];
+      }
+      for (; j < outputs; ++j) lanes[0] += weight[j] * sums[j];
       float sum = last ? 0 : delta[i];
-      for (std::uint32_t j = 0; j < outputs; ++j) sum += weight[j] * SumGradient(delta, hidden, last, j);
+      for (const float lane : lanes) sum += lane;
       by_input[i] = sum;
     }
   }

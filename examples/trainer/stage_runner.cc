@@ -98,9 +98,8 @@ void StageRunner::Backward(const Operation& operation, std::uint64_t iteration, 
   AwaitMessages(output_gradient_, input_gradient_, part);
   if (stage.end == stage.blocks) Launch(Kernel::kBlockLoss, 0, iteration, microbatch, b);
   for (std::uint32_t block = stage.end; block-- > stage.begin;) {
-    const double half = stages_.backward_ms[block] * 1e6 * factor / 2;
-    Launch(Kernel::kBlockWeights, half, iteration, block, b + (microbatch > 0 ? 1 : 0));
-    Launch(Kernel::kBlockInputs, half, iteration, block, b);
+    Launch(Kernel::kBlockBackward, stages_.backward_ms[block] * 1e6 * factor, iteration, block,
+           b + (microbatch > 0 ? kAddGradients : 0));
   }
   // The last message of the iteration carries its loss.
   if (microbatch + 1 == stages_.microbatches) Launch(Kernel::kBlockPassLoss, 0, iteration, 0, b);

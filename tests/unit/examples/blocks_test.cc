@@ -52,10 +52,7 @@ class Model {
   }
   void Backward(std::uint32_t add) {
     Loss();
-    for (std::uint32_t block = kBlocks; block-- > 0;) {
-      Run<ops::BlockWeights>(block, SlotArgument(0, add));
-      Run<ops::BlockInputs>(block, SlotArgument(0, kAllRows));
-    }
+    for (std::uint32_t block = kBlocks; block-- > 0;) Run<ops::BlockBackward>(block, SlotArgument(0, add));
   }
 
   ImageOrder order;
@@ -93,7 +90,7 @@ TEST(BlocksTest, GradientsOfFurtherMicrobatchesAreAdded) {
   Model model;
   model.Backward(0);
   const std::vector<float> once = model.gradients;
-  model.Backward(1);
+  model.Backward(kAddGradients);
   for (std::size_t i = 0; i < once.size(); i += 13) EXPECT_NEAR(model.gradients[i], 2 * once[i], 1e-5);
 }
 
