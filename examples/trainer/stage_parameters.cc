@@ -11,7 +11,8 @@ std::vector<float> InitialBlocks(std::uint64_t seed, std::uint32_t blocks) {
   std::vector<float> parameters(BlocksEnd(blocks, blocks));
   Random random(seed ^ 0x5eedu);
   for (std::uint32_t block = 0; block < blocks; ++block) {
-    const double deviation = std::sqrt(2.0 / kBlockWidth / (block + 1 < blocks ? blocks : 1));
+    // The outputs of a ReLU are never negative, so they add up with the number of blocks, not with its root.
+    const double deviation = std::sqrt(2.0 / kBlockWidth) / (block + 1 < blocks ? blocks : 2);
     const std::uint32_t weights = kBlockWidth * BlockOutputs(block, blocks);
     for (std::uint32_t i = 0; i < weights; ++i)
       parameters[BlockOffset(block) + i] = static_cast<float>(deviation * random.Normal());

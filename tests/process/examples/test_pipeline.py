@@ -65,12 +65,14 @@ class Pipeline(Machine):
             self.assertGreater(json.load(file)["sliced_microbatches"], 0)
         self.assert_same(self.train(*QUICK, f"--plan={path}"), self.serial(*SHAPE))
 
-    def test_a_model_learns(self):
-        ranks = self.train("--variant=pipeline", "--iterations=150", *SHAPE[:2], "--block-forward-ms=0",
-                           "--block-backward-ms=0")
-        losses = [float.fromhex(line["loss"]) for line in ranks[0][0]]
-        self.assertLess(sum(losses[-20:]), 0.3 * sum(losses[:20]))
-        self.assertGreater(ranks[0][2]["accuracy"], 0.9)
+    def test_models_of_few_and_of_many_blocks_learn(self):
+        for blocks in (BLOCKS, 49):
+            with self.subTest(blocks=blocks):
+                ranks = self.train("--variant=pipeline", "--iterations=150", f"--blocks={blocks}", "--microbatches=6",
+                                   "--block-forward-ms=0", "--block-backward-ms=0")
+                losses = [float.fromhex(line["loss"]) for line in ranks[0][0]]
+                self.assertLess(sum(losses[-20:]), 0.3 * sum(losses[:20]))
+                self.assertGreater(ranks[0][2]["accuracy"], 0.9)
 
     def test_a_lost_message_and_a_removed_wait_change_the_losses(self):
         serial = self.serial(*SHAPE)
