@@ -15,6 +15,7 @@ servers of one speed. The losses of all runs of a model must be the same.
 """
 
 import json
+import math
 import random
 import subprocess
 import tempfile
@@ -87,8 +88,9 @@ class _Runs:
         log = result.job("alpha")
         model = plan["stages"][-1]["end"], plan["microbatches"]
         digests = {rank.summary["losses_digest"] for rank in log.ranks} | {self._digests.get(model)} - {None}
-        if len(digests) != 1:
-            self._context.fail(f"losses of the same model differ: {sorted(digests)}")
+        last = float.fromhex(log.ranks[0].iterations[-1].loss)
+        if len(digests) != 1 or not math.isfinite(last):
+            self._context.fail(f"losses of the same model differ, or are no numbers: {sorted(digests)}, {last}")
             return None
         self._digests[model] = digests.pop()
         return stats.median([(i.end_ns - i.begin_ns) / _MS for i in log.ranks[0].iterations[_WARM_UP:]])
