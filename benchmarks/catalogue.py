@@ -73,6 +73,7 @@ FIGURES = {
     "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
                                   "deviceplugin/books")),
     "pipe_plan": Figure("program", ("pipeline", "cli/pipeline")),
+    "pipe_run": Figure("processes", ("pipeline", "cli/pipeline", "examples/trainer", *_SOFTWARE_GPU)),
     "plan_ms": Figure("program", ("extender/placement",)),
     "attempt_ms": Figure("cluster", _CLUSTER),
     "decision_us": Figure("cluster", _CLUSTER),

@@ -17,6 +17,18 @@ using pipeline::Time;
 
 double Ms(Time time) { return static_cast<double>(time) / 1e6; }
 
+const char* NameOf(pipeline::Kind kind) {
+  switch (kind) {
+    case pipeline::Kind::kOneForwardOneBackward:
+      return "1f1b";
+    case pipeline::Kind::kInterleaved:
+      return "interleaved";
+    case pipeline::Kind::kGPipe:
+      return "gpipe";
+  }
+  return "";
+}
+
 json MsOrNull(Time time) { return time == kNever ? json() : json(Ms(time)); }
 
 // Sums up what one chunk has.
@@ -115,8 +127,10 @@ json PipelineJson(const PipelinePlan& plan) {
   for (const Compared& other : plan.others) compared[other.name] = {{"iteration_ms", MsOrNull(other.time)}};
   return {{"iteration_ms", Ms(plan.mapping.division.time)},
           {"busy_part", BusyPart(plan)},
+          {"schedule", NameOf(problem.kind)},
           {"microbatches", problem.microbatches},
           {"sliced_microbatches", plan.mapping.division.sliced},
+          {"slice_cost", problem.slice_cost},
           {"stages", std::move(stages)},
           {"compared", std::move(compared)}};
 }

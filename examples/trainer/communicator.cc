@@ -35,6 +35,9 @@ Communicator::Communicator(const Rank& rank, std::uint64_t job, NcclUse use)
 Communicator::~Communicator() {
   const std::lock_guard lock(mutex_);
   if (aborted_) return;
+  for (ncclComm_t split : splits_) {
+    if (split != nullptr) ncclCommDestroy(split);
+  }
   if (broadcasts_ != comm_) ncclCommDestroy(broadcasts_);
   ncclCommDestroy(comm_);
 }
@@ -112,6 +115,25 @@ void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t c
           [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
 }
 
+std::size_t Communicator::Split(int color) {
+  ncclComm_t split = nullptr;
+  Check(ncclCommSplit(comm_, color, static_cast<int>(rank_.rank), &split, nullptr), "ncclCommSplit");
+  const std::lock_guard lock(mutex_);
+  splits_.push_back(split);
+  return splits_.size() - 1;
+}
+
+void Communicator::Send(std::size_t split, int to, const float* data, std::size_t count,
+                        cudaStream_t stream) {
+  InGroup(splits_[split], "ncclSend",
+          [&] { return ncclSend(data, count, ncclFloat32, to, splits_[split], stream); });
+}
+
+void Communicator::Receive(std::size_t split, int from, float* data, std::size_t count, cudaStream_t stream) {
+  InGroup(splits_[split], "ncclRecv",
+          [&] { return ncclRecv(data, count, ncclFloat32, from, splits_[split], stream); });
+}
+
 // Aborts only once all ranks have come this far: before that, a rank may still need its last result.
 void Communicator::Renew() {
   const Ids ids = Agree();
@@ -125,6 +147,9 @@ void Communicator::Abort() {
   const std::lock_guard lock(mutex_);
   if (aborted_) return;
   aborted_ = true;
+  for (ncclComm_t split : splits_) {
+    if (split != nullptr) ncclCommAbort(split);
+  }
   if (broadcasts_ != comm_) ncclCommAbort(broadcasts_);
   ncclCommAbort(comm_);
 }

@@ -1,5 +1,6 @@
-// Wraps the NCCL communicator of the job, or two of them. Every collective is in a group of its own, as in
-// PyTorch. One thread uses it; only Abort() may be called from another. Calls throw Failure.
+// Wraps the NCCL communicator of the job, or two of them, and those of some of its ranks. Every collective is
+// in a group of its own, as in PyTorch. One thread uses it; only Abort() may be called from another. Calls
+// throw Failure.
 #pragma once
 
 #include <nccl.h>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "examples/trainer/options.h"
 
@@ -26,6 +28,13 @@ class Communicator {
   // These take `count` floats from each rank, or give as many to each.
   void AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream);
   void ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream);
+
+  // Makes a communicator of the ranks that give the same `color`, in their order. All ranks call this at the
+  // same time; those with color -1 are in none. Returns its number for the next two functions.
+  std::size_t Split(int color);
+  // These exchange floats with a rank of such a communicator, which numbers its own ranks from 0.
+  void Send(std::size_t split, int to, const float* data, std::size_t count, cudaStream_t stream);
+  void Receive(std::size_t split, int from, float* data, std::size_t count, cudaStream_t stream);
 
   // Aborts the communicator and makes another, as elastic jobs do. REQUIRES: no collective is under way.
   void Renew();
@@ -53,6 +62,7 @@ class Communicator {
   AllReduceConfig all_reduce_config_ = nullptr;
   ncclComm_t comm_ = nullptr;
   ncclComm_t broadcasts_ = nullptr;  // equal to comm_, or a separate communicator
+  std::vector<ncclComm_t> splits_;   // null: this rank is not in it
   std::mutex mutex_;
   bool aborted_ = false;
 };

@@ -50,6 +50,7 @@ Gpu::~Gpu() {
   for (CUevent event : events_) driver_.cuEventDestroy(event);
   for (CUdeviceptr allocation : allocations_) driver_.cuMemFree(allocation);
   for (void* allocation : host_allocations_) driver_.cuMemFreeHost(allocation);
+  for (CUstream stream : streams_) driver_.cuStreamDestroy(stream);
   if (module_) driver_.cuModuleUnload(module_);
   if (communication_) driver_.cuStreamDestroy(communication_);
   if (compute_) driver_.cuStreamDestroy(compute_);
@@ -147,6 +148,13 @@ CUevent Gpu::MakeEvent(bool timing) {
         "cuEventCreate");
   events_.push_back(event);
   return event;
+}
+
+CUstream Gpu::MakeStream() {
+  CUstream stream = nullptr;
+  Check(driver_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
+  streams_.push_back(stream);
+  return stream;
 }
 
 void Gpu::Record(CUevent event, CUstream stream) {

@@ -52,6 +52,7 @@ class Gpu {
   void LaunchGraph();
 
   CUevent MakeEvent(bool timing);  // owned by this object
+  CUstream MakeStream();           // owned by this object; the default stream does not wait for it
   void Record(CUevent event, CUstream stream);
   void StreamWait(CUstream stream, CUevent event);
   void HostWait(CUevent event);
@@ -77,6 +78,7 @@ class Gpu {
   std::vector<CUdeviceptr> allocations_;
   std::vector<void*> host_allocations_;
   std::vector<CUevent> events_;
+  std::vector<CUstream> streams_;
 };
 
 }  // namespace crossover::trainer

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "examples/trainer/stage_ops.h"
+
 namespace crossover::trainer {
 namespace {
 

@@ -55,6 +55,16 @@ TRAINER_HD constexpr std::uint32_t BiasOffset(std::uint32_t layer) {
 
 inline constexpr std::uint32_t kParameters = LayerOffset(kLayers);
 
+// A Stage is what a stage of a pipeline keeps: see stage_model.h. Pointers are device pointers. A slot holds
+// what is kept of one micro-batch from its forward to its backward pass.
+struct Stage {
+  std::uint32_t begin, end;  // its blocks are [begin, end) of the model's `blocks`
+  std::uint32_t blocks;
+  float* activation;  // [slot][level]
+  float* hidden;      // [slot][block], behind the ReLU; as long as levels
+  float* gradient;    // [slot][level]: of the loss by the activation
+};
+
 // A State is what every kernel gets a device pointer to. Training and evaluation have one each. They share
 // all arrays except the activations. Pointers are device pointers.
 struct State {
@@ -108,6 +118,9 @@ struct State {
   float* row_correct;
   float* loss;    // 1 float: mean loss of the iteration
   float* metric;  // 3 floats: sum of losses, correct answers, images
+
+  // This is what a pipeline has in place of buckets and of the fields of one pass.
+  Stage stage;
 
   // These fields are the results.
   float* losses;   // one float for each iteration

@@ -35,7 +35,12 @@
   X(Unshard, 132)          \
   X(Discard, 132)          \
   X(PackUnit, 132)         \
-  X(UpdateShard, 132)
+  X(UpdateShard, 132)      \
+  X(BlockLoad, 132)        \
+  X(BlockForward, 132)     \
+  X(BlockLoss, 132)        \
+  X(BlockBackward, 132)    \
+  X(BlockPassLoss, 132)
 
 namespace crossover::trainer::ops {
 

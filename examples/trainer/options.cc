@@ -5,11 +5,13 @@
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 
 #include "common/base/refusal.h"
 #include "examples/trainer/parameters.h"
+#include "examples/trainer/stages.h"
 
 namespace crossover::trainer {
 namespace {
@@ -94,6 +96,23 @@ Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, s
   };
 }
 
+// Returns a setter for milliseconds with commas between them.
+Setter Milliseconds(std::vector<double> Options::*member) {
+  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
+    std::vector<double> values;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const auto value = ParseNumber<double>(text.substr(begin, end - begin));
+      if (!value || !(*value >= 0 && *value <= 100'000))
+        return "numbers from 0 to 100000 with commas between them";
+      values.push_back(*value);
+      begin = end + 1;
+    }
+    options.*member = values;
+    return std::nullopt;
+  };
+}
+
 const std::vector<Flag>& Flags() {
   static const std::vector<Flag> flags = {
       {"iterations", "N", "iterations to train (100)",
@@ -110,13 +129,31 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::gradient_bytes, 0, 1'000'000'000)},
       {"early-bytes", "X", "share of these bytes in the buckets that overlap backward (0.02)",
        Number<double>(&Options::early_bytes, 0, 0.9)},
-      {"variant", "NAME", "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn or sharded (plain)",
+      {"variant", "NAME",
+       "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn, sharded or pipeline (plain)",
        Choice<Variant>(&Options::variant, {{"plain", Variant::kPlain},
                                            {"one_stream", Variant::kOneStream},
                                            {"broadcast_buffers", Variant::kBroadcastBuffers},
                                            {"loss_allreduce", Variant::kLossAllreduce},
                                            {"sync_bn", Variant::kSyncBatchNorm},
-                                           {"sharded", Variant::kSharded}})},
+                                           {"sharded", Variant::kSharded},
+                                           {"pipeline", Variant::kPipeline}})},
+      {"plan", "FILE", "pipeline: its stages, as crossover plan pipeline -o json prints them",
+       Text(&Options::plan)},
+      {"microbatches", "N", "pipeline: micro-batches of one iteration (4)",
+       Number<std::uint32_t>(&Options::microbatches, 1, kMostMicrobatches)},
+      {"blocks", "N", "pipeline: blocks of the model (as many as ranks; at least 4)",
+       Number<std::uint32_t>(&Options::blocks, 1, kMostBlocks)},
+      {"block-forward-ms", "X,X", "pipeline: duration of the forward pass of each block, or of all (1)",
+       Milliseconds(&Options::block_forward_ms)},
+      {"block-backward-ms", "X,X", "pipeline: the same for the backward pass (1)",
+       Milliseconds(&Options::block_backward_ms)},
+      {"stage-fault", "NAME",
+       "pipeline, for tests: no-wait for what is received, no-message for the first micro-batch, or none "
+       "(none)",
+       Choice<StageFault>(&Options::stage_fault, {{"none", StageFault::kNone},
+                                                  {"no-wait", StageFault::kNoWait},
+                                                  {"no-message", StageFault::kNoMessage}})},
       {"prefetch", "N", "sharded: layers that are gathered before they are needed (0)",
        Number<std::uint32_t>(&Options::prefetch, 0, 4)},
       {"loss-point", "WHEN", "loss_allreduce: after the forward pass or after the step (forward)",
@@ -202,6 +239,37 @@ const std::vector<Flag>& Flags() {
   return flags;
 }
 
+// Returns the first of these flags that was given, or "".
+std::string FirstGiven(const Options& options, std::initializer_list<std::string_view> names) {
+  for (const std::string& given : options.again) {
+    const std::string name = given.substr(2, given.find('=') - 2);
+    if (std::ranges::find(names, name) != names.end()) return given;
+  }
+  return "";
+}
+
+// Returns what is wrong with the flags of pipelines, or with flags beside them. A pipeline does not know the
+// others; of those that benchmarks give each job, such as --gradient-bytes, it makes no use.
+std::optional<UsageError> FaultOfPipeline(const Options& options) {
+  if (options.variant != Variant::kPipeline) {
+    const std::string given = FirstGiven(
+        options, {"plan", "microbatches", "blocks", "block-forward-ms", "block-backward-ms", "stage-fault"});
+    if (given.empty()) return std::nullopt;
+    return UsageError{base::Refusal("--variant", "pipeline, because of " + given, Name(options.variant))};
+  }
+  const std::string unknown = FirstGiven(
+      options, {"accumulation", "eval-every", "nccl", "gradients", "exchange-ms", "join", "launch", "loader",
+                "loss-point", "stall-ms", "stall-rank", "abort-every", "leave-after", "leave-rank", "leave",
+                "start-over-after", "host-memory-mib", "grow-after", "link-bytes-per-s"});
+  if (!unknown.empty())
+    return UsageError{base::Refusal("--variant=pipeline", "no such flag beside it", unknown)};
+  if (options.plan.empty()) return std::nullopt;
+  const std::string twice =
+      FirstGiven(options, {"microbatches", "blocks", "block-forward-ms", "block-backward-ms"});
+  if (!twice.empty()) return UsageError{base::Refusal("--plan", "no flag for what the plan says", twice)};
+  return std::nullopt;
+}
+
 const Flag* FindFlag(std::string_view name) {
   const auto& flags = Flags();
   const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.name == name; });
@@ -235,6 +303,8 @@ std::string_view Name(Variant variant) {
       return "sync_bn";
     case Variant::kSharded:
       return "sharded";
+    case Variant::kPipeline:
+      return "pipeline";
   }
   return "";
 }
@@ -270,6 +340,7 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     }
     if (name != "start-over-after") options.again.push_back("--" + name + "=" + value);
   }
+  if (const auto fault = FaultOfPipeline(options)) return *fault;
   if (options.prefetch != 0 && options.variant != Variant::kSharded) {
     return UsageError{
         base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};

@@ -9,7 +9,15 @@
 
 namespace crossover::trainer {
 
-enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyncBatchNorm, kSharded };
+enum class Variant {
+  kPlain,
+  kOneStream,
+  kBroadcastBuffers,
+  kLossAllreduce,
+  kSyncBatchNorm,
+  kSharded,
+  kPipeline
+};
 // NcclUse says how the job's communicator is made and called.
 enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
 enum class Gradients { kNccl, kHost };  // how gradients are reduced
@@ -23,6 +31,9 @@ enum class Loader { kNone, kFork };
 enum class ComputeStream { kLegacy, kOwn, kPerThread };
 enum class KernelImage { kAuto, kFatbin, kText };
 enum class LossPoint { kForward, kStep };
+// StageFault is what is wrong with a pipeline, for tests: a stage does not wait for what it receives, or the
+// first activations of each iteration are not sent to rank 1.
+enum class StageFault { kNone, kNoWait, kNoMessage };
 
 std::string_view Name(Variant variant);
 std::string_view Name(ComputeStream stream);
@@ -39,6 +50,11 @@ struct Options {
   double early_bytes = 0.02;
   Variant variant = Variant::kPlain;
   std::uint32_t prefetch = 0;
+  std::uint32_t blocks = 0;        // of a pipeline's model; 0: as many as ranks, at least 4
+  std::uint32_t microbatches = 0;  // of a pipeline; 0: 4
+  std::vector<double> block_forward_ms, block_backward_ms;  // one for all or one for each; empty: 1
+  std::string plan;
+  StageFault stage_fault = StageFault::kNone;
   LossPoint loss_point = LossPoint::kForward;
   std::uint64_t eval_every = 0;
   double jitter = 0;

@@ -16,11 +16,13 @@
 #include <thread>
 
 #include "examples/trainer/failure.h"
-#include "examples/trainer/log.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/random.h"
+#include "examples/trainer/rank_log.h"
 #include "examples/trainer/runner.h"
 #include "examples/trainer/shards.h"
+#include "examples/trainer/stage_training.h"
+#include "examples/trainer/stuck_stop.h"
 
 namespace crossover::trainer {
 namespace {
@@ -34,33 +36,6 @@ std::uint32_t CountLaunches(const Program& program) {
   for (const Step& step : program) launches += step.kind == StepKind::kLaunch;
   return launches;
 }
-
-// Returns an output stream without a file if no log is wanted.
-std::ofstream OpenLog(const Options& options, const Rank& rank) {
-  std::ofstream file;
-  if (options.log.empty()) return file;
-  const std::string path = LogPath(options.log, rank.rank);
-  file.open(path);
-  if (!file) throw Failure("--log=" + path + ": " + std::strerror(errno), 2);
-  return file;
-}
-
-// A StuckStopGuard tells Signals how to unblock this rank, as long as the guard lives.
-class StuckStopGuard {
- public:
-  StuckStopGuard(Signals& signals, Communicator* communicator, HostExchange* exchange) : signals_(signals) {
-    signals_.OnStuckStop([=] {
-      if (communicator != nullptr) communicator->Abort();
-      if (exchange != nullptr) exchange->Abort();
-    });
-  }
-  ~StuckStopGuard() { signals_.OnStuckStop({}); }
-  StuckStopGuard(const StuckStopGuard&) = delete;
-  StuckStopGuard& operator=(const StuckStopGuard&) = delete;
-
- private:
-  Signals& signals_;
-};
 
 // A Training is the run of one rank.
 class Training {
@@ -341,17 +316,10 @@ class Training {
   }
 
   void FillSummary() {
-    std::vector<std::int64_t> steps, computes;
-    for (const IterationRecord& record : records_) {
-      steps.push_back(record.end_ns - record.begin_ns);
-      computes.push_back(record.compute_ns);
-    }
+    SumUp(records_, losses_, &summary_);
     summary_.variant = Name(options_.variant);
     summary_.stream = Name(options_.stream);
     summary_.kernels = gpu_.kernels();
-    summary_.iterations = records_.size();
-    summary_.median_step_ns = Median(steps);
-    summary_.median_compute_ns = Median(computes);
     summary_.gradient_bytes = GradientBytes();
     summary_.early_bytes = EarlyBytes();
     summary_.kernels_per_iteration = CountLaunches(program_);
@@ -359,22 +327,11 @@ class Training {
       const double seconds = LinkSeconds(rank_.world, GradientBytes(), options_.link_bytes_per_s);
       summary_.link_ns = static_cast<std::int64_t>(seconds * 1e9);
     }
-    summary_.losses_digest = Digest(losses_.data(), records_.size() * sizeof(float));
   }
 
   void WriteResults() {
     FillSummary();
-    const std::string summary_line = SummaryLine(rank_.rank, summary_);
-    if (rank_.rank == 0) std::fputs(summary_line.c_str(), stdout);
-    if (options_.log.empty()) return;
-    std::ofstream& file = log_file_;
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      file << IterationLine(rank_.rank, records_[i], losses_[i]);
-    }
-    for (const EvaluationRecord& evaluation : evaluations_) file << EvaluationLine(rank_.rank, evaluation);
-    file << summary_line;
-    file.close();
-    if (!file) throw Failure("--log=" + options_.log + ": cannot write all of it");
+    WriteLog(log_file_, options_, rank_, records_, losses_, evaluations_, summary_);
   }
 
   const Options& options_;
@@ -429,8 +386,16 @@ int Main(int argc, char** argv) {
   if (const auto* error = std::get_if<UsageError>(&rank)) return Complain(error->text, 2);
   const auto dataset = LoadDataset(options.data);
   if (const auto* error = std::get_if<DatasetError>(&dataset)) return Complain(error->text, 2);
+  Stages stages;
+  if (options.variant == Variant::kPipeline) {
+    auto found = StagesOf(options, std::get<Rank>(rank).world);
+    if (const auto* error = std::get_if<UsageError>(&found)) return Complain(error->text, 2);
+    stages = std::get<Stages>(std::move(found));
+  }
   Signals signals;
   try {
+    if (options.variant == Variant::kPipeline)
+      return TrainStage(options, std::get<Rank>(rank), stages, std::get<Dataset>(dataset), signals);
     return TrainRank(options, std::get<Rank>(rank), std::get<Dataset>(dataset), signals);
   } catch (const Failure& failure) {
     return Complain("rank " + std::to_string(std::get<Rank>(rank).rank) + ": " + failure.what(),

@@ -61,7 +61,8 @@ _ELSEWHERE = (
     (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
     (r"python3 -m tools\.render_manifests", "tests/charts/chart.py", "render_manifests.template("),
     (r"cmake --preset dev && cmake --build build/dev ", "tools/build.sh", 'cmake --build --preset "$preset"'),
-    (r"SIMGPU_CONFIG=\S+ examples/trainer/launch\.py ", "tests/process/examples/test_trainer.py", '"launch.py"'),
+    (r"SIMGPU_(?:CONFIG|MACHINE)=\S+ examples/trainer/launch\.py ", "tests/process/examples/test_trainer.py",
+     '"launch.py"'),
     (r"LD_LIBRARY_PATH=\S+ SIMGPU_MACHINE=\S+ build/dev/bin/vector_add", "tests/process/examples/CMakeLists.txt",
      "examples.vector_add COMMAND"),
 )

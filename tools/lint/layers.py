@@ -24,7 +24,7 @@ LAYERS = {
     "pipeline": ["pipeline", "common/base"],
     "cli": ["cli", "pipeline", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
-    "examples": ["examples", "common/base", "simgpu/include"],
+    "examples": ["examples", "pipeline", "common/base", "simgpu/include"],
 }
 PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "pipeline/", "cli/")
 

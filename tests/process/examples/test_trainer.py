@@ -43,11 +43,13 @@ class Machine(unittest.TestCase):
         self.environment = dict(os.environ, SIMGPU_CONFIG=config)
         self.runs = 0
 
-    def start(self, *flags):
+    def start(self, *flags, nodes=2, gpus=2):
         """Starts a job, whose logs go to self.log_dir."""
         self.runs += 1
+        self.ranks = nodes * gpus
         self.log_dir = os.path.join(self.directory, f"run{self.runs}")
-        command = [sys.executable, LAUNCH, "--nodes=2", "--gpus=2", "--trainer", os.environ["TRAINER"]]
+        command = [sys.executable, LAUNCH, f"--nodes={nodes}", f"--gpus={gpus}"]
+        command += ["--trainer", os.environ["TRAINER"]]
         command += ["--lib-dir", os.environ["SIMGPU_LIBRARIES"], "--log-dir", self.log_dir, "--", *flags]
         job = subprocess.Popen(
             command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -65,7 +67,7 @@ class Machine(unittest.TestCase):
     def logs(self):
         """Returns (iterations, evaluations, summary) for each rank."""
         result = []
-        for rank in range(4):
+        for rank in range(self.ranks):
             with open(os.path.join(self.log_dir, f"rank{rank}.jsonl"), encoding="ascii") as log:
                 lines = [json.loads(line) for line in log]
             self.assertTrue(all(line["rank"] == rank for line in lines))
@@ -78,8 +80,8 @@ class Machine(unittest.TestCase):
             )
         return result
 
-    def train(self, *flags):
-        job = self.start(*flags)
+    def train(self, *flags, nodes=2, gpus=2):
+        job = self.start(*flags, nodes=nodes, gpus=gpus)
         output, _ = job.communicate()
         self.assertEqual(job.returncode, 0, output)
         return self.logs()

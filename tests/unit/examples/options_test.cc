@@ -65,6 +65,22 @@ TEST(OptionsTest, GradientsByTheHostGoWithPlainTrainingOnly) {
   }
 }
 
+TEST(OptionsTest, FlagsOfPipelinesGoWithPipelinesOnly) {
+  const Options options = Accepted({"--variant=pipeline", "--microbatches=6", "--block-forward-ms=1,2.5"});
+  EXPECT_EQ(options.microbatches, 6u);
+  EXPECT_EQ(options.block_forward_ms, (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(Accepted({"--variant=pipeline", "--plan=p.json"}).plan, "p.json");
+  EXPECT_THAT(Refused({"--microbatches=6"}),
+              StrEq("--variant: expected pipeline, because of --microbatches=6, got plain"));
+  EXPECT_THAT(Refused({"--variant=pipeline", "--eval-every=3"}),
+              StrEq("--variant=pipeline: expected no such flag beside it, got --eval-every=3"));
+  EXPECT_THAT(Refused({"--variant=pipeline", "--plan=p.json", "--blocks=3"}),
+              StrEq("--plan: expected no flag for what the plan says, got --blocks=3"));
+  EXPECT_THAT(
+      Refused({"--variant=pipeline", "--block-backward-ms=1,,2"}),
+      StrEq("--block-backward-ms: expected numbers from 0 to 100000 with commas between them, got 1,,2"));
+}
+
 TEST(OptionsTest, HelpNamesEveryFlag) {
   EXPECT_TRUE(std::holds_alternative<HelpWanted>(ParseOptions({"--seed=3", "--help"})));
   for (const char* flag : {"--iterations", "--gradient-bytes", "--pause-file", "--jitter-seed", "--stream"}) {

@@ -23,6 +23,7 @@ PipelinePlan Plan() {
   }
   problem.devices.resize(2);
   problem.microbatches = 2;
+  problem.slice_cost = 0.25;
   PipelinePlan plan{.mapping = {.problem = problem, .seats = {{"a", 0}, {"a", 1}}, .division = {}},
                     .others = {{"gpipe", 30'000'000}, {"interleaved_2", pipeline::kNever}},
                     .spans = {}};
@@ -35,6 +36,8 @@ TEST(PipelineReport, Json) {
   const nlohmann::json json = PipelineJson(Plan());
   EXPECT_EQ(json["iteration_ms"], 13.0);
   EXPECT_DOUBLE_EQ(json["busy_part"].get<double>(), 18.0 / 26);
+  EXPECT_EQ(json["schedule"], "1f1b");
+  EXPECT_EQ(json["slice_cost"], 0.25);
   EXPECT_EQ(json["stages"].size(), 2u);
   EXPECT_EQ(json["stages"][0], nlohmann::json({{"first_block", "embed"},
                                                {"last_block", "<mlp>"},
