@@ -144,9 +144,10 @@ class Processes:
 def family(pid):
     """Returns `pid` and all its descendants, the youngest first, so that a parent that waits sees its child end."""
     children = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            children += [int(child) for child in task.read_text(encoding="ascii").split()]
+    with contextlib.suppress(OSError):  # the process may end meanwhile
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                children += [int(child) for child in task.read_text(encoding="ascii").split()]
     return [member for child in children for member in family(child)] + [pid]
 
 

@@ -150,7 +150,7 @@ _OF_SIGNALLERS = (
           one_holder=True),
     Fault("a signaller is stopped for 3 s", strike=_stop_for_3s, one_holder=True),
     Fault("a signaller and its arbiter are killed and started again", strike=_kill_with_arbiter),
-    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:40"},
+    Fault("signallers lose their contexts", signaller_environment={"SIMGPU_FAULT": "copies_break:20"},
           strike=_replace_those_that_ended, one_holder=True),
     Fault("signallers get no memory at their start", signaller_environment={"SIMGPU_FAULT": "no_memory"},
           strike=_give_memory, one_holder=True),
