@@ -187,10 +187,13 @@ class Streams(Suite):
                 self.assertIsNotNone(lines["gpu_crowd_beside", f"{way}_{memory}_2x1"]["value"], said)
 
     def test_a_gpu_that_pays_for_waits_shows_it_at_either_memory(self):
-        _, said, lines = self.measure("crowd", options=("--simgpu-machine", "blocked_wait_ns=50000"))
+        dear = "blocked_wait_ns=50000,blocked_device_wait_ns=200000"
+        _, said, lines = self.measure("crowd", options=("--simgpu-machine", dear))
+        none, two = ({memory: lines["gpu_crowd_beside", f"mps_{memory}_{clients}x1"]["value"]
+                      for memory in ("host", "device")} for clients in (0, 2))
+        self.assertGreater(two["host"], 2 * none["host"], said)
+        self.assertGreater(two["device"], 2 * two["host"], said)
         for memory in ("host", "device"):
-            none, two = (lines["gpu_crowd_beside", f"mps_{memory}_{clients}x1"]["value"] for clients in (0, 2))
-            self.assertGreater(two, 2 * none, said)
             self.assertFalse(lines["gpu_crowd", f"mps_{memory}"]["ok"], said)
 
     def test_first_kernels_and_exits(self):
