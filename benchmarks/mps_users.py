@@ -13,7 +13,7 @@ from benchmarks.machine import Machine
 from benchmarks.processes import Failed
 
 _MARK = "crossover-users"
-_SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=120)
+SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=120)
 _USERS = 1001, 1002
 _PATIENCE_S = 30.0
 
@@ -28,8 +28,8 @@ class _OneRank(Machine):
 
 
 def _machine(kind=Machine):
-    """Returns a node with two GPUs whose link gives the jobs of two ranks m/c of _SHAPE."""
-    both = replace(_SHAPE, ranks=4).machine()
+    """Returns a node with two GPUs whose link gives the jobs of two ranks m/c of SHAPE."""
+    both = replace(SHAPE, ranks=4).machine()
     return kind(nodes=1, gpus_per_node=2, gpu_link_bytes_per_s=both.node_link_bytes_per_s,
                 node_link_bytes_per_s=both.node_link_bytes_per_s)
 
@@ -68,7 +68,7 @@ def _played(build, plan):
 def second_user(build, signaller, _user):
     """Plays two jobs of a user, and one of another user that comes while they run. MPS serves it once they have ended.
     Returns (what went wrong or "", seconds from their end to its first iteration)."""
-    alpha, beta, other = (replace(_SHAPE.job(name, seed), user=user) for name, seed, user in (
+    alpha, beta, other = (replace(SHAPE.job(name, seed), user=user) for name, seed, user in (
         ("alpha", 1, _USERS[0]), ("beta", 2, _USERS[0]), ("other", 3, _USERS[1])))
 
     def during(running):
@@ -98,7 +98,7 @@ def fatal_fault(build, signaller, user):
                                _PATIENCE_S)
         _signals_of(running, 4, signaller)
 
-    jobs = [replace(_SHAPE.job(name, seed), user=user)
+    jobs = [replace(SHAPE.job(name, seed), user=user)
             for seed, name in enumerate(("alpha", "beta", "gamma", "delta"), 1)]
     plan = _plan(build, _machine(), jobs, signaller, late=("gamma", "delta"), expendable=("alpha", "beta"),
                  during=during)
@@ -116,8 +116,8 @@ def one_of_two_gpus(build, signaller, user):
         for name in ("epsilon", "zeta"):
             running.start_late(name)
 
-    jobs = [replace(_SHAPE.job(name, seed), user=user, environment={"LOCAL_RANK": str(gpu)},
-                    iterations=_SHAPE.iterations * (3 if gpu else 1))
+    jobs = [replace(SHAPE.job(name, seed), user=user, environment={"LOCAL_RANK": str(gpu)},
+                    iterations=SHAPE.iterations * (3 if gpu else 1))
             for seed, (name, gpu) in enumerate((("alpha", 0), ("beta", 0), ("gamma", 1), ("delta", 1), ("epsilon", 0),
                                                 ("zeta", 0)), 1)]
     plan = _plan(build, _machine(_OneRank), jobs, signaller, late=("epsilon", "zeta"), expendable=("alpha", "beta"),

@@ -24,7 +24,7 @@ def measure(context, case):
                 wrong[f"{transport} {number}"] = found
                 context.say(f"    round {number}, {transport}: {found}")
     seen = mps_users.control(context.build, case)
-    conditions = {"kind": "processes", "fault": case}
+    conditions = mps_users.SHAPE.conditions(fault=case, gates="ipc", ranks=1 if case == "one_of_two_gpus" else 2)
     yield Measured("users_ipc", case, len(wrong), f"bad runs of {2 * _ROUNDS}", GOAL, (len(wrong),),
                    controlled(GOAL, "signallers that are clients of MPS", int(mps_users.CASES[case][1] in seen)),
                    case.replace("_", " "), {"wrong": wrong, "control": seen}, conditions)
