@@ -154,9 +154,7 @@ class _Session:
     def start_signaller(self, node, gpu, number=0, more=()):
         """Starts a signaller of a GPU, also in place of one that was killed. Its environment, with `more`, names MPS,
         which it keeps away from."""
-        environment = {name: value for name, value in self._environment(node).items()
-                       if name not in self.plan.environment and name != "SIMGPU_REPORT"}
-        environment |= {**self._mps_environment(node), **dict(more)}
+        environment = {**self._machine_environment(node), **self._mps_environment(node), **dict(more)}
         command = commands.signaller_command(self.build, self.machine.uuid(node, gpu), self.socket(node),
                                              self.directory / "no-mps", self.plan.signaller)
         name = signaller_name(node, gpu, number)
@@ -337,9 +335,13 @@ class _Session:
         self.processes.start(self.rank_name(job, rank), self.nodes.as_client(node, command), environment,
                              self.directory / "logs" / self.rank_name(job, rank))
 
-    def _environment(self, node):
+    def _machine_environment(self, node):
         return {"LD_LIBRARY_PATH": str(self.build.gpu_libraries), "SIMGPU_CONFIG": str(self._config),
-                "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
+                "SIMGPU_NODE": str(node)}
+
+    def _environment(self, node):
+        return {**self._machine_environment(node), "SIMGPU_REPORT": str(self.directory / "reports"),
+                **self.plan.environment}
 
     def _mps_environment(self, node):
         return self.mps.environment(node) if self.plan.mps else {}
