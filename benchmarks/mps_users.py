@@ -4,13 +4,12 @@ streams of the jobs wait for signals, or at host words alone.
 No process of ours may keep a user from MPS, and none may carry the fault of one job to another.
 """
 
-import time
 from dataclasses import dataclass, replace
 
 from benchmarks import pairs, session, transports
 from benchmarks.faults import SIGNALS
 from benchmarks.machine import Machine
-from benchmarks.processes import Failed
+from benchmarks.processes import Failed, await_true
 
 _MARK = "crossover-users"
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=120)
@@ -39,14 +38,6 @@ def _plan(build, machine, jobs, signaller, **more):
     return session.Plan(machine, tuple(jobs), build.library, mps=True, signaller=signaller or "",
                         signallers=int(signaller is not None),
                         daemon_settings=SIGNALS if signaller is not None else (), **more)
-
-
-def _await(what, condition):
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        if time.monotonic() > end:
-            raise Failed(f"expected {what} within {_PATIENCE_S:.0f} s")
-        time.sleep(0.02)
 
 
 def _signals_of(running, clients, signaller):
@@ -128,13 +119,9 @@ def one_of_two_gpus(build, signaller, user):
 def _end(running, names):
     """Ends jobs whose contexts are lost: ranks of them may wait for each other. Waits until MPS's server, which is in
     FAULT until then, has let them go."""
-    jobs = [job for job in running.plan.jobs if job.name in names]
-    left = running.mps.clients(0) - len(jobs) * running.machine.ranks
-    for name in names:
-        running.kill_job(name)
-    _await("the ranks to end", lambda: not any(running.processes.alive(running.rank_name(job, rank))
-                                               for job in jobs for rank in range(running.machine.ranks)))
-    _await("MPS to let them go", lambda: running.mps.clients(0) <= left)
+    left = running.mps.clients(0) - len(names) * running.machine.ranks
+    running.end_jobs(names)
+    await_true("MPS to let them go", lambda: running.mps.clients(0) <= left, _PATIENCE_S)
 
 
 # Each case, and the words by which its control is noticed: the first user's job does not start; the later jobs take no

@@ -23,6 +23,15 @@ class Failed(RuntimeError):
     """A process of the run ended in a way that voids the run. The text names it and its last words."""
 
 
+def await_true(what, condition, patience_s):
+    """Waits until `condition` is true. Raises Failed, with what was expected, if that takes more than `patience_s`."""
+    end = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(f"expected {what} within {patience_s:.0f} s")
+        time.sleep(0.02)
+
+
 def dying_with_parent(command):
     """Returns `command`, changed so that it is killed when the process that starts it dies."""
     return [_SETPRIV, "--pdeathsig", "KILL", "--", *command] if _SETPRIV else list(command)

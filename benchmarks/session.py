@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import commands, isolation, logs, validity
 from benchmarks.mps_daemons import MpsDaemons
 from benchmarks.ports import free_port
-from benchmarks.processes import Failed, Processes
+from benchmarks.processes import Failed, Processes, await_true
 
 _TOP = Path(__file__).resolve().parent.parent
 
@@ -188,6 +188,14 @@ class _Session:
         for rank in range(self.machine.ranks):
             self.processes.signal(self.rank_name(job, rank), signal.SIGKILL)
         return time.monotonic_ns()
+
+    def end_jobs(self, names, patience_s=30.0):
+        """Kills all ranks of these jobs, and waits until none is left."""
+        for name in names:
+            self.kill_job(name)
+        ranks = [self.rank_name(job, rank) for job in self.plan.jobs if job.name in names
+                 for rank in range(self.machine.ranks)]
+        await_true("the ranks to end", lambda: not any(map(self.processes.alive, ranks)), patience_s)
 
     def _start_ranks(self, job):
         port = free_port()

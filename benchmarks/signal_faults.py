@@ -3,12 +3,11 @@ fault_matrix has for jobs with GPU gates, and those of the signallers."""
 
 import re
 import signal
-import time
 from dataclasses import replace
 
 from benchmarks import faults, session, transports
 from benchmarks.faults import Fault
-from benchmarks.processes import Failed
+from benchmarks.processes import Failed, await_true
 
 _PATIENCE_S = 20.0
 
@@ -27,9 +26,14 @@ def _signaller(running, draw):
     return next(name for name in names if running.pid_on_node(name) == pid)
 
 
+def _clients(running):
+    """Returns how many clients there are before a strike."""
+    return len(running.plan.early) * running.machine.ranks
+
+
 def _once_signalled(running, draw):
     """Waits until all clients take turns by signals, and then for some random moment."""
-    transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
+    transports.await_signals(running, _clients(running))
     faults.under_way(running, draw)
 
 
@@ -42,10 +46,10 @@ def _kill_and_see_the_next(running, draw):
     """Kills the process that signals on a GPU. All clients must be by signals once the next one has taken over, which
     their arbiter says."""
     _kill(running, draw)
-    _await("another process to be a signaller", lambda: sum(
+    await_true("another process to be a signaller", lambda: sum(
         running.arbiter_words(node).count("is its signaller") for node in range(running.machine.nodes))
-        > len(list(_signallers(running))))
-    transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
+        > len(list(_signallers(running))), _PATIENCE_S)
+    transports.await_signals(running, _clients(running))
 
 
 def _stop_for_3s(running, draw):
@@ -63,14 +67,6 @@ def _kill_with_arbiter(running, draw):
     running.start_signaller(node, gpu)
 
 
-def _await(what, condition):
-    end = time.monotonic() + _PATIENCE_S
-    while not condition():
-        if time.monotonic() > end:
-            raise Failed(f"expected {what} within {_PATIENCE_S:.0f} s")
-        time.sleep(0.02)
-
-
 def _signallers(running):
     """Yields (node, GPU) of each signaller that works; those that stand ready are not among them."""
     for node in range(running.machine.nodes):
@@ -82,7 +78,7 @@ def _replace_those_that_ended(running, draw):
     """Waits until each signaller has ended by its fault, starts sound ones, and waits until signals are in use."""
     for node, gpu in _signallers(running):
         name = session.signaller_name(node, gpu)
-        _await(f"{name} to end", lambda name=name: not running.processes.alive(name))
+        await_true(f"{name} to end", lambda name=name: not running.processes.alive(name), _PATIENCE_S)
         running.start_signaller(node, gpu)
     _once_signalled(running, draw)
 
@@ -90,7 +86,7 @@ def _replace_those_that_ended(running, draw):
 def _give_memory(running, draw):
     """Replaces signallers that get no memory of their GPUs, after clients have heard of it."""
     faults.under_way(running, draw)
-    wrong = transports.not_by("gpu", transports.seen_by(running), len(running.plan.jobs) * running.machine.ranks)
+    wrong = transports.not_by("gpu", transports.seen_by(running), _clients(running))
     if wrong:
         raise Failed(f"while signallers have no memory, {wrong}")
     for node, gpu in _signallers(running):
@@ -103,17 +99,12 @@ def _mps_fails(break_server):
     """Returns a strike that breaks MPS's server on all nodes while signals are in use. The jobs lose their contexts, as
     they would alone, and end. Two more jobs then run."""
     def strike(running, draw):
-        transports.await_signals(running, 2 * running.machine.ranks)
-        faults.under_way(running, draw)
+        _once_signalled(running, draw)
         for node in range(running.machine.nodes):
             break_server(running, node)
-        for job in ("alpha", "beta"):
-            running.kill_job(job)
-        _await("all ranks to end", lambda: not any(
-            running.processes.alive(running.rank_name(job, rank))
-            for job in running.plan.early for rank in range(running.machine.ranks)))
+        running.end_jobs([job.name for job in running.plan.early])
         for node in range(running.machine.nodes):
-            _await("no client of MPS", lambda node=node: not running.mps.clients(node))
+            await_true("no client of MPS", lambda node=node: not running.mps.clients(node), _PATIENCE_S)
         for name in running.plan.late:
             running.start_late(name)
         ended = [name for name in (session.signaller_name(*place) for place in _signallers(running))
@@ -199,7 +190,7 @@ def _on_two_queues(environment):
 def _after_signals(strike):
     """Returns a strike that waits until all clients take turns by signals."""
     def later(running, draw):
-        transports.await_signals(running, len(running.plan.jobs) * running.machine.ranks)
+        transports.await_signals(running, _clients(running))
         strike(running, draw)
     return later
 

@@ -1,5 +1,6 @@
 """Starts programs for a part of the suite. No program outlives the part that starts it."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -27,6 +28,28 @@ class Ended(Cannot):
     def __init__(self, text, by_signal=0):
         super().__init__(text)
         self.signal = by_signal
+
+
+class Started:
+    """Starts programs as a context, by _start(), which puts what ends them on `_stack`. Where it fails, what it has
+    started ends, too."""
+
+    def __init__(self):
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    def _start(self):
+        raise NotImplementedError
 
 
 def _die_with_parent():

@@ -2,7 +2,6 @@
 GPU, is on the software GPU of a second node, which both jobs share in the same way.
 """
 
-import contextlib
 import time
 from dataclasses import dataclass
 
@@ -41,29 +40,18 @@ FREE_MPS, FREE_SLICES = Way("free_mps", True, False), Way("free_timeslicing", Fa
 TURNS_MPS, TURNS_SLICES = Way("turns_mps", True, True), Way("turns_timeslicing", False, True)
 
 
-class Crew:
+class Crew(children.Started):
     """Runs the jobs of `shapes`, as a context. `link` is (bytes/s of the node's link, thinning). `profiles` holds for
     each job the file of what it computes before each collective, or None, where its peers have nothing to compute.
     `jobs_to_come` is the number of peers for jobs that start later, with start()."""
 
     def __init__(self, rig, shapes, way, link=(UNSHAPED, 1), profiles=(None, None), mps=None, arbiter_flags=(),
                  jobs_to_come=0):
+        super().__init__()
         self.rig, self.shapes, self.way, self.link, self.profiles = rig, shapes, way, link, profiles
         self.mps, self.arbiter_flags, self.jobs_to_come = mps, arbiter_flags, jobs_to_come
         self.directory = rig.fresh(way.name)
         self.jobs, self._sockets = [], [None, None]
-        self._stack = contextlib.ExitStack()
-
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *exc):
-        self._stack.close()
 
     def times(self, index):
         """Returns the file in which a job's stand-in notes its collectives."""

@@ -2,7 +2,6 @@
 wait for signals. Computes the time of hand-overs from what the clients noted.
 """
 
-import contextlib
 import math
 import re
 import subprocess
@@ -84,26 +83,15 @@ def measure(rig, environment, gates, place, shape):
     return {"p50": quantile(times, 0.5) / 1e3, "p99": quantile(times, 0.99) / 1e3, "handovers": len(times)}
 
 
-class Pair:
+class Pair(children.Started):
     """Runs two clients, their arbiter and, where they wait for signals, their signaller, as a context."""
 
     def __init__(self, rig, environment, gates, place, shape):
+        super().__init__()
         self._rig, self._environment, self._gates = rig, environment, gates
         self._place, self._shape = place, shape
         self._directory = rig.fresh("turns")
-        self._stack = contextlib.ExitStack()
         self._clients = []
-
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *exc):
-        self._stack.close()
 
     def _start(self):
         service, socket = self._rig.start_arbiter(self._directory, *_ARBITER)

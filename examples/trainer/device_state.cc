@@ -2,23 +2,12 @@
 
 #include <algorithm>
 
+#include "examples/trainer/device_memory.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/shards.h"
 
 namespace crossover::trainer {
 namespace {
-
-template <typename T>
-T* Zeroed(Gpu& gpu, std::size_t count) {
-  return static_cast<T*>(gpu.Allocate(std::max<std::size_t>(count, 1) * sizeof(T)));
-}
-
-template <typename T>
-T* Copied(Gpu& gpu, const std::vector<T>& values) {
-  T* const memory = Zeroed<T>(gpu, values.size());
-  gpu.Upload(memory, values.data(), values.size() * sizeof(T));
-  return memory;
-}
 
 void AddActivations(Gpu& gpu, State& state, std::uint32_t rows) {
   state.rows = rows;

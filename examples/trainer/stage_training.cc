@@ -8,6 +8,7 @@
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/parameters.h"
+#include "examples/trainer/progress.h"
 #include "examples/trainer/random.h"
 #include "examples/trainer/rank_log.h"
 #include "examples/trainer/stage_parameters.h"
@@ -37,8 +38,7 @@ class StageTraining {
         timeline_(gpu_, options.log_every + 2),
         runner_(gpu_, communicator_, timeline_, state_, stages, OrderOf(stages, rank.rank), slots_, rank,
                 options.stage_fault),
-        pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
-        losses_(options.iterations) {}
+        progress_(options, rank, gpu_, timeline_) {}
 
   void Run() {
     try {
@@ -56,7 +56,6 @@ class StageTraining {
   }
 
  private:
-  static constexpr std::uint64_t kPinned = 4;
   static constexpr double kLateStopMs = 1000;
 
   std::uint32_t begin() const { return BlockOffset(state_.state.stage.begin); }
@@ -101,35 +100,16 @@ class StageTraining {
       if (signals_.stop()) return;
       timeline_.BeginIteration(i, follows, false);
       runner_.Train(i, JitterFactor(options_.jitter, options_.tail, options_.jitter_seed, rank_.rank, i));
-      if (i % options_.log_every == 0)
-        gpu_.DownloadAsync(PinnedLoss(i), state_.state.losses + i, sizeof(float));
-      timeline_.EndIteration();
+      progress_.EndIteration(i, state_.state.losses);
       follows = true;
-      ++enqueued_;
-      // The host stays at least one iteration ahead of what it reads.
-      if (i > 0 && (i - 1) % options_.log_every == 0) CollectThrough(i - 1);
+      progress_.FollowBehind(i);
     }
-  }
-
-  float* PinnedLoss(std::uint64_t i) { return &pinned_losses_[i / options_.log_every % kPinned]; }
-
-  void CollectThrough(std::uint64_t last) {
-    while (records_.size() <= last) {
-      const std::uint64_t i = records_.size();
-      records_.push_back(timeline_.Collect());
-      if (i % options_.log_every == 0) losses_[i] = *PinnedLoss(i);
-    }
-    const std::uint64_t interval = std::max<std::uint64_t>(options_.iterations / 10, 1);
-    if (rank_.rank != 0 || last < next_print_) return;
-    std::printf("iteration %" PRIu64 " loss %.4f\n", last, static_cast<double>(losses_[last]));
-    std::fflush(stdout);
-    next_print_ = (last / interval + 1) * interval;
   }
 
   // Waits until all enqueued work has run, and puts the model together.
   void Finish() {
-    while (records_.size() < enqueued_) records_.push_back(timeline_.Collect());
-    gpu_.Download(losses_.data(), state_.state.losses, losses_.size() * sizeof(float));
+    progress_.CollectRest();
+    progress_.ReadLosses(state_.state.losses);
     OverwriteOthers(0);
     communicator_.AllReduceSum(state_.state.parameters, state_.state.total, gpu_.communication());
     gpu_.Synchronize(gpu_.communication());
@@ -139,13 +119,13 @@ class StageTraining {
   }
 
   void WriteResults() {
-    SumUp(records_, losses_, &summary_);
+    SumUp(progress_.records(), progress_.losses(), &summary_);
     summary_.variant = Name(options_.variant);
     summary_.stream = Name(options_.stream);
     summary_.kernels = gpu_.kernels();
     summary_.kernels_per_iteration = runner_.kernels();
-    summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
-    WriteLog(log_file_, options_, rank_, records_, losses_, {}, summary_);
+    summary_.interrupted = signals_.stop() && progress_.records().size() < options_.iterations;
+    WriteLog(log_file_, options_, rank_, progress_.records(), progress_.losses(), {}, summary_);
   }
 
   const Options& options_;
@@ -162,11 +142,7 @@ class StageTraining {
   StageState state_;
   Timeline timeline_;
   StageRunner runner_;
-  float* pinned_losses_;
-  std::vector<float> losses_;
-  std::vector<IterationRecord> records_;
-  std::uint64_t enqueued_ = 0;
-  std::uint64_t next_print_ = 0;
+  Progress progress_;
   Summary summary_;
 };
 

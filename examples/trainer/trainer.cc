@@ -17,6 +17,7 @@
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/parameters.h"
+#include "examples/trainer/progress.h"
 #include "examples/trainer/random.h"
 #include "examples/trainer/rank_log.h"
 #include "examples/trainer/runner.h"
@@ -64,8 +65,7 @@ class Training {
         state_(MakeDeviceState(gpu_, options, rank, dataset, order_, plan_, EvaluationCount(options))),
         timeline_(gpu_, options.log_every + 2),
         runner_(gpu_, communicator_.get(), exchange_.get(), timeline_, state_, plan_, options),
-        pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
-        losses_(options.iterations),
+        progress_(options, rank, gpu_, timeline_),
         host_memory_(std::size_t{options.host_memory_mib} << 20, 1) {}
 
   void Run() {
@@ -81,12 +81,11 @@ class Training {
     } catch (const Failure&) {
       LeaveOrThrow();
     }
-    summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
+    summary_.interrupted = signals_.stop() && progress_.records().size() < options_.iterations;
     WriteResults();
   }
 
  private:
-  static constexpr std::uint64_t kPinned = 4;
   static constexpr double kLateStopMs = 1000;
   static constexpr std::size_t kLeak = 16 << 20;  // bytes per iteration
 
@@ -184,8 +183,7 @@ class Training {
         EnqueueEvaluation(i);
         follows = false;
       }
-      // The host stays at least one iteration ahead of what it reads.
-      if (i > 0 && (i - 1) % options_.log_every == 0) CollectThrough(i - 1);
+      progress_.FollowBehind(i);
     }
   }
 
@@ -262,11 +260,7 @@ class Training {
     timeline_.BeginIteration(i, follows, stalled);
     if (stalled) runner_.ResumeCompute();
     runner_.Train(program_, Durations(program_, ComputeNs() * factor), i);
-    if (i % options_.log_every == 0) {
-      gpu_.DownloadAsync(PinnedLoss(i), state_.training.losses + i, sizeof(float));
-    }
-    timeline_.EndIteration();
-    ++enqueued_;
+    progress_.EndIteration(i, state_.training.losses);
   }
 
   void EnqueueEvaluation(std::uint64_t i) {
@@ -277,31 +271,13 @@ class Training {
     evaluations_.push_back({i, 0, 0});
   }
 
-  float* PinnedLoss(std::uint64_t i) { return &pinned_losses_[i / options_.log_every % kPinned]; }
-
-  void CollectThrough(std::uint64_t last) {
-    while (records_.size() <= last) {
-      const std::uint64_t i = records_.size();
-      records_.push_back(timeline_.Collect());
-      if (i % options_.log_every == 0) losses_[i] = *PinnedLoss(i);
-    }
-    const std::uint64_t interval = std::max<std::uint64_t>(options_.iterations / 10, 1);
-    if (rank_.rank == 0 && last >= next_print_) {
-      std::printf("iteration %" PRIu64 " loss %.4f\n", last, static_cast<double>(losses_[last]));
-      std::fflush(stdout);
-      next_print_ = (last / interval + 1) * interval;
-    }
-  }
-
   // Waits until all enqueued work has run, and reads the results.
   void Finish() {
-    if (enqueued_ > 0) {
-      while (records_.size() < enqueued_) records_.push_back(timeline_.Collect());
-    }
+    progress_.CollectRest();
     if (sharded_) runner_.Assemble(AssemblyProgram());
     gpu_.Synchronize(gpu_.communication());
     const State& state = state_.training;
-    gpu_.Download(losses_.data(), state.losses, losses_.size() * sizeof(float));
+    progress_.ReadLosses(state.losses);
     std::vector<float> parameters(plan_.total()), mean(kPixels), metrics(evaluations_.size() * 3);
     gpu_.Download(parameters.data(), state.parameters, parameters.size() * sizeof(float));
     gpu_.Download(mean.data(), state.mean, mean.size() * sizeof(float));
@@ -316,7 +292,7 @@ class Training {
   }
 
   void FillSummary() {
-    SumUp(records_, losses_, &summary_);
+    SumUp(progress_.records(), progress_.losses(), &summary_);
     summary_.variant = Name(options_.variant);
     summary_.stream = Name(options_.stream);
     summary_.kernels = gpu_.kernels();
@@ -331,7 +307,7 @@ class Training {
 
   void WriteResults() {
     FillSummary();
-    WriteLog(log_file_, options_, rank_, records_, losses_, evaluations_, summary_);
+    WriteLog(log_file_, options_, rank_, progress_.records(), progress_.losses(), evaluations_, summary_);
   }
 
   const Options& options_;
@@ -351,13 +327,9 @@ class Training {
   DeviceState state_;
   Timeline timeline_;
   Runner runner_;
-  float* pinned_losses_;
-  std::vector<float> losses_;
+  Progress progress_;
   std::vector<char> host_memory_;  // only occupies memory
-  std::vector<IterationRecord> records_;
   std::vector<EvaluationRecord> evaluations_;
-  std::uint64_t enqueued_ = 0;
-  std::uint64_t next_print_ = 0;
   Summary summary_;
 };
 

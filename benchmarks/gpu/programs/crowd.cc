@@ -35,7 +35,7 @@ struct Shared {
 };
 
 // Waits until the socket is closed, and lets all clients go on.
-void OpenAtTheEnd(signaller::SignalMemory* memory, int socket) {
+void OpenAtTheEnd(const std::shared_ptr<signaller::SignalMemory>& memory, int socket) {
   while (!Closed(socket)) SleepNs(base::kNsPerMs);
   std::string error;
   for (std::int64_t client = 0; client < kMostClients; ++client) {

@@ -33,13 +33,13 @@ constexpr std::int64_t kRoundNs =
 
 // Follows the page as the signaller does. Known bad: with `look_us` above 0 it hears no CPU, and looks that
 // often.
-void Follow(const arbiter::Page& page, std::int64_t look_us, signaller::SignalMemory* memory, int socket) {
+void Follow(const arbiter::Page& page, std::int64_t look_us,
+            const std::shared_ptr<signaller::SignalMemory>& memory, int socket) {
   std::string error;
   signaller::Pages pages;
   auto followed = signaller::FollowedPage::Map(page.fd(), &error);
   Require(followed != nullptr, "the page", error.c_str());
-  const std::shared_ptr<signaller::SignalMemory> not_ours(memory, [](signaller::SignalMemory*) {});
-  const auto area = pages.Add(not_ours, std::move(followed), kArea, base::MonotonicNs(), &error);
+  const auto area = pages.Add(memory, std::move(followed), kArea, base::MonotonicNs(), &error);
   Require(area == kArea, "the page", error.c_str());
   while (!Closed(socket)) {
     Require(pages.Look(base::MonotonicNs(), &error), "a signal", error.c_str());
@@ -114,9 +114,8 @@ int Openings(Arguments arguments) {
   auto* passed = static_cast<std::uint32_t*>(SharedMemory(4096));
   Maker maker;
   if (!alone) {
-    maker = StartMaker(arguments[2], [&](signaller::SignalMemory* memory, int socket) {
-      Follow(*page, look_us, memory, socket);
-    });
+    maker = StartMaker(arguments[2],
+                       [&](const auto& memory, int socket) { Follow(*page, look_us, memory, socket); });
   }
   const pid_t client = ForkTied();
   if (client == 0) {

@@ -21,8 +21,7 @@
 namespace crossover::bench {
 namespace {
 
-[[noreturn]] void Make(const char* no_mps, int socket,
-                       const std::function<void(signaller::SignalMemory*, int)>& serve) {
+[[noreturn]] void Make(const char* no_mps, int socket, const Serve& serve) {
   signaller::Driver driver;
   std::string error;
   std::vector<std::string> gpus;
@@ -31,18 +30,19 @@ namespace {
                     signaller::ReadUuids(driver, no_mps, &gpus, &error) && !gpus.empty() &&
                     signaller::OpenGpu(driver, no_mps, gpus[0], &device, &error);
   Require(open, "a context outside MPS", error.c_str());
-  const auto memory = signaller::SignalMemory::Make(driver, device, &error);
+  const std::shared_ptr<signaller::SignalMemory> memory =
+      signaller::SignalMemory::Make(driver, device, &error);
   Require(memory != nullptr, "signal memory", error.c_str());
   const std::size_t bytes = memory->bytes();
   const int fd = memory->fd();
   base::SendWithDescriptors(socket, &bytes, sizeof bytes, std::span(&fd, 1), MSG_NOSIGNAL);
-  serve(memory.get(), socket);
+  serve(memory, socket);
   std::exit(0);
 }
 
 }  // namespace
 
-Maker StartMaker(const char* no_mps, const std::function<void(signaller::SignalMemory*, int)>& serve) {
+Maker StartMaker(const char* no_mps, const Serve& serve) {
   Maker maker;
   int ends[2];
   Require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "socketpair", "it fails");

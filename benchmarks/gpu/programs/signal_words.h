@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "deviceplugin/signaller/signal_memory.h"
 #include "sidecar/gates/driver.h"
@@ -28,7 +29,8 @@ struct Maker {
 // Forks a maker. It calls `serve` with its memory and its end of the socket, and ends when that returns.
 // `no_mps` is an empty folder. A driver that refuses ends the program, which names the call. REQUIRES: this
 // process has not used the driver.
-Maker StartMaker(const char* no_mps, const std::function<void(signaller::SignalMemory*, int)>& serve);
+using Serve = std::function<void(const std::shared_ptr<signaller::SignalMemory>& memory, int socket)>;
+Maker StartMaker(const char* no_mps, const Serve& serve);
 
 // Returns whether the socket of a maker has been closed at its other end.
 bool Closed(int socket);

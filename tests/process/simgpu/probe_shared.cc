@@ -8,10 +8,13 @@
 
 #include <csignal>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 
+#include "common/base/descriptors.h"
 #include "tests/process/simgpu/probe.h"
+
+namespace base = crossover::base;
 
 namespace {
 
@@ -137,36 +140,12 @@ unsigned WordAt(CUdeviceptr address) {
   return word;
 }
 
-// Sends a message with a descriptor.
-void Send(int socket, const Export& message, int fd) {
-  iovec part = {const_cast<Export*>(&message), sizeof message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* descriptor = CMSG_FIRSTHDR(&header);
-  descriptor->cmsg_level = SOL_SOCKET;
-  descriptor->cmsg_type = SCM_RIGHTS;
-  descriptor->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(descriptor), &fd, sizeof fd);
-  CHECK(sendmsg(socket, &header, 0) == static_cast<ssize_t>(sizeof message));
-}
-
-// Receives such a message. Returns the descriptor.
+// Receives what a process tells, and a descriptor.
 int Receive(int socket, Export* message) {
-  iovec part = {message, sizeof *message};
   int fd = -1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  CHECK(recvmsg(socket, &header, 0) == static_cast<ssize_t>(sizeof *message));
-  CHECK(CMSG_FIRSTHDR(&header) != nullptr);
-  std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof fd);
+  const auto arrival = base::ReceiveWithDescriptors(socket, message, sizeof *message, 0,
+                                                    [&fd](int received) { fd = received; });
+  CHECK(arrival.size == static_cast<ssize_t>(sizeof *message) && fd >= 0);
   return fd;
 }
 
@@ -188,7 +167,8 @@ void ExportAndStay(int socket) {
   OK(cuIpcGetMemHandle(&message.freed, freed));
   int fd = -1;
   OK(cuMemExportToShareableHandle(&fd, created, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-  Send(socket, message, fd);
+  CHECK(base::SendWithDescriptors(socket, &message, sizeof message, std::span(&fd, 1), 0) ==
+        static_cast<ssize_t>(sizeof message));
   char opened = 0;
   CHECK(read(socket, &opened, 1) == 1);
   OK(cuMemFree(freed));

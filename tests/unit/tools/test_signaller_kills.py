@@ -49,7 +49,7 @@ class Rows(unittest.TestCase):
 
     def test_a_strike_of_fault_matrix_comes_after_signals(self):
         order, running = [], mock.Mock()
-        running.plan.jobs, running.machine.ranks = (), 2
+        running.plan.early, running.machine.ranks = (), 2
         with mock.patch.object(signal_faults.transports, "await_signals", lambda *_: order.append("signals")):
             row = replace(faults.ROWS["kill one rank"], strike=lambda *_: order.append("strike"))
             signal_faults._row(row).strike(running, None)  # pylint: disable=protected-access
