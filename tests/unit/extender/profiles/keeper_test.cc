@@ -100,8 +100,8 @@ TEST_F(ProfileKeeperTest, ARankThatHasBecomeSlowIsToldOnce) {
   server_.Answer(200, "{}");
   compute_s_ = 0.040;
   now_s_ = now_s_ + 61;
-  Await([&] { return keeper->written() == 2; });
-  EXPECT_EQ(told_, 1);
+  Await([&] { return told_ > 0; });  // it is told after the profile is written
+  EXPECT_EQ(keeper->written(), 2u);
   server_.Answer(200, "{}");
   compute_s_ = 0.060;
   now_s_ = now_s_ + 61;
