@@ -61,13 +61,13 @@ def processor_ns(schedstats):
     return sum(int(text.split()[0]) for text in schedstats)
 
 
-def run(build, transport, signallers, mark):
+def run(build, transport, signallers, mark, daemon=None):
     """Runs a daemon with this transport, so many signallers for each GPU, and idle clients that ask for signals where
-    the daemon has any. Returns an Idle."""
+    the daemon has any. `daemon` is the file of an older daemon, which knows no transport (None). Returns an Idle."""
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (tempfile.TemporaryDirectory(prefix=f"{mark}-", dir=base) as directory, Processes(mark) as processes,
           contextlib.ExitStack() as clients):
-        course = _Course(build, Path(directory), processes, transport, signallers)
+        course = _Course(build, Path(directory), processes, transport, signallers, daemon)
         course.start()
         exported = sum(course.join(clients, gpu) for gpu in course.gpus)
         time.sleep(_SETTLE_S)
@@ -77,7 +77,8 @@ def run(build, transport, signallers, mark):
 class _Course:
     """A course is one run, while it runs."""
 
-    def __init__(self, build, directory, processes, transport, signallers):
+    def __init__(self, build, directory, processes, transport, signallers, daemon):
+        self._daemon = [str(daemon)] if daemon else []
         self._build, self._directory, self._processes = build, directory, processes
         self._transport = transport
         self.gpus = [MACHINE.uuid(0, gpu) for gpu in range(MACHINE.gpus_per_node)]
@@ -89,9 +90,11 @@ class _Course:
             (self._directory / name).mkdir()
         (self._directory / "machine.yaml").write_text(MACHINE.yaml(self._directory / "machine"), encoding="utf-8")
         config = self._directory / "crossover.yaml"
-        config.write_text(commands.daemon_config(self._socket, self._directory / "trace.jsonl",
-                                                 ("guard: off", f"transport: {self._transport}")), encoding="utf-8")
-        self._start("daemon", commands.daemon_command(self._build, config))
+        settings = ("guard: off", *([f"transport: {self._transport}"] if self._transport else []))
+        config.write_text(commands.daemon_config(self._socket, self._directory / "trace.jsonl", settings),
+                          encoding="utf-8")
+        command = commands.daemon_command(self._build, config)
+        self._start("daemon", [*(self._daemon or command[:1]), *command[1:]])
         end = time.monotonic() + _PATIENCE_S
         while not self._socket.exists():
             self._check("daemon", end)

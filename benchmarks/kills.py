@@ -1,20 +1,19 @@
 """Kills the ranks of jobs one by one and starts the jobs again, beside a job that must not notice.
 
-`play` does that; `hand_overs` and `false_deaths` read its trace. The last two are pure.
+`play` does that; `hand_overs`, `false_deaths` and `states` read its trace, and are pure.
 """
 
 import contextlib
 import random
 import signal
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 
-from benchmarks import session
+from benchmarks import session, transports
 from benchmarks.faults import SIGNALS, TWO_QUEUES
 from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
-from benchmarks.transports import await_signals
 
 SURVIVOR = "alpha"
 _VICTIMS = ("beta", "gamma", "delta")
@@ -38,6 +37,7 @@ class Kill:
     t_ns: int
     gpu: str
     gang: str
+    gates: str = ""  # of the victim's job, as in CROSSOVER_GATES
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Outcome:
     wrong: str
     hand_over_ms: tuple
     false_deaths: int
+    states: dict = field(default_factory=dict)  # kills by what the victim did, in words
 
 
 @dataclass
 class Scenario:
     """Plays rounds: starts the victims, waits until they take turns, kills their ranks in random order at random
-    times."""
+    times. With signallers the victims of every second round have host words."""
 
     jobs: int
     rounds: int
@@ -69,8 +70,13 @@ class Scenario:
         self.shape = Shape(0.6, compute_ms=10.0, ranks=ranks_of(self.jobs), iterations=self.rounds * _STEPS_PER_ROUND,
                            jobs=self.jobs, variant=self.variant, settings=self.settings,
                            fault=TWO_QUEUES if self.signallers else "")
-        self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY)
+        self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY,
+                                 environment={"CROSSOVER_GATES": self.gates(number)} if self.signallers else {})
                          for gang in _VICTIMS[:self.jobs - 1]] for number in range(self.rounds)]
+
+    def gates(self, number):
+        """Returns the gates of the victims of a round, as in CROSSOVER_GATES."""
+        return "ipc" if self.signallers and number % 2 == 0 else "gpu"
 
     def plan(self, library, isolated, settings=(), environment=None):
         mortal = tuple(job for round_ in self.victims for job in round_)
@@ -84,21 +90,23 @@ class Scenario:
     def _during(self, running):
         draw = random.Random(self.seed)
         tails = [running.trace_tail(node) for node in range(running.machine.nodes)]
-        for jobs in self.victims:
+        for number, jobs in enumerate(self.victims):
             if not running.processes.alive(f"{SURVIVOR}-rank0"):
                 self.early = f"the survivor ended after {len(self.kills)} kills"
                 return
             for job in jobs:
                 running.start_late(job.name)
             if self.signallers:
-                await_signals(running, self.jobs * running.machine.ranks)
+                by_signals = 1 if self.gates(number) == "gpu" else self.jobs
+                transports.await_counts(running, {"ipc": by_signals * running.machine.ranks,
+                                                  "gpu": (self.jobs - by_signals) * running.machine.ranks})
             ranks = [(job, rank) for job in jobs for rank in range(running.machine.ranks)]
             running.wait_for_turns(tails, {(running.gpu_of(rank), job.gang) for job, rank in ranks}, _PATIENCE_S)
             for job, rank in draw.sample(ranks, len(ranks)):
                 time.sleep(draw.uniform(0, _LONGEST_PAUSE_S))
                 with contextlib.suppress(FileNotFoundError):  # it ended with another rank of its job
                     sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
-                    self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang))
+                    self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang, self.gates(number)))
 
 
 def play(build, scenario, library, isolated=True, settings=(), environment=None):
@@ -113,7 +121,8 @@ def play(build, scenario, library, isolated=True, settings=(), environment=None)
     if result.job(SURVIVOR).digest != session.digest_alone(build, plan.machine, plan.jobs[0]):
         wrong = "the survivor's losses are not those that it has alone"
     return Outcome(tuple(scenario.kills), wrong, tuple(hand_overs(result.trace, scenario.kills)),
-                   false_deaths(result.trace, scenario.kills, result.job(SURVIVOR).span(0)[1]))
+                   false_deaths(result.trace, scenario.kills, result.job(SURVIVOR).span(0)[1]),
+                   Counter(states(result.trace, scenario.kills)))
 
 
 def hand_overs(trace, kills):
@@ -151,6 +160,19 @@ def hand_overs(trace, kills):
                     holder = None
         if found is not None:
             yield found
+
+
+HOLDS, WAITS_FOR_A_SIGNAL, WAITS_AT_A_GATE, OUTSIDE = (
+    "holds the turn", "waits for a signal", "waits at a gate", "is outside its turns")
+
+
+def states(trace, kills):
+    """Yields, for each kill, what the victim did at that moment: one of the four above."""
+    for kill in kills:
+        last = next((event.event for event in reversed(trace) if event.t_ns <= kill.t_ns and event.gpu == kill.gpu
+                     and event.gang == kill.gang and event.event in ("arrive", "hold", "release", "join", "leave")), "")
+        waits = WAITS_FOR_A_SIGNAL if kill.gates == "ipc" else WAITS_AT_A_GATE
+        yield {"hold": HOLDS, "arrive": waits}.get(last, OUTSIDE)
 
 
 def false_deaths(trace, kills, survivor_end_ns):

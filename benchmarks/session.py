@@ -4,6 +4,7 @@ The demo and every figure that needs processes use only this. First all jobs are
 first iteration. Then each is released after its offset. So the start of the processes is not measured.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -151,12 +152,12 @@ class _Session:
                 for number in range(self.plan.signallers):
                     self.start_signaller(node, gpu, number, self.plan.signaller_environment)
 
-    def start_signaller(self, node, gpu, number=0, more=()):
-        """Starts a signaller of a GPU, also in place of one that was killed. Its environment, with `more`, names MPS,
-        which it keeps away from."""
+    def start_signaller(self, node, gpu, number=0, more=(), program=None):
+        """Starts a signaller of a GPU, also in place of one that was killed: the plan's program, or this one. Its
+        environment, with `more`, names MPS, which it keeps away from."""
         environment = {**self._machine_environment(node), **self._mps_environment(node), **dict(more)}
         command = commands.signaller_command(self.build, self.machine.uuid(node, gpu), self.socket(node),
-                                             self.directory / "no-mps", self.plan.signaller)
+                                             self.directory / "no-mps", program or self.plan.signaller)
         name = signaller_name(node, gpu, number)
         self.processes.start(name, self.nodes.on_node(node, command), environment, self.directory / "logs" / name)
 
@@ -190,11 +191,12 @@ class _Session:
         return time.monotonic_ns()
 
     def end_jobs(self, names, patience_s=30.0):
-        """Kills all ranks of these jobs, and waits until none is left."""
-        for name in names:
-            self.kill_job(name)
+        """Kills all ranks of these jobs that have not ended yet, and waits until none is left."""
         ranks = [self.rank_name(job, rank) for job in self.plan.jobs if job.name in names
                  for rank in range(self.machine.ranks)]
+        for rank in ranks:
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                self.processes.signal(rank, signal.SIGKILL)
         await_true("the ranks to end", lambda: not any(map(self.processes.alive, ranks)), patience_s)
 
     def _start_ranks(self, job):

@@ -118,14 +118,15 @@ def _hit(running, node):
     running.mps.ask(node, f"simgpu_fault {running.mps.ask(node, 'get_server_list')} hits")
 
 
-def _kill_all_with_arbiters(running, draw):
-    """Kills all arbiters and signallers, and starts them anew: each client is offered memory that it has not
-    imported."""
+def _replace_signallers_and_arbiters(running, draw):
+    """Kills all signallers and, once no client takes turns by signals, all arbiters, and starts both anew: each client
+    is offered memory that it has not imported. Two deaths at the same instant are another matter (record 0054)."""
     _once_signalled(running, draw)
-    for node in range(running.machine.nodes):
-        running.processes.signal(f"arbiter{node}", signal.SIGKILL)
     for node, gpu in _signallers(running):
         running.processes.signal(session.signaller_name(node, gpu), signal.SIGKILL)
+    transports.await_counts(running, {"gpu": _clients(running)})
+    for node in range(running.machine.nodes):
+        running.processes.signal(f"arbiter{node}", signal.SIGKILL)
     for node in range(running.machine.nodes):
         running.restart_arbiter(node)
     for node, gpu in _signallers(running):
@@ -148,7 +149,7 @@ _OF_SIGNALLERS = (
     Fault("two hardware queues", one_holder=True),
     Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}, says=_IMPORTS, one_holder=True),
     Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"}, says=_IMPORTS,
-          strike=_kill_all_with_arbiters),
+          strike=_replace_signallers_and_arbiters),
     Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}, one_holder=True),
     Fault("copies of signallers wait for a time slice", mps=True, one_holder=True,
           shape={"unkind": (("outside_copy_us", 2000),)}),

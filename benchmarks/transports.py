@@ -1,8 +1,9 @@
 """Tells by which transport the clients of a run take turns, as `crossover top` shows it."""
 
 import time
+from collections import Counter
 
-from benchmarks.processes import Failed
+from benchmarks.processes import Failed, await_true
 
 # The names in CROSSOVER_GATES, and the transports of clients that take turns so.
 TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
@@ -30,6 +31,12 @@ def not_by(gates, seen, clients):
 def await_signals(running, clients):
     """Waits until so many clients take turns by signals, and no others. Raises Failed if that takes too long."""
     _await(lambda: not not_by("ipc", seen_by(running), clients), running, clients)
+
+
+def await_counts(running, clients):
+    """Waits until exactly so many clients take turns by each of these gates. Raises Failed if that takes too long."""
+    wanted = Counter({TRANSPORTS[gates]: count for gates, count in clients.items()})
+    await_true(f"transports {dict(+wanted)}", lambda: Counter(seen_by(running)) == +wanted, _PATIENCE_S)
 
 
 def await_other_gates(running, clients):

@@ -9,6 +9,8 @@ Controls: a survivor whose stream gets stuck, which must be seen as a hang; a li
 death is known only once the kernel has torn its memory down.
 """
 
+from collections import Counter
+
 from benchmarks import kills, stats
 from benchmarks.results import Goal, Measured, controlled
 
@@ -16,6 +18,7 @@ GOAL, P99_GOAL, NONE = Goal("==", 0), Goal("<=", 5), Goal("==", 0)
 _JOBS = {"2_jobs": 2, "3_jobs": 3, "4_jobs": 4, "2_jobs_one_namespace": 2}
 CASES = tuple(_JOBS)
 _KILLS, _ROUNDS = 250, 6  # kills of a case, at least; rounds of a run
+_OF_EACH_KIND = 15  # with signallers, at least
 _SILENT = "silent_death"
 
 
@@ -25,21 +28,27 @@ def measure(context, case):
 
 
 def measured(context, figure, case, jobs, isolated, signallers=0):
-    """Yields the lines of a case of so many jobs. With `signallers`, their streams wait for signals."""
+    """Yields the lines of a case of so many jobs. With `signallers`, their streams wait for signals, and the kills are
+    of each kind."""
     def play(library, jobs_then, rounds, seed, **how):
         return kills.play(context.build, kills.Scenario(jobs_then, rounds, seed, signallers), library, isolated, **how)
 
-    outcomes, total = [], 0
-    while total < _KILLS:
+    outcomes, total, states = [], 0, Counter()
+    kinds = (kills.HOLDS, kills.WAITS_FOR_A_SIGNAL, kills.WAITS_AT_A_GATE) if signallers else ()
+    while total < _KILLS or total < 2 * _KILLS and any(states[kind] < _OF_EACH_KIND for kind in kinds):
         outcomes.append(play(context.build.library, jobs, _ROUNDS, len(outcomes)))
         total += len(outcomes[-1].kills)
+        states.update(outcomes[-1].states)
         context.say(f"    {total} kills; {outcomes[-1].wrong or 'nothing wrong'}")
         if not outcomes[-1].kills:
             break
     wrong = [o.wrong for o in outcomes if o.wrong]
     gates = {"gates": "ipc"} if signallers else {}
     conditions = kills.Scenario(jobs, _ROUNDS, 0, signallers).shape.conditions(jobs=jobs, **gates)
-    condition = _condition(jobs) + (", signals in device memory" if signallers else "")
+    condition = _condition(jobs)
+    if signallers:
+        condition += "; signals in device memory; the victim " + ", ".join(
+            f"{state}: {count}" for state, count in sorted(states.items()))
     stuck = play(context.build.library, 2, 1, 0, environment={"SIMGPU_FAULT": "stuck_stream:2000"})
     yield Measured(figure, case, len(wrong), f"bad runs of {len(outcomes)}, {total} kills", GOAL, (len(wrong),),
                    controlled(GOAL, "the survivor's stream gets stuck", int(bool(stuck.wrong))), condition,

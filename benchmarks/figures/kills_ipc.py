@@ -1,6 +1,7 @@
 """kills_ipc counts rounds in which a job hung or had wrong losses, where its streams wait for signals in device memory,
-and its neighbours' ranks are killed at random instants and started again: holders, clients that wait for a signal, and
-clients that wait at a gate. kills_ipc_p99 is the time from the kill of a holder until the next client that is ready has
+and its neighbours' ranks are killed at random instants and started again. In every second round the neighbours have
+host words, so that the kills are of holders, of clients that wait for a signal, and of clients that wait at a gate; the
+line says how many of each. kills_ipc_p99 is the time from the kill of a holder until the next client that is ready has
 its turn. kills_ipc_false_deaths counts clients that were given up while they lived.
 
 Each process has two hardware queues, as under MPS. In the case `signallers` the signallers are killed and started
@@ -8,7 +9,7 @@ again. kills_ipc counts runs in which a job ends, or signals do not come back; k
 without a new turn on that GPU after a kill.
 
 Controls: a survivor whose stream gets stuck; a library without its liveness word; signallers that are not started
-again.
+again; of the stall, a successor that signals to no client.
 """
 
 from benchmarks import signaller_kills
@@ -30,8 +31,9 @@ def measure(context, case):
 def _of_signallers(context, case):
     found = signaller_kills.play(context.build, signaller_kills.Scenario(_SIGNALLER_KILLS, 32), context.build.library,
                                  context.isolated)
-    gone = signaller_kills.play(context.build, signaller_kills.Scenario(1, 32, again=False), context.build.library,
-                                context.isolated)
+    gone, deaf = (signaller_kills.play(context.build, signaller_kills.Scenario(1, 32, successor),
+                                       context.build.library, context.isolated)
+                  for successor in (None, "crossover-signaller-deaf"))
     shape = signaller_kills.Scenario(1, 0).shape
     condition = f"{shape.condition()}, one signaller for each GPU, {len(found.kills)} kills of signallers"
     conditions = shape.conditions(gates="ipc")
@@ -39,5 +41,7 @@ def _of_signallers(context, case):
     yield Measured("kills_ipc", case, bad, f"bad runs of 1, {len(found.kills)} kills", GOAL, (bad,),
                    controlled(GOAL, "signallers that are not started again", int(bool(gone.kills and gone.wrong))),
                    condition, {"wrong": found.wrong}, conditions)
-    worst = max(found.stall_ms) if found.stall_ms else None
-    yield Measured("kills_ipc_stall", case, worst, "ms", STALL_GOAL, found.stall_ms, None, condition, {}, conditions)
+    worst, worst_of_deaf = (max(outcome.stall_ms) if outcome.stall_ms else None for outcome in (found, deaf))
+    yield Measured("kills_ipc_stall", case, worst, "ms", STALL_GOAL, found.stall_ms,
+                   controlled(STALL_GOAL, "a signaller that follows no page comes next", worst_of_deaf), condition, {},
+                   conditions)

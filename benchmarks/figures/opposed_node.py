@@ -4,7 +4,7 @@ Crossover, by what its kubelet has written down (benchmarks/ownership.py).
 `opposed_node_unanswered` counts conditions under which a pod neither ran nor was refused with a reason that a user can
 act on. The conditions, and the end that each pod must reach, are those of tests/cluster. Controls: a pod has its slot
 before another device plugin comes and gives the same GPU to another pod, which cannot be prevented; a library that
-needs glibc, in an image that has musl.
+needs glibc, in an image that has musl; for `signals`, a node daemon that offers host words alone.
 """
 
 import os
@@ -64,19 +64,33 @@ class _OpposedByOurs(test_opposed.Opposed):
         cls.cluster.wait_for("node", cls.node.name, lambda node: cluster.allocatable(node) == cls.daemons.slots)
 
 
+class _SignalsByHostWords(test_signals.Signals):
+    """Runs the condition of signals under node daemons that offer none."""
+
+    TRANSPORT = "host"
+
+
+def _control_of(case):
+    """Returns (class of tests, name of its test, what is wrong there)."""
+    if case == "signals":
+        return _SignalsByHostWords, _CONDITIONS[case][1][0], "a node daemon with host words alone"
+    return _OpposedByOurs, "test_an_image_with_musl", "a library that needs glibc, under musl"
+
+
 def measure(context, case):
     test_class, names = _CONDITIONS[case]
     os.environ |= {"BUILD": str(context.build.top), "OTHER_PLUGIN": str(context.build.program("other_plugin")),
                    "TRAINER_DATA": str(_DATA)}
     twice, unanswered = _under(context, test_class, names)
-    _, seen_unanswered = _under(context, _OpposedByOurs, ("test_an_image_with_musl",))
+    bad_class, bad_name, what = _control_of(case)
+    _, seen_unanswered = _under(context, bad_class, (bad_name,))
     seen_twice = _given_twice(context)
     condition = f"{len(names)} conditions on a real kubelet, pods of UID 65532 with a read-only root file system"
     yield Measured("opposed_node", case, len(twice), "GPUs given out twice", GOAL, (len(twice),),
                    controlled(GOAL, "another plugin gives out a GPU that has a pod with a slot", len(seen_twice)),
                    condition, {"twice": twice, "control_saw": seen_twice, "conditions": list(names)})
     yield Measured("opposed_node_unanswered", case, len(unanswered), f"conditions of {len(names)}", GOAL,
-                   (len(unanswered),), controlled(GOAL, "a library that needs glibc, under musl", len(seen_unanswered)),
+                   (len(unanswered),), controlled(GOAL, what, len(seen_unanswered)),
                    condition, {"unanswered": unanswered, "control_saw": seen_unanswered})
 
 

@@ -26,6 +26,7 @@ _SIGNALLED = 'sum by (node) (crossover_clients{transport="signalled_gates"})'
 
 class Signals(unittest.TestCase):
     NODE_SETTINGS = {}
+    TRANSPORT = "ipc"
     OBSERVER = None  # as in node_case.py
 
     @classmethod
@@ -44,7 +45,8 @@ class Signals(unittest.TestCase):
         cls.cluster.namespace(_TEAM)
         load_image(cls.cluster, cls.build, Path(os.environ["TRAINER_DATA"]))
         # The guard measures which way is faster. On a busy machine it may rightly let the jobs run side by side.
-        cls.release.install(deviceplugin={"config": {"guard": "off", "transport": "ipc"}}, signaller={"enabled": True})
+        cls.release.install(deviceplugin={"config": {"guard": "off", "transport": cls.TRANSPORT}},
+                            signaller={"enabled": True})
 
     def start_jobs(self, iterations, *names):
         jobs = [TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=iterations).job(name, seed),

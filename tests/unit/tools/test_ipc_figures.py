@@ -31,7 +31,7 @@ class IdleCost(unittest.TestCase):
 
     def test_the_signallers_cost_counts_in_the_control_alone(self):
         host, ipc = idle((2000, 0.001)), idle((2100, 0.002), (900, 0.05), 8 << 20)
-        more, within = ipc_idle.more_than_host(ipc, host), ipc_idle.work_within(ipc, host)
+        more, within = ipc_idle.more_than(ipc, host), ipc_idle.work_within(ipc, host)
         self.assertEqual((more.private_kib, round(more.processor, 6)), (100, 0.001))
         self.assertEqual((within.private_kib, round(within.processor, 6)), (1000, 0.051))
         self.assertTrue(ipc_idle.GOAL.met_by(more.private_kib))

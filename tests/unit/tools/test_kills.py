@@ -44,6 +44,21 @@ class HandOvers(unittest.TestCase):
         self.assertEqual(self.found([(1, "beta", "hold"), (2000, "alpha", "hold")], 5), [])
 
 
+class States(unittest.TestCase):
+    def found(self, *events, gates="gpu"):
+        return list(kills.states(trace(*events), [Kill(5 * MS, "gpu", "beta", gates)]))
+
+    def test_the_last_event_before_the_kill_counts(self):
+        held = [(1, "beta", "arrive"), (2, "beta", "hold"), (6, "beta", "leave")]
+        self.assertEqual(self.found(*held), [kills.HOLDS])
+        self.assertEqual(self.found(*held[:1], (4, "alpha", "hold"), (6, "beta", "hold")), [kills.WAITS_AT_A_GATE])
+        self.assertEqual(self.found(*held[:1], gates="ipc"), [kills.WAITS_FOR_A_SIGNAL])
+        self.assertEqual(self.found(*held[:2], (3, "beta", "release")), [kills.OUTSIDE])
+
+    def test_a_client_that_has_never_asked_is_outside(self):
+        self.assertEqual(self.found((1, "alpha", "arrive")), [kills.OUTSIDE])
+
+
 class FalseDeaths(unittest.TestCase):
     killed = [Kill(5 * MS, "another gpu", "beta")]
 
