@@ -1,0 +1,53 @@
+// placement_mapping < CASES
+// Maps the pods of gangs to their seats. Each line of the input is a case in JSON, as a Workload and a Fabric
+// (extender/placement/mapping.h):
+//
+//   {"pods": 2, "flows": [[0, 1, 4096]], "compute_s": [], "domains": [[0, 0], [0, 1]], "speeds": [],
+//    "seat_speeds": []}
+//
+// Each line of the output has the seat of each pod, and how long the search took.
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "extender/placement/mapping.h"
+
+namespace crossover::benchmarks {
+namespace {
+
+using nlohmann::json;
+
+json Answer(const json& asked) {
+  placement::Workload workload{.pods = asked.at("pods").get<int>(), .flows = {}};
+  asked.at("compute_s").get_to(workload.compute_s);
+  for (const json& flow : asked.at("flows")) {
+    workload.flows.push_back({.from = flow.at(0).get<int>(),
+                              .to = flow.at(1).get<int>(),
+                              .bytes = flow.at(2).get<placement::Bytes>()});
+  }
+  placement::Fabric fabric;
+  asked.at("domains").get_to(fabric.domains);
+  asked.at("speeds").get_to(fabric.speeds);
+  asked.at("seat_speeds").get_to(fabric.seat_speeds);
+  const auto began = std::chrono::steady_clock::now();
+  const std::vector<int> seat_of = placement::MapPods(workload, fabric);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+  return {{"seat_of", seat_of}, {"ms", took.count()}};
+}
+
+int Main() {
+  try {
+    for (std::string line; std::getline(std::cin, line);)
+      std::cout << Answer(json::parse(line)).dump() << '\n';
+  } catch (const json::exception& error) {
+    std::cerr << "placement_mapping: expected a case in each line, got: " << error.what() << '\n';
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace crossover::benchmarks
+
+int main() { return crossover::benchmarks::Main(); }
