@@ -43,6 +43,22 @@ std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
   return context.queues[static_cast<std::size_t>(channels.Of(id))];
 }
 
+// Makes a stream with this number, by which it has its channel.
+StreamPtr MakeNumbered(const std::shared_ptr<Context>& context, unsigned flags, int priority,
+                       std::uint64_t id) {
+  auto stream = std::make_shared<Stream>();
+  stream->context = context;
+  stream->device = context->device;
+  stream->flags = flags;
+  stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  stream->priority = priority;
+  stream->id = id;
+  stream->lane = LaneFor(*context, stream->id);
+  stream->shares_lane = !context->queues.empty();
+  context->streams.push_back(stream);
+  return stream;
+}
+
 // Returns the end of the stream's own work. Where streams share a lane and this one has done nothing, that is
 // reached.
 RecordPtr OwnTail(Stream& stream) {
@@ -157,6 +173,7 @@ CUresult MakeContext(Device* device, unsigned flags, bool primary, std::shared_p
   context->flags = flags;
   context->primary = primary;
   context->id = next_id++;
+  context->legacy_id = next_id++;
   Handles<Context>().Add(context);
   *result = std::move(context);
   return CUDA_SUCCESS;
@@ -194,17 +211,7 @@ CUresult RequireContext(std::shared_ptr<Context>* context) {
 }
 
 StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, int priority) {
-  auto stream = std::make_shared<Stream>();
-  stream->context = context;
-  stream->device = context->device;
-  stream->flags = flags;
-  stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
-  stream->priority = priority;
-  stream->id = next_id++;
-  stream->lane = LaneFor(*context, stream->id);
-  stream->shares_lane = !context->queues.empty();
-  context->streams.push_back(stream);
-  return stream;
+  return MakeNumbered(context, flags, priority, next_id++);
 }
 
 CUresult FindStream(CUstream handle, StreamPtr* stream) {
@@ -220,8 +227,9 @@ CUresult FindStream(CUstream handle, StreamPtr* stream) {
   StreamPtr& own =
       handle == CU_STREAM_PER_THREAD ? context->per_thread[std::this_thread::get_id()] : context->legacy;
   if (own == nullptr) {
-    own = MakeStream(context, CU_STREAM_DEFAULT, 0);
-    own->legacy = handle != CU_STREAM_PER_THREAD;
+    const bool legacy = handle != CU_STREAM_PER_THREAD;
+    own = MakeNumbered(context, CU_STREAM_DEFAULT, 0, legacy ? context->legacy_id : next_id++);
+    own->legacy = legacy;
   }
   *stream = own;
   return CUDA_SUCCESS;

@@ -82,6 +82,7 @@ struct Context : std::enable_shared_from_this<Context> {
   Device* device = nullptr;
   unsigned flags = 0;
   std::uint64_t id = 0;
+  std::uint64_t legacy_id = 0;  // number of its legacy stream, which is there from the beginning
   bool primary = false;
   std::mutex mutex;  // guards the lists; held while work is ordered against the legacy stream
   std::vector<StreamPtr> streams;
