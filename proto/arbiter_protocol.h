@@ -11,6 +11,7 @@
  *                <-------------------  Welcome + memfd   (or Refused, then end of file)
  *       Profile  ------------------->                    (about once a second)
  *                <-------------------  Notice            (seldom)
+ *       Calls    ------------------->                    (seldom: what the job communicates)
  *       close    ------------------->                    (the client leaves)
  *
  * In place of Hello, a process may send Ask, once, to learn its memory limit before it uses a GPU. The
@@ -42,8 +43,9 @@ enum crossover_message {
   CROSSOVER_PROFILE = 4,
   CROSSOVER_NOTICE = 5,
   CROSSOVER_ASK = 6, /* a header alone */
-  CROSSOVER_LIMIT = 7
+  CROSSOVER_LIMIT = 7,
   /* proto/signaller_protocol.h has the types from 8 to 14. */
+  CROSSOVER_CALLS = 15
 };
 
 /* How a client takes turns. Metrics show it. */
@@ -122,6 +124,46 @@ struct crossover_profile {
   uint32_t reserved;
 };
 
+/* An NCCL function that moves data. */
+enum crossover_function {
+  CROSSOVER_ALL_REDUCE = 1,
+  CROSSOVER_BROADCAST = 2, /* also ncclBcast */
+  CROSSOVER_REDUCE = 3,
+  CROSSOVER_ALL_GATHER = 4,
+  CROSSOVER_REDUCE_SCATTER = 5,
+  CROSSOVER_SEND = 6,
+  CROSSOVER_RECV = 7,
+  CROSSOVER_ALL_TO_ALL = 8,
+  CROSSOVER_GATHER = 9,
+  CROSSOVER_SCATTER = 10
+};
+
+#define CROSSOVER_NO_PEER 0xffffffffu
+#define CROSSOVER_CALLS_MAX 40       /* of one report */
+#define CROSSOVER_CALLS_OF_MESSAGE 5 /* no message is longer than Hello: an older arbiter reads no more */
+
+/* Sums up the calls of one function on one communicator with one peer, in one iteration. */
+struct crossover_call {
+  uint64_t communicator; /* a number that all ranks of the communicator give it; never 0 */
+  uint64_t bytes;        /* count times size of the data type, as in the arguments, of all these calls */
+  uint32_t ranks;        /* of the communicator, at least 2 */
+  uint32_t rank;         /* this process's own */
+  uint32_t function;     /* enum crossover_function */
+  uint32_t peer;         /* of Send and Recv: the other rank; with a root: the root; else CROSSOVER_NO_PEER */
+};
+
+/* The client sends a report of its calls once it has seen a period often enough, and again when they have
+ * changed. A report has several messages, in order: a message with `first` 0 begins it. A report of which a
+ * message is missing does not count. */
+struct crossover_calls {
+  struct crossover_header header;
+  uint32_t first; /* number of the first call in this message; earlier messages have the ones before */
+  uint32_t total; /* calls of the report, at most CROSSOVER_CALLS_MAX */
+  uint32_t count; /* calls in this message */
+  uint32_t reserved;
+  struct crossover_call call[CROSSOVER_CALLS_OF_MESSAGE];
+};
+
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_header) == 16, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_welcome) == 24, "wire size");
@@ -129,6 +171,9 @@ CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_limit) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_refused) == 16 + 192, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_notice) == 16 + 384, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_profile) == 16 + 24 + 16, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_call) == 32, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_calls) == 16 + 16 + 5 * 32, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_calls) <= sizeof(struct crossover_hello), "wire size");
 
 #ifdef __cplusplus
 } /* extern "C" */

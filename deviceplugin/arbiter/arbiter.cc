@@ -388,6 +388,22 @@ void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
                            " now, not by " + TransportName(before));
 }
 
+// Puts the messages of a report together. A message that does not follow the one before is dropped, unless it
+// begins a report.
+void Arbiter::OnCalls(Connection& connection, const Calls& calls) {
+  CallList& so_far = connection.calls;
+  if (calls.first == 0) so_far.clear();
+  if (calls.first != so_far.size()) return;
+  so_far.insert(so_far.end(), calls.calls.begin(), calls.calls.end());
+  if (so_far.size() < calls.total) return;
+  Event event{.kind = EventKind::kCalls,
+              .at = base::MonotonicNs(),
+              .gpu = connection.member->gpu,
+              .member = connection.member};
+  event.calls = std::make_shared<const CallList>(std::exchange(so_far, {}));
+  observer_->OnEvent(event);
+}
+
 bool Arbiter::OnOther(Connection& connection, const Unknown& message, std::string* why) {
   return extension_ == nullptr || extension_->OnMessage(connection, message, why);
 }

@@ -82,6 +82,7 @@ class Arbiter : private Reception::Desk {
   std::string Welcome(Connection& connection, const Hello& hello);
   std::string Refuse(const Connection& connection, const std::string& who, const std::string& reason);
   void OnProfile(Connection& connection, const Profile& profile) override;
+  void OnCalls(Connection& connection, const Calls& calls) override;
   bool OnOther(Connection& connection, const Unknown& message, std::string* why) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "common/base/job_environment.h"
 #include "common/base/refusal.h"
@@ -77,6 +78,38 @@ Message ParseProfile(const crossover_profile& wire) {
                  wire.turns_per_period, wire.transport};
 }
 
+// Returns what is wrong with a call, or an empty string.
+std::string FaultOf(const crossover_call& call) {
+  const auto refused = [](std::string_view field, std::string_view expected, std::uint64_t got) {
+    return base::Refusal(field, expected, std::to_string(got));
+  };
+  const std::string below = "a rank below the communicator's number of ranks, " + std::to_string(call.ranks);
+  if (call.communicator == 0) return refused("communicator", "a number other than 0", 0);
+  if (call.ranks < 2 || call.ranks > base::kMostRanks)
+    return refused("ranks", "2 to " + std::to_string(base::kMostRanks), call.ranks);
+  if (call.rank >= call.ranks) return refused("rank", below, call.rank);
+  if (call.function < CROSSOVER_ALL_REDUCE || call.function > CROSSOVER_SCATTER)
+    return refused("function", "1 to 10", call.function);
+  if (call.peer != CROSSOVER_NO_PEER && call.peer >= call.ranks) return refused("peer", below, call.peer);
+  return "";
+}
+
+Message ParseCalls(const crossover_calls& wire) {
+  if (wire.total > CROSSOVER_CALLS_MAX)
+    return Refused("total", "at most " + std::to_string(CROSSOVER_CALLS_MAX), wire.total);
+  if (wire.count < 1 || wire.count > CROSSOVER_CALLS_OF_MESSAGE)
+    return Refused("count", "1 to " + std::to_string(CROSSOVER_CALLS_OF_MESSAGE), wire.count);
+  if (wire.first >= wire.total || wire.count > wire.total - wire.first)
+    return Refused("first", "calls within the total, " + std::to_string(wire.total), wire.first);
+  Calls message{wire.first, wire.total, {}};
+  for (std::uint32_t i = 0; i < wire.count; ++i) {
+    std::string fault = FaultOf(wire.call[i]);
+    if (!fault.empty()) return Broken{std::move(fault)};
+    message.calls.push_back(wire.call[i]);
+  }
+  return message;
+}
+
 }  // namespace
 
 bool ValidGangName(std::string_view name) {
@@ -107,6 +140,10 @@ Message Parse(std::span<const std::byte> bytes) {
   if (header.type == CROSSOVER_PROFILE) {
     const auto wire = Copy<crossover_profile>(bytes);
     return wire ? ParseProfile(*wire) : Broken{"profile of a wrong size"};
+  }
+  if (header.type == CROSSOVER_CALLS) {
+    const auto wire = Copy<crossover_calls>(bytes);
+    return wire ? ParseCalls(*wire) : Broken{"calls of a wrong size"};
   }
   if (header.type == CROSSOVER_ASK) {
     if (bytes.size() != sizeof header) return Broken{"ask of a wrong size"};

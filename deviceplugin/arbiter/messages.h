@@ -42,6 +42,14 @@ struct Profile {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
 };
 
+// A Calls is one message of a report of what a process calls in an iteration. All is checked but what only
+// the other messages of the report tell.
+struct Calls {
+  std::uint32_t first = 0;
+  std::uint32_t total = 0;
+  std::vector<crossover_call> calls;
+};
+
 struct Ask {};  // the question for the process's memory limit; only without a hello
 
 struct Unknown {  // a message of a later version, which is skipped, or for an Extension
@@ -52,7 +60,7 @@ struct Broken {  // an invalid message; it ends the connection
   std::string reason;
 };
 
-using Message = std::variant<Hello, Profile, Ask, Unknown, Broken>;
+using Message = std::variant<Hello, Profile, Calls, Ask, Unknown, Broken>;
 
 // Returns the message in `bytes`, or Broken with a reason if it is invalid. REQUIRES: `bytes` is one whole
 // message.

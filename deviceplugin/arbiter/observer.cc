@@ -1,5 +1,7 @@
 #include "deviceplugin/arbiter/observer.h"
 
+#include <iterator>
+
 namespace crossover::arbiter {
 
 std::string_view Name(EventKind kind) {
@@ -40,6 +42,8 @@ std::string_view Name(EventKind kind) {
       return "refuse_cap";
     case EventKind::kDamage:
       return "damage";
+    case EventKind::kCalls:
+      return "calls";
   }
   return "unknown";
 }
@@ -55,6 +59,12 @@ const char* PhaseName(std::uint32_t phase) {
 const char* TransportName(std::uint32_t transport) {
   constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates", "relayed_gates", "signalled_gates"};
   return transport < 5 ? kNames[transport] : "invalid";
+}
+const char* FunctionName(std::uint32_t function) {
+  constexpr const char* kNames[] = {"AllReduce", "Broadcast", "Reduce",   "AllGather", "ReduceScatter",
+                                    "Send",      "Recv",      "AlltoAll", "Gather",    "Scatter"};
+  static_assert(CROSSOVER_ALL_REDUCE == 1 && CROSSOVER_SCATTER == std::size(kNames));
+  return function >= 1 && function <= std::size(kNames) ? kNames[function - 1] : "invalid";
 }
 
 }  // namespace crossover::arbiter

@@ -6,13 +6,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "deviceplugin/arbiter/page.h"
+#include "proto/arbiter_protocol.h"
 #include "turn/shares.h"
 #include "turn/turnstile.h"
 
 namespace crossover::arbiter {
+
+using CallList = std::vector<crossover_call>;
 
 // A GpuInfo describes one GPU. It exists as long as a reference to it does, and is immutable except for the
 // words of the page.
@@ -64,7 +68,8 @@ enum class EventKind : std::uint8_t {
   kPardon,     // the client may take turns again
   kGrantCap,   // the client's cap on slowdown is kept again
   kRefuseCap,  // the client's cap on slowdown cannot be kept beside those of others
-  kDamage      // the turnstile was written over, by `member` or, if that is null, by some client
+  kDamage,     // the turnstile was written over, by `member` or, if that is null, by some client
+  kCalls       // the client has said what it calls in an iteration
 };
 std::string_view Name(EventKind kind);
 
@@ -73,6 +78,8 @@ std::string_view Name(EventKind kind);
 const char* ModeName(std::uint32_t mode);
 const char* PhaseName(std::uint32_t phase);
 const char* TransportName(std::uint32_t transport);
+// Returns NCCL's name of a value of enum crossover_function, without the prefix.
+const char* FunctionName(std::uint32_t function);
 
 struct Event {
   EventKind kind;
@@ -94,6 +101,8 @@ struct Event {
   std::uint32_t iteration = 0;
   std::uint32_t position = 0;
   std::uint32_t turns = 1;
+  // kCalls sets this, and it is never null there. It is foreign data, within the bounds of messages.h.
+  std::shared_ptr<const CallList> calls{};
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

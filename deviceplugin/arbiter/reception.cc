@@ -101,6 +101,13 @@ bool Reception::HandleMessage(Connection& connection, const Message& message, st
     }
     desk_->OnProfile(connection, *profile);
   }
+  if (const auto* calls = std::get_if<Calls>(&message)) {
+    if (connection.member == nullptr) {
+      *why = "calls before hello";
+      return false;
+    }
+    desk_->OnCalls(connection, *calls);
+  }
   if (const auto* other = std::get_if<Unknown>(&message)) return desk_->OnOther(connection, *other, why);
   return true;
 }

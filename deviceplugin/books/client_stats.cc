@@ -116,6 +116,9 @@ void ClientStats::OnEvent(const arbiter::Event& event) {
         client->asked = 0;
       }
       return NoteMode(&gpu->second, event);
+    case EventKind::kCalls:
+      client->calls = event.calls;
+      return;
     case EventKind::kGrantCap:
     case EventKind::kRefuseCap:
       client->cap_refused = event.kind == EventKind::kRefuseCap;
@@ -410,7 +413,8 @@ std::vector<RankView> ClientStats::Ranks() const {
                        .learned = LearnedBy(client),
                        .joined = client.joined,
                        .iterations = client.iterations,
-                       .disturbed = client.disturbed});
+                       .disturbed = client.disturbed,
+                       .calls = client.calls});
     }
   }
   return ranks;

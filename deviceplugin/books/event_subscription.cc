@@ -12,6 +12,7 @@ bool ToldToWatchers(arbiter::EventKind kind) {
     case arbiter::EventKind::kSwallow:
     case arbiter::EventKind::kStep:
     case arbiter::EventKind::kMeasure:
+    case arbiter::EventKind::kCalls:
       return false;
     default:
       return true;

@@ -53,6 +53,19 @@ struct GpuNode {
 
     friend auto operator<=>(const Rank&, const Rank&) = default;
   };
+  // Describes what one rank of a job calls in an iteration: the calls of one function on one communicator
+  // with one peer, and the bytes of all of them (crossover_call).
+  struct Call {
+    std::string pod;
+    std::uint64_t communicator = 0;
+    std::uint32_t size = 0;             // of the communicator
+    std::uint32_t rank = 0;             // in it
+    std::uint32_t function = 0;         // enum crossover_function
+    std::optional<std::uint32_t> peer;  // or root
+    std::uint64_t bytes = 0;
+
+    friend auto operator<=>(const Call&, const Call&) = default;
+  };
   // Describes a job that has ranks on this node, or had some a short time ago. Durations are seconds per
   // iteration, as means over the job's ranks on this node. Times are seconds since 1970.
   struct Job {
@@ -61,6 +74,7 @@ struct GpuNode {
     std::uint32_t gpus = 0;       // on this node
     std::optional<double> compute_s, exposed_s, step_alone_s;
     std::vector<Rank> ranks;              // those whose compute is known, ascending; at most kMostRanks
+    std::vector<Call> communication;      // all calls of all ranks here; none where they are too many
     std::optional<double> jitter;         // jitter of compute_s, relative to compute_s
     std::optional<std::uint64_t> memory;  // most memory on one GPU, in bytes
     std::string source;                   // source of step_alone_s: measured, remembered or estimated
@@ -74,6 +88,7 @@ struct GpuNode {
   // Counts above this are published as this: they tell nothing more.
   static constexpr std::uint64_t kMostIterations = 1000;
   static constexpr std::size_t kMostRanks = 16;
+  static constexpr std::size_t kMostCalls = 64;
 
   std::string name;      // name of the node
   std::string node_uid;  // UID of the Node object; empty: not known

@@ -34,6 +34,7 @@ struct Ranks {
   Mean compute, exposed, alone, jitter;
   std::set<std::string> gpus;
   std::vector<GpuNode::Rank> each;
+  std::vector<GpuNode::Call> calls;
   const arbiter::Member* one = nullptr;
   turn::Time joined = turn::kNever;
   std::uint64_t iterations = GpuNode::kMostIterations;
@@ -51,6 +52,7 @@ struct Ranks {
       compute.Add(Seconds(learned.compute->value));
       each.push_back({rank.member->pod, rank.member->gpu->uuid, Seconds(learned.compute->value)});
     }
+    AddCalls(rank);
     if (learned.away) exposed.Add(Seconds(learned.away->value));
     if (learned.jitter) jitter.Add(learned.jitter->value);
     if (learned.peak_memory) memory = std::max(memory.value_or(0), learned.peak_memory->value);
@@ -58,6 +60,15 @@ struct Ranks {
     if (!learned.step_alone) return;
     alone.Add(Seconds(learned.step_alone->value));
     source = std::max(source.value_or(learned.step_alone->source), learned.step_alone->source);
+  }
+
+  void AddCalls(const RankView& rank) {
+    if (rank.calls == nullptr) return;
+    for (const crossover_call& call : *rank.calls) {
+      const bool has_peer = call.peer != CROSSOVER_NO_PEER;
+      calls.push_back({rank.member->pod, call.communicator, call.ranks, call.rank, call.function,
+                       has_peer ? std::optional(call.peer) : std::nullopt, call.bytes});
+    }
   }
 };
 
@@ -96,6 +107,14 @@ bool Moved(const std::vector<GpuNode::Rank>& a, const std::vector<GpuNode::Rank>
   });
 }
 
+bool Moved(const std::vector<GpuNode::Call>& a, const std::vector<GpuNode::Call>& b) {
+  return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](GpuNode::Call x, const GpuNode::Call& y) {
+    const bool moved = Moved(std::optional(x.bytes), std::optional(y.bytes));
+    x.bytes = y.bytes;
+    return x == y && !moved;
+  });
+}
+
 bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
   const bool same = std::tie(was.profile_key, was.gpus, was.gang_size, was.source, was.ended) ==
                     std::tie(is.profile_key, is.gpus, is.gang_size, is.source, is.ended);
@@ -104,8 +123,9 @@ bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
   return !same || surer || Moved(was.compute_s, is.compute_s) ||
          MovedBy(kNoise * step_s, was.exposed_s, is.exposed_s) || Moved(was.step_alone_s, is.step_alone_s) ||
          MovedBy(kNoise, was.jitter, is.jitter) || Moved(was.memory, is.memory) ||
-         Moved(was.ranks, is.ranks) || Moved(was.meetings, is.meetings) ||
-         was.disturbed_s.has_value() != is.disturbed_s.has_value() || is.at_s - was.at_s >= kAnewS;
+         Moved(was.ranks, is.ranks) || Moved(was.communication, is.communication) ||
+         Moved(was.meetings, is.meetings) || was.disturbed_s.has_value() != is.disturbed_s.has_value() ||
+         is.at_s - was.at_s >= kAnewS;
 }
 
 std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
@@ -133,6 +153,10 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
     job->ranks = ranks.each;
     std::ranges::sort(job->ranks);
     if (job->ranks.size() > GpuNode::kMostRanks) job->ranks.resize(GpuNode::kMostRanks);
+  }
+  if (!ranks.calls.empty() && ranks.calls.size() <= GpuNode::kMostCalls) {
+    job->communication = ranks.calls;
+    std::ranges::sort(job->communication);
   }
   if (const auto value = ranks.exposed.value()) job->exposed_s = value;
   if (const auto value = ranks.alone.value()) job->step_alone_s = value;

@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/base/hash.h"
 #include "common/kube/timestamp.h"
 #include "common/text/number.h"
+#include "deviceplugin/arbiter/observer.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -28,6 +30,14 @@ json RankJson(const GpuNode::Rank& rank) {
   return {{"pod", rank.pod}, {"gpu", rank.gpu}, {"computeSeconds", Rounded(rank.compute_s)}};
 }
 
+json CallJson(const GpuNode::Call& call) {
+  json object = {
+      {"pod", call.pod},   {"communicator", base::HexOf(call.communicator).data()}, {"size", call.size},
+      {"rank", call.rank}, {"function", arbiter::FunctionName(call.function)},      {"bytes", call.bytes}};
+  if (call.peer) object["peer"] = *call.peer;
+  return object;
+}
+
 json JobJson(const GpuNode::Job& job) {
   json object = {{"namespace", job.name_space},      {"gang", job.gang},
                  {"profileKey", job.profile_key},    {"gpus", job.gpus},
@@ -42,6 +52,7 @@ json JobJson(const GpuNode::Job& job) {
   if (!job.source.empty()) object["source"] = job.source;
   if (job.disturbed_s) object["disturbedAt"] = TimeText(*job.disturbed_s);
   for (const GpuNode::Rank& rank : job.ranks) object["ranks"].push_back(RankJson(rank));
+  for (const GpuNode::Call& call : job.communication) object["communication"].push_back(CallJson(call));
   for (const GpuNode::Meeting& meeting : job.meetings) object["meetings"].push_back(MeetingJson(meeting));
   return object;
 }

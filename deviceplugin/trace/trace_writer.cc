@@ -60,8 +60,10 @@ std::unique_ptr<TraceWriter> TraceWriter::Open(const std::string& path, std::str
 }
 
 void TraceWriter::OnEvent(const arbiter::Event& event) {
-  // The trace is about turns: iterations are left out.
-  if (event.kind == arbiter::EventKind::kStep || event.kind == arbiter::EventKind::kMeasure) return;
+  // The trace is about turns: iterations, and what is called in them, are left out.
+  if (event.kind == arbiter::EventKind::kStep || event.kind == arbiter::EventKind::kMeasure ||
+      event.kind == arbiter::EventKind::kCalls)
+    return;
   const std::string line = TraceLine(event) + "\n";
   if (pending_.size() + line.size() <= kMostPending || Write()) {
     pending_ += line;

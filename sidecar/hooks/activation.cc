@@ -152,7 +152,7 @@ bool Active() { return session::GetConfig().active && !forked.load(std::memory_o
 bool IsOwnDevice(CUdevice gpu) { return gpu == device; }
 
 void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
-  session::TheSession().OnCommunicator(comm, ranks);
+  session::TheSession().OnCommunicator(comm, ranks, rank);
   if (ranks < 2) return;
   OnNccl(kLoaded);
   Meet(rank, gpu);

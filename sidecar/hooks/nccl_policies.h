@@ -56,9 +56,11 @@ CollectiveCall DescribeConfigured(Arguments... arguments) {
 
 // These report a call to the session, in a process that takes part.
 void BeforeCollective(NcclHook hook, CollectiveCall call);
-void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config);
+void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config,
+                   const NcclUniqueId* id);
 void AfterCommInitAll(const NcclComm* comms, int devices);
 void AfterCommDerived(NcclResult result, const void* config);
+void AfterCommSplit(NcclComm parent, const NcclComm* child, int color, NcclResult result, const void* config);
 void BeforeCommEnd(NcclComm comm);
 void BeforeCommAbort(NcclComm comm);
 void BeforeUngateable(base::WatchReason why);
@@ -93,10 +95,19 @@ struct Ungateable {
 using OneSided = Ungateable<base::WatchReason::kOneSided>;
 using DeviceSided = Ungateable<base::WatchReason::kDeviceSided>;
 
-// Marks the thread as inside NCCL during the call, and does nothing else.
-struct Inside {
+// These mark the thread as inside NCCL during the call, and count the groups that it is inside.
+struct GroupStart {
   template <NcclHook kHook>
   static NcclResult Run() {
+    const NcclResult result = CallNccl<kHook>();
+    if (result == kNcclSuccess) ++session::nccl_groups;
+    return result;
+  }
+};
+struct GroupEnd {
+  template <NcclHook kHook>
+  static NcclResult Run() {
+    if (session::nccl_groups > 0) --session::nccl_groups;
     return CallNccl<kHook>();
   }
 };
@@ -105,13 +116,13 @@ struct CommInitRank {
   template <NcclHook kHook>
   static NcclResult Run(NcclComm* comm, int ranks, NcclUniqueId id, int rank) {
     const NcclResult result = CallNccl<kHook>(comm, ranks, id, rank);
-    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, nullptr);
+    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, nullptr, &id);
     return result;
   }
   template <NcclHook kHook>
   static NcclResult Run(NcclComm* comm, int ranks, NcclUniqueId id, int rank, void* config) {
     const NcclResult result = CallNccl<kHook>(comm, ranks, id, rank, config);
-    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, config);
+    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, config, &id);
     return result;
   }
 };
@@ -120,7 +131,7 @@ struct CommInitRankScalable {
   template <NcclHook kHook>
   static NcclResult Run(NcclComm* comm, int ranks, int rank, int ids, NcclUniqueId* id, void* config) {
     const NcclResult result = CallNccl<kHook>(comm, ranks, rank, ids, id, config);
-    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, config);
+    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, config, ids > 0 ? id : nullptr);
     return result;
   }
 };
@@ -142,6 +153,24 @@ struct CommDerived {
   static NcclResult Run(Arguments... arguments) {
     const NcclResult result = CallNccl<kHook>(arguments...);
     AfterCommDerived(result, std::get<kConfig>(std::make_tuple(arguments...)));
+    return result;
+  }
+};
+
+struct CommSplit {
+  template <NcclHook kHook>
+  static NcclResult Run(NcclComm parent, int color, int key, NcclComm* child, void* config) {
+    const NcclResult result = CallNccl<kHook>(parent, color, key, child, config);
+    AfterCommSplit(parent, child, color, result, config);
+    return result;
+  }
+};
+
+struct CommShrink {
+  template <NcclHook kHook>
+  static NcclResult Run(NcclComm parent, int* excluded, int count, NcclComm* child, void* config, int flags) {
+    const NcclResult result = CallNccl<kHook>(parent, excluded, count, child, config, flags);
+    AfterCommSplit(parent, child, 0, result, config);
     return result;
   }
 };

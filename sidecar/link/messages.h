@@ -20,9 +20,10 @@ union Message {
   crossover_proof proven;
 };
 
-// A ToArbiter is a message about signals that the client sends.
+// A ToArbiter is a message that the client sends when it has something to say.
 union ToArbiter {
   crossover_header header;
+  crossover_calls calls;
   crossover_want_signals want;
   crossover_proof prove;
 };

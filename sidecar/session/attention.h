@@ -31,6 +31,10 @@ inline constinit std::atomic<bool> turns_end_at_waits{false};
 // user.
 inline thread_local constinit int nccl_depth = 0;
 
+// Counts how many groups of NCCL calls this thread is inside. What a call asks for is done at the end of the
+// outermost one.
+inline thread_local constinit int nccl_groups = 0;
+
 // Says whether this thread has called a collective. Each rank's thread calls the same ones in the same order.
 inline thread_local constinit bool calls_collectives = false;
 

@@ -18,6 +18,8 @@ struct Communicator {
   const void* handle = nullptr;
   std::uint32_t index = 0;  // in order of creation
   int ranks = 0;
+  int rank = 0;              // this process's own
+  std::uint64_t number = 0;  // communicator_names.h; 0: it has none
 };
 
 // Communicators is the table, by handle.
@@ -35,12 +37,12 @@ class Communicators {
   }
 
   // Adds a communicator, in place of any with the same handle. Returns false when the table is full.
-  bool Add(const void* handle, int ranks) {
+  bool Add(const void* handle, int ranks, int rank = 0, std::uint64_t number = 0) {
     const base::Locked locked(mutex_);
     RemoveLocked(handle);
     for (Communicator& entry : entries_) {
       if (entry.handle != nullptr) continue;
-      entry = {handle, ++created_, ranks};
+      entry = {handle, ++created_, ranks, rank, number};
       full_.store(false, std::memory_order_relaxed);
       return true;
     }

@@ -9,23 +9,37 @@ namespace {
 
 constinit Session the_session;
 
+phase::Group GroupOf(const Communicator& communicator) {
+  return {communicator.number, static_cast<std::uint32_t>(communicator.ranks),
+          static_cast<std::uint32_t>(communicator.rank)};
+}
+
 }  // namespace
 
 Session& TheSession() { return the_session; }
 
 bool Session::Knows(const void* communicator) { return communicators_.Find(communicator).handle != nullptr; }
 
-void Session::OnCommunicator(const void* communicator, int ranks) {
+void Session::OnCommunicatorId(const void* communicator, std::span<const char> id) {
+  names_.Add(communicator, CommunicatorNames::NumberOf(id));
+}
+
+void Session::OnCommunicatorSplit(const void* parent, const void* child, std::int32_t color) {
+  names_.Derive(parent, child, color);
+}
+
+void Session::OnCommunicator(const void* communicator, int ranks, int rank) {
   const base::Locked locked(mutex_);
   if (ranks > 1) gaps_.set_communicator(true);
   if (ranks > 1) TellOfEnd();
-  if (!communicators_.Add(communicator, ranks)) EndTurn();
+  if (!communicators_.Add(communicator, ranks, rank, names_.Find(communicator))) EndTurn();
   LookForRoom();
 }
 
 void Session::OnCommunicatorEnd(const void* communicator) {
   const base::Locked locked(mutex_);
   communicators_.Remove(communicator);
+  names_.Remove(communicator);
   EndTurn();
 }
 
@@ -33,11 +47,12 @@ void Session::OnCommunicatorEnd(const void* communicator) {
 // handle.
 void Session::OnCommunicatorAbort(const void* communicator) {
   communicators_.Remove(communicator);
+  names_.Remove(communicator);
   aborted_.store(true, std::memory_order_relaxed);
 }
 
 void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream,
-                               int ranks) {
+                               int ranks, const phase::Call& call) {
   const base::Locked locked(mutex_);
   const Communicator known = communicators_.Find(communicator);
   if ((known.handle != nullptr ? known.ranks : ranks) < 2) return;
@@ -53,6 +68,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   if (tracker_.MayHaveJoined()) detector_.OnPossibleInnerJoin();
+  if (!verdict.locked) calls_.Forget();
+  if (verdict.locked) calls_.Count(GroupOf(known), call, detector_.period());
   ++called_;
   LookForRoom();
   const bool takes = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();

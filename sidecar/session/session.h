@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "common/base/mutex.h"
 #include "common/base/watch_reason.h"
@@ -28,10 +29,12 @@
 #include "sidecar/gates/relay_gate.h"
 #include "sidecar/ipc/signals.h"
 #include "sidecar/link/client.h"
+#include "sidecar/phase/calls.h"
 #include "sidecar/phase/detector.h"
 #include "sidecar/phase/token.h"
 #include "sidecar/phase/tracker.h"
 #include "sidecar/session/captures.h"
+#include "sidecar/session/communicator_names.h"
 #include "sidecar/session/communicators.h"
 #include "sidecar/session/gaps.h"
 #include "sidecar/session/idle_watch.h"
@@ -50,9 +53,13 @@ class Session final : public link::Client {
 
   // Returns whether the communicator is in the table.
   bool Knows(const void* communicator);
-  // Adds a communicator of `ranks` ranks to the table. If the table is full, gives the turn back, and takes
-  // no turns until it has room.
-  void OnCommunicator(const void* communicator, int ranks);
+  // Record by which number all ranks know a communicator (communicator_names.h): called before
+  // OnCommunicator() with it. `child` may be null.
+  void OnCommunicatorId(const void* communicator, std::span<const char> id);
+  void OnCommunicatorSplit(const void* parent, const void* child, std::int32_t color);
+  // Adds a communicator of `ranks` ranks to the table; `rank` is this process's own. If the table is full,
+  // gives the turn back, and takes no turns until it has room.
+  void OnCommunicator(const void* communicator, int ranks, int rank = 0);
   // Removes a communicator that is about to end, and gives the turn back.
   void OnCommunicatorEnd(const void* communicator);
   // Removes a communicator that is about to be aborted. A launch of another thread may be blocked behind one
@@ -62,8 +69,9 @@ class Session final : public link::Client {
 
   // Records that a collective is about to be called, and gives the turn back if it ends here. `ranks` is the
   // number of ranks of a communicator that found no room in the table. Its collectives count like others, so
-  // that iterations have the same numbers on all ranks of the job.
-  void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream, int ranks = 0);
+  // that iterations have the same numbers on all ranks of the job. `call` is what the arbiter learns of it.
+  void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream, int ranks = 0,
+                        const phase::Call& call = {});
 
   // Does the same for an NCCL that the library sees by its kernels alone: one of them is about to be
   // launched. `communicator` stands for all kernels in this context.
@@ -169,7 +177,7 @@ class Session final : public link::Client {
   int OnTick() override;
   void OnOffer(const crossover_offer& offer, link::OwnFd memory) override;
   void OnProven(const crossover_proof& proof) override;
-  bool NextMessage(link::ToArbiter* message) override { return signals_.NextMessage(message); }
+  bool NextMessage(link::ToArbiter* message) override;
   bool FillProfile(crossover_profile* profile) override;
 
  private:
@@ -240,6 +248,8 @@ class Session final : public link::Client {
 
   base::Mutex mutex_;
   Communicators communicators_;
+  CommunicatorNames names_;
+  phase::Calls calls_;
   phase::Detector detector_;
   phase::Tracker tracker_;
   Turns turns_;

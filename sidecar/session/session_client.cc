@@ -142,6 +142,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   const base::Locked locked(mutex_);
   Forget();
   turns_.Attach(page, slot, gate, event_);
+  calls_.Resend();
   // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store. A gate that is set
   // up stays, because the driver knows the page now.
   taking_allowed_.store(true);
@@ -274,6 +275,15 @@ void Session::PublishMemory() {
   base::StoreWord(&slot.memory_budget_mib, mib(ledger.limit()));
   base::StoreWord(&slot.memory_used_mib, mib(ledger.used_everywhere()));
   base::StoreWord(&slot.memory_refusals, static_cast<std::uint32_t>(ledger.refused()));
+}
+
+bool Session::NextMessage(link::ToArbiter* message) {
+  if (signals_.NextMessage(message)) return true;
+  if (!mutex_.TryLock()) return false;
+  const bool more = calls_.NextMessage(&message->calls);
+  mutex_.Unlock();
+  if (more) message->calls.header = link::MakeHeader(CROSSOVER_CALLS, sizeof message->calls);
+  return more;
 }
 
 bool Session::FillProfile(crossover_profile* profile) {

@@ -43,6 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto* profile = std::get_if<Profile>(&message)) {
     if (profile->transport > CROSSOVER_TRANSPORT_SIGNALLED_GATES) __builtin_trap();
   }
+  if (const auto* calls = std::get_if<Calls>(&message)) {
+    if (calls->total > CROSSOVER_CALLS_MAX || calls->calls.empty() ||
+        calls->first + calls->calls.size() > calls->total)
+      __builtin_trap();
+    for (const crossover_call& call : calls->calls) {
+      if (call.communicator == 0 || call.rank >= call.ranks) __builtin_trap();
+      if (call.peer != CROSSOVER_NO_PEER && call.peer >= call.ranks) __builtin_trap();
+    }
+  }
   if (const auto* broken = std::get_if<Broken>(&message)) {
     const crossover_refused refused = MakeRefused(broken->reason);
     if (broken->reason.empty() || std::memchr(refused.reason, 0, sizeof(refused.reason)) == nullptr) {

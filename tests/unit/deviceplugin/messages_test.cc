@@ -129,6 +129,72 @@ TEST(MessagesTest, TakesAProfile) {
   EXPECT_THAT(Reason(ParseWire(wire)), HasSubstr("transport:"));
 }
 
+crossover_calls GoodCalls() {
+  crossover_calls wire{};
+  wire.header = {CROSSOVER_CALLS, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  wire.first = 5;
+  wire.total = 7;
+  wire.count = 2;
+  wire.call[0] = {
+      .communicator = 9, .bytes = 4096, .ranks = 4, .rank = 3, .function = CROSSOVER_SEND, .peer = 2};
+  wire.call[1] = {.communicator = 9,
+                  .bytes = 1,
+                  .ranks = 4,
+                  .rank = 3,
+                  .function = CROSSOVER_ALL_REDUCE,
+                  .peer = CROSSOVER_NO_PEER};
+  return wire;
+}
+
+TEST(MessagesTest, TakesCalls) {
+  const Message message = ParseWire(GoodCalls());
+  const auto* calls = std::get_if<Calls>(&message);
+  ASSERT_NE(calls, nullptr) << Reason(message);
+  EXPECT_EQ(calls->first, 5u);
+  EXPECT_EQ(calls->total, 7u);
+  ASSERT_EQ(calls->calls.size(), 2u);
+  EXPECT_EQ(calls->calls[0].bytes, 4096u);
+  EXPECT_EQ(calls->calls[1].function, CROSSOVER_ALL_REDUCE);
+}
+
+struct SpoiledCall {
+  const char* name;
+  std::function<void(crossover_calls*)> spoil;
+  const char* reason;
+};
+
+class SpoiledCallsTest : public ::testing::TestWithParam<SpoiledCall> {};
+
+TEST_P(SpoiledCallsTest, AreBrokenWithTheirReason) {
+  crossover_calls wire = GoodCalls();
+  GetParam().spoil(&wire);
+  EXPECT_THAT(Reason(ParseWire(wire)), HasSubstr(GetParam().reason));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SpoiledCallsTest,
+    ::testing::Values(
+        SpoiledCall{"Total", [](auto* wire) { wire->total = 41; }, "total: expected at most 40, got 41"},
+        SpoiledCall{"NoCall", [](auto* wire) { wire->count = 0; }, "count: expected 1 to 5, got 0"},
+        SpoiledCall{"Count", [](auto* wire) { wire->count = 6; }, "count: expected 1 to 5, got 6"},
+        SpoiledCall{"First", [](auto* wire) { wire->first = 7; },
+                    "first: expected calls within the total, 7"},
+        SpoiledCall{"PastTheEnd", [](auto* wire) { wire->first = 6; },
+                    "first: expected calls within the total"},
+        SpoiledCall{"Overflow", [](auto* wire) { wire->first = 0xfffffffe; }, "first: expected calls within"},
+        SpoiledCall{"Communicator", [](auto* wire) { wire->call[1].communicator = 0; },
+                    "communicator: expected a number other than 0, got 0"},
+        SpoiledCall{"OneRank", [](auto* wire) { wire->call[0].ranks = 1; },
+                    "ranks: expected 2 to 1000000, got 1"},
+        SpoiledCall{"ManyRanks", [](auto* wire) { wire->call[0].ranks = 1000001; },
+                    "ranks: expected 2 to 1000000"},
+        SpoiledCall{"Rank", [](auto* wire) { wire->call[0].rank = 4; }, "rank: expected a rank below"},
+        SpoiledCall{"Function", [](auto* wire) { wire->call[0].function = 11; },
+                    "function: expected 1 to 10, got 11"},
+        SpoiledCall{"Peer", [](auto* wire) { wire->call[0].peer = 4; }, "peer: expected a rank below"},
+        SpoiledCall{"Size", [](auto* wire) { wire->header.bytes = sizeof *wire - 1; }, "differ"}),
+    [](const auto& instance) { return instance.param.name; });
+
 TEST(MessagesTest, SizesOfKnownTypesAreExact) {
   crossover_hello hello = GoodHello();
   hello.header.bytes = sizeof(hello) - 4;

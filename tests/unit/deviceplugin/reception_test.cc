@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -120,6 +121,49 @@ TEST_F(ReceptionTest, AMemberHasItsLimitFromTheWelcome) {
   Next<crossover_welcome>(fd);
   Ask(fd);
   EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("an ask after the hello"));
+}
+
+// Sends messages of a report of `total` calls.
+void SendCalls(const base::UniqueFd& fd, std::uint32_t first, std::uint32_t count, std::uint32_t total) {
+  crossover_calls wire{};
+  wire.header = {CROSSOVER_CALLS, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  wire.first = first;
+  wire.total = total;
+  wire.count = count;
+  for (std::uint32_t i = 0; i < count; ++i)
+    wire.call[i] = {9, first + i, 4, 3, CROSSOVER_ALL_REDUCE, CROSSOVER_NO_PEER};
+  EXPECT_EQ(send(fd.get(), &wire, sizeof wire, 0), static_cast<ssize_t>(sizeof wire));
+}
+
+TEST_F(ReceptionTest, AReportOfCallsCountsOnceItIsWhole) {
+  Start();
+  const base::UniqueFd fd = Connect();
+  crossover_hello hello{};
+  hello.header = {CROSSOVER_HELLO, sizeof hello, CROSSOVER_PROTOCOL_VERSION, 0};
+  std::strcpy(hello.gang, "a");
+  std::strcpy(hello.gpu_uuid, "GPU-00000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(send(fd.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+  Next<crossover_welcome>(fd);
+  SendCalls(fd, 0, 5, 7);
+  SendCalls(fd, 0, 2, 6);  // another report begins
+  SendCalls(fd, 3, 1, 6);  // a message is missing
+  SendCalls(fd, 2, 4, 6);
+  Ask(fd);  // its answer says that all was read
+  Next<crossover_refused>(fd);
+  arbiter_->Stop();
+  serving_.join();
+  serving_ = std::thread([] {});
+  ASSERT_EQ(observer_.Count(EventKind::kCalls), 1u);
+  const auto told = std::ranges::find(observer_.events, EventKind::kCalls, &Event::kind);
+  ASSERT_EQ(told->calls->size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ((*told->calls)[i].bytes, i);
+}
+
+TEST_F(ReceptionTest, CallsOfAProcessThatIsNoClientEndItsConnection) {
+  Start();
+  const base::UniqueFd fd = Connect();
+  SendCalls(fd, 0, 1, 1);
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("calls before hello"));
 }
 
 }  // namespace

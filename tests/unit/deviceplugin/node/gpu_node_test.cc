@@ -17,6 +17,20 @@ GpuNode::Job Job() {
   job.gpus = 2;
   job.compute_s = 0.0123456;
   job.ranks = {{.pod = "p", .gpu = "GPU-a", .compute_s = 0.0123456}};
+  job.communication = {{.pod = "p",
+                        .communicator = 0xabc,
+                        .size = 4,
+                        .rank = 1,
+                        .function = CROSSOVER_SEND,
+                        .peer = 2,
+                        .bytes = 64},
+                       {.pod = "p",
+                        .communicator = 0xabd,
+                        .size = 2,
+                        .rank = 0,
+                        .function = CROSSOVER_ALL_REDUCE,
+                        .peer = {},
+                        .bytes = 8}};
   job.source = "measured";
   job.at_s = 1'700'000'000;
   job.meetings = {{.beside = {{"other", "other/h", "l"}}, .gain = 1.31239, .at_s = 1'700'000'000}};
@@ -71,6 +85,13 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_FALSE(status["gpus"][0].contains("withheld"));
   EXPECT_FALSE(status["gpus"][0].contains("reason"));
   EXPECT_EQ(status["gpus"][1]["healthy"], false);
+}
+
+TEST(GpuNodeTest, WhatARankCallsIsToldByNames) {
+  const json told = json::parse(BodyOf(Made()))["status"]["jobs"][0]["communication"];
+  EXPECT_EQ(told, json::parse(R"([
+      {"pod": "p", "communicator": "0000000000000abc", "size": 4, "rank": 1, "function": "Send", "peer": 2, "bytes": 64},
+      {"pod": "p", "communicator": "0000000000000abd", "size": 2, "rank": 0, "function": "AllReduce", "bytes": 8}])"));
 }
 
 TEST(GpuNodeTest, AGpuOfUnknownMemoryIsGivenOutAndTheReasonIsNamed) {

@@ -84,6 +84,35 @@ TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
   EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(GpuNode::kMostRanks));
 }
 
+TEST_F(JobTableTest, WhatItsRanksCallIsTold) {
+  const auto calls = [](std::uint32_t rank, std::uint64_t bytes, std::size_t count = 1) {
+    arbiter::CallList list;
+    for (std::size_t i = 0; i < count; ++i)
+      list.push_back({9 + i, bytes, 2, rank, CROSSOVER_ALL_REDUCE, CROSSOVER_NO_PEER});
+    return std::make_shared<const arbiter::CallList>(std::move(list));
+  };
+  std::vector<RankView> ranks = {Rank("a", 1), Rank("a", 0)};
+  Look(ranks);
+  EXPECT_THAT(table_.Jobs()[0].communication, IsEmpty());
+  ranks[0].calls = calls(1, 1000);
+  ranks[1].calls = calls(0, 1000);
+  Look(ranks);
+  const std::string pod = ranks[0].member->pod;
+  const std::vector<GpuNode::Call> told = {{pod, 9, 2, 0, CROSSOVER_ALL_REDUCE, std::nullopt, 1000},
+                                           {pod, 9, 2, 1, CROSSOVER_ALL_REDUCE, std::nullopt, 1000}};
+  EXPECT_EQ(table_.Jobs()[0].communication, told);
+  ranks[0].calls = ranks[1].calls = calls(0, 1010);
+  ranks[0].calls = calls(1, 1010);
+  Look(ranks);
+  EXPECT_EQ(table_.Jobs()[0].communication, told) << "1% is no change";
+  ranks[0].calls = calls(1, 2000);
+  Look(ranks);
+  EXPECT_EQ(table_.Jobs()[0].communication[1].bytes, 2000u);
+  ranks[0].calls = calls(1, 3000, GpuNode::kMostCalls + 1);
+  Look(ranks);
+  EXPECT_EQ(table_.Jobs()[0].communication[1].bytes, 2000u) << "too many: those that are known stay";
+}
+
 TEST_F(JobTableTest, WhatRunsInNoPodIsNoJobOfTheCluster) {
   RankView rank = Rank("a");
   const auto member = arbiter::MadeMember(1, "a", "GPU-0");

@@ -1620,5 +1620,35 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   EXPECT_GE(page.slot[0].rel, 1u);
 }
 
+TEST_F(SessionTest, WhatAPeriodCallsIsToldToEachArbiter) {
+  constexpr char kPart = 0;
+  const std::vector<char> id(128, 'x');
+  session_.OnCommunicatorId(&kPart, id);
+  session_.OnCommunicator(&kPart, 4, 3);
+  const auto iterations = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      Launch();
+      session_.BeforeCollective(&kPart, {0, 0, 10, 7, 0, 0}, kSide, 0,
+                                {CROSSOVER_ALL_REDUCE, CROSSOVER_NO_PEER, 40});
+      Join();
+    }
+  };
+  link::ToArbiter message;
+  iterations(4);
+  EXPECT_FALSE(session_.NextMessage(&message)) << "no period is sure yet";
+  iterations(40);
+  ASSERT_TRUE(session_.NextMessage(&message));
+  EXPECT_EQ(message.header.type, static_cast<std::uint32_t>(CROSSOVER_CALLS));
+  EXPECT_EQ(message.header.bytes, sizeof(crossover_calls));
+  ASSERT_EQ(message.calls.count, 1u);
+  EXPECT_EQ(message.calls.call[0].communicator, CommunicatorNames::NumberOf(id));
+  EXPECT_EQ(message.calls.call[0].rank, 3u);
+  EXPECT_EQ(message.calls.call[0].bytes, 40u);
+  EXPECT_FALSE(session_.NextMessage(&message));
+  session_.Detach();
+  ASSERT_TRUE(session_.Attach(&page_, 0));
+  EXPECT_TRUE(session_.NextMessage(&message)) << "the next arbiter learns it at once";
+}
+
 }  // namespace
 }  // namespace crossover::session
