@@ -9,6 +9,7 @@
 
 #include "common/base/futex.h"
 #include "common/base/refusal.h"
+#include "deviceplugin/arbiter/liveness.h"
 #include "deviceplugin/arbiter/page.h"
 
 namespace crossover::signaller {
@@ -64,6 +65,15 @@ FollowedPage::~FollowedPage() { munmap(page_, CROSSOVER_PAGE_BYTES); }
 
 std::uint32_t FollowedPage::Load(turn::SlotIndex slot, turn::Word word) const {
   return arbiter::PageMemory(page_).Load(slot, word);
+}
+
+turn::SlotSet FollowedPage::Living() const {
+  turn::SlotSet living;
+  for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
+    const std::uint32_t alive = arbiter::Atomic(page_->slot[slot].alive).load();
+    if (arbiter::ReadAliveWord(alive) == arbiter::AliveWord::kOwned) living.Add(slot);
+  }
+  return living;
 }
 
 void FollowedPage::Beat() { arbiter::Atomic(page_->signaller_beat).fetch_add(1); }

@@ -4,7 +4,8 @@
 // stopped. It writes a signal again and again, ever more seldom, while the client stays at its open gate: a
 // signal may have been lost, or another client may have erased it. Once a second it signals all slots,
 // whatever their words say: any client writes the page, and must not keep a stream of another one from its
-// gate.
+// gate. The words of a client that has gone stay as they were: its slot is signalled as well, but neither
+// counts as one where signals get lost, nor keeps the signaller busy.
 //
 // Pure: reads no clock and does no I/O except through Memory. Allocates nothing. Not thread-safe.
 #pragma once
@@ -35,24 +36,28 @@ inline constexpr turn::Time kAllPeriod = base::kNsPerSecond;
 
 class Follower {
  public:
-  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now.
-  // REQUIRES: `now` does not go back; the caller writes the signals before it looks again.
+  static constexpr turn::SlotSet kAllSlots{(1u << turn::kMaxSlots) - 1};
+
+  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now. `living`
+  // are the slots of clients that are there. REQUIRES: `now` does not go back; the caller writes the signals
+  // before it looks again.
   template <class Memory>
-  turn::SlotSet Look(Memory& memory, turn::Time now) {
+  turn::SlotSet Look(Memory& memory, turn::Time now, turn::SlotSet living = kAllSlots) {
     turn::SlotSet due;
     busy_ = false;
     again_ = 0;
     for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
       const turn::GateView view = turn::ViewGate(memory, slot);
       if (!(view == slot_[slot].seen)) active_until_ = now + kActiveFor;
-      if (Signals(&slot_[slot], view, now)) due.Add(slot);
-      busy_ = busy_ || slot_[slot].due || view.ready != view.hold;
+      const bool lives = living.Has(slot);
+      if (Signals(&slot_[slot], view, now, lives)) due.Add(slot);
+      busy_ = busy_ || (lives && (slot_[slot].due || view.ready != view.hold));
     }
     busy_ = busy_ || now < active_until_;
-    return IsTimeForAll(now) ? turn::SlotSet((1u << turn::kMaxSlots) - 1) : due;
+    return IsTimeForAll(now) ? kAllSlots : due;
   }
 
-  // Returns whether the last look saw a client that waits, a token that is parked, or a page in use.
+  // Returns whether the last look saw a client that waits or has a token parked, or a page in use.
   bool busy() const { return busy_; }
   // Returns how many signals of the last look had been written before, for a client that waits at its gate.
   // A token that is parked for an absent client is signalled again, too, and does not count.
@@ -79,14 +84,14 @@ class Follower {
   }
 
   // Notes what `view` shows. Returns whether the slot is signalled now.
-  bool Signals(Slot* slot, const turn::GateView& view, turn::Time now) {
+  bool Signals(Slot* slot, const turn::GateView& view, turn::Time now, bool lives) {
     const bool same = slot->due && slot->seen == view;
     slot->due = IsDue(view);
     slot->seen = view;
     if (!slot->due || (same && now < slot->again)) return false;
     slot->pause = same ? std::min(2 * slot->pause, kLongestRepeat) : kLookPeriod;
     slot->again = now + slot->pause;
-    if (same && view.ready != view.hold) ++again_;
+    if (same && lives && view.ready != view.hold) ++again_;
     return true;
   }
 

@@ -91,6 +91,27 @@ TEST(Follower, SignalsAllOnceASecondWhateverTheWordsSay) {
   EXPECT_EQ(follower.again(), 0) << "they are not late";
 }
 
+// A client that was killed while its stream waited leaves its words as they were.
+TEST(Follower, AClientThatHasGoneNeitherCountsNorKeepsItBusy) {
+  PlainMemory page;
+  page.Ask(1, 1);
+  page.Set(1, Word::kGate, FirstStretch(1));
+  int again = 0;
+  const auto look_for = [&](SlotSet living) {
+    Follower follower;
+    again = 0;
+    for (turn::Time now = 0; now <= 900 * kMs; now += kMs) {
+      follower.Look(page, now, living);
+      again += follower.again();
+    }
+    return follower.busy();
+  };
+  EXPECT_TRUE(look_for(Only(1)));
+  EXPECT_GT(again, 10) << "the control: it is there, and its signals get lost";
+  EXPECT_FALSE(look_for(Only(0)));
+  EXPECT_EQ(again, 0);
+}
+
 TEST(Follower, OneThatStartsOverSignalsAtOnce) {
   PlainMemory page;
   page.Ask(1, 1);
