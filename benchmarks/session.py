@@ -152,12 +152,12 @@ class _Session:
                 for number in range(self.plan.signallers):
                     self.start_signaller(node, gpu, number, self.plan.signaller_environment)
 
-    def start_signaller(self, node, gpu, number=0, more=(), program=None):
-        """Starts a signaller of a GPU, also in place of one that was killed: the plan's program, or this one. Its
-        environment, with `more`, names MPS, which it keeps away from."""
+    def start_signaller(self, node, gpu, number=0, more=()):
+        """Starts a signaller of a GPU, also in place of one that was killed. Its environment, with `more`, names MPS,
+        which it keeps away from."""
         environment = {**self._machine_environment(node), **self._mps_environment(node), **dict(more)}
         command = commands.signaller_command(self.build, self.machine.uuid(node, gpu), self.socket(node),
-                                             self.directory / "no-mps", program or self.plan.signaller)
+                                             self.directory / "no-mps", self.plan.signaller)
         name = signaller_name(node, gpu, number)
         self.processes.start(name, self.nodes.on_node(node, command), environment, self.directory / "logs" / name)
 

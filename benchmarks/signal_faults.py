@@ -148,7 +148,7 @@ _OF_SIGNALLERS = (
           strike=_give_memory, one_holder=True),
     Fault("two hardware queues", one_holder=True),
     Fault("an import is refused", {"SIMGPU_FAULT": "import_fails"}, says=_IMPORTS, one_holder=True),
-    Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"}, says=_IMPORTS,
+    Fault("imports are refused from some moment on", {"SIMGPU_FAULT": "import_fails:1"}, says=_IMPORTS, most_lines=3,
           strike=_replace_signallers_and_arbiters),
     Fault("one job has host words", neighbour={"CROSSOVER_GATES": "gpu"}, one_holder=True),
     Fault("copies of signallers wait for a time slice", mps=True, one_holder=True,

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 
-from benchmarks.processes import Failed, await_true
+from benchmarks.processes import Failed
 
 # The names in CROSSOVER_GATES, and the transports of clients that take turns so.
 TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
@@ -35,8 +35,12 @@ def await_signals(running, clients):
 
 def await_counts(running, clients):
     """Waits until exactly so many clients take turns by each of these gates. Raises Failed if that takes too long."""
-    wanted = Counter({TRANSPORTS[gates]: count for gates, count in clients.items()})
-    await_true(f"transports {dict(+wanted)}", lambda: Counter(seen_by(running)) == +wanted, _PATIENCE_S)
+    wanted = +Counter({TRANSPORTS[gates]: count for gates, count in clients.items()})
+    end = time.monotonic() + _PATIENCE_S
+    while (seen := Counter(seen_by(running))) != wanted:
+        if time.monotonic() > end:
+            raise Failed(f"transports: expected {dict(wanted)}, got {dict(seen)}")
+        time.sleep(0.02)
 
 
 def await_other_gates(running, clients):

@@ -31,10 +31,6 @@ class Stalls(unittest.TestCase):
         holds = range(110, 3300, 10)
         self.assertEqual(self.found(*holds, 9000, last=9010), [10])
 
-    def test_a_stall_that_still_lasts_counts_up_to_now(self):
-        trace = [TraceEvent(90 * MS, "gpu", 0, "alpha", "hold")]
-        self.assertEqual(list(signaller_kills.stalls(trace, [Kill(100 * MS, "gpu", "")], 3100 * MS)), [3000])
-
     def test_no_turn_is_a_stall_to_the_end_of_the_trace(self):
         self.assertEqual(self.found(90, last=2600), [2500])
         self.assertEqual(self.found(110, gpu="another", last=400), [300])
