@@ -24,8 +24,17 @@ const typename Map::mapped_type* Find(const Map& map, const typename Map::key_ty
 
 std::string NameOf(const std::string& name_space, const std::string& name) { return name_space + "/" + name; }
 
+// Placement need not know which run was the last one, and by how many it is more sure than enough.
+void DropRuns(Communication* communication) {
+  if (communication->runs < kRunsThatAgree) *communication = {};
+  communication->runs = std::min(communication->runs, kRunsThatAgree);
+  communication->gang = {};
+  communication->began_s = 0;
+}
+
 // The history changes with each report of a node and takes most of the memory of a profile.
 void DropHistory(JobProfile* profile) {
+  DropRuns(&profile->communication);
   profile->runs = {};
   std::erase_if(profile->meetings, [](const JobProfile::Meeting& meeting) { return meeting.gain <= 0; });
   for (JobProfile::Meeting& meeting : profile->meetings) meeting.gains = {};

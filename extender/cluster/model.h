@@ -14,6 +14,7 @@
 #include "common/kube/node_selection.h"
 #include "common/kube/pod_constraints.h"
 #include "common/kube/pod_requests.h"
+#include "extender/cluster/communication.h"
 
 namespace crossover::extender {
 
@@ -178,7 +179,8 @@ struct GpuNode {
     double began_s = 0, at_s = 0;   // when the job was first and last seen here
     double disturbed_s = 0;         // when an unregistered process was last beside it; 0: never
     bool ended = false;
-    std::vector<Rank> ranks{};  // on this node, as far as their compute is known
+    std::vector<Rank> ranks{};              // on this node, as far as their compute is known
+    std::vector<NcclCall> communication{};  // of its ranks on this node
     std::vector<Meeting> meetings;
 
     friend bool operator==(const Job&, const Job&) = default;
@@ -257,6 +259,7 @@ struct JobProfile {
   int gpus = 0;  // number of GPUs that its gang had
   std::vector<Run> runs;
   std::vector<Meeting> meetings;
+  Communication communication{};
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 };

@@ -24,13 +24,14 @@ std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
 // Prefers measured figures (status) to those of a user (spec). The key is what the spec says, or else the
 // object's name. Leaves out runs without a gang and meetings with neither a mean gain nor single gains, and
-// what is above kMostRuns and kMostGains. A text of more than kLongestText bytes counts as not set.
+// what is above kMostRuns and kMostGains. A text of more than kLongestText bytes counts as not set, and so
+// does the whole `communication` if a part of it is malformed.
 std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
 
 inline constexpr std::size_t kMostJobsOfNode = 256;
 // Returns the jobs that a GPUNode names, at most kMostJobsOfNode. Leaves out jobs without namespace, gang or
-// a plausible time, and meetings without a plausible gain and time. A figure that is out of range counts as
-// 0.
+// a plausible time, meetings without a plausible gain and time, and malformed calls. A figure that is out of
+// range counts as 0.
 std::vector<GpuNode::Job> JobsOf(const nlohmann::json& gpu_node);
 
 }  // namespace crossover::extender

@@ -3,6 +3,7 @@
 
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
+#include "extender/cluster/parse_communication.h"
 
 namespace crossover::extender {
 namespace {
@@ -58,6 +59,7 @@ GpuNode::Job JobOf(const json& object) {
                    .disturbed_s = TimeIn(object, "disturbedAt"),
                    .ended = IsTrue(object, "ended"),
                    .ranks = RanksOf(object),
+                   .communication = CallsOf(object),
                    .meetings = {}};
   const json& meetings = At(object, "meetings");
   if (!meetings.is_array()) return job;

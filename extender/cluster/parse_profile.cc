@@ -4,6 +4,7 @@
 
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
+#include "extender/cluster/parse_communication.h"
 
 namespace crossover::extender {
 namespace {
@@ -101,6 +102,7 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
     JobProfile::Meeting meeting = MeetingOf(each);
     if (meeting.gain > 0 || !meeting.gains.empty()) profile.meetings.push_back(std::move(meeting));
   }
+  profile.communication = CommunicationOf(status);
   return profile;
 }
 

@@ -161,6 +161,27 @@ TEST(ClusterCacheTest, AProfileWhoseHistoryAloneChangedIsTheSame) {
   EXPECT_TRUE(cache.Put(profile));
 }
 
+TEST(ClusterCacheTest, OfCommunicationItKeepsWhatEnoughRunsAgreeIn) {
+  JobProfile profile = Profile("a", "key");
+  profile.communication = {.pods = 2,
+                           .runs = 1,
+                           .gang = "ns/g",
+                           .began_s = 1e9,
+                           .groups = {{NcclFunction::kAllReduce, {0, 1}, 100}}};
+  ClusterCache cache;
+  cache.Put(profile);
+  EXPECT_EQ(cache.FindProfile("ns", "key")->communication, Communication{});
+  profile.communication.runs = 2;
+  EXPECT_TRUE(cache.Put(profile));
+  EXPECT_EQ(cache.FindProfile("ns", "key")->communication.groups, profile.communication.groups);
+  profile.communication.runs = 3;
+  profile.communication.gang = "ns/h";
+  profile.communication.began_s = 2e9;
+  EXPECT_FALSE(cache.Put(profile)) << "one more run that says the same";
+  profile.communication.groups[0].bytes += 1;
+  EXPECT_TRUE(cache.Put(profile));
+}
+
 TEST(ClusterCacheTest, OfTwoProfilesTheOneWithItsUsersFiguresCounts) {
   ClusterCache cache;
   cache.Put(Profile("a", "key"));
