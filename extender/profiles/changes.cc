@@ -48,7 +48,7 @@ bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const Profi
          moved(before.exposed_s, after.exposed_s) || moved(before.jitter, after.jitter) ||
          moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
          HaveGainsMoved(was, is, settings) || HasSlowRankChanged(was, is, settings) ||
-         is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
+         was.communication != is.communication || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
 }
 
 }  // namespace

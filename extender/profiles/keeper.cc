@@ -62,7 +62,8 @@ void ProfileKeeper::Round() {
   const auto jobs = around_.jobs();
   if (!jobs) return;
   if ((!read_s_ || now_s - *read_s_ > kReadAnewS) && !ReadAll(now_s)) return;
-  merged_ = Merge(std::move(merged_), *jobs, now_s, settings_);
+  const PodOrder order = around_.order ? around_.order(*jobs) : PodOrder{};
+  merged_ = Merge(std::move(merged_), *jobs, now_s, settings_, order);
   std::size_t done = 0;
   const std::vector<ProfileChange> changes = ChangesOf(known_, merged_, now_s, settings_);
   for (const ProfileChange& change : changes) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/threads/periodic_task.h"
 #include "extender/cluster/model.h"
 #include "extender/profiles/changes.h"
+#include "extender/profiles/communication.h"
 
 namespace crossover::extender {
 
@@ -24,10 +26,12 @@ class ProfileKeeper {
 
   struct Dependencies {
     // The keeper's thread calls all of these. `jobs` returns the jobs of all nodes, or nothing while the
-    // cluster is not known. `is_there` says whether a profile with that namespace and key exists now; it
-    // may be empty.
+    // cluster is not known. `order` returns the places of the pods that jobs name in what they call, as far
+    // as they are known; if it is empty, no communication is kept. `is_there` says whether a profile with
+    // that namespace and key exists now; it may be empty.
     std::function<bool()> leads;
     std::function<std::optional<std::vector<GpuNode::Job>>()> jobs;
+    std::function<PodOrder(std::span<const GpuNode::Job>)> order{};
     std::function<bool(const ProfileId&)> is_there{};
     // It is called once a profile is written whose latest run has a rank that has become slow. May be empty.
     std::function<void(const ProfileId&, const ProfileRun&)> tell_slow{};

@@ -193,6 +193,34 @@ void PutGains(const Jobs& nodes, ProfileRecord* record) {
   for (const auto& [peer, sum] : sums) PutGain({std::get<0>(peer), std::get<1>(peer)}, sum.gain, record);
 }
 
+// A RunCalls is a run of a record, and what it calls.
+struct RunCalls {
+  ProfileRun run;
+  JoinedCalls calls;
+  ProfileRecord* record;
+};
+
+// Joins what the nodes of a run say of its calls. A node that the run has left says what it called there.
+JoinedCalls JoinCallsOf(const Jobs& nodes, const PodOrder& order) {
+  std::vector<const NcclCall*> calls;
+  for (const GpuNode::Job* job : nodes) {
+    if (HasMoved(*job, nodes)) continue;
+    for (const NcclCall& call : job->communication) calls.push_back(&call);
+  }
+  return JoinCalls(calls, nodes.front()->name_space, order);
+}
+
+// Counts the runs in the order in which they began: a run does not count after a later one.
+void CountRuns(std::vector<RunCalls> all) {
+  std::ranges::stable_sort(all, {}, [](const RunCalls& each) { return each.run.began_s; });
+  for (const RunCalls& each : all) {
+    // The record knows when the run began, even if the node that saw that has forgotten it.
+    const auto same = [&each](const ProfileRun& run) { return IsSame(run, each.run); };
+    const auto known = std::ranges::find_if(each.record->runs, same);
+    if (known != each.record->runs.end()) CountRun(each.calls, *known, &each.record->communication);
+  }
+}
+
 void Forget(double now_s, const ProfileSettings& settings, ProfileRecord* record) {
   for (ProfileMeeting& meeting : record->meetings) {
     std::erase_if(meeting.gains,
@@ -208,17 +236,21 @@ void Forget(double now_s, const ProfileSettings& settings, ProfileRecord* record
 }  // namespace
 
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
-                     const ProfileSettings& settings) {
+                     const ProfileSettings& settings, const PodOrder& order) {
   const std::vector<GpuNode::Job> seen = UntilNow(jobs, now_s);
+  std::vector<RunCalls> calls;
   for (const auto& [gang, runs] : RunsOf(seen)) {
     for (const Jobs& run : runs) {
       const std::string key = KeyOf(run);
       if (key.empty()) continue;
       ProfileRecord& record = known[{gang.first, key}];
-      PutRun(Together(run), &record);
+      const ProfileRun together = Together(run);
+      PutRun(together, &record);
       PutGains(run, &record);
+      calls.push_back({together, JoinCallsOf(run, order), &record});
     }
   }
+  CountRuns(std::move(calls));
   for (auto& [id, record] : known) Forget(now_s, settings, &record);
   return known;
 }
@@ -228,6 +260,8 @@ void Join(const ProfileRecord& other, ProfileRecord* record) {
   for (const ProfileMeeting& meeting : other.meetings) {
     for (const ProfileGain& gain : meeting.gains) PutGain({meeting.name_space, meeting.key}, gain, record);
   }
+  if (other.communication.began_s > record->communication.began_s)
+    record->communication = other.communication;
 }
 
 }  // namespace crossover::extender

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "extender/cluster/model.h"
+#include "extender/profiles/communication.h"
 #include "extender/profiles/record.h"
 
 namespace crossover::extender {
@@ -11,9 +12,10 @@ namespace crossover::extender {
 // Returns `known` with `jobs`, the jobs of all nodes, merged in. A repeated report counts once: a run is
 // identified by its gang and its time, a gain by both gangs and its time. The figures of a run are means
 // over its ranks; peak memory is the maximum. Jobs without a key are left out. So are gains of more than
-// two jobs, because they cannot be split between pairs.
+// two jobs, because they cannot be split between pairs. `order` has the places of the pods that the jobs
+// name; what a run calls counts only if all of its pods are there.
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
-                     const ProfileSettings& settings);
+                     const ProfileSettings& settings, const PodOrder& order = {});
 
 // Adds to `record` what `other`, another record of the same jobs, knows.
 void Join(const ProfileRecord& other, ProfileRecord* record);

@@ -58,6 +58,19 @@ json MeetingJson(const ProfileMeeting& meeting, const ProfileSettings& settings)
           {"gains", gains}};
 }
 
+json CommunicationJson(const Communication& communication) {
+  json groups = json::array();
+  for (const CallGroup& group : communication.groups) {
+    groups.push_back(
+        {{"function", NameOf(group.function)}, {"members", group.members}, {"bytes", group.bytes}});
+  }
+  return {{"pods", communication.pods},
+          {"runs", communication.runs},
+          {"gang", communication.gang},
+          {"beganAt", kube::WriteTimestamp(communication.began_s)},
+          {"groups", groups}};
+}
+
 json Head(const ProfileId& id, const std::string& name) {
   return {{"apiVersion", CROSSOVER_DOMAIN "/v1alpha1"},
           {"kind", "JobProfile"},
@@ -86,7 +99,8 @@ std::pair<ProfileId, ProfileRecord> RecordOf(JobProfile profile) {
           ProfileRecord{.name = std::move(profile.name),
                         .has_hints = profile.has_hints,
                         .runs = std::move(profile.runs),
-                        .meetings = std::move(profile.meetings)}};
+                        .meetings = std::move(profile.meetings),
+                        .communication = std::move(profile.communication)}};
 }
 
 json ObjectBody(const ProfileId& id, const std::string& name) {
@@ -109,6 +123,7 @@ json StatusBody(const ProfileId& id, const ProfileRecord& record, const ProfileS
   for (const ProfileRun& run : record.runs) status["runs"].push_back(RunJson(run));
   for (const ProfileMeeting& meeting : record.meetings)
     status["meetings"].push_back(MeetingJson(meeting, settings));
+  if (!record.communication.groups.empty()) status["communication"] = CommunicationJson(record.communication);
   json body = Head(id, record.name);
   body["status"] = std::move(status);
   return body;

@@ -24,6 +24,7 @@ struct ProfileRecord {
   bool has_hints = false;  // its user wrote figures into it
   std::vector<ProfileRun> runs;
   std::vector<ProfileMeeting> meetings;
+  Communication communication{};
 
   // Returns when a run of such a job was last seen, or 0 if there is no run.
   double last_seen_s() const {

@@ -7,6 +7,7 @@
 
 #include "extender/cluster/parse.h"
 #include "extender/profiles/figures.h"
+#include "extender/profiles/flows.h"
 #include "extender/profiles/objects.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,6 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (record.runs.size() > kMostRuns || record.meetings.size() > kMostMeetings) __builtin_trap();
   const ProfileFigures figures = FiguresOf(record, {});
   if (!(figures.compute_s >= 0) || !(figures.exposed_s >= 0)) __builtin_trap();
+  if (const auto flows = FlowsOf(record.communication.groups)) {
+    for (const auto& flow : *flows) {
+      const int pods = record.communication.pods;
+      if (flow.from < 0 || flow.from >= pods || flow.to < 0 || flow.to >= pods) __builtin_trap();
+    }
+  }
   if (!ParseJobProfile(StatusBody(id, record, {}))) __builtin_trap();
   return 0;
 }

@@ -16,7 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto node = nlohmann::json::parse(data, data + size, nullptr, false);
   const auto jobs = JobsOf(node);
   const ProfileSettings settings;
-  const ProfileRecords merged = Merge({}, jobs, 2e9, settings);
+  PodOrder order;
+  for (const GpuNode::Job& job : jobs) {
+    for (const NcclCall& call : job.communication)
+      order.emplace(PodName(job.name_space, call.pod), order.size());
+  }
+  const ProfileRecords merged = Merge({}, jobs, 2e9, settings, order);
   for (const ProfileChange& change : ChangesOf({}, merged, 2e9, settings)) {
     auto object = ObjectBody(change.id, change.record.name);
     object["status"] = StatusBody(change.id, change.record, settings)["status"];
@@ -26,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (read.first != change.id) __builtin_trap();
     if (StatusBody(change.id, read.second, settings)["status"]["runs"] != object["status"]["runs"])
       __builtin_trap();
+    if (read.second.communication.groups != change.record.communication.groups) __builtin_trap();
   }
   return 0;
 }
