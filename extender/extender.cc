@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "common/metrics/build_info.h"
 #include "common/text/number.h"
 #include "extender/cluster/fit.h"
+#include "extender/gang/pod_order.h"
 #include "extender/metrics/gang_families.h"
 
 namespace crossover::extender {
@@ -156,6 +158,12 @@ Extender::Extender(const ExtenderConfig& config)
                    });
                    return jobs;
                  },
+                 .order =
+                     [this](std::span<const GpuNode::Job> jobs) {
+                       PodOrder order;
+                       controller_.Look([&](const ClusterCache& cache) { order = OrderOf(cache, jobs); });
+                       return order;
+                     },
                  .is_there =
                      [this](const ProfileId& id) {
                        bool there = false;

@@ -11,6 +11,7 @@
 #include "extender/gang/need.h"
 #include "extender/gang/request.h"
 #include "extender/gang/room.h"
+#include "extender/gang/seat_order.h"
 #include "extender/gang/snapshot.h"
 #include "extender/placement/engine.h"
 #include "extender/placement/memory.h"
@@ -149,6 +150,17 @@ std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, 
   return waiting;
 }
 
+// Records an event on the first pod of a plan whose seats are in another order than that of ranks.
+void TellOfOrder(GangStore& store, const GangPlan& plan, std::string why) {
+  const Pod* pod = plan.entries.empty() ? nullptr : store.cache->FindPod(plan.entries.front().uid);
+  if (why.empty() || pod == nullptr || store.tell_room == 0) return;
+  --store.tell_room;
+  store.actions.push_back({.kind = Action::Kind::kTell,
+                           .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
+                           .text = std::move(why),
+                           .reason = "PodsMapped"});
+}
+
 void Refuse(GangStore& store, const std::vector<placement::Refusal>& refusals) {
   for (const placement::Refusal& refusal : refusals) {
     const auto gang = store.gangs.find(refusal.gang);
@@ -175,18 +187,27 @@ void PlanWaiting(GangStore& store) {
   const placement::Decision decision = DecideFor(store, waiting, &state);
   store.kept = decision.kept;
   Refuse(store, decision.refusals);
-  const auto begin = [&](const std::string& id, const auto& start) {
+  const auto begin = [&](const std::string& id, const std::vector<placement::Seat>& seats,
+                         const auto& start) {
     const auto gang = store.gangs.find(id);
     if (gang == store.gangs.end()) return;
+    const placement::Gang& asked = *std::ranges::find(waiting, id, &placement::Gang::id);
+    SeatOrder order = OrderSeats(store, gang->second, state, asked, seats);
     gang->second.granted = granted.at(id);
-    start(gang->second);
-    SetWaves(state, *std::ranges::find(waiting, id, &placement::Gang::id), &*gang->second.plan);
+    start(gang->second, std::move(order.seats));
+    SetWaves(state, asked, &*gang->second.plan);
+    TellOfOrder(store, *gang->second.plan, std::move(order.why));
   };
-  for (const placement::Plan& plan : decision.plans)
-    begin(plan.gang, [&](GangRecord& gang) { StartPlan(store, gang, EntriesOf(plan.seats), true); });
+  using Seats = std::vector<placement::Seat>;
+  for (const placement::Plan& plan : decision.plans) {
+    begin(plan.gang, plan.seats, [&store](GangRecord& gang, Seats seats) {
+      StartPlan(store, gang, EntriesOf(std::move(seats)), true);
+    });
+  }
   if (!decision.preemption) return;
   const placement::Preemption& room = *decision.preemption;
-  begin(room.gang, [&](GangRecord& gang) { StartClaim(store, gang, room.seats, room.victims); });
+  begin(room.gang, room.seats,
+        [&](GangRecord& gang, Seats seats) { StartClaim(store, gang, std::move(seats), room.victims); });
 }
 
 }  // namespace crossover::extender

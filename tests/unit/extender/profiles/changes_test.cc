@@ -51,6 +51,10 @@ TEST_F(ChangesTest, OnlyWhatIsNoticeableIsWritten) {
   ProfileRecord more = Record(0.020);
   more.runs.push_back(more.runs[0]);
   EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, more}}), SizeIs(1));
+  ProfileRecord calls = Record(0.020);
+  calls.communication = {.pods = 2, .runs = 1, .groups = {{NcclFunction::kAllReduce, {0, 1}, 1}}};
+  EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, calls}}), SizeIs(1));
+  EXPECT_THAT(Changes({{kId, calls}}, {{kId, calls}}), IsEmpty());
   ProfileRecord used = Record(0.020);
   used.runs[0].at_s += settings_.refresh_s + 1;
   EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, used}}), SizeIs(1)) << "else it is taken for unused";

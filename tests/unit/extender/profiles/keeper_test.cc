@@ -32,7 +32,11 @@ class ProfileKeeperTest : public ::testing::Test {
              .began_s = 1.7e9,
              .at_s = 1.7e9 + 1,
              .ranks = {{"a-0", 0.020}, {"a-1", compute_s}},
+             .communication = {CallOf(0), CallOf(1)},
              .meetings = {}}};
+  }
+  static NcclCall CallOf(int rank) {
+    return {.pod = "a-" + std::to_string(rank), .communicator = 1, .size = 2, .rank = rank, .bytes = 100};
   }
   std::unique_ptr<ProfileKeeper> Keeper() {
     return std::make_unique<ProfileKeeper>(
@@ -41,6 +45,10 @@ class ProfileKeeperTest : public ::testing::Test {
             .leads = [this] { return ++asked_, leads_.load(); },
             .jobs =
                 [this] { return std::optional(with_jobs_ ? Jobs(compute_s_) : std::vector<GpuNode::Job>()); },
+            .order =
+                [](std::span<const GpuNode::Job>) {
+                  return PodOrder{{{"team", "a-0"}, 1}, {{"team", "a-1"}, 0}};
+                },
             .is_there = [this](const ProfileId&) { return is_there_.load(); },
             .tell_slow =
                 [this](const ProfileId& id, const ProfileRun& run) {
@@ -80,6 +88,7 @@ TEST_F(ProfileKeeperTest, ReadsMakesAndWritesTheStatus) {
   const std::string written = server_.AwaitRequest(2);
   EXPECT_THAT(written, HasSubstr("/status?fieldManager=crossover-extender&force=true "));
   EXPECT_THAT(written, HasSubstr(R"("computeSeconds":0.02)"));
+  EXPECT_THAT(written, HasSubstr(R"("groups":[{"bytes":100,"function":"AllReduce","members":[1,0]}])"));
   Await([&] { return keeper->written() == 1; });
   AwaitRounds();
   EXPECT_EQ(keeper->written(), 1u) << "nothing has changed";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "extender/profiles/figures.h"
 
@@ -42,12 +43,13 @@ GpuNode::Job Beside(GpuNode::Job job, const std::string& gang, const std::string
 class MergeTest : public ::testing::Test {
  protected:
   void See(const std::vector<GpuNode::Job>& jobs, double now_s = kNow) {
-    records_ = Merge(std::move(records_), jobs, now_s, settings_);
+    records_ = Merge(std::move(records_), jobs, now_s, settings_, order_);
   }
   const ProfileRecord& Record() { return records_[{"team", "k"}]; }
   ProfileFigures Figures() { return FiguresOf(Record(), settings_); }
 
   const ProfileSettings settings_{};
+  PodOrder order_ = {{{"team", "a-0"}, 0}, {{"team", "a-1"}, 1}};
   ProfileRecords records_;
 };
 
@@ -102,6 +104,79 @@ TEST_F(MergeTest, ItIsKnownSinceWhenARankIsSlow) {
   EXPECT_EQ(see(40, "n1", 0.0203), 0);
   EXPECT_EQ(see(50, "n1", 0.0220), kNow + 50);
   EXPECT_EQ(see(60, "n2", 0.0220), kNow + 60) << "at another place it is slow anew";
+}
+
+// Returns the job on a node, with the call of one rank of a communicator of two.
+GpuNode::Job Calls(const std::string& node, int rank, std::uint64_t bytes = 100, const char* gang = "a") {
+  GpuNode::Job job = Job(gang, 1, 0.020);
+  job.node = node;
+  job.communication.push_back({.pod = "a-" + std::to_string(rank),
+                               .communicator = 7,
+                               .size = 2,
+                               .rank = rank,
+                               .function = NcclFunction::kAllReduce,
+                               .bytes = bytes});
+  return job;
+}
+
+TEST_F(MergeTest, WhatTheRanksOfAllNodesCallIsJoined) {
+  See({Calls("n0", 0)});
+  EXPECT_EQ(Record().communication, Communication{}) << "half of it";
+  See({Calls("n0", 0), Calls("n1", 1)});
+  EXPECT_EQ(Record().communication, (Communication{.pods = 2,
+                                                   .runs = 1,
+                                                   .gang = "team/a",
+                                                   .began_s = kNow - 100,
+                                                   .groups = {{NcclFunction::kAllReduce, {0, 1}, 100}}}));
+  See({Calls("n0", 0)});
+  EXPECT_EQ(Record().communication.runs, 1) << "what is known stays";
+  order_.clear();
+  records_.clear();
+  See({Calls("n0", 0), Calls("n1", 1)});
+  EXPECT_EQ(Record().communication, Communication{}) << "the pods are not known";
+}
+
+TEST_F(MergeTest, RunsThatCallTheSameAreCountedInTheOrderOfTheirBeginnings) {
+  const auto run = [](const char* gang, double at_s, std::uint64_t bytes) {
+    return std::vector{At(Calls("n0", 0, bytes, gang), at_s), At(Calls("n1", 1, bytes, gang), at_s)};
+  };
+  std::vector<GpuNode::Job> both = run("z", kNow - kDay, 100);
+  for (const GpuNode::Job& job : run("a", kNow, 95)) both.push_back(job);
+  for (int i = 0; i < 3; ++i) See(both);
+  EXPECT_EQ(Record().communication.runs, 2);
+  EXPECT_EQ(Record().communication.gang, "team/a");
+  See(run("b", kNow + kDay, 50), kNow + kDay);
+  EXPECT_EQ(Record().communication.runs, 1) << "it calls something else";
+}
+
+// The pod of another gang says that it is a rank of this gang's communicator.
+TEST_F(MergeTest, WhatAPodOfAnotherGangClaimsHasNoEffect) {
+  GpuNode::Job stranger = Calls("n2", 1, 999, "other");
+  stranger.key = "l";
+  See({Calls("n0", 0), Calls("n1", 1), stranger});
+  EXPECT_EQ(Record().communication.groups.at(0).bytes, 100u);
+  EXPECT_EQ((records_[{"team", "l"}].communication), Communication{});
+}
+
+TEST_F(MergeTest, CallsOnANodeThatTheRunHasLeftDoNotCount) {
+  GpuNode::Job left = Calls("n0", 1), stays = Calls("n1", 0);
+  left.communication[0].communicator = 3;
+  left.ended = true;
+  left.at_s = kNow - 50;
+  stays.at_s = kNow + 51;
+  See({left, stays, At(Calls("n2", 1), kNow + 51)}, kNow + 51);
+  EXPECT_EQ(Record().communication.runs, 1);
+}
+
+TEST_F(MergeTest, OfTwoRecordsTheLaterCommunicationRemains) {
+  ProfileRecord older{.name = "m", .runs = {}, .meetings = {}}, newer = older;
+  older.communication = {.pods = 2, .runs = 5, .began_s = 1, .groups = {CallGroup{}}};
+  newer.communication = {.pods = 3, .runs = 1, .began_s = 2, .groups = {CallGroup{}}};
+  for (const auto& [other, into] : {std::pair{older, newer}, std::pair{newer, older}}) {
+    ProfileRecord record = into;
+    Join(other, &record);
+    EXPECT_EQ(record.communication.pods, 3);
+  }
 }
 
 TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {

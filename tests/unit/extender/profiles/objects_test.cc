@@ -31,6 +31,12 @@ ProfileRecord Record() {
                          .median_s = 0.02,
                          .slowest = {.pod = "a-1", .node = "n1", .compute_s = 0.03, .since_s = 1.65e9}});
   record.meetings.push_back({"other", "l", {{"team/a", "other/b", 1.2, 1.7e9}}});
+  record.communication = {
+      .pods = 3,
+      .runs = 2,
+      .gang = "team/a",
+      .began_s = 1.6e9,
+      .groups = {{NcclFunction::kBroadcast, {2, 0, 1}, 4711}, {NcclFunction::kSend, {0, 1}, kMostCallBytes}}};
   return record;
 }
 
@@ -47,6 +53,7 @@ TEST(ObjectsTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(StatusBody(id, read.second, {}), StatusBody(id, Record(), {}));
   EXPECT_EQ(read.second.runs, Record().runs);
   EXPECT_EQ(read.second.meetings.at(0).gains, Record().meetings.at(0).gains);
+  EXPECT_EQ(read.second.communication, Record().communication);
 }
 
 TEST(ObjectsTest, FiguresThatOthersReadByTheirNames) {
@@ -58,6 +65,13 @@ TEST(ObjectsTest, FiguresThatOthersReadByTheirNames) {
   EXPECT_EQ(status["lastSeen"], "2023-11-14T22:13:20Z");
   EXPECT_EQ(status["meetings"][0]["gain"], 1.2);
   EXPECT_EQ(status["meetings"][0]["key"], "l");
+  EXPECT_EQ(status["communication"], json::parse(R"({"pods": 3, "runs": 2, "gang": "team/a",
+      "beganAt": "2020-09-13T12:26:40Z",
+      "groups": [{"function": "Broadcast", "members": [2, 0, 1], "bytes": 4711},
+                 {"function": "Send", "members": [0, 1], "bytes": 1000000000000000}]})"));
+  ProfileRecord without = Record();
+  without.communication = {};
+  EXPECT_FALSE(StatusBody({"team", "k"}, without, {})["status"].contains("communication"));
 }
 
 TEST(ObjectsTest, NamesThatTheApiServerTakes) {

@@ -1,0 +1,83 @@
+#include "extender/gang/seat_order.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "common/text/number.h"
+#include "extender/gang/planner.h"
+#include "extender/profiles/flows.h"
+
+namespace crossover::extender {
+namespace {
+
+// Returns what runs of the gang's job called, or null where too little is known.
+const Communication* KnownOf(const GangStore& store, const GangRecord& record) {
+  const std::vector<std::string> uids = Seatless(store, record);
+  const Pod* pod = uids.empty() ? nullptr : store.cache->FindPod(uids.front());
+  if (pod == nullptr || pod->profile_key.empty()) return nullptr;
+  const JobProfile* profile = store.cache->FindProfile(pod->name_space, pod->profile_key);
+  const bool enough = profile != nullptr && profile->communication.runs >= kRunsThatAgree;
+  return enough ? &profile->communication : nullptr;
+}
+
+// Returns whether any two of the seats may be exchanged.
+bool AreAlike(const std::vector<placement::Seat>& seats) {
+  return std::ranges::all_of(
+      seats, [&seats](const placement::Seat& seat) { return seat.gpus.size() == seats.front().gpus.size(); });
+}
+
+// Returns why the second order is better, by the first level at which they differ.
+std::string WhyBetter(const placement::State& state, const placement::MappingCost& before,
+                      const placement::MappingCost& after) {
+  const auto [was, is] = std::ranges::mismatch(before, after);
+  const auto level = static_cast<std::size_t>(was - before.begin()) - 1;  // the first is the time of compute
+  const std::string of = level < state.levels.size() ? " (" + state.levels[level] + ")" : " of a node";
+  return "pods are placed by what they send to each other: the busiest uplink" + of + " carries " +
+         text::Decimal(*is) + " instead of " + text::Decimal(*was) + " bytes an iteration";
+}
+
+}  // namespace
+
+placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats) {
+  const std::size_t levels = state.levels.size();
+  placement::Fabric fabric{.domains = std::vector<std::vector<int>>(levels + 1)};
+  std::map<std::vector<std::string>, int> numbers;  // by the path of domains from the widest on
+  std::vector<int> counts(levels + 1);
+  for (const placement::Seat& seat : seats) {
+    const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
+    std::vector<std::string> path;
+    for (std::size_t level = 0; level <= levels; ++level) {
+      const bool has = node != state.nodes.end() && level < node->domains.size();
+      path.push_back(level == levels ? seat.node : has ? node->domains[level] : "");
+      const auto [number, is_new] = numbers.try_emplace(path, counts[level]);
+      if (is_new) ++counts[level];
+      fabric.domains[level].push_back(number->second);
+    }
+  }
+  return fabric;
+}
+
+SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const placement::State& state,
+                     const placement::Gang& gang, std::vector<placement::Seat> seats) {
+  SeatOrder order{.seats = std::move(seats), .why = ""};
+  const Communication* known = gang.divisions.empty() ? KnownOf(store, record) : nullptr;
+  const auto pods = static_cast<int>(order.seats.size());
+  if (known == nullptr || known->pods != pods || !AreAlike(order.seats)) return order;
+  auto flows = FlowsOf(known->groups);
+  if (!flows) return order;
+  const placement::Workload workload{.pods = pods, .flows = *std::move(flows)};
+  const placement::Fabric fabric = FabricOf(state, order.seats);
+  const std::vector<int> seat_of = MapPods(workload, fabric);
+  std::vector<int> as_given(order.seats.size());
+  for (int pod = 0; pod < pods; ++pod) as_given[static_cast<std::size_t>(pod)] = pod;
+  if (seat_of == as_given) return order;
+  std::vector<placement::Seat> mapped;
+  for (const int seat : seat_of) mapped.push_back(std::move(order.seats[static_cast<std::size_t>(seat)]));
+  order.seats = std::move(mapped);
+  order.why = WhyBetter(state, CostOf(workload, fabric, as_given), CostOf(workload, fabric, seat_of));
+  return order;
+}
+
+}  // namespace crossover::extender
