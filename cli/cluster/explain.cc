@@ -30,12 +30,14 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
     return std::nullopt;
   }
   json explanation = ExplainPods(*pods, *events, gpu_nodes);
+  std::string ignored;  // a user who may not list some kind of object is told less
+  const auto profiles = kubectl.List(in_namespace({"jobprofiles.crossover.dev"}), &ignored);
+  ExplainCommunication(*pods, profiles.value_or(json::array()), &explanation);
   ClusterFacts facts;
   facts.lists["gpu_nodes"] = gpu_nodes;
   for (const Sought& sought : kSought) {
     const std::string_view name = sought.name;
     if (name != "nodes" && name != "extender_config") continue;
-    std::string ignored;  // a user who may not list them is told less
     facts.lists[sought.name] = kubectl.List(sought.Words(), &ignored).value_or(json::array());
   }
   ExplainDomains(facts, &explanation);

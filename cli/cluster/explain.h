@@ -27,6 +27,10 @@ nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& eve
 // Adds to the explanation which of its gangs are on several nodes whose racks no label names
 // (GangsOverUnnamedDomains()), as `facts` say it. Pure.
 void ExplainDomains(const ClusterFacts& facts, nlohmann::json* explanation);
+// Adds to the explanation what the profiles of its gangs know of their calls (status.communication), as it
+// is. `profiles` are the JobProfiles of the namespace. Pure.
+void ExplainCommunication(const nlohmann::json& pods, const nlohmann::json& profiles,
+                          nlohmann::json* explanation);
 // Returns the explanation as text.
 std::string ExplanationText(const nlohmann::json& explanation);
 

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
+#include "cli/cluster/call_shape.h"
 #include "cli/cluster/checks.h"
 #include "cli/cluster/explain.h"
 #include "cli/cluster/objects.h"
@@ -164,6 +167,22 @@ std::string FigureLine(const json& figure) {
   return text;
 }
 
+// Returns what the nodes report about each gang, and what its profile knows of its calls.
+std::string GangsText(const json& explanation) {
+  const json &gangs = At(explanation, "gangs"), &communication = At(explanation, "communication");
+  std::set<std::string> names;
+  for (const json* each : {&gangs, &communication}) {
+    for (const auto& [gang, value] : each->items()) names.insert(gang);
+  }
+  std::string text;
+  for (const std::string& gang : names) {
+    text += "gang " + gang + "\n";
+    for (const json& figure : ListAt(gangs, {gang.c_str()})) text += FigureLine(figure);
+    text += CommunicationText(At(communication, gang.c_str()));
+  }
+  return text;
+}
+
 std::string PodText(const json& pod) {
   std::string text = "pod " + TextAt(pod, {"pod"}) + " " + TextAt(pod, {"state"}) + "\n";
   if (const std::string why = TextAt(pod, {"why"}); !why.empty()) text += "  " + why + "\n";
@@ -225,13 +244,29 @@ void ExplainDomains(const ClusterFacts& facts, json* explanation) {
   if (!found.empty()) (*explanation)["unnamedDomains"] = std::move(found);
 }
 
+void ExplainCommunication(const json& pods, const json& profiles, json* explanation) {
+  std::map<std::string, const json*> known;  // by the key of the profile
+  for (const json& profile : profiles) {
+    const std::string key = TextAt(profile, {"spec", "key"});
+    const json& communication = At(At(profile, "status"), "communication");
+    if (communication.is_object()) known.emplace(key.empty() ? NameOf(profile) : key, &communication);
+  }
+  std::map<std::string, std::string> gangs;  // by the pod's name
+  for (const json& pod : ListAt(*explanation, {"pods"}))
+    gangs.emplace(TextAt(pod, {"pod"}), TextAt(pod, {"gang"}));
+  json found = json::object();
+  for (const json& pod : pods) {
+    const std::string& gang = gangs[FullName(pod)];
+    const auto communication = known.find(kube::ProfileKeyOf(pod));
+    if (!gang.empty() && communication != known.end()) found[gang] = *communication->second;
+  }
+  if (!found.empty()) (*explanation)["communication"] = std::move(found);
+}
+
 std::string ExplanationText(const json& explanation) {
   std::string text;
   for (const json& pod : ListAt(explanation, {"pods"})) text += PodText(pod);
-  for (const auto& [gang, figures] : At(explanation, "gangs").items()) {
-    text += "gang " + gang + "\n";
-    for (const json& figure : figures) text += FigureLine(figure);
-  }
+  text += GangsText(explanation);
   const json& unnamed = At(explanation, "unnamedDomains");
   if (!unnamed.is_object()) return text;
   for (const json& place : unnamed)

@@ -49,6 +49,31 @@ TEST(ExplainTest, APodThatRunsSaysBesideWhomAndWhatItGains) {
             "  gained 1.58x beside team/b\n");
 }
 
+TEST(ExplainTest, AGangSaysWhatItsProfileKnowsOfItsCalls) {
+  const ClusterFacts facts = SoundCluster();
+  json pod = facts.lists.at("pods")[0];
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = "k";
+  const json communication = json::parse(R"({"pods": 2, "runs": 2, "groups": [
+      {"function": "AllReduce", "members": [0, 1], "bytes": 2048}]})");
+  const json of_key = {{"metadata", {{"name", "k-1"}, {"namespace", "team"}}},
+                       {"spec", {{"key", "k"}}},
+                       {"status", {{"communication", communication}}}};
+  json of_another = of_key;
+  of_another["spec"]["key"] = "l";
+  const auto explain = [&](const json& profiles) {
+    json explanation = ExplainPods(json::array({pod}), json::array(), facts.lists.at("gpu_nodes"));
+    ExplainCommunication(json::array({pod}), profiles, &explanation);
+    return explanation;
+  };
+  const json explanation = explain(json::array({7, of_another, of_key}));
+  EXPECT_EQ(explanation["communication"]["team/a"], communication) << "as it is";
+  EXPECT_THAT(ExplanationText(explanation),
+              HasSubstr("gang team/a\n  communication, in 2 runs (data parallel): AllReduce of 2.0 KiB over "
+                        "pods 0-1; mapped by it\n"));
+  EXPECT_FALSE(explain(json::array({of_another})).contains("communication"));
+  EXPECT_FALSE(explain(json::array()).contains("communication"));
+}
+
 TEST(ExplainTest, AGangOverRacksThatNoLabelNamesIsTold) {
   ClusterFacts facts = SoundCluster();
   facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["holders"] =
