@@ -59,6 +59,7 @@ class Chain(unittest.TestCase):
         alone = self.run_jobs(["alone"])[0]
         self.control.await_profile(_NAMESPACE, _KEY)
         self.assertFalse(self._in_turns(turn_orders.alternate, "alone"), "the control: one job has none beside it")
+        self._sees_one_ring(alone, runs=1)
         jobs = self.run_jobs(["alpha", "beta"])
         for job in ("alpha", "beta"):
             self._granted(job)
@@ -66,6 +67,7 @@ class Chain(unittest.TestCase):
         said = [self.daemons.said(node)[-2000:] for node in self.cluster.nodes]
         self.assertTrue(self._in_turns(turn_orders.alternate, "alpha", "beta"), said)
         self.assertTrue(self._in_turns(turn_orders.hide, "alpha", "beta"), said)
+        self._sees_one_ring(alone, runs=3)
 
     def test_a_slow_rank_is_named(self):
         ranks = self.gpus.machine.ranks
@@ -87,8 +89,21 @@ class Chain(unittest.TestCase):
         self.assertAlmostEqual(run["slowest"]["computeSeconds"] / run["medianSeconds"], 1.5, delta=0.2)
         told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "SlowRank", _NAMESPACE)
         self.assertEqual(told["involvedObject"]["uid"], pod["metadata"]["uid"])
+        self.assertEqual(told["action"], "Measure")
         run = self._latest_run("even", lambda run: "slowest" in run)
         self.assertNotIn("since", run["slowest"], "the control: no rank has more to do")
+
+    def _sees_one_ring(self, log, runs):
+        """Asserts that the profile has what so many runs called: one ring over all pods in the order of their ranks,
+        and the bytes that the trainer says."""
+        def seen(profile):
+            return profile.get("status", {}).get("communication", {"runs": 0})
+        found = seen(self.cluster.wait_for_any(
+            "jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and seen(profile)["runs"] >= runs,
+            _NAMESPACE, _LEARNT_WITHIN_S))
+        pods = list(range(self.gpus.machine.ranks))
+        self.assertEqual([(group["function"], group["members"]) for group in found["groups"]], [("AllReduce", pods)])
+        self.assertEqual(found["groups"][0]["bytes"], log.ranks[0].summary["gradient_bytes"])
 
     def _latest_run(self, key, condition):
         """Returns the latest run of the profile with this key, once it fulfils the condition."""
