@@ -210,7 +210,8 @@ void Extender::TellOfSlowRank(const ProfileId& id, const ProfileRun& run) {
                      " in an iteration, and half of the ranks of its job for " + ms(run.median_s) +
                      " at most. All ranks wait for it. `kubectl crossover advise` says what it costs.",
              .reason = "SlowRank",
-             .warning = true});
+             .warning = true,
+             .doing = "Measure"});
 }
 
 bool Extender::Leads() const { return lease_ == nullptr || lease_->Leads(); }

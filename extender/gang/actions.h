@@ -38,6 +38,7 @@ struct Action {
   BindHandle bind_handle = 0;
   std::string reason{};
   bool warning = false;
+  const char* doing = "Place";  // action of the event: what the extender does with the pod
   OwnerRef owner{};
 };
 

@@ -239,7 +239,7 @@ void KubeApi::Tell(const Action& action) {
   events_.Tell({.regarding = {"Pod", action.pod.name_space, action.pod.name, action.pod.uid},
                 .warning = action.warning,
                 .reason = action.reason,
-                .action = "Place",
+                .action = action.doing,
                 .note = action.text,
                 .paced = true});
 }
