@@ -77,7 +77,7 @@ class Communicator {
   std::vector<int> MembersFrom(int first) const {
     std::vector<int> members;
     for (const auto& [rank, pod] : pod_of_) members.push_back(pod);
-    std::ranges::rotate(members, members.begin() + first);
+    std::rotate(members.begin(), members.begin() + first, members.end());
     return members;
   }
 

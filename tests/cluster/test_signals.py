@@ -46,7 +46,7 @@ class Signals(unittest.TestCase):
         load_image(cls.cluster, cls.build, Path(os.environ["TRAINER_DATA"]))
         # The guard measures which way is faster. On a busy machine it may rightly let the jobs run side by side.
         cls.release.install(deviceplugin={"config": {"guard": "off", "transport": cls.TRANSPORT}},
-                            signaller={"enabled": True})
+                            signaller={"enabled": cls.TRANSPORT == "ipc"})
 
     def start_jobs(self, iterations, *names):
         jobs = [TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=iterations).job(name, seed),
