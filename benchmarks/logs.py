@@ -40,7 +40,7 @@ class TraceEvent:
 def parse_rank_log(lines):
     """Parses a trainer's log. Drops an unfinished last line: its writer was killed."""
     rank, iterations, summary = -1, [], {}
-    for entry in _json_lines(lines):
+    for entry in objects_in(lines):
         rank = entry.get("rank", rank)
         if "summary" in entry:
             summary = entry["summary"]
@@ -53,7 +53,7 @@ def parse_rank_log(lines):
 def parse_trace(lines):
     """Returns the events of an arbiter's trace, in order of time."""
     events = [TraceEvent(e["t_ns"], e["gpu"], e.get("slot", -1), e.get("gang", ""), e["event"], e.get("mode", ""))
-              for e in _json_lines(lines) if "event" in e and "gpu" in e]
+              for e in objects_in(lines) if "event" in e and "gpu" in e]
     return sorted(events, key=lambda e: e.t_ns)
 
 
@@ -75,7 +75,7 @@ def read_reports(directory):
     """Returns every report that the processes of the software GPU left in `directory`."""
     reports = []
     for path in sorted(Path(directory).glob("*.json")):
-        reports += list(_json_lines([path.read_text(encoding="utf-8").replace("\n", " ")]))
+        reports += list(objects_in([path.read_text(encoding="utf-8").replace("\n", " ")]))
     return reports
 
 
@@ -171,7 +171,8 @@ def shared_window(jobs, warm_up):
     return begin, end
 
 
-def _json_lines(lines):
+def objects_in(lines):
+    """Yields the JSON objects of these lines. A line that a killed writer left unfinished is left out."""
     for line in lines:
         line = line.strip()
         if not line:

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from benchmarks import logs
 from benchmarks.ports import free_port
 from benchmarks.recorded import calls, without_one
 
@@ -236,7 +237,7 @@ class Machine:
     def events(self):
         if not self.trace.exists():
             return []
-        return [json.loads(line) for line in self.trace.read_text().splitlines()]
+        return list(logs.objects_in(self.trace.read_text().splitlines()))
 
 
 def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "trainer"), **extra):
