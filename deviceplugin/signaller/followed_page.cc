@@ -67,13 +67,15 @@ std::uint32_t FollowedPage::Load(turn::SlotIndex slot, turn::Word word) const {
   return arbiter::PageMemory(page_).Load(slot, word);
 }
 
-turn::SlotSet FollowedPage::Living() const {
-  turn::SlotSet living;
+Presence FollowedPage::Clients() const {
+  Presence presence{.living = {}};
   for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
     const std::uint32_t alive = arbiter::Atomic(page_->slot[slot].alive).load();
-    if (arbiter::ReadAliveWord(alive) == arbiter::AliveWord::kOwned) living.Add(slot);
+    const arbiter::AliveWord state = arbiter::ReadAliveWord(alive);
+    if (state == arbiter::AliveWord::kOwned) presence.living.Add(slot);
+    if (state == arbiter::AliveWord::kDead) presence.killed.Add(slot);
   }
-  return living;
+  return presence;
 }
 
 void FollowedPage::Beat() { arbiter::Atomic(page_->signaller_beat).fetch_add(1); }

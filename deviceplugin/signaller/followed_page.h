@@ -6,9 +6,9 @@
 #include <string>
 
 #include "common/base/fd.h"
+#include "deviceplugin/signaller/follower.h"
 #include "proto/turnstile.h"
 #include "turn/ops.h"
-#include "turn/words.h"
 
 namespace crossover::signaller {
 
@@ -28,8 +28,7 @@ class FollowedPage {
   std::uint32_t Load(turn::SlotIndex slot, turn::Word word) const;
   // Returns the gate of `slot`, whose futex CPUs wake when they open it.
   const std::uint32_t* gate(turn::SlotIndex slot) const { return &page_->slot[slot].gate; }
-  // Returns the slots whose clients are there, by the words of their liveness threads.
-  turn::SlotSet Living() const;
+  Presence Clients() const;
   // Shows the clients that the signaller follows this page.
   void Beat();
   // Counts signals that were written again.

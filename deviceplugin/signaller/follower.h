@@ -4,8 +4,9 @@
 // stopped. It writes a signal again and again, ever more seldom, while the client stays at its open gate: a
 // signal may have been lost, or another client may have erased it. Once a second it signals all slots,
 // whatever their words say: any client writes the page, and must not keep a stream of another one from its
-// gate. The words of a client that has gone stay as they were: its slot is signalled as well, but neither
-// counts as one where signals get lost, nor keeps the signaller busy.
+// gate. The words of a client that has gone stay as they were: its slot is signalled as well, but does not
+// count as one where signals get lost, and if it was killed does not keep the signaller busy. A client that
+// has let go of the turnstile may have streams that still wait there.
 //
 // Pure: reads no clock and does no I/O except through Memory. Allocates nothing. Not thread-safe.
 #pragma once
@@ -34,30 +35,37 @@ inline constexpr turn::Time kLongestRepeat = 64 * base::kNsPerMs;
 // All slots are signalled so often. A signal that comes early makes a stream poll its gate, and nothing else.
 inline constexpr turn::Time kAllPeriod = base::kNsPerSecond;
 
+inline constexpr turn::SlotSet kAllSlots{(1u << turn::kMaxSlots) - 1};
+
+// A Presence says which slots have clients, by the words of their liveness threads. A slot in neither set has
+// none, or has one that has let go of the turnstile.
+struct Presence {
+  turn::SlotSet living = kAllSlots;
+  turn::SlotSet killed{};
+};
+
 class Follower {
  public:
-  static constexpr turn::SlotSet kAllSlots{(1u << turn::kMaxSlots) - 1};
-
-  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now. `living`
-  // are the slots of clients that are there. REQUIRES: `now` does not go back; the caller writes the signals
-  // before it looks again.
+  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now.
+  // REQUIRES: `now` does not go back; the caller writes the signals before it looks again.
   template <class Memory>
-  turn::SlotSet Look(Memory& memory, turn::Time now, turn::SlotSet living = kAllSlots) {
+  turn::SlotSet Look(Memory& memory, turn::Time now, const Presence& presence = {}) {
     turn::SlotSet due;
     busy_ = false;
     again_ = 0;
     for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot) {
       const turn::GateView view = turn::ViewGate(memory, slot);
       if (!(view == slot_[slot].seen)) active_until_ = now + kActiveFor;
-      const bool lives = living.Has(slot);
-      if (Signals(&slot_[slot], view, now, lives)) due.Add(slot);
-      busy_ = busy_ || (lives && (slot_[slot].due || view.ready != view.hold));
+      if (Signals(&slot_[slot], view, now, presence.living.Has(slot))) due.Add(slot);
+      const bool waits = slot_[slot].due || view.ready != view.hold;
+      busy_ = busy_ || (waits && !presence.killed.Has(slot));
     }
     busy_ = busy_ || now < active_until_;
     return IsTimeForAll(now) ? kAllSlots : due;
   }
 
-  // Returns whether the last look saw a client that waits or has a token parked, or a page in use.
+  // Returns whether the last look saw a client that waits, a token that is parked, or a page in use. A client
+  // that was killed does not count.
   bool busy() const { return busy_; }
   // Returns how many signals of the last look had been written before, for a client that waits at its gate.
   // A token that is parked for an absent client is signalled again, too, and does not count.

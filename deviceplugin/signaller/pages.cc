@@ -39,7 +39,7 @@ std::uint32_t Pages::Add(std::shared_ptr<SignalMemory> memory, std::unique_ptr<F
 
 bool Pages::Look(turn::Time now, std::string* error) {
   for (Followed& followed : pages_) {
-    for (const turn::SlotIndex slot : followed.follower.Look(*followed.page, now, followed.page->Living())) {
+    for (const turn::SlotIndex slot : followed.follower.Look(*followed.page, now, followed.page->Clients())) {
       if (!followed.memory->WriteCome(followed.area, slot, error)) return false;
     }
     followed.page->CountAgain(followed.follower.again());

@@ -9,6 +9,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
+from benchmarks import wire
 from tests.process.signaller import test_arbiter as beside
 from tests.process.signaller import test_signaller as alone
 
@@ -97,6 +98,7 @@ class Costs(beside.WithArbiter):
         client = self.join("a")
         client.want()
         offer = client.await_offer(0)
+        client.page.write(client.page.slot, wire.ALIVE, os.getpid())
         self.gets_its_signal(client, self.line(client, offer))  # and stays at its open gate
         self.await_true("late signals", lambda: self.scrape()["signals_again_total"] >= 3)
         self.assertGreaterEqual(self.top()["gpus"][0]["signals"]["late"], 3)

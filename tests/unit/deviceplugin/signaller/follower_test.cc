@@ -92,23 +92,25 @@ TEST(Follower, SignalsAllOnceASecondWhateverTheWordsSay) {
 }
 
 // A client that was killed while its stream waited leaves its words as they were.
-TEST(Follower, AClientThatHasGoneNeitherCountsNorKeepsItBusy) {
+TEST(Follower, AClientThatHasGoneDoesNotCount) {
   PlainMemory page;
   page.Ask(1, 1);
   page.Set(1, Word::kGate, FirstStretch(1));
   int again = 0;
-  const auto look_for = [&](SlotSet living) {
+  const auto look_for = [&](const Presence& presence) {
     Follower follower;
     again = 0;
     for (turn::Time now = 0; now <= 900 * kMs; now += kMs) {
-      follower.Look(page, now, living);
+      follower.Look(page, now, presence);
       again += follower.again();
     }
     return follower.busy();
   };
-  EXPECT_TRUE(look_for(Only(1)));
+  EXPECT_TRUE(look_for({.living = Only(1)}));
   EXPECT_GT(again, 10) << "the control: it is there, and its signals get lost";
-  EXPECT_FALSE(look_for(Only(0)));
+  EXPECT_FALSE(look_for({.living = Only(0), .killed = Only(1)}));
+  EXPECT_EQ(again, 0);
+  EXPECT_TRUE(look_for({.living = Only(0)})) << "it has let go, and its streams may wait";
   EXPECT_EQ(again, 0);
 }
 
