@@ -182,7 +182,15 @@ def _inner_family(pid):
 
 def _unwrapped(pid):
     """Returns the process that the wrappers wait for. It may have children, so the youngest descendant is not always
-    right."""
+    right. Raises FileNotFoundError if a process has ended, also where it ends between the opening of a file of it and
+    the reading."""
+    try:
+        return _below_wrappers(pid)
+    except ProcessLookupError as ended:
+        raise FileNotFoundError(f"process {pid} has ended") from ended
+
+
+def _below_wrappers(pid):
     while Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip() in _WRAPPERS:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
         if not children:

@@ -195,7 +195,7 @@ class _Session:
         ranks = [self.rank_name(job, rank) for job in self.plan.jobs if job.name in names
                  for rank in range(self.machine.ranks)]
         for rank in ranks:
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
                 self.processes.signal(rank, signal.SIGKILL)
         await_true("the ranks to end", lambda: not any(map(self.processes.alive, ranks)), patience_s)
 

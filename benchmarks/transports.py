@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 
-from benchmarks.processes import Failed
+from benchmarks.processes import Failed, await_true
 
 # The names in CROSSOVER_GATES, and the transports of clients that take turns so.
 TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}
@@ -30,7 +30,7 @@ def not_by(gates, seen, clients):
 
 def await_signals(running, clients):
     """Waits until so many clients take turns by signals, and no others. Raises Failed if that takes too long."""
-    _await(lambda: not not_by("ipc", seen_by(running), clients), running, clients)
+    await_counts(running, {"ipc": clients})
 
 
 def await_counts(running, clients):
@@ -45,13 +45,5 @@ def await_counts(running, clients):
 
 def await_other_gates(running, clients):
     """Waits until not all of so many clients take turns by signals. Raises Failed if that takes too long."""
-    _await(lambda: not_by("ipc", seen_by(running), clients), running, clients)
-
-
-def _await(reached, running, clients):
-    end = time.monotonic() + _PATIENCE_S
-    while not reached():
-        if time.monotonic() > end:
-            raise Failed(not_by("ipc", seen_by(running), clients)
-                         or f"transports: expected fewer than {clients} clients with signals, got all")
-        time.sleep(0.02)
+    await_true(f"fewer than {clients} clients with signals", lambda: not_by("ipc", seen_by(running), clients),
+               _PATIENCE_S)
