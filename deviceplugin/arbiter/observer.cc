@@ -1,6 +1,6 @@
 #include "deviceplugin/arbiter/observer.h"
 
-#include <iterator>
+#include "common/base/nccl_functions.h"
 
 namespace crossover::arbiter {
 
@@ -61,10 +61,9 @@ const char* TransportName(std::uint32_t transport) {
   return transport < 5 ? kNames[transport] : "invalid";
 }
 const char* FunctionName(std::uint32_t function) {
-  constexpr const char* kNames[] = {"AllReduce", "Broadcast", "Reduce",   "AllGather", "ReduceScatter",
-                                    "Send",      "Recv",      "AlltoAll", "Gather",    "Scatter"};
-  static_assert(CROSSOVER_ALL_REDUCE == 1 && CROSSOVER_SCATTER == std::size(kNames));
-  return function >= 1 && function <= std::size(kNames) ? kNames[function - 1] : "invalid";
+  constexpr const auto& kNames = base::kNcclFunctions;
+  static_assert(CROSSOVER_ALL_REDUCE == 1 && CROSSOVER_SCATTER == kNames.size());
+  return function >= 1 && function <= kNames.size() ? kNames[function - 1] : "invalid";
 }
 
 }  // namespace crossover::arbiter

@@ -1,25 +1,21 @@
 #include "extender/cluster/communication.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
+#include "common/base/nccl_functions.h"
+
 namespace crossover::extender {
-namespace {
 
-// These are in the order of NcclFunction.
-constexpr std::array<const char*, 10> kNames = {"AllReduce",     "Broadcast", "Reduce", "AllGather",
-                                                "ReduceScatter", "Send",      "Recv",   "AlltoAll",
-                                                "Gather",        "Scatter"};
+using base::kNcclFunctions;  // in the order of NcclFunction
 
-}  // namespace
-
-const char* NameOf(NcclFunction function) { return kNames[static_cast<std::size_t>(function)]; }
+const char* NameOf(NcclFunction function) { return kNcclFunctions[static_cast<std::size_t>(function)]; }
 
 std::optional<NcclFunction> FunctionNamed(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name, [](const char* each) { return std::string_view(each); });
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<NcclFunction>(std::distance(kNames.begin(), found));
+  const auto found =
+      std::ranges::find(kNcclFunctions, name, [](const char* each) { return std::string_view(each); });
+  if (found == kNcclFunctions.end()) return std::nullopt;
+  return static_cast<NcclFunction>(std::distance(kNcclFunctions.begin(), found));
 }
 
 bool HasRoot(NcclFunction function) {
