@@ -38,7 +38,7 @@ class Calls {
   // until Forget().
   void Count(const Group& group, const Call& call, std::uint32_t period);
   // Begins anew, because the period has ended. The last report stays.
-  void Forget() { counted_ = {}; }
+  void Forget() { counted_.Clear(); }
 
   // Begins to send the last report anew, to another arbiter.
   void Resend() { sent_ = 0; }
@@ -52,6 +52,8 @@ class Calls {
     std::size_t size = 0;
     std::uint64_t counted = 0;  // calls, also those that are left out
     bool full = false;          // a call had no room: the sums are not whole
+
+    void Clear() { size = 0, counted = 0, full = false; }
   };
 
   static crossover_call* Entry(Table* table, const Group& group, const Call& call);

@@ -68,8 +68,11 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   if (tracker_.MayHaveJoined()) detector_.OnPossibleInnerJoin();
-  if (!verdict.locked) calls_.Forget();
-  if (verdict.locked) calls_.Count(GroupOf(known), call, detector_.period());
+  if (verdict.locked) {
+    calls_.Count(GroupOf(known), call, detector_.period());
+  } else {
+    calls_.Forget();
+  }
   ++called_;
   LookForRoom();
   const bool takes = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
