@@ -52,9 +52,10 @@ class WithSignallers(unittest.TestCase):
         return {name: self.machine.start(name, options=self.options, CROSSOVER_LOG="info", **environment)
                 for name, environment in jobs.items()}
 
-    def finish(self, jobs):
+    def finish(self, jobs, seldom_opened=False):
         """Asserts that all jobs take turns and compute what the job alone computes. Returns {job: its lines}, and what
-        the arbiter wrote."""
+        the arbiter wrote. `seldom_opened`: the watchdog breaks up two GPUs that wait for each other, once in a while,
+        on a machine that stands still."""
         said = {}
         for name, ranks in jobs.items():
             summary, lines = self.machine.finish(name, ranks)
@@ -63,9 +64,11 @@ class WithSignallers(unittest.TestCase):
         events = self.machine.events()
         for name in jobs:
             self.assertGreater(sum(e["event"] == "hold" and e["gang"] == name for e in events), 20, said[name])
-        # Once in a while, on a machine that stands still, the watchdog breaks up two GPUs that wait for each other.
         kinds = [event["event"] for event in events]
-        self.assertLess(20 * kinds.count("open"), kinds.count("hold"), "the watchdog had to")
+        if seldom_opened:
+            self.assertLess(20 * kinds.count("open"), kinds.count("hold"), "the watchdog had to")
+        else:
+            self.assertNotIn("open", kinds, "the watchdog had to")
         self.machine.arbiter.terminate()
         return said, self.machine.arbiter.stderr.read()
 
@@ -100,7 +103,7 @@ class Ipc(WithSignallers):
         """The copies of the set-up stand behind the job's own work there, and end with it."""
         self.prepare()
         queue = {"SIMGPU_FAULT": f"queues:{count}"}
-        said, _ = self.finish(self.start(a=queue, b=queue))
+        said, _ = self.finish(self.start(a=queue, b=queue), seldom_opened=count == 1)
         for lines in said.values():
             self.both(lines, AWAITS)
 

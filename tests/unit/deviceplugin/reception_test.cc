@@ -58,6 +58,18 @@ class ReceptionTest : public ::testing::Test {
   }
 
   base::UniqueFd Connect() const { return ConnectToArbiter(path()); }
+  // Returns the connection of a client that has got its slot.
+  base::UniqueFd Join() {
+    base::UniqueFd fd = Connect();
+    crossover_hello hello{};
+    hello.header = {CROSSOVER_HELLO, sizeof hello, CROSSOVER_PROTOCOL_VERSION, 0};
+    std::strcpy(hello.gang, "a");
+    std::strcpy(hello.gpu_uuid, "GPU-00000000-0000-0000-0000-000000000000");
+    hello.gang_size = 1;
+    EXPECT_EQ(send(fd.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+    Next<crossover_welcome>(fd);
+    return fd;
+  }
   void Ask(const base::UniqueFd& fd) {
     const crossover_header ask = {CROSSOVER_ASK, sizeof ask, CROSSOVER_PROTOCOL_VERSION, 0};
     EXPECT_EQ(send(fd.get(), &ask, sizeof ask, 0), static_cast<ssize_t>(sizeof ask));
@@ -111,14 +123,7 @@ TEST_F(ReceptionTest, OneQuestionIsAnsweredOnAConnection) {
 
 TEST_F(ReceptionTest, AMemberHasItsLimitFromTheWelcome) {
   Start();
-  const base::UniqueFd fd = Connect();
-  crossover_hello hello{};
-  hello.header = {CROSSOVER_HELLO, sizeof hello, CROSSOVER_PROTOCOL_VERSION, 0};
-  std::strcpy(hello.gang, "a");
-  std::strcpy(hello.gpu_uuid, "GPU-00000000-0000-0000-0000-000000000000");
-  hello.gang_size = 1;
-  EXPECT_EQ(send(fd.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
-  Next<crossover_welcome>(fd);
+  const base::UniqueFd fd = Join();
   Ask(fd);
   EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("an ask after the hello"));
 }
@@ -137,13 +142,7 @@ void SendCalls(const base::UniqueFd& fd, std::uint32_t first, std::uint32_t coun
 
 TEST_F(ReceptionTest, AReportOfCallsCountsOnceItIsWhole) {
   Start();
-  const base::UniqueFd fd = Connect();
-  crossover_hello hello{};
-  hello.header = {CROSSOVER_HELLO, sizeof hello, CROSSOVER_PROTOCOL_VERSION, 0};
-  std::strcpy(hello.gang, "a");
-  std::strcpy(hello.gpu_uuid, "GPU-00000000-0000-0000-0000-000000000000");
-  EXPECT_EQ(send(fd.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
-  Next<crossover_welcome>(fd);
+  const base::UniqueFd fd = Join();
   SendCalls(fd, 0, 5, 7);
   SendCalls(fd, 0, 2, 6);  // another report begins
   SendCalls(fd, 3, 1, 6);  // a message is missing
