@@ -5,13 +5,12 @@
 #include <mutex>
 #include <utility>
 
+#include "common/kube/status_codes.h"
 #include "common/kube/transfer.h"
 #include "common/text/truncate.h"
 
 namespace crossover::kube {
 namespace {
-
-constexpr int kUnauthorized = 401;
 
 void StartLibraryOnce() {
   static std::once_flag once;

@@ -10,6 +10,7 @@
 
 #include "common/base/hash.h"
 #include "common/kube/json.h"
+#include "common/kube/status_codes.h"
 #include "common/logging/log.h"
 #include "common/text/truncate.h"
 
@@ -21,10 +22,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kLongestNote = 1024;
 constexpr int kTries = 12;  // about five minutes in all
 constexpr milliseconds kPause{1000};
-constexpr milliseconds kLongestPause{30'000};
+constexpr milliseconds kLongestPauseOfEvents{30'000};
 constexpr std::size_t kLongestName = 200;  // longest part of the object's name in the event's name
-constexpr int kTooMany = 429;
-constexpr int kIsThere = 409;
 
 // Formats a time as the API server requires it, with exactly six digits of microseconds.
 std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
@@ -139,7 +138,7 @@ void Events::Run() {
     milliseconds pause = kPause;
     for (int tries = 1; outcome == Outcome::kAgain && tries < kTries; ++tries) {
       if (!Pause(std::max<milliseconds>(pause, retry_after_))) return;
-      pause = std::min(2 * pause, kLongestPause);
+      pause = std::min(2 * pause, kLongestPauseOfEvents);
       outcome = Post(event);
     }
     if (outcome == Outcome::kTold) continue;
@@ -171,7 +170,7 @@ Events::Outcome Events::Post(const Event& event) {
                     .path = "/apis/events.k8s.io/v1/namespaces/" + name_space + "/events",
                     .body = BodyOf(event, reporter_, instance_, name, now.tv_sec, now.tv_nsec / 1000)});
   retry_after_ = response.retry_after;
-  if (response.status == 201 || (response.status == kIsThere && event.once_in_cluster)) {
+  if (response.status == kCreated || (response.status == kConflict && event.once_in_cluster)) {
     complaint_.clear();
     return Outcome::kTold;
   }
@@ -179,7 +178,7 @@ Events::Outcome Events::Post(const Event& event) {
   if (why != complaint_ && !Stopping())
     logging::Warn("telling of events: " + why + " " + std::string(text::Truncate(response.body, 200)));
   complaint_ = why;
-  const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;
+  const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooManyRequests;
   return ours ? Outcome::kRefused : Outcome::kAgain;
 }
 

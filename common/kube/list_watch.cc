@@ -9,6 +9,7 @@
 #include "common/kube/json.h"
 #include "common/kube/json_filter.h"
 #include "common/kube/pages.h"
+#include "common/kube/status_codes.h"
 #include "common/kube/whole_lists.h"
 #include "common/logging/log.h"
 
@@ -22,24 +23,19 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLongestPause{30'000};
 constexpr std::chrono::minutes kLongWatch{1};  // a watch that lasted this long counts as successful
 constexpr int kMostFailures = 5;               // after these, list again
-constexpr int kUnauthorized = 401;
-constexpr int kForbidden = 403;
-constexpr int kUnknown = 404;
-constexpr int kGone = 410;
-constexpr int kTooMany = 429;
-constexpr int kTooLate = 504;  // also the answer if a watch cache has not reached a version in time
 
 // Returns whether the server has answered and refuses the request in the form in which it was sent.
 bool IsRefusal(long status) {
-  if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
-  return status >= 400 && status < 500 && status != kTooMany;
+  if (status == kUnauthorized || status == kForbidden || status == kNotFound || status == kGone) return false;
+  return status >= 400 && status < 500 && status != kTooManyRequests;
 }
 
 // Returns whether a list from the cache should be tried again in pages. The server cannot list from its
-// cache, or not from that version on, or the answer broke off because the list is too long.
+// cache, or not from that version on (504 is also the answer if its cache has not reached it in time), or the
+// answer broke off because the list is too long.
 bool WantsPages(const Response& response) {
   const long status = response.status;
-  return IsRefusal(status) || status == kGone || status == kTooLate ||
+  return IsRefusal(status) || status == kGone || status == kGatewayTimeout ||
          (status == 0 && !response.body.empty());
 }
 
@@ -189,10 +185,10 @@ bool ListWatch::Watch() {
 // Notes a failed request. The watch continues at the last version after a timeout or if the server is
 // busy. After other errors the next step is a new list.
 bool ListWatch::Fail(const Response& response) {
-  const bool lacks = response.status == kUnknown && options_.may_lack;
+  const bool lacks = response.status == kNotFound && options_.may_lack;
   if (!lacks) synced_ = false;  // otherwise unchanged: a leader that is not synced ends its term
   retry_after_ = response.retry_after;
-  const bool later = response.status == 0 || response.status == kTooMany || response.status >= 500;
+  const bool later = response.status == 0 || response.status == kTooManyRequests || response.status >= 500;
   if (!later) lines_.Lose();
   if (lacks) {
     Lack();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/kube/json.h"
+#include "common/kube/status_codes.h"
 
 namespace crossover::kube {
 namespace {
@@ -18,7 +19,6 @@ constexpr std::chrono::hours kBelievedWithoutAnAnswer{1};
 constexpr std::size_t kMostKnown = 64;  // of each kind
 constexpr int kMostAsking = 2;
 constexpr std::string_view kBearer = "Bearer ";
-constexpr int kOk = 200, kWho = 401, kMayNot = 403, kUnknown = 503;
 
 // Returns whether `text` may be a token. A header may hold any bytes. The API server is not asked about one
 // that cannot be a token.
@@ -42,10 +42,10 @@ std::optional<json> Asked(const Client& client, const char* path, const json& re
 }  // namespace
 
 int MetricsAccess::StatusFor(const std::string& authorization) {
-  if (authorization.compare(0, kBearer.size(), kBearer) != 0) return kWho;
+  if (authorization.compare(0, kBearer.size(), kBearer) != 0) return kUnauthorized;
   const std::string token = authorization.substr(kBearer.size());
-  if (!MayBeToken(token)) return kWho;
-  int otherwise = kUnknown;
+  if (!MayBeToken(token)) return kUnauthorized;
+  int otherwise = kUnavailable;
   {
     const std::lock_guard lock(mutex_);
     const auto now = clock_();
@@ -61,7 +61,7 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
   const int status = Ask(token);
   const std::lock_guard lock(mutex_);
   --asking_;
-  if (status == kUnknown) return otherwise;
+  if (status == kUnavailable) return otherwise;
   Keep(token, status);
   return status;
 }
@@ -83,8 +83,8 @@ int MetricsAccess::Ask(const std::string& token) const {
   const auto who = Asked(
       client_, "/apis/authentication.k8s.io/v1/tokenreviews",
       {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", {{"token", token}}}});
-  if (!who) return kUnknown;
-  if (!IsTrue(At(*who, "authenticated"))) return kWho;
+  if (!who) return kUnavailable;
+  if (!IsTrue(At(*who, "authenticated"))) return kUnauthorized;
   const json& user = At(*who, "user");
   const json& groups = At(user, "groups");
   const auto may = Asked(client_, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -94,8 +94,8 @@ int MetricsAccess::Ask(const std::string& token) const {
                            {{"user", Text(At(user, "username"))},
                             {"groups", groups.is_array() ? groups : json::array()},
                             {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}}}});
-  if (!may) return kUnknown;
-  return IsTrue(At(*may, "allowed")) ? kOk : kMayNot;
+  if (!may) return kUnavailable;
+  return IsTrue(At(*may, "allowed")) ? kOk : kForbidden;
 }
 
 }  // namespace crossover::kube

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <utility>
 
+#include "common/kube/status_codes.h"
+
 namespace crossover::kube {
 namespace {
 
@@ -22,7 +24,6 @@ constexpr long kAskAfterS = 20;
 constexpr long kAskEveryS = 5;
 constexpr unsigned kDeadAfterMs = 30'000;
 constexpr long kAuthoritiesForS = 60;  // afterwards their file is read again
-constexpr long kOk = 200;
 
 int OnSocket(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) {
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kDeadAfterMs, sizeof kDeadAfterMs);

@@ -5,13 +5,12 @@
 
 #include "common/kube/json.h"
 #include "common/kube/json_filter.h"
+#include "common/kube/status_codes.h"
 
 namespace crossover::kube {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kGone = 410;
 
 // Returns whether `object` is the bookmark that ends a streamed list.
 bool EndsList(const json& object) {
