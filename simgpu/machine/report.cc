@@ -48,6 +48,7 @@ struct Histogram {
 struct Totals {
   Histogram late[2];
   std::atomic<std::uint64_t> kernels;
+  std::atomic<std::uint64_t> received[2];  // bytes, by Reach
   std::atomic<bool> registered;
   pid_t process;
 };
@@ -108,6 +109,12 @@ void ReportKernel() {
   totals.kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
+void ReportReceived(Reach from, std::uint64_t bytes) {
+  if (!Wanted()) return;
+  Register();
+  totals.received[static_cast<std::size_t>(from)].fetch_add(bytes, std::memory_order_relaxed);
+}
+
 void WriteReport() {
   const char* directory = std::getenv("SIMGPU_REPORT");
   Machine* machine = Machine::Get();
@@ -131,6 +138,9 @@ void WriteReport() {
   PrintTimes(file, "work_ns", machine, &Machine::WorkTime);
   PrintTimes(file, "gpu_link_ns", machine, &Machine::GpuLinkTime);
   PrintNodeLink(file, machine);
+  std::fprintf(file, "  \"received_bytes\": {\"same_node\": %llu, \"other_nodes\": %llu},\n",
+               static_cast<unsigned long long>(totals.received[0].load()),
+               static_cast<unsigned long long>(totals.received[1].load()));
   std::fprintf(file, "  \"cpu_s\": %.6f\n}\n", Seconds(usage.ru_utime) + Seconds(usage.ru_stime));
   std::fclose(file);
 }

@@ -3,6 +3,8 @@
 // Thread-safe, and cheap enough for every kernel.
 #pragma once
 
+#include <cstdint>
+
 #include "simgpu/model/fluid.h"
 
 namespace simgpu {
@@ -16,6 +18,12 @@ void ReportLateness(Late kind, Nanos due, Nanos noticed);
 
 // Counts one kernel.
 void ReportKernel();
+
+// A Reach says where the other end of a connection between ranks is.
+enum class Reach { kSameNode, kOtherNode };
+
+// Counts bytes that a rank has received from another rank. They count in full where their data is left out.
+void ReportReceived(Reach from, std::uint64_t bytes);
 
 // Writes the file now. Runs at exit by itself; a process that is killed writes none.
 void WriteReport();

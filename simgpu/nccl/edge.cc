@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "simgpu/machine/report.h"
-
 namespace simgpu::nccl {
 
 namespace {
@@ -96,6 +94,7 @@ std::optional<Inbound::Item> Inbound::Next() {
       if (link_ != nullptr) Announced(item.piece.bytes);
       continue;
     }
+    if (item.kind != Kind::kCall) ReportReceived(reach_, item.piece.bytes);
     if (item.kind == Kind::kCall || link_ == nullptr) return item;
     if (marks_.empty()) Announced(item.piece.bytes);
     held_data_.assign(item.data.begin(), item.data.end());

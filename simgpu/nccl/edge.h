@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "simgpu/machine/flow.h"
+#include "simgpu/machine/report.h"
 #include "simgpu/nccl/channel.h"
 #include "simgpu/nccl/ring.h"
 
@@ -30,8 +31,8 @@ class Outbound {
  public:
   // `slowdown` multiplies the work that a piece is for the link; it serves the fault slow_link, and 1 is
   // normal.
-  Outbound(Channel* channel, Flow* link, bool announces, double slowdown)
-      : channel_(channel), link_(link), announces_(announces), slowdown_(slowdown) {}
+  Outbound(Channel* channel, Flow* link, Reach reach, double slowdown)
+      : channel_(channel), link_(link), announces_(reach == Reach::kOtherNode), slowdown_(slowdown) {}
 
   // Returns true if as many pieces wait at the link as should wait.
   bool full() const { return waiting_.size() >= kAhead; }
@@ -78,7 +79,7 @@ class Outbound {
 // An Inbound receives pieces from one rank.
 class Inbound {
  public:
-  Inbound(Channel* channel, Flow* link) : channel_(channel), link_(link) {}
+  Inbound(Channel* channel, Flow* link, Reach reach) : channel_(channel), link_(link), reach_(reach) {}
 
   struct Item {
     Kind kind;  // kCall, kPiece or kHollow
@@ -112,6 +113,7 @@ class Inbound {
 
   Channel* channel_;
   Flow* link_;
+  Reach reach_;
   bool broken_ = false;
   std::optional<ErrorFrame> news_;
   Mark last_ = 0;           // mark of the piece that arrived last

@@ -19,15 +19,15 @@ Network::Network(Meeting meeting, int rank, Machine* machine, int gpu, const Fau
   const int predecessor = (rank + ranks() - 1) % ranks();
   next_ = Channel(std::move(meeting.next));
   prev_ = Channel(std::move(meeting.prev));
-  to_next_ =
-      std::make_unique<Outbound>(&next_, OutLink(successor), !SameNode(successor), Slowdown(successor));
-  from_prev_ = std::make_unique<Inbound>(&prev_, InLink(predecessor));
+  to_next_ = std::make_unique<Outbound>(&next_, OutLink(successor), ReachOf(successor), Slowdown(successor));
+  from_prev_ = std::make_unique<Inbound>(&prev_, InLink(predecessor), ReachOf(predecessor));
   for (Arrival& arrival : meeting.early) Admit(std::move(arrival));
 }
 
-bool Network::SameNode(int peer) const {
+Reach Network::ReachOf(int peer) const {
   const auto& self = members_[static_cast<std::size_t>(rank_)];
-  return std::strcmp(self.node, members_[static_cast<std::size_t>(peer)].node) == 0;
+  const bool same = std::strcmp(self.node, members_[static_cast<std::size_t>(peer)].node) == 0;
+  return same ? Reach::kSameNode : Reach::kOtherNode;
 }
 
 Flow* Network::OutLink(int peer) {
@@ -59,7 +59,7 @@ Outbound* Network::To(int peer, std::string* error) {
     entry = std::make_unique<Peer>();
     entry->channel = Channel(std::move(fd));
     entry->channel.Send(EncodeHello({nonce_, static_cast<std::uint32_t>(rank_), Purpose::kPeer}));
-    entry->out = std::make_unique<Outbound>(&entry->channel, OutLink(peer), !SameNode(peer), Slowdown(peer));
+    entry->out = std::make_unique<Outbound>(&entry->channel, OutLink(peer), ReachOf(peer), Slowdown(peer));
   }
   return entry->out.get();
 }
@@ -87,7 +87,7 @@ void Network::Admit(Arrival arrival) {
   auto& entry = from_[peer];
   entry = std::make_unique<Peer>();
   entry->channel = Channel(std::move(arrival));
-  entry->in = std::make_unique<Inbound>(&entry->channel, InLink(peer));
+  entry->in = std::make_unique<Inbound>(&entry->channel, InLink(peer), ReachOf(peer));
 }
 
 std::vector<Channel*> Network::Channels() {

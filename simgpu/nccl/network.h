@@ -51,7 +51,8 @@ class Network {
   std::string Describe(int rank) const;
 
  private:
-  bool SameNode(int peer) const;
+  Reach ReachOf(int peer) const;
+  bool SameNode(int peer) const { return ReachOf(peer) == Reach::kSameNode; }
   Flow* OutLink(int peer);
   Flow* InLink(int peer);
   double Slowdown(int peer) const { return SameNode(peer) ? 1.0 : fault_.slow_link; }
