@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace crossover::phase {
 
 void Calls::Count(const Group& group, const Call& call, std::uint32_t period) {
+  if (std::exchange(period_, period) != period) Forget();
   if (group.id != 0 && call.function != 0) {
     crossover_call* entry = Entry(&counted_, group, call);
     if (entry != nullptr) entry->bytes += call.bytes;

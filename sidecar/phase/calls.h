@@ -34,10 +34,10 @@ class Calls {
   static constexpr std::uint64_t kSure = 8;  // periods
   static constexpr double kNoise = 0.05;     // of a sum; a smaller difference is no change
 
-  // Counts a call that fits the known period of `period` calls. REQUIRES: `period` is not 0, and is the same
-  // until Forget().
+  // Counts a call of a job whose calls repeat by `period`. Begins anew where that is another number than in
+  // the last call. REQUIRES: `period` is not 0.
   void Count(const Group& group, const Call& call, std::uint32_t period);
-  // Begins anew, because the period has ended. The last report stays.
+  // Begins anew, because the calls do not repeat. The last report stays.
   void Forget() { counted_.Clear(); }
 
   // Begins to send the last report anew, to another arbiter.
@@ -61,6 +61,7 @@ class Calls {
   bool HasChanged(const Table& report) const;
 
   Table counted_;
+  std::uint32_t period_ = 0;  // of `counted_`
   Table report_;
   std::size_t sent_ = 0;  // calls of the report that were sent
 };

@@ -19,6 +19,8 @@ Detector::Verdict Detector::OnCollective(const Token& token) {
     } else {
       Break();
     }
+  } else if (watched_ != 0 && At(count_ - watched_).digest != entry.digest) {
+    watched_ = 0;
   }
   At(count_) = entry;
   ++count_;
@@ -67,12 +69,15 @@ void Detector::CountRuns() {
 
 void Detector::TryLock() {
   for (std::size_t p = 1; p <= kMaxPeriod; ++p) {
-    if (run_[p] < 2 * p || run_[p] + p < required_) continue;
+    if (run_[p] < 2 * p) continue;
+    if (watched_ == 0 && run_[p] + p >= kSureOfWaits) watched_ = p;
+    if (run_[p] + p < required_) continue;
     std::uint32_t turns = 0;
     const bool suits = Suits(p, &turns);
     if (!suits && !SuitsAtWaits(p, &turns)) continue;
     for (std::uint64_t i = count_ - p; i < count_; ++i) At(i) = Known(i, p);
     period_ = p;
+    watched_ = 0;
     turns_ = turns;
     at_waits_ = !suits;
     age_ = 0;

@@ -79,6 +79,9 @@ class Detector {
   // Returns whether a period is known whose turns end at waits. `turn_end` of a verdict is then never true.
   bool at_waits() const { return locked() && at_waits_; }
   std::uint32_t period() const { return static_cast<std::uint32_t>(period_); }  // 0 while learning
+  // Returns by how many collectives the calls repeat: by period() where one is known, else by what has
+  // repeated for kSureOfWaits collectives but has no turns. 0 if neither is so.
+  std::uint32_t repeats_every() const { return static_cast<std::uint32_t>(locked() ? period_ : watched_); }
   std::uint32_t turns_per_period() const { return turns_; }  // at waits: the waits that end turns
   std::uint64_t periods_seen() const { return periods_seen_; }
 
@@ -139,6 +142,7 @@ class Detector {
   std::array<std::uint32_t, kMaxPeriod + 1> run_{};  // [p]: closed entries in a row equal to the one p before
   std::uint64_t count_ = 0;                          // collectives called
   std::size_t period_ = 0;
+  std::size_t watched_ = 0;  // by so many the calls repeat though no turns end in them; 0: not known
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
   std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p

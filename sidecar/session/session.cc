@@ -68,8 +68,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   if (tracker_.MayHaveJoined()) detector_.OnPossibleInnerJoin();
-  if (verdict.locked) {
-    calls_.Count(GroupOf(known), call, detector_.period());
+  if (const std::uint32_t every = detector_.repeats_every(); every != 0) {
+    calls_.Count(GroupOf(known), call, every);
   } else {
     calls_.Forget();
   }

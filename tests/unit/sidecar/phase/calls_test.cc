@@ -52,6 +52,17 @@ TEST(CallsTest, AReportHasTheSumsOfOnePeriod) {
   EXPECT_TRUE(Sent(&calls).empty()) << "once";
 }
 
+TEST(CallsTest, AnotherPeriodBeginsAnew) {
+  Calls calls;
+  for (std::uint64_t i = 0; i < Calls::kSure - 1; ++i) calls.Count(kAll, kReduce, 1);
+  for (std::uint64_t i = 0; i < Calls::kSure; ++i) {
+    EXPECT_TRUE(Sent(&calls).empty());
+    calls.Count(kAll, kReduce, 2);
+    calls.Count(kPair, kSend, 2);
+  }
+  EXPECT_EQ(Sent(&calls).size(), 2u);
+}
+
 TEST(CallsTest, WhatStaysTheSameIsNotSentAgain) {
   Calls calls;
   Periods(&calls, 2 * Calls::kSure);

@@ -241,6 +241,28 @@ TEST(DetectorTest, ManyTurnsEndAtWaitsWhereThatIsAllowed) {
   EXPECT_EQ(detector.periods_seen(), 1u);
 }
 
+TEST(DetectorTest, CallsRepeatAlsoWhereTheIterationHasTooManyTurns) {
+  Detector detector;
+  Feed(detector, Times(10, kSixLayers));
+  EXPECT_EQ(detector.repeats_every(), 0u) << "not sure yet";
+  Feed(detector, Times(2, kSixLayers));
+  EXPECT_FALSE(detector.locked());
+  EXPECT_EQ(detector.repeats_every(), 6u);
+  Feed(detector, "a.b<.c.d|.e|.f.");
+  EXPECT_EQ(detector.repeats_every(), 6u) << "compute joined other collectives";
+  Feed(detector, "x");
+  EXPECT_EQ(detector.repeats_every(), 0u);
+}
+
+TEST(DetectorTest, WhatAKnownPeriodHasIsWhatRepeats) {
+  Detector detector;
+  Feed(detector, Times(6, "..a.b.c|"));
+  ASSERT_TRUE(detector.locked());
+  EXPECT_EQ(detector.repeats_every(), 3u);
+  Feed(detector, "x");
+  EXPECT_EQ(detector.repeats_every(), 0u);
+}
+
 TEST(DetectorTest, AWaitInsideATurnEndsItWhereThatIsAllowed) {
   Detector detector;
   detector.AllowWaits();
