@@ -74,6 +74,7 @@ FIGURES = {
                                   "deviceplugin/books")),
     "pipe_plan": Figure("program", ("pipeline", "cli/pipeline")),
     "pipe_run": Figure("processes", ("pipeline", "cli/pipeline", "examples/trainer", *_SOFTWARE_GPU)),
+    "grid25": Figure("program", ("examples/grid", "extender/placement", "extender/profiles")),
     "mapping": Figure("program", ("extender/placement",)),
     "plan_ms": Figure("program", ("extender/placement",)),
     "attempt_ms": Figure("cluster", _CLUSTER),

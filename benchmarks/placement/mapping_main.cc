@@ -5,6 +5,10 @@
 //   {"pods": 2, "flows": [[0, 1, 4096]], "compute_s": [], "domains": [[0, 0], [0, 1]], "speeds": [],
 //    "seat_speeds": []}
 //
+// In place of flows it may have what pods call, as a JobProfile has it (extender/profiles/flows.h):
+//
+//   "groups": [{"function": "AllReduce", "members": [0, 1], "bytes": 4096}]
+//
 // Each line of the output has the seat of each pod, and how long the search took.
 #include <chrono>
 #include <iostream>
@@ -12,20 +16,33 @@
 #include <string>
 
 #include "extender/placement/mapping.h"
+#include "extender/profiles/flows.h"
 
 namespace crossover::benchmarks {
 namespace {
 
 using nlohmann::json;
 
-json Answer(const json& asked) {
-  placement::Workload workload{.pods = asked.at("pods").get<int>(), .flows = {}};
-  asked.at("compute_s").get_to(workload.compute_s);
-  for (const json& flow : asked.at("flows")) {
-    workload.flows.push_back({.from = flow.at(0).get<int>(),
-                              .to = flow.at(1).get<int>(),
-                              .bytes = flow.at(2).get<placement::Bytes>()});
+std::vector<placement::Flow> Flows(const json& asked) {
+  std::vector<placement::Flow> flows;
+  for (const json& flow : asked.value("flows", json::array())) {
+    flows.push_back({.from = flow.at(0).get<int>(),
+                     .to = flow.at(1).get<int>(),
+                     .bytes = flow.at(2).get<placement::Bytes>()});
   }
+  std::vector<extender::CallGroup> groups;
+  for (const json& group : asked.value("groups", json::array())) {
+    groups.push_back({.function = extender::FunctionNamed(group.at("function").get<std::string>()).value(),
+                      .members = group.at("members").get<std::vector<int>>(),
+                      .bytes = group.at("bytes").get<std::uint64_t>()});
+  }
+  if (!groups.empty()) flows = extender::FlowsOf(groups).value();
+  return flows;
+}
+
+json Answer(const json& asked) {
+  placement::Workload workload{.pods = asked.at("pods").get<int>(), .flows = Flows(asked)};
+  asked.at("compute_s").get_to(workload.compute_s);
   placement::Fabric fabric;
   asked.at("domains").get_to(fabric.domains);
   asked.at("speeds").get_to(fabric.speeds);
@@ -40,7 +57,7 @@ int Main() {
   try {
     for (std::string line; std::getline(std::cin, line);)
       std::cout << Answer(json::parse(line)).dump() << '\n';
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     std::cerr << "placement_mapping: expected a case in each line, got: " << error.what() << '\n';
     return 2;
   }

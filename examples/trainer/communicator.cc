@@ -134,6 +134,23 @@ void Communicator::Receive(std::size_t split, int from, float* data, std::size_t
           [&] { return ncclRecv(data, count, ncclFloat32, from, splits_[split], stream); });
 }
 
+void Communicator::Broadcast(std::size_t split, int root, const float* from, float* to, std::size_t count,
+                             cudaStream_t stream) {
+  InGroup(splits_[split], "ncclBroadcast",
+          [&] { return ncclBroadcast(from, to, count, ncclFloat32, root, splits_[split], stream); });
+}
+
+void Communicator::ReduceSum(std::size_t split, int root, const float* from, float* to, std::size_t count,
+                             cudaStream_t stream) {
+  InGroup(splits_[split], "ncclReduce",
+          [&] { return ncclReduce(from, to, count, ncclFloat32, ncclSum, root, splits_[split], stream); });
+}
+
+void Communicator::AllReduceSum(std::size_t split, float* data, std::size_t count, cudaStream_t stream) {
+  InGroup(splits_[split], "ncclAllReduce",
+          [&] { return ncclAllReduce(data, data, count, ncclFloat32, ncclSum, splits_[split], stream); });
+}
+
 // Aborts only once all ranks have come this far: before that, a rank may still need its last result.
 void Communicator::Renew() {
   const Ids ids = Agree();

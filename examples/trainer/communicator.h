@@ -30,11 +30,19 @@ class Communicator {
   void ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream);
 
   // Makes a communicator of the ranks that give the same `color`, in their order. All ranks call this at the
-  // same time; those with color -1 are in none. Returns its number for the next two functions.
+  // same time; those with color -1 are in none. Returns its number for the functions below.
   std::size_t Split(int color);
   // These exchange floats with a rank of such a communicator, which numbers its own ranks from 0.
   void Send(std::size_t split, int to, const float* data, std::size_t count, cudaStream_t stream);
   void Receive(std::size_t split, int from, float* data, std::size_t count, cudaStream_t stream);
+  // Broadcasts floats to all ranks of such a communicator, or adds them up. Broadcast() reads `from` on
+  // `root` alone, and writes `to` on all. ReduceSum() writes `to` on `root` alone. AllReduceSum() works in
+  // place.
+  void Broadcast(std::size_t split, int root, const float* from, float* to, std::size_t count,
+                 cudaStream_t stream);
+  void ReduceSum(std::size_t split, int root, const float* from, float* to, std::size_t count,
+                 cudaStream_t stream);
+  void AllReduceSum(std::size_t split, float* data, std::size_t count, cudaStream_t stream);
 
   // Aborts the communicator and makes another, as elastic jobs do. REQUIRES: no collective is under way.
   void Renew();
