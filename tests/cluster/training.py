@@ -128,14 +128,17 @@ class TrainingJob:
                          "backoffLimit": 3,  # keeps a failed pod for inspection
                          "template": {"metadata": {"annotations": self._annotations}, "spec": self.pod_spec()}}}
 
-    def pod_spec(self):
-        """Returns the specification of each of the job's pods."""
+    def script(self):
+        """Returns what the shell of each pod runs. It prints the log of the rank."""
         job = self._job
         flags = [f"--variant={job.variant}", f"--iterations={job.iterations}", f"--compute-ms={job.compute_ms:g}",
                  f"--gradient-bytes={job.gradient_bytes}", f"--early-bytes={job.early_bytes:g}", f"--seed={job.seed}",
                  f"--jitter-seed={job.seed}", f"--data={_DATA}", f"--log={_LOG}", *job.extra]
-        script = f"/usr/bin/trainer {' '.join(flags)} && cat {_LOG}"
-        pod = restricted(self.name, self._image, ["/bin/sh", "-c", script])
+        return f"/usr/bin/trainer {' '.join(flags)} && cat {_LOG}"
+
+    def pod_spec(self):
+        """Returns the specification of each of the job's pods."""
+        pod = restricted(self.name, self._image, ["/bin/sh", "-c", self.script()])
         spec = pod["spec"] | {"volumes": [{"name": "out", "emptyDir": {}}]}
         if self._by_hand:
             spec["schedulerName"] = "by-hand"
