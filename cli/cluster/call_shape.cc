@@ -157,7 +157,7 @@ bool Cross(const Family& a, const Family& b) {
   });
 }
 
-std::string NameOf(const Family& family, std::size_t pods) {
+std::string NameOfFamily(const Family& family, std::size_t pods) {
   const std::string count = std::to_string(family.sets.size()), size = std::to_string(family.size());
   const bool one = family.sets.size() == 1;
   if (!family.Covers(pods)) return "";
@@ -228,7 +228,7 @@ std::string ShapeOf(const json& communication) {
   }
   std::vector<std::string> names;
   for (const Family& family : families) {
-    const std::string name = NameOf(family, pods);
+    const std::string name = NameOfFamily(family, pods);
     if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   return Listed(names, ", ", kMostListed);

@@ -77,7 +77,7 @@ std::string Cap(const Client& client) {
   return Number(client.max_slowdown(), 2) + (client.max_slowdown_refused() ? "x !" : "x");
 }
 
-std::vector<std::string> Row(const Client& client) {
+std::vector<std::string> RowOf(const Client& client) {
   return {client.gang(),
           std::to_string(client.rank()),
           client.pid() == 0 ? "-" : std::to_string(client.pid()),
@@ -113,7 +113,7 @@ std::string TopTable(const Top& top) {
     for (const auto& job : top.jobs()) {
       for (const Client& client : job.clients()) {
         if (client.gpu_uuid() != gpu.uuid()) continue;
-        rows.push_back(Row(client));
+        rows.push_back(RowOf(client));
         if (!client.watched_only().empty())
           watched += "\n" + client.gang() + " rank " + std::to_string(client.rank()) +
                      " takes no turns: " + client.watched_only() + "\n";

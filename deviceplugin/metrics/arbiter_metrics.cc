@@ -7,6 +7,7 @@
 #include "common/base/watch_reason.h"
 #include "common/metrics/families.h"
 #include "deviceplugin/metrics/client_labels.h"
+#include "deviceplugin/metrics/seconds.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -30,8 +31,6 @@ void AddHistogram(MetricFamily* family, Labels labels, const prometheus::Histogr
   ClientMetric& metric = family->metric.emplace_back(histogram.Collect());
   metric.label = std::move(labels);
 }
-
-double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
 
 std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(std::memory_order_relaxed); }
 

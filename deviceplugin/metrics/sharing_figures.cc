@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "deviceplugin/metrics/seconds.h"
+
 namespace crossover::deviceplugin {
 namespace {
-
-double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
 
 bool Estimated(const ClientView& client) {
   return client.alone && client.alone->source == StepAlone::Source::kEstimated;

@@ -21,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kOwnFile[] = "crossover.dev-gpu.json";
-constexpr std::uintmax_t kLongest = 4 << 20;  // bytes of a file
-constexpr std::size_t kMostFiles = 256;       // of one folder
+constexpr std::uintmax_t kLongestFile = 4 << 20;  // bytes of a file
+constexpr std::size_t kMostFiles = 256;           // of one folder
 
 bool IsSpecFile(const fs::path& path) {
   const std::string extension = path.extension();
@@ -70,7 +70,7 @@ std::vector<CdiSpec> CdiFolder::Read() {
       } else {
         std::string error = path + ": longer than 4 MiB";
         std::error_code no_size;
-        const bool fits = fs::file_size(path, no_size) <= kLongest && !no_size;
+        const bool fits = fs::file_size(path, no_size) <= kLongestFile && !no_size;
         if (const auto text = fits ? files::ReadFile(path, &error) : std::nullopt)
           file.spec = ReadCdiSpec(*text, path, &error);
         if (!file.spec) logging::Warn("CDI: " + error);

@@ -17,13 +17,13 @@ using nlohmann::json;
 
 // A specification of NVIDIA's has some hundred mounts.
 constexpr std::size_t kMostEntries = 4096;
-constexpr std::size_t kLongest = 4096;  // bytes of one text
-constexpr char kVisibleDevices[] = "NVIDIA_VISIBLE_DEVICES=";
+constexpr std::size_t kLongestText = 4096;  // bytes of one text
+constexpr char kVisibleDevicesPrefix[] = "NVIDIA_VISIBLE_DEVICES=";
 constexpr char kManagementKind[] = "management.nvidia.com/gpu";
 constexpr std::string_view kPathAllowed = "an absolute path without .. and control characters";
 
 bool IsPlain(const std::string& text) {
-  return text.size() <= kLongest &&
+  return text.size() <= kLongestText &&
          std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
 
@@ -147,7 +147,7 @@ json Nodes(const std::vector<std::string>& paths, const std::map<std::string, st
 json CommonEdits(const CdiSpec& from) {
   json edits = json::object();
   for (const std::string& variable : from.env) {
-    if (!variable.starts_with(kVisibleDevices)) edits["env"].push_back(variable);
+    if (!variable.starts_with(kVisibleDevicesPrefix)) edits["env"].push_back(variable);
   }
   for (const CdiMount& mount : from.mounts) {
     json entry = {{"hostPath", mount.host_path}, {"containerPath", mount.container_path}};

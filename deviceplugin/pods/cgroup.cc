@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kKubelets = "kubepods";
 constexpr std::string_view kSlice = ".slice";
-constexpr std::string_view kPod = "pod";
+constexpr std::string_view kPodPrefix = "pod";
 
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -46,8 +46,8 @@ std::optional<std::string> UidOfFolder(std::string_view folder) {
       return std::nullopt;
     uid = folder.substr(pod + 4, folder.size() - pod - 4 - kSlice.size());
     std::replace(uid.begin(), uid.end(), '_', '-');
-  } else if (StartsWith(folder, kPod)) {
-    uid = folder.substr(kPod.size());
+  } else if (StartsWith(folder, kPodPrefix)) {
+    uid = folder.substr(kPodPrefix.size());
   }
   if (!IsUid(uid)) return std::nullopt;
   return uid;

@@ -13,7 +13,7 @@ using kube::At;
 using kube::ListAt;
 using nlohmann::json;
 
-constexpr std::int64_t kMostSlots = 1024;  // per GPU
+constexpr std::int64_t kMostSlotsOfGpu = 1024;  // per GPU
 constexpr std::int64_t kMost = INT64_MAX;
 
 GpuNode::Gpu GpuOf(const json& object) {
@@ -21,7 +21,7 @@ GpuNode::Gpu GpuOf(const json& object) {
   gpu.uuid = TextAt(object, "uuid");
   gpu.model = TextAt(object, "model");
   gpu.memory = static_cast<std::uint64_t>(WholeAt(object, "memoryBytes", 0, kMost));
-  gpu.slots = static_cast<int>(WholeAt(object, "slots", 0, kMostSlots));
+  gpu.slots = static_cast<int>(WholeAt(object, "slots", 0, kMostSlotsOfGpu));
   gpu.healthy = IsTrue(object, "healthy");
   gpu.withheld = TextAt(object, "withheld");
   for (const json& holder : ListAt(object, "holders")) {

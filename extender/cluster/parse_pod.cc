@@ -22,7 +22,7 @@ using kube::At;
 using kube::ListAt;
 using nlohmann::json;
 
-constexpr std::int64_t kMostSlots = 1024;  // per container
+constexpr std::int64_t kMostSlotsOfContainer = 1024;  // per container
 
 std::optional<Owner> OwnerIn(const json& metadata) {
   for (const json& reference : ListAt(metadata, "ownerReferences")) {
@@ -46,9 +46,9 @@ Scheduled ScheduledIn(const json& status) {
   return {};
 }
 
-// Returns the number of slots that a container asks for, at most kMostSlots.
+// Returns the number of slots that a container asks for, at most kMostSlotsOfContainer.
 int SlotsOf(const json& container) {
-  return static_cast<int>(std::min(kube::SlotsOf(container), kMostSlots));
+  return static_cast<int>(std::min(kube::SlotsOf(container), kMostSlotsOfContainer));
 }
 
 void AddContainers(const json& spec, const char* key, bool init, std::vector<Container>* to) {

@@ -25,7 +25,7 @@ std::string Number(double value) {
 
 std::string Gib(Bytes bytes) { return Number(static_cast<double>(bytes) / (1u << 30)) + " GiB"; }
 
-std::string Count(long count, const std::string& one) {
+std::string Counted(long count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
@@ -66,7 +66,7 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Context
     if (!node.open) {
       say("closed to new pods", "");
     } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
-      say("fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs", "");
+      say("fewer than " + Counted(gang.gpus_per_pod, "GPU") + ", which one pod needs", "");
     } else if (fit.never() || fit.pods == 0 || !fit.why.empty()) {
       say(fit.why, fit.figures);
     }
@@ -81,11 +81,11 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Context
       others += count;
       continue;
     }
-    text += "; " + Count(count, "node") + ": " + *why;
+    text += "; " + Counted(count, "node") + ": " + *why;
     const std::string& figures = said[*why].figures;
     if (!figures.empty()) text += (count == 1 ? ": " : ", for example: ") + figures;
   }
-  if (others > 0) text += "; " + Count(others, "node") + ": other reasons";
+  if (others > 0) text += "; " + Counted(others, "node") + ": other reasons";
   return text;
 }
 
@@ -132,7 +132,7 @@ std::string StaySays(const State& state, const Gang& gang) {
   }
   const auto say = [](long count, const char* why) {
     if (count == 0) return std::string();
-    return "; " + Count(count, "job") + " of lower priority " + (count == 1 ? "stays: " : "stay: ") + why;
+    return "; " + Counted(count, "job") + " of lower priority " + (count == 1 ? "stays: " : "stay: ") + why;
   };
   if (!gang.preempts) return say(may, "the preemptionPolicy of this one is Never");
   return say(forbidden, "a disruption budget forbids to evict all pods of one") +
@@ -167,9 +167,9 @@ long GpusOf(const Occupancy& occupancy, bool kept) {
 
 std::string Malformed(const Gang& gang) {
   if (gang.id.empty()) return "it has no identity";
-  if (gang.pods <= 0) return "it has " + Count(gang.pods, "pod") + "; at least 1 is needed";
+  if (gang.pods <= 0) return "it has " + Counted(gang.pods, "pod") + "; at least 1 is needed";
   if (gang.gpus_per_pod <= 0)
-    return "its pods ask for " + Count(gang.gpus_per_pod, "GPU") + "; at least 1 is needed";
+    return "its pods ask for " + Counted(gang.gpus_per_pod, "GPU") + "; at least 1 is needed";
   if (gang.max_slowdown != 0 && !(gang.max_slowdown >= 1)) {
     return "its max-slowdown is " + Number(gang.max_slowdown) + "; at least 1 is needed";
   }
@@ -195,7 +195,7 @@ bool HasNodesWithout(const Occupancy& occupancy, const Gang& gang, Wanted wanted
 Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   if (!LevelOf(occupancy.state(), gang))
     return {gang.id, Reason::kApart, base::WithinRefusal(occupancy.state().levels, gang.within)};
-  const std::string needs = "needs " + Count(gang.gpus(), "GPU");
+  const std::string needs = "needs " + Counted(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
   if (gang.gpus() > all)
     return {gang.id, Reason::kTooMuch, needs + "; the cluster has " + std::to_string(all)};
@@ -246,7 +246,7 @@ Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Context& con
 Refusal ExplainRoom(const Gang& gang, std::size_t victims) {
   const long count = static_cast<long>(victims);
   return {gang.id, Reason::kMakesRoom,
-          "needs " + Count(gang.gpus(), "GPU") + "; waits for " + Count(count, "job") +
+          "needs " + Counted(gang.gpus(), "GPU") + "; waits for " + Counted(count, "job") +
               " of lower priority to end, which " + (count == 1 ? "makes" : "make") + " room for it"};
 }
 

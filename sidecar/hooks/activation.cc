@@ -26,11 +26,11 @@ extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* object
 namespace crossover::hooks {
 namespace {
 
-constinit gates::Driver driver;
+constinit gates::Driver own_driver;
 constinit link::Helper helper;
 constinit base::Mutex mutex;
-constinit bool started = false;              // guarded by `mutex`
-constinit std::atomic<CUdevice> device{-1};  // written under `mutex`; -1: none
+constinit bool started = false;                  // guarded by `mutex`
+constinit std::atomic<CUdevice> own_device{-1};  // written under `mutex`; -1: none
 constinit std::atomic<bool> forked{false};
 constinit std::atomic<pid_t> own_process{0};  // process in which the helper runs
 
@@ -61,7 +61,7 @@ void AtEnd(void*) {
 bool Start(CUcontext context, CUdevice gpu, int rank) {
   const session::Config& config = session::GetConfig();
   CUuuid uuid{};
-  if (driver.DeviceGetUuid(&uuid, gpu) != CUDA_SUCCESS) return false;
+  if (own_driver.DeviceGetUuid(&uuid, gpu) != CUDA_SUCCESS) return false;
   crossover_hello hello{};
   memcpy(hello.gang, config.gang, sizeof hello.gang);
   FormatUuid(uuid, hello.gpu_uuid, sizeof hello.gpu_uuid);
@@ -70,7 +70,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.max_slowdown = config.max_slowdown;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
-  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(driver, gpu),
+  session::TheSession().SetUp(&own_driver, context, config.transport, RunsProcessesTogether(own_driver, gpu),
                               config.signals);
   if (config.turns_at_waits) session::TheSession().AllowTurnsAtWaits();
   // Programs also set these variables after the library has read the environment, so it is read again.
@@ -121,27 +121,27 @@ int RankOfLauncher(std::uint32_t ranks) {
 void Meet(int rank, int its_gpu = kCurrentGpu) {
   const base::Locked locked(mutex);
   if (!started &&
-      !gates::LoadDriver(&driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
+      !gates::LoadDriver(&own_driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
     started = true;
     log::Write(log::Level::kWarn, "takes no turns: the CUDA driver lacks functions that turns need");
     return;
   }
-  if (started && device < 0) return;  // the log says so already
+  if (started && own_device < 0) return;  // the log says so already
   CUcontext context = nullptr;
   CUdevice gpu = -1;
-  if (driver.CtxGetCurrent == nullptr || driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
-      context == nullptr || driver.CtxGetDevice(&gpu) != CUDA_SUCCESS) {
+  if (own_driver.CtxGetCurrent == nullptr || own_driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
+      context == nullptr || own_driver.CtxGetDevice(&gpu) != CUDA_SUCCESS) {
     return;
   }
   if (its_gpu != kCurrentGpu && its_gpu != gpu) {
     session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
   }
   if (started) {
-    if (gpu != device) session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
+    if (gpu != own_device) session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
     return;
   }
   started = true;
-  device = gpu;
+  own_device = gpu;
   if (!Start(context, gpu, rank)) log::Write(log::Level::kWarn, "takes no turns: set-up failed");
 }
 
@@ -149,7 +149,7 @@ void Meet(int rank, int its_gpu = kCurrentGpu) {
 
 bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
 
-bool IsOwnDevice(CUdevice gpu) { return gpu == device; }
+bool IsOwnDevice(CUdevice gpu) { return gpu == own_device; }
 
 void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
   session::TheSession().OnCommunicator(comm, ranks, rank);

@@ -26,7 +26,7 @@ cudaError_t WithKernel(const void* function, Call&& call) {
 }
 
 // Reads the attributes of a kernel one after the other, and keeps the first error.
-struct Attributes {
+struct FunctionAttributes {
   const Driver& driver;
   CUkernel kernel;
   int device;
@@ -46,7 +46,7 @@ extern "C" {
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   return WithKernel(function, [&](const Driver& driver, CUkernel kernel, int device) {
     if (attributes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    Attributes get{driver, kernel, device};
+    FunctionAttributes get{driver, kernel, device};
     cudaFuncAttributes own{};
     own.sharedSizeBytes = static_cast<size_t>(get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
     own.constSizeBytes = static_cast<size_t>(get(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));

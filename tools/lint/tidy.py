@@ -1,4 +1,5 @@
-"""Runs clang-tidy over every source that the given build directory compiles: tidy.py BUILD_DIR [FILE...].
+"""Runs clang-tidy over every source that the given build directory compiles: tidy.py BUILD_DIR [FILE...]. Sources in
+one batch (cmake/batches.cmake) are checked as one.
 
 Tests are left to the compilers' warnings: GoogleTest's headers alone would double the time.
 """
@@ -11,8 +12,9 @@ import tree
 
 def main(build_dir, only=()):
     commands = tree.compile_commands(build_dir)
-    sources = [f for f in tree.files(".cc", ".c") if f in commands]
-    sources = [f for f in sources if f in only] if only else [f for f in sources if not f.startswith("tests/")]
+    wanted = [f for f in tree.files(".cc", ".c") if f in commands]
+    wanted = [f for f in wanted if f in only] if only else [f for f in wanted if not f.startswith("tests/")]
+    sources = sorted({tree.compiled_by(commands[f]) for f in wanted})
     config = tree.read(".clang-tidy")
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout
 

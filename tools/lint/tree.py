@@ -55,14 +55,32 @@ def closure(path):
 
 
 def compile_commands(build_dir):
-    """Returns {path relative to the top: argument list} from a configured build directory."""
-    entries = json.loads((ROOT / build_dir / "compile_commands.json").read_text())
-    commands = {}
-    for entry in entries:
+    """Returns {path relative to the top: argument list} from a configured build directory. A source that is compiled
+    in a batch alone (cmake/batches.cmake) has the command of that batch."""
+    commands, batches = {}, {}
+    for entry in json.loads((ROOT / build_dir / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
         if path.is_relative_to(ROOT):
-            commands[str(path.relative_to(ROOT))] = shlex.split(entry["command"])
-    return commands
+            name, command = str(path.relative_to(ROOT)), shlex.split(entry["command"])
+            commands[name] = command
+            if path.parent.name == "batches":
+                batches.update((source, command) for _, source, _ in includes(name))
+    return batches | commands
+
+
+def batches(build_dir):
+    """Returns the files of batches, relative to the top."""
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / build_dir).glob("**/batches/*.cc"))
+
+
+def batched(path):
+    """Returns the sources in a batch."""
+    return [name for _, name, _ in includes(path)]
+
+
+def compiled_by(command):
+    """Returns the file that a command compiles, relative to the top."""
+    return str(pathlib.Path(command[command.index("-c") + 1]).relative_to(ROOT))
 
 
 def flags(command):

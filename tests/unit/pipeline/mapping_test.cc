@@ -9,7 +9,7 @@
 namespace crossover::pipeline {
 namespace {
 
-std::string ErrorOf(const std::string& text) {
+std::string ErrorOfCluster(const std::string& text) {
   std::string error;
   EXPECT_FALSE(ReadServers(text, "c", &error)) << text;
   return error;
@@ -35,21 +35,22 @@ TEST(Servers, AreRead) {
 }
 
 TEST(Servers, WhatIsWrongIsNamed) {
-  EXPECT_EQ(ErrorOf("x"), "c: content: expected JSON with a list of 1 to 1000 servers, got x");
-  EXPECT_EQ(ErrorOf(R"({"servers": []})"),
+  EXPECT_EQ(ErrorOfCluster("x"), "c: content: expected JSON with a list of 1 to 1000 servers, got x");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": []})"),
             "c: content: expected JSON with a list of 1 to 1000 servers, got {\"servers\": []}");
-  EXPECT_EQ(ErrorOf(R"({"servers": [3]})"), "c: servers[0]: server: expected an object, got 3");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"gpus": 1}]})"), "c: servers[0]: name: expected a name, got none");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"name": "a"}]})"),
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [3]})"), "c: servers[0]: server: expected an object, got 3");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"gpus": 1}]})"),
+            "c: servers[0]: name: expected a name, got none");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a"}]})"),
             "c: servers[0]: gpus: expected a whole number from 1 to 1024, got none");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"name": "a", "gpus": 1.5}]})"),
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1.5}]})"),
             "c: servers[0]: gpus: expected a whole number from 1 to 1024, got 1.5");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"name": "a", "gpus": 1, "speed": 0}]})"),
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1, "speed": 0}]})"),
             "c: servers[0]: speed: expected a number from 0.001 to 1000, got 0");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"name": "a", "gpus": 1, "gpu": 1}]})"),
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1, "gpu": 1}]})"),
             "c: servers[0]: key: expected name, gpus, speed, gpu_memory_gib, inner_gbit, network_gbit, "
             "inner_latency_us or network_latency_us, got gpu");
-  EXPECT_EQ(ErrorOf(R"({"servers": [{"name": "a", "gpus": 1}, {"name": "a", "gpus": 1}]})"),
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1}, {"name": "a", "gpus": 1}]})"),
             "c: servers[1]: name: expected a name that no other server has, got a");
 }
 

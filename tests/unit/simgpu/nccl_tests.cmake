@@ -1,5 +1,5 @@
 crossover_unit_test(
-  simgpu_nccl_test
+  simgpu_nccl_test APART
   nccl_arithmetic_test.cc
   nccl_engine_test.cc
   nccl_exchange_test.cc

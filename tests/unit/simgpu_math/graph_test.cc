@@ -7,7 +7,7 @@
 namespace simgpu::math {
 namespace {
 
-constexpr int kSms = 132;
+constexpr int kGraphSms = 132;
 constexpr int kHalf = 2;
 constexpr int kInt64 = static_cast<int>(AttributeType::kInt64);
 constexpr int kDataType = 1;
@@ -45,7 +45,7 @@ NodePtr Convolution(NodeKind kind, AttributeName filter, AttributeName result) {
 }
 
 TEST(Graph, EachDirectionOfAConvolutionCostsItsProduct) {
-  const Cost expected = CostOfProduct({16 * 56 * 56, 64, 32 * 9, 1}, Precision::kHalf, kSms);
+  const Cost expected = CostOfProduct({16 * 56 * 56, 64, 32 * 9, 1}, Precision::kHalf, kGraphSms);
   for (const NodePtr& operation :
        {Convolution(NodeKind::kConvolutionForward, AttributeName::kForwardW, AttributeName::kForwardY),
         Convolution(NodeKind::kConvolutionBackwardData, AttributeName::kBackwardDataW,
@@ -54,8 +54,8 @@ TEST(Graph, EachDirectionOfAConvolutionCostsItsProduct) {
                     AttributeName::kBackwardFilterDy)}) {
     const NodePtr graph = Graph({operation});
     EXPECT_TRUE(HasConvolution(*graph));
-    EXPECT_EQ(CostOfGraph(*graph, kSms).ns, expected.ns);
-    EXPECT_EQ(CostOfGraph(*graph, kSms).sms, expected.sms);
+    EXPECT_EQ(CostOfGraph(*graph, kGraphSms).ns, expected.ns);
+    EXPECT_EQ(CostOfGraph(*graph, kGraphSms).sms, expected.sms);
   }
 }
 
@@ -64,28 +64,29 @@ TEST(Graph, AProductTakesItsBatchFromTheSizesInFront) {
       Graph({Operation(NodeKind::kProduct, AttributeName::kProductA, Tensor({8, 12, 512, 64}),
                        AttributeName::kProductC, Tensor({8, 12, 512, 256}))});
   EXPECT_FALSE(HasConvolution(*graph));
-  EXPECT_EQ(CostOfGraph(*graph, kSms).ns, CostOfProduct({512, 256, 64, 96}, Precision::kHalf, kSms).ns);
+  EXPECT_EQ(CostOfGraph(*graph, kGraphSms).ns,
+            CostOfProduct({512, 256, 64, 96}, Precision::kHalf, kGraphSms).ns);
 }
 
 TEST(Graph, OtherOperationsCostTheBytesOfTheirTensors) {
   const auto kPointwise = static_cast<NodeKind>(13);
   const NodePtr graph = Graph({Operation(kPointwise, static_cast<AttributeName>(751), Tensor({1 << 20}),
                                          static_cast<AttributeName>(753), Tensor({1 << 20}, 0))});
-  EXPECT_EQ(CostOfGraph(*graph, kSms).ns, CostOfTraffic((1 << 20) * (2 + 4), kSms).ns);
+  EXPECT_EQ(CostOfGraph(*graph, kGraphSms).ns, CostOfTraffic((1 << 20) * (2 + 4), kGraphSms).ns);
 }
 
 TEST(Graph, OperationsAddUp) {
   const NodePtr convolution =
       Convolution(NodeKind::kConvolutionForward, AttributeName::kForwardW, AttributeName::kForwardY);
-  const std::uint64_t once = CostOfGraph(*Graph({convolution}), kSms).ns;
-  EXPECT_EQ(CostOfGraph(*Graph({convolution, convolution}), kSms).ns, 2 * once);
+  const std::uint64_t once = CostOfGraph(*Graph({convolution}), kGraphSms).ns;
+  EXPECT_EQ(CostOfGraph(*Graph({convolution, convolution}), kGraphSms).ns, 2 * once);
 }
 
 TEST(Graph, SizesThatMakeNoSenseCostLittle) {
   const NodePtr graph = Graph({Operation(NodeKind::kConvolutionForward, AttributeName::kForwardW,
                                          Tensor({-5, 3}), AttributeName::kForwardY, Tensor({}))});
-  EXPECT_LT(CostOfGraph(*graph, kSms).ns, 10000U);
-  EXPECT_EQ(CostOfGraph(Node(static_cast<int>(NodeKind::kGraph)), kSms).ns, 0U);
+  EXPECT_LT(CostOfGraph(*graph, kGraphSms).ns, 10000U);
+  EXPECT_EQ(CostOfGraph(Node(static_cast<int>(NodeKind::kGraph)), kGraphSms).ns, 0U);
 }
 
 TEST(Graph, APlanKeepsItsGraphAlive) {

@@ -9,7 +9,7 @@
 namespace crossover::benchmarks {
 namespace {
 
-const std::string kHead = "timestamp,duration,num_gpus,gpu_time,cluster\n";
+const std::string kPhillyHead = "timestamp,duration,num_gpus,gpu_time,cluster\n";
 
 ModelSteps Steps() {
   ModelSteps steps;
@@ -17,8 +17,8 @@ ModelSteps Steps() {
   return steps;
 }
 
-Trace Parsed(const std::string& lines, const std::set<std::string>& clusters = {}) {
-  std::istringstream text(kHead + lines);
+Trace ParsedPhilly(const std::string& lines, const std::set<std::string>& clusters = {}) {
+  std::istringstream text(kPhillyHead + lines);
   return ParsePhilly(text, "p.csv", Steps(), clusters);
 }
 
@@ -28,7 +28,7 @@ std::map<int, Step> StepsIn(const std::string& lines, int batch) {
 }
 
 TEST(PhillyTraceTest, LengthGpusAndArrivalAreTheFiles) {
-  const Trace trace = Parsed("2017-10-09 00:00:10,7200,8,57600,a\n2017-10-08 23:59:10,120.0,1,120,b\n");
+  const Trace trace = ParsedPhilly("2017-10-09 00:00:10,7200,8,57600,a\n2017-10-08 23:59:10,120.0,1,120,b\n");
   ASSERT_EQ(trace.jobs.size(), 2u);
   EXPECT_EQ(trace.jobs[0].id, 3);
   EXPECT_EQ(trace.jobs[0].submit_s, 0);
@@ -44,7 +44,7 @@ TEST(PhillyTraceTest, ModelsGoByGpuTime) {
     const std::string seconds = std::to_string(hours * 3600 + 100);
     return "2017-10-09 00:00:10," + seconds + ",1," + seconds + ",a\n";
   };
-  const Trace trace = Parsed(line(0) + line(0) + line(9) + line(9) + line(10) + line(100) + line(1000));
+  const Trace trace = ParsedPhilly(line(0) + line(0) + line(9) + line(9) + line(10) + line(100) + line(1000));
   std::string models;
   for (const Job& job : trace.jobs) models += job.model + ' ';
   EXPECT_EQ(models, "cifar10 ncf deepspeech2 bert yolov3 imagenet ");
@@ -52,7 +52,7 @@ TEST(PhillyTraceTest, ModelsGoByGpuTime) {
 }
 
 TEST(PhillyTraceTest, SomeAreLeftOut) {
-  const Trace trace = Parsed(
+  const Trace trace = ParsedPhilly(
       "2017-10-09 00:00:10,59,1,59,a\n2017-10-09 00:00:10,60,1,60,a\n2017-10-09 00:00:10,60,32,1920,a\n");
   EXPECT_EQ(trace.jobs.size(), 1u);
   EXPECT_EQ(trace.left_out, 2) << "a short one, and one whose GPU count was not measured";
@@ -60,14 +60,14 @@ TEST(PhillyTraceTest, SomeAreLeftOut) {
 
 TEST(PhillyTraceTest, ClustersAreChosen) {
   const std::string lines = "2017-10-09 00:00:10,60,1,60,a\n2017-10-09 00:00:20,60,1,60,b\n";
-  const Trace trace = Parsed(lines, {"b"});
+  const Trace trace = ParsedPhilly(lines, {"b"});
   ASSERT_EQ(trace.jobs.size(), 1u);
   EXPECT_EQ(trace.jobs[0].id, 3);
-  EXPECT_EQ(FaultOf([&] { Parsed(lines, {"b", "c"}); }), "p.csv: cluster \"c\" has no job there");
+  EXPECT_EQ(FaultOf([&] { ParsedPhilly(lines, {"b", "c"}); }), "p.csv: cluster \"c\" has no job there");
 }
 
 TEST(PhillyTraceTest, FaultsAreNamed) {
-  const auto said = [](const std::string& line) { return FaultOf([&] { Parsed(line); }); };
+  const auto said = [](const std::string& line) { return FaultOf([&] { ParsedPhilly(line); }); };
   EXPECT_EQ(said("2016-02-29 23:59:59,60,1,60,a\n"), "");
   for (const std::string bad :
        {"2017-02-29 00:00:10", "2017-10-09T00:00:10", "2017-10-09 24:00:10", "2017-10-09 00:60:10",

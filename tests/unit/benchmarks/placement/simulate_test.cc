@@ -39,30 +39,30 @@ class Watched : public Policy {
   int most_;
 };
 
-const Cluster kTwo{.nodes = 2, .gpus_per_node = 8};
+const Cluster kTwoJobs{.nodes = 2, .gpus_per_node = 8};
 
 Outcome Of(std::unique_ptr<Policy> policy, int together, const Failing& failing = {}) {
   static const std::vector<Job> jobs = ReadTrace({.path = TRACE}).jobs;
-  Watched watched(std::move(policy), kTwo, together);
-  return Simulate(jobs, watched, kTwo, failing);
+  Watched watched(std::move(policy), kTwoJobs, together);
+  return Simulate(jobs, watched, kTwoJobs, failing);
 }
 
 TEST(SimulateTest, EveryPolicyEndsEveryJob) {
-  EXPECT_EQ(Of(MakeFifo(kTwo), 1).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeShortest(kTwo), 1).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeRandom(kTwo, 1, 1), 2).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeMuriS(kTwo), 4).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeMuriL(kTwo), 4).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeShipped(kTwo, {}, 2), 2).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeShipped(kTwo, {}, 4), 4).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakePowers(kTwo, 0.95), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeFifo(kTwoJobs), 1).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeShortest(kTwoJobs), 1).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeRandom(kTwoJobs, 1, 1), 2).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeMuriS(kTwoJobs), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeMuriL(kTwoJobs), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeShipped(kTwoJobs, {}, 2), 2).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeShipped(kTwoJobs, {}, 4), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakePowers(kTwoJobs, 0.95), 4).jobs.size(), 5u);
 }
 
 // These figures are calculated by hand. 0 and 1 take 10 s to start and 1015 s on all GPUs. Then the two of
 // 4 GPUs run beside each other, of which the longer takes 10 s and 406 s. Then comes the one of 16 GPUs.
 // The time of a start shows only where something happens before the job's end, as in Muri's simulator.
 TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
-  const Outcome outcome = Of(MakeFifo(kTwo), 1);
+  const Outcome outcome = Of(MakeFifo(kTwoJobs), 1);
   EXPECT_EQ(outcome.jobs.front().job->id, 0);
   EXPECT_NEAR(outcome.jobs.front().end_s, 1025, 1e-6);
   EXPECT_EQ(outcome.jobs.back().job->id, 3);
@@ -71,7 +71,7 @@ TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
 
 // 0 and 1 each need the GPU for half of the time. Together they end no later than alone.
 TEST(SimulateTest, WhoSharesEndsEarlier) {
-  const Outcome exclusive = Of(MakeFifo(kTwo), 1), powers = Of(MakePowers(kTwo, 0.95), 4);
+  const Outcome exclusive = Of(MakeFifo(kTwoJobs), 1), powers = Of(MakePowers(kTwoJobs, 0.95), 4);
   EXPECT_LT(powers.makespan_s(), exclusive.makespan_s());
   EXPECT_LT(powers.mean_completion_s(), exclusive.mean_completion_s());
 }
@@ -79,15 +79,15 @@ TEST(SimulateTest, WhoSharesEndsEarlier) {
 // These figures are calculated by hand, on 16 GPUs: all are held for 1025 s, then eight for 416 s (314.5 s
 // of it only four), then all for 203 s.
 TEST(SimulateTest, OccupancyIsWhatWasHeldOfWhatWasThere) {
-  const Outcome outcome = Of(MakeFifo(kTwo), 1);
+  const Outcome outcome = Of(MakeFifo(kTwoJobs), 1);
   EXPECT_NEAR(outcome.there_gpu_s, 16 * outcome.makespan_s(), 1e-6);
   EXPECT_GT(outcome.occupancy(), 0.8);
   EXPECT_LT(outcome.occupancy(), 1);
-  EXPECT_LT(Of(MakePowers(kTwo, 0.95), 4).held_gpu_s, outcome.held_gpu_s) << "who shares holds less";
+  EXPECT_LT(Of(MakePowers(kTwoJobs, 0.95), 4).held_gpu_s, outcome.held_gpu_s) << "who shares holds less";
 }
 
 TEST(SimulateTest, WaitsAndQuantiles) {
-  const Outcome outcome = Of(MakeFifo(kTwo), 1);
+  const Outcome outcome = Of(MakeFifo(kTwoJobs), 1);
   EXPECT_EQ(outcome.Quantile(0, &Ended::wait_s), 0);
   EXPECT_NEAR(outcome.Quantile(1, &Ended::wait_s), 1025 + 416 - 20, 1e-6) << "the one of 16 GPUs";
   EXPECT_NEAR(outcome.Quantile(0.4, &Ended::wait_s), 0, 1e-6) << "the first two";
@@ -97,10 +97,11 @@ TEST(SimulateTest, GangsOfANodeThatFailsStartAgain) {
   const Failing often{.mean_up_s = 700, .down_s = 300, .checkpoint_s = 200, .seed = 1};
   Failing lossy = often;
   lossy.checkpoint_s = 1e9;  // each restart begins at the first iteration
-  const auto policies = {+[] { return MakeFifo(kTwo); },         +[] { return MakeShortest(kTwo); },
-                         +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuriS(kTwo); },
-                         +[] { return MakeMuriL(kTwo); },        +[] { return MakeShipped(kTwo, {}, 4); },
-                         +[] { return MakePowers(kTwo, 0.95); }};
+  const auto policies = {
+      +[] { return MakeFifo(kTwoJobs); },         +[] { return MakeShortest(kTwoJobs); },
+      +[] { return MakeRandom(kTwoJobs, 1, 1); }, +[] { return MakeMuriS(kTwoJobs); },
+      +[] { return MakeMuriL(kTwoJobs); },        +[] { return MakeShipped(kTwoJobs, {}, 4); },
+      +[] { return MakePowers(kTwoJobs, 0.95); }};
   for (const auto& make : policies) {
     const Outcome sound = Of(make(), 4), failing = Of(make(), 4, often), again = Of(make(), 4, often);
     EXPECT_EQ(failing.jobs.size(), 5u);

@@ -62,7 +62,7 @@ TEST(QuestionsTest, WhatWasStartedAgainIsAskedForItsLogBeforeThat) {
 
 // Programs answer once two of them were asked, or after five seconds. The file `before` lists what was in
 // the bundle when the first was asked.
-constexpr char kKubectl[] = R"sh(
+constexpr char kKubectlOfBundle[] = R"sh(
 case "$*" in
   "get pods"*name=crossover*) cat programs; exit ;;
   get*) echo '{"items": []}'; exit ;;
@@ -83,7 +83,7 @@ esac
 
 class BundleTest : public StandInKubectl {
  protected:
-  BundleTest() : StandInKubectl(kKubectl) {
+  BundleTest() : StandInKubectl(kKubectlOfBundle) {
     std::ofstream(File("programs")) << json({{"items", SoundCluster().lists["programs"]}});
   }
 

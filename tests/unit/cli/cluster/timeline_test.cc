@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kKubectl[] = R"sh(
+constexpr char kKubectlOfTimeline[] = R"sh(
 case "$*" in
   get*) echo '{"items": [
     {"metadata": {"name": "daemon", "namespace": "s"}, "spec": {"nodeName": "n1", "hostPID": true}}]}' ;;
@@ -24,7 +24,7 @@ esac
 
 class ClusterTimelineTest : public StandInKubectl {
  protected:
-  ClusterTimelineTest() : StandInKubectl(kKubectl) {}
+  ClusterTimelineTest() : StandInKubectl(kKubectlOfTimeline) {}
 
   std::string Timeline(const std::vector<std::string>& words, Format format, int code = 0) {
     ::testing::internal::CaptureStdout();

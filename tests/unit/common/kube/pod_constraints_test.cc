@@ -9,9 +9,9 @@ namespace {
 
 using nlohmann::json;
 
-const Labels kLabels = {{"app", "train"}, {"pod-template-hash", "h1"}};
+const Labels kPodLabels = {{"app", "train"}, {"pod-template-hash", "h1"}};
 
-PodConstraints Read(const char* spec) { return PodConstraintsOf(json::parse(spec), kLabels); }
+PodConstraints Read(const char* spec) { return PodConstraintsOf(json::parse(spec), kPodLabels); }
 
 HostPort Tcp(int port, const char* ip = "0.0.0.0") { return {.protocol = "TCP", .ip = ip, .port = port}; }
 
@@ -51,13 +51,13 @@ TEST(PodConstraintsTest, RequiredTermsAreReadAndWishesAreNot) {
         {"weight": 1, "podAffinityTerm": {"topologyKey": "rack"}}]}}})");
   ASSERT_EQ(read.near.size(), 1u);
   EXPECT_EQ(read.near[0].topology, "zone");
-  EXPECT_TRUE(Matches(read.near[0].selector, kLabels));
+  EXPECT_TRUE(Matches(read.near[0].selector, kPodLabels));
   EXPECT_EQ(read.near[0].others, PodTerm::Namespaces::kListed);
   ASSERT_EQ(read.apart.size(), 3u);
   EXPECT_EQ(read.apart[0].namespaces, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(Matches(read.apart[0].selector, {})) << "an empty selector means every pod";
   EXPECT_EQ(read.apart[1].others, PodTerm::Namespaces::kAll);
-  EXPECT_FALSE(Matches(read.apart[1].selector, kLabels)) << "without a selector it means none";
+  EXPECT_FALSE(Matches(read.apart[1].selector, kPodLabels)) << "without a selector it means none";
   EXPECT_EQ(read.apart[2].others, PodTerm::Namespaces::kByLabel);
 }
 
@@ -73,14 +73,14 @@ TEST(PodConstraintsTest, SpreadThatIsEnforcedIsRead) {
   EXPECT_EQ(zone.topology, "zone");
   EXPECT_EQ(zone.max_skew, 2);
   EXPECT_EQ(zone.min_domains, 3);
-  EXPECT_TRUE(Matches(zone.selector, kLabels));
+  EXPECT_TRUE(Matches(zone.selector, kPodLabels));
   EXPECT_FALSE(Matches(zone.selector, {{"app", "train"}, {"pod-template-hash", "h2"}}));
   EXPECT_FALSE(zone.heeds_selection);
   EXPECT_TRUE(zone.heeds_taints);
   EXPECT_EQ(read.spread[1].min_domains, 1);
   EXPECT_TRUE(read.spread[1].heeds_selection);
   EXPECT_FALSE(read.spread[1].heeds_taints);
-  EXPECT_FALSE(Matches(read.spread[1].selector, kLabels)) << "without a selector it counts no pod";
+  EXPECT_FALSE(Matches(read.spread[1].selector, kPodLabels)) << "without a selector it counts no pod";
 }
 
 TEST(PodConstraintsTest, WhatIsMalformedCountsAsNotSet) {

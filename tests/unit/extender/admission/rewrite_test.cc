@@ -385,8 +385,7 @@ TEST_F(RewriteTest, WhileLimitsAreNotKnownAPodComesLater) {
 
 // The API server refuses each container of such a namespace that does not ask for whole GPUs.
 TEST_F(RewriteTest, ALimitRangeThatBoundsWholeGpusIsRefusedInWords) {
-  using Kind = RangeRule::Kind;
-  for (const Kind kind : {Kind::kMax, Kind::kMin, Kind::kRatio}) {
+  for (const RangeRule::Kind kind : {RangeRule::Kind::kMax, RangeRule::Kind::kMin, RangeRule::Kind::kRatio}) {
     limits_->ranges = {{kind, "sizes", "cpu", "4"}, {kind, "gpus", "nvidia.com/gpu", "8"}};
     EXPECT_EQ(
         Refusal(MadePod({{kShare, "true"}})),
@@ -394,7 +393,8 @@ TEST_F(RewriteTest, ALimitRangeThatBoundsWholeGpusIsRefusedInWords) {
             ".nvidia.com/gpu: expected none, as pods that share ask for crossover.dev/slot in its place, "
             "got 8: an administrator has to bound crossover.dev/slot there, or nothing");
   }
-  limits_->ranges = {{Kind::kMax, "slots", "crossover.dev/slot", "8"}, {Kind::kMax, "sizes", "cpu", "4"}};
+  limits_->ranges = {{RangeRule::Kind::kMax, "slots", "crossover.dev/slot", "8"},
+                     {RangeRule::Kind::kMax, "sizes", "cpu", "4"}};
   Admitted(MadePod({{kShare, "true"}}));
 }
 

@@ -61,7 +61,7 @@ class Recorder : public Listener {
 };
 
 constexpr char kNodes[] = "/api/v1/nodes?";
-constexpr char kPods[] = "/api/v1/pods?labelSelector=crossover.dev%2Fmanaged%3Dtrue&";
+constexpr char kPodsPath[] = "/api/v1/pods?labelSelector=crossover.dev%2Fmanaged%3Dtrue&";
 constexpr char kGpuNodes[] = "/apis/crossover.dev/v1alpha1/gpunodes?";
 constexpr char kProfiles[] = "/apis/crossover.dev/v1alpha1/jobprofiles?";
 
@@ -99,7 +99,7 @@ class InformersTest : public ::testing::Test {
 
 TEST_F(InformersTest, TellsOfAllKinds) {
   Open(kNodes, Event("ADDED", Named("n1")));
-  Open(kPods, Event("ADDED", PodNames("u"), R"(,"spec":{"nodeName":"n1"})") + End());
+  Open(kPodsPath, Event("ADDED", PodNames("u"), R"(,"spec":{"nodeName":"n1"})") + End());
   Open(kGpuNodes, Event("ADDED", Named("n1"), R"(,"status":{"gpus":[{"uuid":"GPU-a"}]})") + End());
   Open(kProfiles, Event("ADDED", R"("namespace":"ns",)" + Named("bert")) + End());
   Open(kBudgets,
@@ -113,7 +113,7 @@ TEST_F(InformersTest, TellsOfAllKinds) {
   server_.Say(
       Event("MODIFIED", Named("n1"), R"(,"spec":{"unschedulable":true})") + Event("DELETED", Named("n1")),
       kNodes);
-  server_.Say(Event("DELETED", PodNames("u")), kPods);
+  server_.Say(Event("DELETED", PodNames("u")), kPodsPath);
   server_.Say(Event("DELETED", Named("n1")), kGpuNodes);
   server_.Say(Event("DELETED", R"("namespace":"ns",)" + Named("bert")), kProfiles);
   server_.Say(Event("DELETED", R"("namespace":"ns",)" + Named("b")), kBudgets);
@@ -128,23 +128,23 @@ TEST_F(InformersTest, WhatIsNotInALaterListHasGone) {
                               "\n";
   server_.Answer({.status = 200,
                   .body = Event("ADDED", PodNames("u")) + Event("ADDED", PodNames("v")) + End() + kExpired,
-                  .to = kPods});
+                  .to = kPodsPath});
   // This list breaks off, so the absence of v does not mean that v is gone.
-  server_.Answer({.status = 200, .body = Event("ADDED", PodNames("w")), .to = kPods, .cut = true});
-  Open(kPods, Event("ADDED", PodNames("v")));
+  server_.Answer({.status = 200, .body = Event("ADDED", PodNames("w")), .to = kPodsPath, .cut = true});
+  Open(kPodsPath, Event("ADDED", PodNames("v")));
   Start();
   recorder_.Await("pod v ", 2);
   EXPECT_TRUE(recorder_.Saw("pod w "));
   EXPECT_FALSE(recorder_.Saw("no pod u"));
-  server_.Say(End(), kPods);
+  server_.Say(End(), kPodsPath);
   recorder_.Await("no pod u");
   recorder_.Await("no pod w");
   EXPECT_FALSE(recorder_.Saw("no pod v"));
 }
 
 TEST_F(InformersTest, WhatIsNotParsedIsNotTold) {
-  Open(kPods, Event("ADDED", Named("without UID")) + Event("DELETED", PodNames("never told of")) +
-                  Event("ADDED", PodNames("u")));
+  Open(kPodsPath, Event("ADDED", Named("without UID")) + Event("DELETED", PodNames("never told of")) +
+                      Event("ADDED", PodNames("u")));
   Start();
   recorder_.Await("pod u ");
   EXPECT_EQ(recorder_.count(), 1u);
@@ -152,7 +152,7 @@ TEST_F(InformersTest, WhatIsNotParsedIsNotTold) {
 
 TEST_F(InformersTest, DoesWithoutResourcesThatAreNotDefined) {
   Open(kNodes, End());
-  Open(kPods, End());
+  Open(kPodsPath, End());
   server_.Answer({.status = 404, .body = "404 page not found", .to = kGpuNodes});
   server_.Answer({.status = 404, .body = "404 page not found", .to = kProfiles});
   server_.Answer({.status = 404, .body = "404 page not found", .to = kBudgets});
@@ -164,7 +164,7 @@ TEST_F(InformersTest, DoesWithoutResourcesThatAreNotDefined) {
 
 TEST_F(InformersTest, WithoutNodesItKnowsNothing) {
   server_.Answer({.status = 404, .body = "404 page not found", .to = kNodes});
-  Open(kPods, Event("ADDED", PodNames("u")) + End());
+  Open(kPodsPath, Event("ADDED", PodNames("u")) + End());
   Open(kGpuNodes, Event("ADDED", Named("n1")) + End());
   Open(kProfiles, Event("ADDED", R"("namespace":"ns",)" + Named("p")) + End());
   Start();

@@ -12,7 +12,7 @@ using nlohmann::json;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-json Node(const json& job) {
+json NodeWith(const json& job) {
   return {{"metadata", {{"name", "n"}}}, {"status", {{"jobs", json::array({job})}}}};
 }
 
@@ -28,7 +28,7 @@ json Job() {
 }
 
 TEST(ReportsTest, AllThatANodeSays) {
-  const auto jobs = JobsOf(Node(Job()));
+  const auto jobs = JobsOf(NodeWith(Job()));
   ASSERT_THAT(jobs, SizeIs(1));
   const GpuNode::Job& job = jobs[0];
   EXPECT_EQ(job.key, "k");
@@ -56,20 +56,20 @@ TEST(ReportsTest, WhatCannotBeIsLeftOut) {
                             R"({"measuredAt": null})", R"({"beganAt": "2123-11-14T22:13:20Z"})"}) {
     json job = Job();
     job.merge_patch(json::parse(patch));
-    EXPECT_THAT(JobsOf(Node(job)), IsEmpty()) << patch;
+    EXPECT_THAT(JobsOf(NodeWith(job)), IsEmpty()) << patch;
   }
   for (const char* figure : {"-1", "1e99", "\"1\"", "[]", "null", "3601"}) {
     json job = Job();
     job["computeSeconds"] = json::parse(figure);
-    EXPECT_EQ(JobsOf(Node(job)).at(0).compute_s, 0) << figure;
+    EXPECT_EQ(JobsOf(NodeWith(job)).at(0).compute_s, 0) << figure;
   }
   json job = Job();
   job["meetings"][0]["gain"] = 1e6;
-  EXPECT_THAT(JobsOf(Node(job)).at(0).meetings, IsEmpty());
+  EXPECT_THAT(JobsOf(NodeWith(job)).at(0).meetings, IsEmpty());
 }
 
 TEST(ReportsTest, NoMoreThanANodeHas) {
-  json node = Node(Job());
+  json node = NodeWith(Job());
   for (int i = 0; i < 1000; ++i) node["status"]["jobs"].push_back(Job());
   EXPECT_THAT(JobsOf(node), SizeIs(kMostJobsOfNode));
   for (const char* text : {"null", "[]", R"({"status": 3})", R"({"status": {"jobs": {"a": 1}}})"})

@@ -17,7 +17,7 @@
 namespace crossover::extender {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr char kHost[] = "kubernetes.io/hostname";
 

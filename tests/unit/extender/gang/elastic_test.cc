@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Action::Kind;
 using nlohmann::json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Has a node of two GPUs, and a PyTorchJob of three workers. The test plays the API server and the scheduler.
 class ElasticTest : public ByHand {

@@ -12,9 +12,9 @@
 namespace crossover::extender {
 namespace {
 
-constexpr std::array kPods = {PodPhase::kUnreserved,  PodPhase::kReserved, PodPhase::kReleased,
-                              PodPhase::kPassedGated, PodPhase::kPassed,   PodPhase::kPosted,
-                              PodPhase::kUnsure};
+constexpr std::array kPodCounts = {PodPhase::kUnreserved,  PodPhase::kReserved, PodPhase::kReleased,
+                                   PodPhase::kPassedGated, PodPhase::kPassed,   PodPhase::kPosted,
+                                   PodPhase::kUnsure};
 constexpr std::array kPodEvents = {PodEvent::kReserved, PodEvent::kReleased, PodEvent::kPassed,
                                    PodEvent::kPosted,   PodEvent::kLost,     PodEvent::kBound,
                                    PodEvent::kRefused,  PodEvent::kPlanned};
@@ -27,7 +27,7 @@ TEST(PodPhaseTest, EachEventInEachPhase) {
       {{kReleased, PodEvent::kPassed}, kPassed},       {{kPassed, PodEvent::kPosted}, kPosted},
       {{kPosted, PodEvent::kLost}, kUnsure},           {{kUnsure, PodEvent::kBound}, kPosted},
       {{kPosted, PodEvent::kRefused}, kPassed},        {{kUnsure, PodEvent::kRefused}, kPassed}};
-  for (const PodPhase phase : kPods) {
+  for (const PodPhase phase : kPodCounts) {
     for (const PodEvent event : kPodEvents) {
       const auto row = table.find({phase, event});
       const PodPhase expected = event == PodEvent::kPlanned ? kUnreserved
@@ -96,7 +96,7 @@ TEST(PodPhaseTest, SaysTheSameAsAFlagForEachFact) {
       if (seen.insert(next).second) to_visit.insert(next);
     }
   }
-  EXPECT_EQ(phases.size(), kPods.size()) << "each phase can be reached";
+  EXPECT_EQ(phases.size(), kPodCounts.size()) << "each phase can be reached";
 }
 
 TEST(EvictionTest, EachEventInEachState) {

@@ -8,7 +8,7 @@
 namespace crossover::extender {
 namespace {
 
-Pod PodOf(const std::string& name, Labels labels, const std::string& owner = "") {
+Pod RankedPod(const std::string& name, Labels labels, const std::string& owner = "") {
   Pod pod;
   pod.uid = "uid-" + name;
   pod.name_space = "team";
@@ -29,15 +29,15 @@ std::string Sorted(std::vector<Pod> pods) {
 }
 
 TEST(PodRank, WithoutLabelsNamesCountTheShorterOnesFirst) {
-  EXPECT_EQ(Sorted({PodOf("a-10", {}), PodOf("a-2", {}), PodOf("a-1", {}), PodOf("b-1", {})}),
+  EXPECT_EQ(Sorted({RankedPod("a-10", {}), RankedPod("a-2", {}), RankedPod("a-1", {}), RankedPod("b-1", {})}),
             "a-1 a-2 b-1 a-10 ");
 }
 
 TEST(PodRank, IndexedJob) {
   const auto pod = [](const std::string& name, const std::string& index) {
-    return PodOf(name, {{"batch.kubernetes.io/job-name", "j"},
-                        {"batch.kubernetes.io/controller-uid", "u"},
-                        {"batch.kubernetes.io/job-completion-index", index}});
+    return RankedPod(name, {{"batch.kubernetes.io/job-name", "j"},
+                            {"batch.kubernetes.io/controller-uid", "u"},
+                            {"batch.kubernetes.io/job-completion-index", index}});
   };
   EXPECT_EQ(Sorted({pod("x-zz", "0"), pod("x-aa", "2"), pod("x-mm", "10"), pod("x-kk", "1")}),
             "x-zz x-kk x-aa x-mm ");
@@ -52,7 +52,7 @@ TEST(PodRank, JobSet) {
                      {"jobset.sigs.k8s.io/job-index", job},
                      {"batch.kubernetes.io/job-completion-index", index}};
     if (*global != '\0') labels["jobset.sigs.k8s.io/job-global-index"] = global;
-    return PodOf(name, std::move(labels));
+    return RankedPod(name, std::move(labels));
   };
   // The parts of a JobSet are in the order of their global indices, whatever their names are.
   EXPECT_EQ(Sorted({pod("a", "zeta", "0", "0", "0"), pod("b", "zeta", "0", "1", "0"),
@@ -66,20 +66,20 @@ TEST(PodRank, JobSet) {
 
 TEST(PodRank, LeaderWorkerSetHasItsLeaderFirst) {
   const auto pod = [](const std::string& index) {
-    return PodOf("pod" + index, {{"leaderworkerset.sigs.k8s.io/name", "l"},
-                                 {"leaderworkerset.sigs.k8s.io/group-index", "0"},
-                                 {"leaderworkerset.sigs.k8s.io/worker-index", index}});
+    return RankedPod("pod" + index, {{"leaderworkerset.sigs.k8s.io/name", "l"},
+                                     {"leaderworkerset.sigs.k8s.io/group-index", "0"},
+                                     {"leaderworkerset.sigs.k8s.io/worker-index", index}});
   };
   EXPECT_EQ(Sorted({pod("10"), pod("2"), pod("0"), pod("1")}), "pod0 pod1 pod2 pod10 ");
 }
 
 TEST(PodRank, TrainingJobsHaveTheirMasterFirst) {
   const auto pod = [](const std::string& name, const std::string& type, const std::string& index) {
-    return PodOf(name,
-                 {{"training.kubeflow.org/job-name", "job"},
-                  {"training.kubeflow.org/replica-type", type},
-                  {"training.kubeflow.org/replica-index", index}},
-                 "PyTorchJob");
+    return RankedPod(name,
+                     {{"training.kubeflow.org/job-name", "job"},
+                      {"training.kubeflow.org/replica-type", type},
+                      {"training.kubeflow.org/replica-index", index}},
+                     "PyTorchJob");
   };
   EXPECT_EQ(Sorted({pod("d", "worker", "10"), pod("c", "worker", "2"), pod("b", "worker", "0"),
                     pod("z", "master", "0")}),
@@ -88,7 +88,7 @@ TEST(PodRank, TrainingJobsHaveTheirMasterFirst) {
 
 TEST(PodRank, StatefulSetsSayAnIndexToo) {
   const auto pod = [](const std::string& name, const std::string& index) {
-    return PodOf(name, {{"apps.kubernetes.io/pod-index", index}});
+    return RankedPod(name, {{"apps.kubernetes.io/pod-index", index}});
   };
   EXPECT_EQ(Sorted({pod("b-7", "1"), pod("a-8", "2")}), "b-7 a-8 ");
 }
@@ -97,7 +97,7 @@ TEST(PodRank, APodComesInThePlaceOfTheOneWithItsIndex) {
   const auto rank = [](const std::string& name, const std::string& index) {
     Labels labels;
     if (!index.empty()) labels["apps.kubernetes.io/pod-index"] = index;
-    return RankOf(PodOf(name, std::move(labels)));
+    return RankOf(RankedPod(name, std::move(labels)));
   };
   EXPECT_TRUE(StandsFor(rank("a", "1"), rank("b", "1")));
   EXPECT_FALSE(StandsFor(rank("a", "1"), rank("a", "2")));

@@ -16,10 +16,10 @@ namespace crossover::extender {
 namespace {
 
 using Kind = Action::Kind;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr char kRack[] = "example.com/rack";
 

@@ -11,7 +11,7 @@
 namespace crossover::extender {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Has a node with two GPUs, on which MPS serves one user, and a store that asks the cache what fits.
 class KeptForNoneTest : public ::testing::Test {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
-constexpr double kNow = 1e9;
+constexpr double kNowOfRuns = 1e9;
 constexpr double kDay = 86400;
 
 GpuNode::Job Job(const std::string& gang, int gpus, double compute_s, double exposed_s = 0.01) {
@@ -26,8 +26,8 @@ GpuNode::Job Job(const std::string& gang, int gpus, double compute_s, double exp
           .jitter = 0.1,
           .peak_memory = 1000,
           .iterations = 1000,
-          .began_s = kNow - 100,
-          .at_s = kNow,
+          .began_s = kNowOfRuns - 100,
+          .at_s = kNowOfRuns,
           .meetings = {}};
 }
 GpuNode::Job At(GpuNode::Job job, double at_s) {
@@ -42,7 +42,7 @@ GpuNode::Job Beside(GpuNode::Job job, const std::string& gang, const std::string
 
 class MergeTest : public ::testing::Test {
  protected:
-  void See(const std::vector<GpuNode::Job>& jobs, double now_s = kNow) {
+  void See(const std::vector<GpuNode::Job>& jobs, double now_s = kNowOfRuns) {
     records_ = Merge(std::move(records_), jobs, now_s, settings_, order_);
   }
   const ProfileRecord& Record() { return records_[{"team", "k"}]; }
@@ -78,7 +78,7 @@ TEST_F(MergeTest, TheSlowestRankOfAllNodesAndTheMedian) {
   See({On("n0", {{0, 0.020}, {1, 0.021}}), On("n1", {{2, 0.022}, {3, 0.030}})});
   const ProfileRun& run = Record().runs[0];
   EXPECT_EQ(run.median_s, 0.021);
-  EXPECT_EQ(run.slowest, (JobProfile::Slowest{"a-3", "n1", 0.030, kNow}));
+  EXPECT_EQ(run.slowest, (JobProfile::Slowest{"a-3", "n1", 0.030, kNowOfRuns}));
 }
 
 TEST_F(MergeTest, OneRankHasNothingToBeComparedWith) {
@@ -92,18 +92,18 @@ TEST_F(MergeTest, OneRankHasNothingToBeComparedWith) {
 
 TEST_F(MergeTest, ItIsKnownSinceWhenARankIsSlow) {
   const auto see = [this](double seconds, const std::string& node, double slowest_s) {
-    See({At(On("n0", {{0, 0.0200}, {1, 0.0200}}), kNow + seconds),
-         At(On(node, {{2, slowest_s}}), kNow + seconds)},
-        kNow + seconds);
+    See({At(On("n0", {{0, 0.0200}, {1, 0.0200}}), kNowOfRuns + seconds),
+         At(On(node, {{2, slowest_s}}), kNowOfRuns + seconds)},
+        kNowOfRuns + seconds);
     return Record().runs[0].slowest.since_s;
   };
   EXPECT_EQ(see(0, "n1", 0.0205), 0) << "noise";
-  EXPECT_EQ(see(10, "n1", 0.0220), kNow + 10);
-  EXPECT_EQ(see(20, "n1", 0.0230), kNow + 10);
-  EXPECT_EQ(see(30, "n1", 0.0207), kNow + 10) << "it may be noise that it is hardly slow";
+  EXPECT_EQ(see(10, "n1", 0.0220), kNowOfRuns + 10);
+  EXPECT_EQ(see(20, "n1", 0.0230), kNowOfRuns + 10);
+  EXPECT_EQ(see(30, "n1", 0.0207), kNowOfRuns + 10) << "it may be noise that it is hardly slow";
   EXPECT_EQ(see(40, "n1", 0.0203), 0);
-  EXPECT_EQ(see(50, "n1", 0.0220), kNow + 50);
-  EXPECT_EQ(see(60, "n2", 0.0220), kNow + 60) << "at another place it is slow anew";
+  EXPECT_EQ(see(50, "n1", 0.0220), kNowOfRuns + 50);
+  EXPECT_EQ(see(60, "n2", 0.0220), kNowOfRuns + 60) << "at another place it is slow anew";
 }
 
 // Returns the job on a node, with the call of one rank of a communicator of two.
@@ -126,7 +126,7 @@ TEST_F(MergeTest, WhatTheRanksOfAllNodesCallIsJoined) {
   EXPECT_EQ(Record().communication, (Communication{.pods = 2,
                                                    .runs = 1,
                                                    .gang = "team/a",
-                                                   .began_s = kNow - 100,
+                                                   .began_s = kNowOfRuns - 100,
                                                    .groups = {{NcclFunction::kAllReduce, {0, 1}, 100}}}));
   See({Calls("n0", 0)});
   EXPECT_EQ(Record().communication.runs, 1) << "what is known stays";
@@ -140,12 +140,12 @@ TEST_F(MergeTest, RunsThatCallTheSameAreCountedInTheOrderOfTheirBeginnings) {
   const auto run = [](const char* gang, double at_s, std::uint64_t bytes) {
     return std::vector{At(Calls("n0", 0, bytes, gang), at_s), At(Calls("n1", 1, bytes, gang), at_s)};
   };
-  std::vector<GpuNode::Job> both = run("z", kNow - kDay, 100);
-  for (const GpuNode::Job& job : run("a", kNow, 95)) both.push_back(job);
+  std::vector<GpuNode::Job> both = run("z", kNowOfRuns - kDay, 100);
+  for (const GpuNode::Job& job : run("a", kNowOfRuns, 95)) both.push_back(job);
   for (int i = 0; i < 3; ++i) See(both);
   EXPECT_EQ(Record().communication.runs, 2);
   EXPECT_EQ(Record().communication.gang, "team/a");
-  See(run("b", kNow + kDay, 50), kNow + kDay);
+  See(run("b", kNowOfRuns + kDay, 50), kNowOfRuns + kDay);
   EXPECT_EQ(Record().communication.runs, 1) << "it calls something else";
 }
 
@@ -162,9 +162,9 @@ TEST_F(MergeTest, CallsOnANodeThatTheRunHasLeftDoNotCount) {
   GpuNode::Job left = Calls("n0", 1), stays = Calls("n1", 0);
   left.communication[0].communicator = 3;
   left.ended = true;
-  left.at_s = kNow - 50;
-  stays.at_s = kNow + 51;
-  See({left, stays, At(Calls("n2", 1), kNow + 51)}, kNow + 51);
+  left.at_s = kNowOfRuns - 50;
+  stays.at_s = kNowOfRuns + 51;
+  See({left, stays, At(Calls("n2", 1), kNowOfRuns + 51)}, kNowOfRuns + 51);
   EXPECT_EQ(Record().communication.runs, 1);
 }
 
@@ -181,15 +181,15 @@ TEST_F(MergeTest, OfTwoRecordsTheLaterCommunicationRemains) {
 
 TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {
   for (int i = 0; i < 100; ++i)
-    See({At(Beside(Job("a", 1, 0.020), "other/b", "l", 1.5), kNow + i)}, kNow + i);
+    See({At(Beside(Job("a", 1, 0.020), "other/b", "l", 1.5), kNowOfRuns + i)}, kNowOfRuns + i);
   EXPECT_THAT(Record().runs, SizeIs(1));
   EXPECT_THAT(Record().meetings[0].gains, SizeIs(1));
-  See({At(Job("a", 1, 0.030), kNow + kDay)}, kNow + kDay);
+  See({At(Job("a", 1, 0.030), kNowOfRuns + kDay)}, kNowOfRuns + kDay);
   EXPECT_THAT(Record().runs, SizeIs(2)) << "a gang of that name a day later is another run";
 }
 
 TEST_F(MergeTest, AGangThatMovesToOtherNodesHasNoMoreGpusThanBefore) {
-  GpuNode::Job there = At(Job("a", 8, 0.020), kNow - 130), here = Job("a", 8, 0.020);
+  GpuNode::Job there = At(Job("a", 8, 0.020), kNowOfRuns - 130), here = Job("a", 8, 0.020);
   there.ended = true;
   See({there, here});
   EXPECT_EQ(Figures().gpus, 8);
@@ -202,10 +202,10 @@ TEST_F(MergeTest, AGangThatMovesToOtherNodesHasNoMoreGpusThanBefore) {
 }
 
 TEST_F(MergeTest, AGangThatMovesInPartHasNoMoreGpusThanBefore) {
-  GpuNode::Job left = At(Job("a", 8, 0.020), kNow - 50), stayed = Job("a", 8, 0.020), came = stayed;
+  GpuNode::Job left = At(Job("a", 8, 0.020), kNowOfRuns - 50), stayed = Job("a", 8, 0.020), came = stayed;
   left.ended = true;
   stayed.began_s = left.began_s;
-  came.began_s = kNow - 40;
+  came.began_s = kNowOfRuns - 40;
   See({left, stayed, came});
   EXPECT_EQ(Figures().gpus, 16);
 }
@@ -214,11 +214,12 @@ TEST_F(MergeTest, ARunThatSharedOnceHasSharedHoweverManyWereThere) {
   GpuNode::Job job = Job("a", 1, 0.020);
   See({job});
   EXPECT_FALSE(Record().runs[0].shared) << "the control";
-  job.meetings.push_back({.beside = {{"other", "b", ""}, {"other", "c", "l"}}, .gain = 1.2, .at_s = kNow});
-  See({At(job, kNow + 1)}, kNow + 1);
+  job.meetings.push_back(
+      {.beside = {{"other", "b", ""}, {"other", "c", "l"}}, .gain = 1.2, .at_s = kNowOfRuns});
+  See({At(job, kNowOfRuns + 1)}, kNowOfRuns + 1);
   EXPECT_TRUE(Record().runs[0].shared);
   EXPECT_THAT(Record().meetings, IsEmpty()) << "whose the gain of three is remains unknown";
-  See({At(Job("a", 1, 0.020), kNow + 2)}, kNow + 2);
+  See({At(Job("a", 1, 0.020), kNowOfRuns + 2)}, kNowOfRuns + 2);
   EXPECT_TRUE(Record().runs[0].shared);
 }
 
@@ -230,12 +231,12 @@ TEST_F(MergeTest, WhatANodeForgetsFirstTakesNothingAway) {
 }
 
 TEST_F(MergeTest, TwoRunsOfOneNameAtTwoTimesAreTwo) {
-  See({At(Job("a", 2, 0.020), kNow - 5000), Job("a", 2, 0.040)});
+  See({At(Job("a", 2, 0.020), kNowOfRuns - 5000), Job("a", 2, 0.040)});
   EXPECT_THAT(Record().runs, SizeIs(2));
 }
 
 TEST_F(MergeTest, OldRunsAndShortOnesCountLess) {
-  GpuNode::Job old = At(Job("a", 1, 0.010), kNow - settings_.half_life_s);
+  GpuNode::Job old = At(Job("a", 1, 0.010), kNowOfRuns - settings_.half_life_s);
   See({old, Job("b", 1, 0.040)});
   EXPECT_DOUBLE_EQ(Figures().compute_s, (0.5 * 0.010 + 0.040) / 1.5);
   records_.clear();
@@ -247,7 +248,7 @@ TEST_F(MergeTest, OldRunsAndShortOnesCountLess) {
 
 TEST_F(MergeTest, OutliersOfDisturbedRunsAreLeftOut) {
   GpuNode::Job disturbed = Job("b", 1, 0.080);
-  disturbed.disturbed_s = kNow;
+  disturbed.disturbed_s = kNowOfRuns;
   See({Job("a", 1, 0.020), disturbed});
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.020);
   EXPECT_EQ(Figures().samples, 1);
@@ -256,7 +257,7 @@ TEST_F(MergeTest, OutliersOfDisturbedRunsAreLeftOut) {
   See({Job("a", 1, 0.020), disturbed});
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.050) << "the same figure of a run that was not counts";
   records_.clear();
-  disturbed.disturbed_s = kNow;
+  disturbed.disturbed_s = kNowOfRuns;
   See({disturbed});
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.080) << "better than nothing";
 }
@@ -269,7 +270,7 @@ TEST_F(MergeTest, JobsWithoutAKeyAreLeftOut) {
 }
 
 TEST_F(MergeTest, AClockThatIsAheadMakesNoProfileOld) {
-  See({At(Job("a", 1, 0.010), kNow + 1000 * kDay), Job("b", 1, 0.030)});
+  See({At(Job("a", 1, 0.010), kNowOfRuns + 1000 * kDay), Job("b", 1, 0.030)});
   EXPECT_DOUBLE_EQ(Figures().compute_s, 0.020);
 }
 
@@ -282,11 +283,11 @@ TEST_F(MergeTest, GainsOfPairsAlone) {
 
 TEST_F(MergeTest, OldGainsCountLessAndAreForgotten) {
   See({Beside(Job("a", 1, 0.020), "other/b", "l", 0.8)});
-  const double later = kNow + settings_.half_life_s;
+  const double later = kNowOfRuns + settings_.half_life_s;
   See({At(Beside(At(Job("c", 1, 0.020), later), "other/d", "l", 1.4), later)}, later);
   ASSERT_THAT(Record().meetings, SizeIs(1));
   EXPECT_DOUBLE_EQ(GainOf(Record().meetings[0], settings_), (0.5 * 0.8 + 1.4) / 1.5);
-  See({}, kNow + settings_.forget_s + 1);
+  See({}, kNowOfRuns + settings_.forget_s + 1);
   EXPECT_DOUBLE_EQ(GainOf(Record().meetings[0], settings_), 1.4);
   See({}, later + settings_.forget_s + 1);
   EXPECT_THAT(Record().meetings, IsEmpty());
@@ -294,7 +295,7 @@ TEST_F(MergeTest, OldGainsCountLessAndAreForgotten) {
 
 TEST_F(MergeTest, NothingGrowsWithoutBound) {
   for (int i = 0; i < 100; ++i) {
-    const double at_s = kNow + i * 7200;
+    const double at_s = kNowOfRuns + i * 7200;
     const std::string number = std::to_string(i);
     See({Beside(At(Job("a" + number, 1, 0.020), at_s), "other/b", "l" + number, 1.2),
          Beside(At(Job("c" + number, 1, 0.020), at_s), "other/b", "l", 1.2)},

@@ -14,7 +14,7 @@ namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
-constexpr double kNow = 1e9;
+constexpr double kNowObserved = 1e9;
 
 // Returns the profiles as a watch of JobProfiles delivers them.
 std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
@@ -46,10 +46,10 @@ std::vector<GpuNode::Job> Met(double gain) {
                       .compute_s = 0.01,
                       .exposed_s = 0.01,
                       .iterations = 500,
-                      .began_s = kNow - 9,
-                      .at_s = kNow,
+                      .began_s = kNowObserved - 9,
+                      .at_s = kNowObserved,
                       .meetings = {}};
-    made.meetings = {{.beside = {{"team", "team/" + other, other}}, .gain = gain, .at_s = kNow}};
+    made.meetings = {{.beside = {{"team", "team/" + other, other}}, .gain = gain, .at_s = kNowObserved}};
     return made;
   };
   return {job("x", "y"), job("y", "x")};
@@ -74,24 +74,25 @@ class ObservedTest : public ::testing::Test {
 
 TEST_F(ObservedTest, ThoseWhoLostByItDoNotMeetAgain) {
   EXPECT_TRUE(Meet({})) << "nothing else is in the way";
-  const auto lost = SeenIn(ProfilesOf(Merge({}, Met(0.9), kNow, {})));
+  const auto lost = SeenIn(ProfilesOf(Merge({}, Met(0.9), kNowObserved, {})));
   ASSERT_THAT(lost, SizeIs(1)) << "each pair once";
   EXPECT_DOUBLE_EQ(lost[0].gain, 0.9);
   EXPECT_FALSE(Meet(lost));
-  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(1.3), kNow, {}))))) << "they may where it was a gain";
+  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(1.3), kNowObserved, {})))))
+      << "they may where it was a gain";
 }
 
 TEST_F(ObservedTest, NotEvenAfterTheLeaderWasAway) {
-  ProfileRecords records = Merge({}, Met(0.9), kNow, {});
-  records = Merge(std::move(records), {}, kNow + 20 * 86400, {});
+  ProfileRecords records = Merge({}, Met(0.9), kNowObserved, {});
+  records = Merge(std::move(records), {}, kNowObserved + 20 * 86400, {});
   EXPECT_FALSE(Meet(SeenIn(ProfilesOf(records))));
-  records = Merge(std::move(records), {}, kNow + 31 * 86400, {});
+  records = Merge(std::move(records), {}, kNowObserved + 31 * 86400, {});
   EXPECT_TRUE(Meet(SeenIn(ProfilesOf(records)))) << "what is a month old may have changed";
 }
 
 TEST_F(ObservedTest, TheSameKeyOfAnotherNamespaceIsAnotherJob) {
   running_.key = "elsewhere/x";
-  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(0.9), kNow, {})))));
+  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(0.9), kNowObserved, {})))));
 }
 
 TEST_F(ObservedTest, WithoutAKeyNothingIsKnown) {

@@ -19,7 +19,7 @@ using test::FakeDriver;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr turn::TurnNumber kFirst = turn::FirstStretch(1);
+constexpr turn::TurnNumber kFirstTurn = turn::FirstStretch(1);
 CUstream Stream() { return FakeDriver::Stream(0x100); }
 
 // The relay's thread lives as long as the process, and so does its gate.
@@ -54,21 +54,21 @@ class RelayGateTest : public ::testing::Test {
 
 TEST_F(RelayGateTest, TheStreamAsksAndWaitsAtAWordOfItsOwn) {
   Join(&page_);
-  page_.slot[0].gate = kFirst;
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  page_.slot[0].gate = kFirstTurn;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
   EXPECT_THAT(FakeDriver::calls, ElementsAre("hostfunc 100", "memop 100 open>=1"));
-  Await(&page_.slot[0].gate, turn::LastStretch(kFirst));
-  EXPECT_EQ(page_.slot[0].ready, kFirst);
-  EXPECT_EQ(page_.slot[0].hold, kFirst);
+  Await(&page_.slot[0].gate, turn::LastStretch(kFirstTurn));
+  EXPECT_EQ(page_.slot[0].ready, kFirstTurn);
+  EXPECT_EQ(page_.slot[0].hold, kFirstTurn);
 }
 
 TEST_F(RelayGateTest, TheRelayWaitsForTheGate) {
   Join(&page_);
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  Await(&page_.slot[0].ready, kFirst);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  Await(&page_.slot[0].ready, kFirstTurn);
   EXPECT_EQ(base::LoadWord(&page_.slot[0].hold), 0u) << "in before the gate is open";
-  OpenOwnGate(&page_, 0, kFirst);
-  Await(&page_.slot[0].hold, kFirst);
+  OpenOwnGate(&page_, 0, kFirstTurn);
+  Await(&page_.slot[0].hold, kFirstTurn);
 }
 
 // The words that streams wait at are gone with their context.
@@ -81,19 +81,19 @@ TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
   };
   const auto opened = [] {
     return std::count_if(std::begin(words), std::end(words),
-                         [](std::uint32_t& word) { return base::LoadWord(&word) == kFirst; });
+                         [](std::uint32_t& word) { return base::LoadWord(&word) == kFirstTurn; });
   };
   ASSERT_TRUE(gate_.SetUp(&driver, &page_, 0));
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  Await(&page_.slot[0].ready, kFirst);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  Await(&page_.slot[0].ready, kFirstTurn);
   EXPECT_EQ(opened(), 0);
   gate_.LeaveMemory();
   EXPECT_EQ(opened(), 1);
   for (std::uint32_t& word : words) base::StoreWord(&word, 0);
   gate_.LeaveMemory();  // once more, at the end of the process
   EXPECT_EQ(opened(), 0);
-  OpenOwnGate(&page_, 0, kFirst);
-  Await(&page_.slot[0].gate, turn::LastStretch(kFirst));
+  OpenOwnGate(&page_, 0, kFirstTurn);
+  Await(&page_.slot[0].gate, turn::LastStretch(kFirstTurn));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(opened(), 0);
 }
@@ -102,19 +102,19 @@ TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
 TEST_F(RelayGateTest, OnceTheLinesAreLeftNothingIsQueuedAndNothingIsGivenBack) {
   Join(&page_);
   gate_.LeaveMemory();
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  EXPECT_TRUE(gate_.Release(Stream(), kFirst, {2, 77}));
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  EXPECT_TRUE(gate_.Release(Stream(), kFirstTurn, {2, 77}));
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   EXPECT_EQ(page_.slot[0].ready | page_.slot[0].rel | page_.slot[2].gate, 0u);
 }
 
 TEST_F(RelayGateTest, ATurnThatWasTakenBeforeTheLinesWereLeftIsGivenBack) {
   Join(&page_);
-  page_.slot[0].gate = kFirst;
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  Await(&page_.slot[0].hold, kFirst);
+  page_.slot[0].gate = kFirstTurn;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  Await(&page_.slot[0].hold, kFirstTurn);
   gate_.LeaveMemory();
-  EXPECT_TRUE(gate_.Release(Stream(), kFirst, {2, 77}));
+  EXPECT_TRUE(gate_.Release(Stream(), kFirstTurn, {2, 77}));
   EXPECT_EQ(page_.slot[2].gate, 77u);
 }
 
@@ -129,40 +129,40 @@ TEST_F(RelayGateTest, AWaitThatIsBeingQueuedMeanwhileIsLetGo) {
   ASSERT_TRUE(gate_.SetUp(&driver, &page_, 0));
   FakeDriver::host_functions_run = false;
   FakeDriver::while_queueing = [this] { gate_.LeaveMemory(); };
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
   FakeDriver::while_queueing = nullptr;
   EXPECT_EQ(std::count_if(std::begin(words), std::end(words),
-                          [](std::uint32_t& word) { return base::LoadWord(&word) == kFirst; }),
+                          [](std::uint32_t& word) { return base::LoadWord(&word) == kFirstTurn; }),
             1);
 }
 
 TEST_F(RelayGateTest, AsksOnlyOnceTheStreamIsThere) {
   Join(&page_);
   FakeDriver::host_functions_run = false;
-  page_.slot[0].gate = kFirst;
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  page_.slot[0].gate = kFirstTurn;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
   EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u);
   FakeDriver::RunHostFunctions();
-  Await(&page_.slot[0].hold, kFirst);
+  Await(&page_.slot[0].hold, kFirstTurn);
 }
 
 TEST_F(RelayGateTest, YieldsAndGivesBackWhereTheStreamIs) {
   Join(&page_);
-  page_.slot[0].hold = kFirst;
-  page_.slot[0].gate = turn::LastStretch(kFirst);
-  EXPECT_TRUE(gate_.Yield(Stream(), kFirst));
-  EXPECT_EQ(page_.slot[0].rel, kFirst);
-  Await(&page_.slot[0].hold, kFirst + 1);
-  EXPECT_TRUE(gate_.Release(Stream(), kFirst + 1, {2, 77}));
+  page_.slot[0].hold = kFirstTurn;
+  page_.slot[0].gate = turn::LastStretch(kFirstTurn);
+  EXPECT_TRUE(gate_.Yield(Stream(), kFirstTurn));
+  EXPECT_EQ(page_.slot[0].rel, kFirstTurn);
+  Await(&page_.slot[0].hold, kFirstTurn + 1);
+  EXPECT_TRUE(gate_.Release(Stream(), kFirstTurn + 1, {2, 77}));
   EXPECT_THAT(FakeDriver::calls, ElementsAre("hostfunc 100", "memop 100 open>=1.1", "hostfunc 100"));
   EXPECT_EQ(page_.slot[2].gate, 77u);
-  EXPECT_EQ(page_.slot[0].rel, kFirst + 1);
+  EXPECT_EQ(page_.slot[0].rel, kFirstTurn + 1);
 }
 
 TEST_F(RelayGateTest, OpensTheGateWhenTheArbiterStandsStill) {
   Join(&page_);
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  Await(&page_.slot[0].hold, kFirst);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  Await(&page_.slot[0].hold, kFirstTurn);
   EXPECT_EQ(page_.slot[0].faults, 1u);
 }
 
@@ -170,7 +170,7 @@ TEST_F(RelayGateTest, ARefusedWaitWithdrawsTheAsking) {
   Join(&page_);
   FakeDriver::host_functions_run = false;
   FakeDriver::memops_supported = false;
-  EXPECT_FALSE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_FALSE(gate_.Acquire(Stream(), kFirstTurn));
   FakeDriver::RunHostFunctions();
   EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u) << "a turn that no client takes";
 }
@@ -180,9 +180,9 @@ TEST_F(RelayGateTest, ARefusedWaitWithdrawsTheAsking) {
 TEST_F(RelayGateTest, ARefusedWaitBehindAnAskingLetsTheStreamGoOn) {
   Join(&page_);
   FakeDriver::memops_supported = false;
-  page_.slot[0].gate = kFirst;
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
-  Await(&page_.slot[0].hold, kFirst);
+  page_.slot[0].gate = kFirstTurn;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
+  Await(&page_.slot[0].hold, kFirstTurn);
 }
 
 TEST_F(RelayGateTest, WhatIsQueuedForOneTurnstileStaysThere) {
@@ -191,12 +191,12 @@ TEST_F(RelayGateTest, WhatIsQueuedForOneTurnstileStaysThere) {
   EXPECT_TRUE(gate_.Acquire(Stream(), turn::FirstStretch(9)));
   crossover_page& next = Keep().page;
   Join(&next);
-  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirstTurn));
   page_.slot[0].gate = turn::FirstStretch(9);
-  next.slot[0].gate = kFirst;
+  next.slot[0].gate = kFirstTurn;
   FakeDriver::RunHostFunctions();
   Await(&page_.slot[0].hold, turn::FirstStretch(9));
-  Await(&next.slot[0].hold, kFirst);
+  Await(&next.slot[0].hold, kFirstTurn);
 }
 
 TEST_F(RelayGateTest, MoreTurnsThanCanBeQueuedAreRefused) {

@@ -18,7 +18,7 @@ std::uint64_t Used() { return memory::TheLedger().used(0); }
 
 // Calls the function as a hooked program reaches it.
 template <typename... Arguments>
-CUresult Hooked(const char* symbol, Arguments... arguments) {
+CUresult HookedPool(const char* symbol, Arguments... arguments) {
   const auto wrapper = reinterpret_cast<CUresult (*)(Arguments...)>(FindWrapper(symbol).wrapper);
   return wrapper == nullptr ? CUDA_ERROR_NOT_FOUND : wrapper(arguments...);
 }
@@ -41,16 +41,16 @@ class PoolsTest : public ::testing::Test {
     properties.location = {type, 0};
     CUmemoryPool pool = nullptr;
     const CUmemPoolProps* const read = &properties;
-    EXPECT_EQ(Hooked("cuMemPoolCreate", &pool, read), CUDA_SUCCESS);
+    EXPECT_EQ(HookedPool("cuMemPoolCreate", &pool, read), CUDA_SUCCESS);
     return pool;
   }
   // Allocates from the pool and frees again. Returns how much that took of the GPU's memory.
   static std::uint64_t Takes(CUmemoryPool pool) {
     CUdeviceptr address = 0;
     CUstream stream = nullptr;
-    EXPECT_EQ(Hooked("cuMemAllocFromPoolAsync", &address, kBytes, pool, stream), CUDA_SUCCESS);
+    EXPECT_EQ(HookedPool("cuMemAllocFromPoolAsync", &address, kBytes, pool, stream), CUDA_SUCCESS);
     const std::uint64_t used = Used();
-    EXPECT_EQ(Hooked("cuMemFreeAsync", address, stream), CUDA_SUCCESS);
+    EXPECT_EQ(HookedPool("cuMemFreeAsync", address, stream), CUDA_SUCCESS);
     return used;
   }
 };
@@ -73,7 +73,8 @@ TEST_F(PoolsTest, OfTheHostThatTheDriverHandsOutDoNot) {
       });
   CUmemLocation location{CU_MEM_LOCATION_TYPE_HOST, 0};
   CUmemoryPool out = nullptr;
-  ASSERT_EQ(Hooked("cuMemGetDefaultMemPool", &out, &location, CU_MEM_ALLOCATION_TYPE_PINNED), CUDA_SUCCESS);
+  ASSERT_EQ(HookedPool("cuMemGetDefaultMemPool", &out, &location, CU_MEM_ALLOCATION_TYPE_PINNED),
+            CUDA_SUCCESS);
   EXPECT_EQ(Takes(out), 0u);
 }
 
@@ -81,7 +82,7 @@ TEST_F(PoolsTest, TheHandleOfADestroyedPoolMeansNothing) {
   const CUmemoryPool pool = Pool(CU_MEM_LOCATION_TYPE_HOST);
   std::int32_t device = 0;
   EXPECT_TRUE(memory::TheLedger().FindPool(KeyOfPool(pool), &device));
-  EXPECT_EQ(Hooked("cuMemPoolDestroy", pool), CUDA_SUCCESS);
+  EXPECT_EQ(HookedPool("cuMemPoolDestroy", pool), CUDA_SUCCESS);
   EXPECT_FALSE(memory::TheLedger().FindPool(KeyOfPool(pool), &device));
 }
 

@@ -1,0 +1,10 @@
+// Converts times of turns to the unit of metrics.
+#pragma once
+
+#include "turn/rhythm.h"
+
+namespace crossover::deviceplugin {
+
+inline double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
+
+}  // namespace crossover::deviceplugin
