@@ -50,7 +50,7 @@ preparing=$!
 part lint python3 -B tools/lint/run.py
 part release release
 part bare tools/check_bare.sh
-FUZZ_KNOWN_SECONDS=5 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-15}"
+FUZZ_KNOWN_SECONDS=3 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-10}"
 part asan sanitized asan
 part tsan sanitized tsan
 part gate gate
