@@ -34,25 +34,33 @@ class Shape:
         return [f"--q={self.q}", f"--d={self.d}", f"--rows={self.rows}", f"--inner={self.inner}",
                 f"--columns={self.columns}"]
 
+    # These are the bytes of a block of X and of one of A.
+    @property
+    def x_block(self):
+        return self.rows * self.inner * _FLOAT // (self.d * self.q ** 2)
+
+    @property
+    def a_block(self):
+        return self.inner * self.columns * _FLOAT // self.q ** 2
+
     # These are the bytes that a rank gets in one iteration: along its row, along its column, and through the layers. In
     # each of the three products it gets the q - 1 other blocks of X of its row, or as many partial sums of such a
     # block; and the same of A along its column. NCCL's ring sums up a block of A through the layers.
     @property
     def along_row(self):
-        return 3 * (self.q - 1) * self.rows * self.inner * _FLOAT // (self.d * self.q ** 2)
+        return 3 * (self.q - 1) * self.x_block
 
     @property
     def along_column(self):
-        return 3 * (self.q - 1) * self.inner * self.columns * _FLOAT // self.q ** 2
+        return 3 * (self.q - 1) * self.a_block
 
     @property
     def through_layers(self):
-        return 2 * (self.d - 1) * self.inner * self.columns * _FLOAT // (self.q ** 2 * self.d)
+        return 2 * (self.d - 1) * self.a_block // self.d
 
     @property
     def received(self):
         return self.along_row + self.along_column + self.through_layers
-
 
     def least_uplink(self, gpus):
         """Returns the bytes that a node of `gpus` GPUs gets from others in one iteration if it has a layer, a row or a
@@ -67,19 +75,19 @@ class Shape:
         """Returns what the ranks call in one iteration, as a JobProfile has it: the root of a call is the first of its
         members. `numbering` is that of grid_product."""
         rank_of = {self.place(rank, numbering): rank for rank in range(self.ranks)}
-        x, a = self.along_row // max(1, 3 * (self.q - 1)), self.along_column // max(1, 3 * (self.q - 1))
         sides, layers = range(self.q), range(self.d)
-        lines = [([rank_of[row, column, layer] for column in sides], x) for row in sides for layer in layers]
-        lines += [([rank_of[row, column, layer] for row in sides], a) for column in sides for layer in layers]
+        lines = [([rank_of[row, column, layer] for column in sides], self.x_block) for row in sides for layer in layers]
+        lines += [([rank_of[row, column, layer] for row in sides], self.a_block)
+                  for column in sides for layer in layers]
         groups = []
         for members, size in lines if self.q > 1 else []:
             for root in sides:
                 turned = members[root:] + members[:root]
                 groups += [{"function": "Broadcast", "members": turned, "bytes": 2 * size},
                            {"function": "Reduce", "members": turned, "bytes": size}]
-        block = self.inner * self.columns * _FLOAT // self.q ** 2
         stacks = [[rank_of[row, column, layer] for layer in layers] for row in sides for column in sides]
-        return groups + [{"function": "AllReduce", "members": stack, "bytes": block} for stack in stacks if self.d > 1]
+        return groups + [{"function": "AllReduce", "members": stack, "bytes": self.a_block}
+                         for stack in stacks if self.d > 1]
 
     def place(self, rank, numbering):
         """Returns (row, column, layer) of a rank."""
