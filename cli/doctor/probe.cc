@@ -232,7 +232,7 @@ double AgeOfProcess(std::uint32_t pid) {
 void AskDaemon(Facts* facts) {
   if (facts->api.connect_errno != 0) return;
   auto top = std::make_shared<node::v1::Top>();
-  if (!NodeClient(facts->api.path).ReadTop(top.get()).empty()) return;
+  if (!NodeClient(facts->api.path).GetTop(top.get()).empty()) return;
   for (const auto& job : top->jobs()) {
     for (const auto& client : job.clients()) {
       const double age = client.pid() == 0 ? 0 : AgeOfProcess(client.pid());

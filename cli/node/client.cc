@@ -79,25 +79,9 @@ std::string Text(const grpc::Status& status) {
 
 }  // namespace
 
-std::string NodeClient::ReadTop(node::v1::Top* top) {
-  node::v1::ListGpusResponse gpus;
-  node::v1::ListJobsResponse jobs;
-  if (std::string error = ListGpus(&gpus); !error.empty()) return error;
-  if (std::string error = ListJobs(&jobs); !error.empty()) return error;
-  top->mutable_daemon()->Swap(gpus.mutable_daemon());
-  top->mutable_gpus()->Swap(gpus.mutable_gpus());
-  top->mutable_jobs()->Swap(jobs.mutable_jobs());
-  return "";
-}
-
-std::string NodeClient::ListGpus(node::v1::ListGpusResponse* response) {
+std::string NodeClient::GetTop(node::v1::Top* top) {
   if (std::string complaint = Complaint(); !complaint.empty()) return complaint;
-  return Text(parts_->Ask([&](auto* context) { return parts_->stub->ListGpus(context, {}, response); }));
-}
-
-std::string NodeClient::ListJobs(node::v1::ListJobsResponse* response) {
-  if (std::string complaint = Complaint(); !complaint.empty()) return complaint;
-  return Text(parts_->Ask([&](auto* context) { return parts_->stub->ListJobs(context, {}, response); }));
+  return Text(parts_->Ask([&](auto* context) { return parts_->stub->GetTop(context, {}, top); }));
 }
 
 std::string NodeClient::ListTurns(const node::v1::ListTurnsRequest& request,

@@ -7,8 +7,6 @@
 #include <string_view>
 
 namespace crossover::node::v1 {
-class ListGpusResponse;
-class ListJobsResponse;
 class ListProfilesResponse;
 class ListTurnsRequest;
 class ListTurnsResponse;
@@ -30,10 +28,7 @@ class NodeClient {
   NodeClient(const NodeClient&) = delete;
   NodeClient& operator=(const NodeClient&) = delete;
 
-  // Calls ListGpus and ListJobs.
-  std::string ReadTop(node::v1::Top* top);
-  std::string ListGpus(node::v1::ListGpusResponse* response);
-  std::string ListJobs(node::v1::ListJobsResponse* response);
+  std::string GetTop(node::v1::Top* top);
   std::string ListTurns(const node::v1::ListTurnsRequest& request, node::v1::ListTurnsResponse* response);
   std::string ListProfiles(node::v1::ListProfilesResponse* response);
   std::string SetMode(const node::v1::SetModeRequest& request, node::v1::SetModeResponse* response);

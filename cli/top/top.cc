@@ -23,7 +23,7 @@ int Top(const TopOptions& options) {
   const bool clear = options.watch_s && !options.json && isatty(STDOUT_FILENO) != 0;
   for (;;) {
     node::v1::Top top;
-    if (const std::string error = client.ReadTop(&top); !error.empty()) {
+    if (const std::string error = client.GetTop(&top); !error.empty()) {
       std::fprintf(stderr, "crossover top: %s\n", error.c_str());
       return 1;
     }

@@ -24,15 +24,14 @@ const char* SourceName(StepAlone::Source source) {
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
 // Returns why the clients of a GPU take no turns: the reason why the GPU is held, the reason in the GpuView,
-// or both, because each alone keeps turns off. On a held GPU, this drops two reasons of the GpuView that
-// follow from the hold: kAloneOnItsGpu, because other processes may be there, and kDaemonObserves if the
-// daemon's mode is enforce.
+// or both, because each alone keeps turns off. Drops kDaemonObserves if the daemon's mode is enforce: then
+// the GPU is held, or the guard measures for a few iterations how fast the clients are side by side. On a
+// held GPU, also drops kAloneOnItsGpu, because other processes may be there.
 std::string WhyNoTurns(const GpuView& view, const std::string& held, arbiter::Policy in_force) {
-  const std::string& stats_store = view.why_ungated;
-  if (held.empty() || view.clients.empty()) return stats_store;
-  const bool follows = stats_store.empty() || stats_store == kAloneOnItsGpu ||
-                       (stats_store == kDaemonObserves && in_force == arbiter::Policy::kEnforce);
-  return follows ? held : held + "; " + stats_store;
+  const bool enforced = view.why_ungated == kDaemonObserves && in_force == arbiter::Policy::kEnforce;
+  const std::string why = enforced ? "" : view.why_ungated;
+  if (held.empty() || view.clients.empty()) return why;
+  return why.empty() || why == kAloneOnItsGpu ? held : held + "; " + why;
 }
 
 }  // namespace
@@ -134,7 +133,7 @@ void Fill(const arbiter::Event& event, node::v1::TurnEvent* message) {
   if (event.kind == arbiter::EventKind::kMode) message->set_mode(arbiter::ModeName(event.mode));
 }
 
-void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* response) {
+void FillJobs(const std::vector<GpuView>& views, node::v1::Top* top) {
   struct Entry {
     Job job;
     std::set<std::string> shares_with;
@@ -157,7 +156,7 @@ void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* res
   }
   for (auto& [key, entry] : jobs) {
     for (const std::string& gang : entry.shares_with) entry.job.add_shares_with(gang);
-    response->add_jobs()->Swap(&entry.job);
+    top->add_jobs()->Swap(&entry.job);
   }
 }
 

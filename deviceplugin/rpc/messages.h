@@ -20,6 +20,6 @@ void Fill(const TurnView& view, node::v1::Turn* turn);
 void Fill(const arbiter::Event& event, node::v1::TurnEvent* message);
 
 // Groups the clients by gang and user.
-void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* response);
+void FillJobs(const std::vector<GpuView>& views, node::v1::Top* top);
 
 }  // namespace crossover::deviceplugin

@@ -57,10 +57,7 @@ void AddGpusWithSignallers(const signals::ByGpu& signals, std::vector<GpuView>* 
 NodeService::NodeService(ApiServer::Backend backend)
     : backend_(std::move(backend)), started_(base::MonotonicNs()) {}
 
-Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusRequest*,
-                             node::v1::ListGpusResponse* response) {
-  const ModeSwitch::State mode = backend_.modes->mode();
-  node::v1::Daemon* daemon = response->mutable_daemon();
+void NodeService::FillDaemon(const ModeSwitch::State& mode, node::v1::Daemon* daemon) const {
   daemon->set_version(backend_.version);
   daemon->set_pid(static_cast<std::uint32_t>(getpid()));
   daemon->set_uptime_s(static_cast<double>(base::MonotonicNs() - started_) / 1e9);
@@ -75,6 +72,11 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   if (!mps.unasked.empty()) daemon->set_mps_unasked(mps.unasked);
   if (mps.shm) daemon->set_mps_shm_bytes(mps.shm->bytes);
   if (mps.shm) daemon->set_mps_shm_free_bytes(mps.shm->free_bytes);
+}
+
+Status NodeService::GetTop(grpc::ServerContext*, const node::v1::GetTopRequest*, node::v1::Top* response) {
+  const ModeSwitch::State mode = backend_.modes->mode();
+  FillDaemon(mode, response->mutable_daemon());
   const signals::ByGpu signals = backend_.signals ? backend_.signals() : signals::ByGpu();
   std::vector<GpuView> views = backend_.stats_store->Gpus();
   AddGpusWithSignallers(signals, &views);
@@ -85,12 +87,7 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
     if (const auto of_gpu = signals.find(view.uuid); of_gpu != signals.end())
       Fill(of_gpu->second, gpu->mutable_signals());
   }
-  return Status::OK;
-}
-
-Status NodeService::ListJobs(grpc::ServerContext*, const node::v1::ListJobsRequest*,
-                             node::v1::ListJobsResponse* response) {
-  FillJobs(backend_.stats_store->Gpus(), response);
+  FillJobs(views, response);
   const Clocks now = Clocks::Now();
   for (node::v1::Job& job : *response->mutable_jobs()) {
     const auto profile =

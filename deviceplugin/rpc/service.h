@@ -13,10 +13,8 @@ class NodeService final : public node::v1::Node::Service {
  public:
   explicit NodeService(ApiServer::Backend backend);
 
-  grpc::Status ListGpus(grpc::ServerContext* context, const node::v1::ListGpusRequest* request,
-                        node::v1::ListGpusResponse* response) override;
-  grpc::Status ListJobs(grpc::ServerContext* context, const node::v1::ListJobsRequest* request,
-                        node::v1::ListJobsResponse* response) override;
+  grpc::Status GetTop(grpc::ServerContext* context, const node::v1::GetTopRequest* request,
+                      node::v1::Top* response) override;
   grpc::Status ListTurns(grpc::ServerContext* context, const node::v1::ListTurnsRequest* request,
                          node::v1::ListTurnsResponse* response) override;
   grpc::Status SetMode(grpc::ServerContext* context, const node::v1::SetModeRequest* request,
@@ -29,6 +27,8 @@ class NodeService final : public node::v1::Node::Service {
                           grpc::ServerWriter<node::v1::TurnEvent>* writer) override;
 
  private:
+  void FillDaemon(const ModeSwitch::State& mode, node::v1::Daemon* daemon) const;
+
   const ApiServer::Backend backend_;
   const turn::Time started_;
 };

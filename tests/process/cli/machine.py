@@ -1,6 +1,7 @@
 """Runs a software machine with the whole daemon on it, and the daemon's command line."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -72,6 +73,12 @@ class Node(Machine):
 
     def top(self):
         return json.loads(self.ask("top", "-o", "json"))
+
+    def await_table(self, pattern):
+        """Runs `crossover top` again and again until a line of its text matches. The test's own timeout bounds it."""
+        while not re.search(pattern, table := self.ask("top")):
+            time.sleep(0.05)
+        return table
 
     def await_top(self, holds):
         """Runs `crossover top` again and again until `holds(top)`, and returns that answer. The test's own timeout

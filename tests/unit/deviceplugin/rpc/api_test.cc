@@ -122,7 +122,7 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   gpu_->page->slot(0).mode = CROSSOVER_MODE_OBSERVE;
   NodeClient client(socket());
   node::v1::Top top;
-  ASSERT_EQ(client.ReadTop(&top), "");
+  ASSERT_EQ(client.GetTop(&top), "");
   EXPECT_EQ(top.daemon().version(), "9");
   EXPECT_EQ(top.daemon().events_dropped(), 5u);
   EXPECT_EQ(top.daemon().arbiter_socket(), "/a");
@@ -154,7 +154,7 @@ TEST_F(ApiTest, TellsWhatSignalsCostAlsoOfAGpuWithoutClients) {
   Put(arbiter::EventKind::kJoin);
   NodeClient client(socket());
   node::v1::Top top;
-  ASSERT_EQ(client.ReadTop(&top), "");
+  ASSERT_EQ(client.GetTop(&top), "");
   ASSERT_EQ(top.gpus_size(), 2);
   const node::v1::Signals& first = top.gpus(0).signals();
   EXPECT_EQ(first.late(), 2u);
@@ -189,6 +189,9 @@ TEST(WhyNoTurnsTest, AGpuThatIsHeldAndWhatElseIsWrongWithIt) {
   EXPECT_EQ(WhyNoTurns("alone on its GPU", "held", 1), "held") << "a process is there that is no client";
   EXPECT_EQ(WhyNoTurns("alone on its GPU", "", 1), "alone on its GPU");
   EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2), "held") << "its mode is enforce";
+  EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "", 2), "") << "the guard compares them side by side";
+  EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "", 2, arbiter::Policy::kObserve),
+            "the daemon's mode is observe");
   EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2, arbiter::Policy::kObserve),
             "held; the daemon's mode is observe");
   EXPECT_EQ(WhyNoTurns("the daemon's mode is off", "held", 2, arbiter::Policy::kOff),
@@ -198,13 +201,13 @@ TEST(WhyNoTurnsTest, AGpuThatIsHeldAndWhatElseIsWrongWithIt) {
 
 TEST_F(ApiTest, TellsWhatIsKnownOfAJob) {
   Put(arbiter::EventKind::kJoin);
-  node::v1::ListJobsResponse jobs;
-  ASSERT_EQ(NodeClient(socket()).ListJobs(&jobs), "");
-  EXPECT_FALSE(jobs.jobs(0).has_profile());
+  node::v1::Top top;
+  ASSERT_EQ(NodeClient(socket()).GetTop(&top), "");
+  EXPECT_FALSE(top.jobs(0).has_profile());
   stats_store_.NoteMemory(*member_, 5000);
-  ASSERT_EQ(NodeClient(socket()).ListJobs(&jobs), "");
-  EXPECT_EQ(jobs.jobs(0).profile().peak_memory_bytes().value(), 5000);
-  EXPECT_FALSE(jobs.jobs(0).profile().has_compute_ms());
+  ASSERT_EQ(NodeClient(socket()).GetTop(&top), "");
+  EXPECT_EQ(top.jobs(0).profile().peak_memory_bytes().value(), 5000);
+  EXPECT_FALSE(top.jobs(0).profile().has_compute_ms());
 }
 
 TEST_F(ApiTest, ListsTheProfilesThatAreKept) {
@@ -300,7 +303,7 @@ TEST_F(ApiTest, ASlowWatcherLosesEventsAndIsToldHowMany) {
   for (std::uint64_t i = 1; i < kEvents; ++i) Put(arbiter::EventKind::kHold);
   Put(arbiter::EventKind::kLeave);
   node::v1::Top top;
-  EXPECT_EQ(NodeClient(socket()).ReadTop(&top), "") << "others are served";
+  EXPECT_EQ(NodeClient(socket()).GetTop(&top), "") << "others are served";
   all_put.set_value();
   EXPECT_EQ(watcher.get(), "");
   EXPECT_GT(dropped, 0u);
