@@ -65,6 +65,8 @@ _ELSEWHERE = (
      '"launch.py"'),
     (r"LD_LIBRARY_PATH=\S+ SIMGPU_MACHINE=\S+ build/dev/bin/vector_add", "tests/process/examples/CMakeLists.txt",
      "examples.vector_add COMMAND"),
+    (r"RANK=\$rank SIMGPU_NODE=\S+ .*build/dev/bin/grid_product ", "tests/process/examples/test_grid.py",
+     "grids.run("),
 )
 # No test runs these; the second part is the reason.
 _BY_HAND = (

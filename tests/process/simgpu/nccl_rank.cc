@@ -16,6 +16,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -531,15 +532,16 @@ void RunSplit(Job& job) {
 void RunTimed(Job& job) {
   constexpr std::size_t kCount = 60'000;
   const Buffer<float> data(Inputs(job.rank, kCount));
-  std::vector<double> times;
+  std::ostringstream begins, ends;
+  for (std::ostringstream* const times : {&begins, &ends}) *times << std::fixed;
   for (int i = 0; i < 7; ++i) {
-    const double begin = Milliseconds();
+    begins << Milliseconds() << ' ';
     MUST(ncclAllReduce(data.get(), data.get(), kCount, ncclFloat32, ncclAvg, job.comm, job.stream));
     MUST(cuStreamSynchronize(job.stream));
-    times.push_back(Milliseconds() - begin);
+    ends << Milliseconds() << ' ';
   }
-  std::sort(times.begin(), times.end());
-  Say("ms", times[times.size() / 2]);
+  Say("begins_ms", begins.str());
+  Say("ends_ms", ends.str());
   Say("digest", Digest(data.Read()));
 }
 

@@ -3,17 +3,16 @@
 It is called with the directories of the probe programs and of the libraries; it sets SIMGPU_* and LD_LIBRARY_PATH.
 """
 
-import json
 import os
 import signal
 import statistics
 import time
 import unittest
-from pathlib import Path
 
+from lateness import lateness_us
 from probes import PROBES, ProcessTest
 
-# A run whose threads were later than this at p99 is void, as the runs of figures are. So many may be void in a row.
+# A run that takes too long is void if its threads were later than this at p99. So many may be void in a row.
 MOST_LATE_US = 300
 MOST_VOID_RUNS = 3
 
@@ -28,7 +27,7 @@ class SharedGpus(ProcessTest):
 
     def expect_median(self, name, least, most, run):
         """Asserts that the median of the times that `run` prints behind `name` lies between the bounds, and that no
-        time is below the lower one. A run whose threads were too late is repeated."""
+        time is below the lower one. A run that takes too long is repeated if its threads were too late."""
         for number in range(MOST_VOID_RUNS + 1):
             directory = os.path.join(self.directory.name, f"report-{number}-{len(os.listdir(self.directory.name))}")
             os.mkdir(directory)
@@ -36,10 +35,10 @@ class SharedGpus(ProcessTest):
             times = [float(word) for word in line[len(name):].split()]
             self.assertEqual(len(times) % 2, 1)
             self.assertGreaterEqual(min(times), 0.9995 * least)
-            late = lateness_us(directory)
-            if late <= MOST_LATE_US:
-                self.assertLess(statistics.median(times), most, times)
+            if statistics.median(times) < most:
                 return
+            late = lateness_us(directory)
+            self.assertGreater(late, MOST_LATE_US, f"expected a median below {most} ms, got {times}")
         self.fail(f"each of {MOST_VOID_RUNS + 1} runs was void: threads were {late} us late at p99")
 
     def test_looked_up_functions(self):
@@ -146,17 +145,19 @@ class SharedGpus(ProcessTest):
         return logs
 
     def expect_compute(self, logs, tolerance_ms, predict):
-        """Asserts that each compute of either job takes what `predict` says. It gets how long the other job computed
+        """Asserts that three of four computes take what `predict` says. It gets how long the other job computed
         meanwhile, and how long its collective held SMs. All are times of the GPU: a busy machine changes when things
-        happen, but not this relation. The jobs must have met."""
-        met = 0.0
+        happen, but not this relation, except for the few computes between whose kernels a thread is late. The jobs must
+        have met."""
+        met, wrong = 0.0, []
         for mine, other in (logs, logs[::-1]):
             for begin, end, _ in mine:
                 beside = sum(overlap(begin, end, s, e) for s, e, _ in other)
                 held = sum(overlap(begin, end, e, h) for _, e, h in other)
                 met += beside
-                self.assertAlmostEqual(end - begin, predict(beside, held), delta=tolerance_ms,
-                                       msg=f"beside {beside:.3f} ms of compute, {held:.3f} ms of a collective")
+                wrong.append(end - begin - predict(beside, held))
+        wrong.sort(key=abs)
+        self.assertLess(abs(wrong[len(wrong) * 3 // 4]), tolerance_ms, wrong)
         self.assertGreater(met, 20.0)
 
     def test_free_running_jobs_that_share(self):
@@ -167,14 +168,14 @@ class SharedGpus(ProcessTest):
                 logs = self.run_jobs(f"mode=mps,co_run={factor}", 8.0)
                 # The work c is the time alone, plus factor / 2 of the time beside compute and 128/132 of that
                 # beside a collective.
-                self.expect_compute(logs, 0.4, lambda beside, held, f=factor:
+                self.expect_compute(logs, 0.1, lambda beside, held, f=factor:
                                     20.0 + beside * (1 - f / 2) + held * 4 / 132)
 
     def test_free_running_jobs_that_take_slices(self):
         """The collective uses up time slices: whatever the other job does, it takes half of the GPU. No offset makes a
-        step shorter than 2c + m. A difference of one slice depends on where the compute begins."""
+        step shorter than 2c + m. A difference of a slice depends on where the compute begins."""
         logs = self.run_jobs("mode=timeslice,quantum_us=500", 16.0)
-        self.expect_compute(logs, 1.6, lambda beside, held: 20.0 + (beside + held) / 2)
+        self.expect_compute(logs, 0.5, lambda beside, held: 20.0 + (beside + held) / 2)
 
     def test_kernels_of_two_processes_may_gain_by_running_at_once(self):
         for factor in 0.9, 1.0, 1.25, 1.4:
@@ -287,12 +288,6 @@ class SharedGpus(ProcessTest):
 
 def overlap(begin, end, other_begin, other_end):
     return max(0.0, min(end, other_end) - max(begin, other_begin))
-
-
-def lateness_us(directory):
-    """Returns the greatest lateness at p99 of the processes that reported in this directory, in microseconds."""
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(directory).glob("*.json")]
-    return max(report[kind]["p99"] for report in reports for kind in ("kernel_late_us", "ring_step_late_us"))
 
 
 if __name__ == "__main__":
