@@ -20,8 +20,8 @@ from tests.cluster.rig import versions
 # These tests of tests/cluster depend on a kubelet, an API server or containerd. The others test the rig or one part.
 TESTS = tuple(f"cluster.{name}" for name in (
     "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chart", "test_chain",
-    "test_mapping", "test_helm", "test_gangs", "test_long_churn", "test_recognition", "test_descheduler", "test_signals",
-    "test_demo_torch"))
+    "test_mapping", "test_helm", "test_gangs", "test_long_churn", "test_recognition", "test_descheduler",
+    "test_signals", "test_demo_torch"))
 # These tests give GPUs to containers through CDI alone.
 _CDI = {"cluster.test_helm", "cluster.test_signals", "cluster.test_demo_torch"}
 
