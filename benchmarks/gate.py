@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import evaluate, pairs, session, shapes, validity
+from benchmarks import awake, evaluate, pairs, session, shapes, validity
 from benchmarks.commands import GRADIENT_BYTES, Build
 from benchmarks.processes import Failed, interruptible
 
@@ -30,6 +30,10 @@ _MARK = "crossover-gate"
 _LATE_US = "CROSSOVER_TEST_LATE_US"
 _SETTLED = 20  # iterations until a job has settled
 _QUIET_PATIENCE_S = 20.0
+# They are wider than those of figures, because the gate looks for a loss of 5%. Kernels that were 0.6 ms late at p99
+# cost eta less than 1% and never hid the planted loss; where they were 2 ms late, 3% of the cores were stolen, and eta
+# was 0.96.
+_LIMITS = validity.Limits(late_us=1000.0, stolen=0.02)
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,14 @@ class Case:
         return round(PLANTED / (1 - PLANTED) * self.shape.compute_ms * 1e3)
 
 
-# The floors are between the shipped library and the planted fault. Fifteen runs of eta gave 0.968 to 0.991: a look of
-# the guard falls into the iterations that count, and costs up to 2% of them. With the planted fault they gave 0.936 to
-# 0.941. With hand-overs of 5%, jobs with m/c = 0.02 that take turns reach 0.97 of one after the other. The guard's runs
-# of such jobs reach 1.03 and more.
+# The floors are between the shipped library and the planted fault. Ten runs of eta gave 0.974 to 0.989: a look of the
+# guard falls into the iterations that count, and costs up to 2% of them. With the planted fault they gave 0.914 to
+# 0.938. With hand-overs of 5%, jobs with m/c = 0.02 that take turns reach 0.97 to 0.99 of one after the other, once
+# 1.005. The guard's runs of such jobs reach 1.01 to 1.09.
 CASES = (
-    Case("eta", pairs.Shape(0.6, iterations=260), 0.955, alone=70, counted=0.75, late=False, control=("guard: on",),
-         of_bound=True),
-    Case("guard", pairs.Shape(0.02, compute_ms=5.0, ranks=2, iterations=1450), 0.988, alone=250, counted=0.5,
+    Case("eta", pairs.Shape(0.6, ranks=2, iterations=260), 0.955, alone=70, counted=0.75, late=False,
+         control=("guard: on",), of_bound=True),
+    Case("guard", pairs.Shape(0.02, compute_ms=5.0, ranks=2, iterations=1450), 0.998, alone=250, counted=0.5,
          late=True, control=("guard: off",), of_bound=False),
 )
 
@@ -140,9 +144,10 @@ def measure(build, case, library, settings=(), late=False, say=print):
     plan = session.Plan(case.shape.machine(), (first, second), library, daemon_settings=settings, during=second_comes,
                         late=("beta",), environment={_LATE_US: str(case.late_us())} if late else {})
     try:
-        result = session.run_valid(build, plan, _MARK, note=say, patience_s=_QUIET_PATIENCE_S)
+        result = session.run_valid(build, plan, _MARK, note=say, patience_s=_QUIET_PATIENCE_S, limits=_LIMITS)
         if result.load.void:
             return Run(why=f"{validity.REPEATS + 1} runs were void: {result.load.void}")
+        say(f"    {result.load.in_words()}")
         return Run(value_of(case, result.job("alpha"), result.job("beta"), came[-1]))
     except (Failed, ValueError) as failure:
         return Run(why=str(failure))
@@ -177,7 +182,7 @@ def main(arguments=None):
         print("gate: not built: " + ", ".join(missing), file=sys.stderr)
         return 2
     began, wrong = time.monotonic(), {}
-    with interruptible(), validity.awake():
+    with interruptible(), awake.awake():
         for case in CASES:
             if options.only in (None, case.name):
                 shipped, control = measure_case(build, case)

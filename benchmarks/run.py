@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import built, results, validity
+from benchmarks import awake, built, results, validity
 from benchmarks.arguments import Parser
 from benchmarks.catalogue import FIGURES
 from benchmarks.commands import Build
@@ -55,7 +55,7 @@ def main(arguments=None):
     if reason:
         parser.error(f"--build: {reason}")
     try:
-        with interruptible(), validity.awake():
+        with interruptible(), awake.awake():
             return measure(options, list(zip(wanted, figures)), cases)
     except KeyboardInterrupt:
         return 130

@@ -406,16 +406,18 @@ def with_wrong_losses(build, plan, result):
 
 
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
-              patience_s=90.0, until=0.0, on_void=lambda result: None):
+              patience_s=90.0, until=0.0, on_void=lambda result: None, limits=validity.Limits()):
     """Runs until a run is valid, at most three times more, or longer, until `until`. The last result may still be
     void.
 
     `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s` is how long to
-    wait for a quiet machine before a repeat. `on_void` is called with each void result, including the last.
+    wait for a quiet machine before a repeat. `on_void` is called with each void result, including the last. `limits`
+    are those that make a run void.
     """
     tries = 0
     while True:
         result = run(build, plan, mark, keep)
+        result = replace(result, load=replace(result.load, limits=limits))
         tries += 1
         if not result.load.void:
             return result

@@ -4,15 +4,25 @@ A run is void if more than 60% of all cores were used, or if kernels or ring ste
 void run is repeated up to three times; after that its figure is missed.
 """
 
-import contextlib
 import time
 from dataclasses import dataclass
+
+from benchmarks import awake
 
 CPU_LIMIT = 0.60
 LATENESS_P99_LIMIT_US = 300.0
 REPEATS = 3
 # Limits as shares of all cores, while nothing of ours runs.
 QUIET_USED, QUIET_STOLEN = 0.10, 0.003
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Holds how much of each a run may have before it is void. Shares are of all cores."""
+
+    late_us: float = LATENESS_P99_LIMIT_US
+    cpu: float = CPU_LIMIT
+    stolen: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -27,18 +37,21 @@ class Load:
     ring_p50_us: float
     ring_p99_us: float
     silent: int = 0  # processes of the run that reported no kernels; the run is then void
+    limits: Limits = Limits()
 
     @property
     def void(self):
         """Why the run is void, or ""."""
         if self.silent:
             return f"{self.silent} processes did not report how late their kernels were"
-        if self.cpu > CPU_LIMIT:
-            return f"{self.cpu:.0%} of all cores used, limit {CPU_LIMIT:.0%}"
+        if self.cpu > self.limits.cpu:
+            return f"{self.cpu:.0%} of all cores used, limit {self.limits.cpu:.0%}"
         for what, late in (("kernels", self.kernel_p99_us), ("ring steps", self.ring_p99_us)):
-            if late > LATENESS_P99_LIMIT_US:
-                return (f"{what} {late:.0f} us late at p99, limit {LATENESS_P99_LIMIT_US:.0f} us; "
+            if late > self.limits.late_us:
+                return (f"{what} {late:.0f} us late at p99, limit {self.limits.late_us:.0f} us; "
                         f"{self.stolen:.1%} of all cores stolen by the hypervisor")
+        if self.stolen > self.limits.stolen:
+            return f"{self.stolen:.1%} of all cores stolen by the hypervisor, limit {self.limits.stolen:.1%}"
         return ""
 
     def in_words(self):
@@ -65,24 +78,15 @@ class CpuMeter:
         return busy / max(1, total), stolen / max(1, total)
 
 
-@contextlib.contextmanager
-def awake():
-    """Keeps idle cores from sleeping, if that is allowed. A virtual core needs 0.1 ms to wake up, and the simulated
-    GPU does not account for that. It uses the kernel's own interface, whose effect ends when the file is closed."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
-        yield
-
-
 def wait_until_quiet(patience_s=90.0, watch_s=2.0):
     """Waits until nothing else keeps the machine busy and nothing is stolen from it, or until the patience ends.
     Noise from other machines comes in bursts of up to a minute: a repeat in the same burst would be void as well."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
-        meter = CpuMeter()
-        time.sleep(watch_s)
-        used, stolen = meter.shares()
+        with awake.paused():
+            meter = CpuMeter()
+            time.sleep(watch_s)
+            used, stolen = meter.shares()
         if used < QUIET_USED and stolen < QUIET_STOLEN:
             return
 
@@ -96,7 +100,8 @@ def parse_proc_stat(text):
 
 def _read_proc_stat():
     with open("/proc/stat", encoding="ascii") as file:
-        return parse_proc_stat(file.read())
+        busy, stolen, total = parse_proc_stat(file.read())
+    return busy - awake.ticks(), stolen, total
 
 
 def load_of(cpu, stolen, reports, processes=0):

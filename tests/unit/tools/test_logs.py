@@ -1,3 +1,4 @@
+import dataclasses
 import unittest
 
 from benchmarks import evaluate, logs, validity
@@ -93,6 +94,13 @@ class Validity(unittest.TestCase):
     def test_late_kernels_void(self):
         report = {"kernel_late_us": {"p50": 60, "p99": 301, "count": 9}}
         self.assertIn("kernels 301 us", validity.load_of(0.1, 0.0, [report]).void)
+
+    def test_a_run_may_have_limits_of_its_own(self):
+        load = validity.load_of(0.1, 0.03, [{"kernel_late_us": {"p50": 60, "p99": 301, "count": 9}}])
+        wide = validity.Limits(late_us=1000.0, stolen=0.05)
+        self.assertEqual(dataclasses.replace(load, limits=wide).void, "")
+        self.assertEqual(dataclasses.replace(load, limits=dataclasses.replace(wide, stolen=0.02)).void,
+                         "3.0% of all cores stolen by the hypervisor, limit 2.0%")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+"""Keeps cores from sleeping: `python3 -m benchmarks.awake COMMAND...` does so while a command runs.
+
+A virtual core that has nothing to do is halted, and its host wakes it up late: by up to several milliseconds at p99
+where the host is busy. The software GPU does not account for that. So where cores are virtual, each gets a process that
+never waits, of the scheduling class that runs only where no other process wants to.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+# It ends when its parent does. The parent may have ended before it begins.
+_SPIN = """
+import os, sys
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+os.sched_setaffinity(0, {int(sys.argv[1])})
+while os.getppid() == int(sys.argv[2]):
+    for _ in range(1000000):
+        pass
+"""
+
+_spinning = []
+
+
+def virtual(cpuinfo=None):
+    """Tells whether the cores of this machine are virtual."""
+    text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace") if cpuinfo is None else cpuinfo
+    flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
+    return "hypervisor" in flags.split()
+
+
+@contextlib.contextmanager
+def awake():
+    """Keeps idle cores from sleeping, if that is allowed: by the kernel's own interface, whose effect ends when the
+    file is closed, and by processes where cores are virtual. Within another such block, this one does nothing."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
+        if virtual() and not _spinning:
+            for core in os.sched_getaffinity(0):
+                command = [sys.executable, "-I", "-c", _SPIN, str(core), str(os.getpid())]
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+                _spinning.append(process)
+                stack.callback(_end, process)
+        yield
+
+
+def _end(process):
+    _spinning.remove(process)
+    process.kill()
+    process.wait()
+
+
+@contextlib.contextmanager
+def paused():
+    """Stops these processes meanwhile: a host that gives cores to others takes most from those that never wait."""
+    for process in _spinning:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in _spinning:
+            process.send_signal(signal.SIGCONT)
+
+
+def ticks():
+    """Returns the clock ticks of these processes: what they use counts as idle."""
+    total = 0
+    for process in _spinning:
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii", errors="replace")
+            total += sum(int(field) for field in stat.rpartition(")")[2].split()[11:13])
+    return total
+
+
+def main(command):
+    with awake():
+        return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+"""Tests that idle cores are kept awake, and only then."""
+
+import os
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from benchmarks import awake
+
+
+def runs(pid):
+    """Tells whether a process runs: it is there, and is not only waited for."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def scheduling(pid):
+    return os.sched_getscheduler(pid), os.sched_getaffinity(pid)
+
+
+class Awake(unittest.TestCase):
+    def test_a_virtual_machine_says_so(self):
+        self.assertTrue(awake.virtual("processor: 0\nflags\t: fpu hypervisor lahf_lm\n"))
+        self.assertFalse(awake.virtual("processor: 0\nflags\t: fpu nohypervisor lahf_lm\n"))
+        self.assertFalse(awake.virtual("Features : fp asimd\n"))
+
+    def test_each_core_has_a_process_that_runs_where_no_other_wants_to(self):
+        with mock.patch("benchmarks.awake.virtual", return_value=True):
+            with awake.awake():
+                processes = list(awake._spinning)
+                cores = os.sched_getaffinity(0)
+                self.assertEqual(len(processes), len(cores))
+                used = awake.ticks()
+                while awake.ticks() < used + 10:  # they compute, and have set themselves up
+                    pass
+                self.assertEqual([scheduling(process.pid) for process in processes],
+                                 [(os.SCHED_IDLE, {core}) for core in cores])
+                with awake.awake():
+                    self.assertEqual(awake._spinning, processes, "there is no need of more")
+            self.assertEqual(awake._spinning, [])
+            self.assertEqual([process.returncode for process in processes], len(processes) * [-9])
+
+    def test_where_cores_are_real_there_are_none(self):
+        with mock.patch("benchmarks.awake.virtual", return_value=False), awake.awake():
+            self.assertEqual(awake._spinning, [])
+
+    def test_they_end_when_their_parent_is_killed(self):
+        program = ("import os, signal\nfrom benchmarks import awake\nawake.virtual = lambda: True\n"
+                   "with awake.awake():\n    print(*[process.pid for process in awake._spinning], flush=True)\n"
+                   "    os.kill(os.getpid(), signal.SIGKILL)\n")
+        done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).resolve().parents[3],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, -9, done.stderr)
+        end = time.monotonic() + 60
+        for pid in map(int, done.stdout.split()):
+            while runs(pid):  # until its next look at its parent
+                self.assertLess(time.monotonic(), end, "it still runs")
+
+    def test_a_command_ends_with_its_own_code(self):
+        self.assertEqual(awake.main([sys.executable, "-c", "raise SystemExit(7)"]), 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
