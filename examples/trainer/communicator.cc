@@ -100,6 +100,11 @@ void Communicator::AllReduceSum(float* data, std::size_t count, cudaStream_t str
   });
 }
 
+void Communicator::AllReduceMin(float* data, std::size_t count, cudaStream_t stream) {
+  InGroup(comm_, "ncclAllReduce",
+          [&] { return ncclAllReduce(data, data, count, ncclFloat32, ncclMin, comm_, stream); });
+}
+
 void Communicator::BroadcastFromRankZero(float* data, std::size_t count, cudaStream_t stream) {
   InGroup(broadcasts_, "ncclBroadcast",
           [&] { return ncclBroadcast(data, data, count, ncclFloat32, 0, broadcasts_, stream); });

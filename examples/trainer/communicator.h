@@ -24,6 +24,7 @@ class Communicator {
 
   // These work in place, on float32.
   void AllReduceSum(float* data, std::size_t count, cudaStream_t stream);
+  void AllReduceMin(float* data, std::size_t count, cudaStream_t stream);
   void BroadcastFromRankZero(float* data, std::size_t count, cudaStream_t stream);
   // These take `count` floats from each rank, or give as many to each.
   void AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream);

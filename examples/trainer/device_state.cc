@@ -9,8 +9,8 @@
 namespace crossover::trainer {
 namespace {
 
+// Adds room for batches of `rows` images. The state's own may be smaller.
 void AddActivations(Gpu& gpu, State& state, std::uint32_t rows) {
-  state.rows = rows;
   for (std::uint32_t level = 0; level <= kLayers; ++level) {
     state.activation[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
     if (level > 0) state.delta[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
@@ -68,7 +68,9 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
 
   result.evaluation = state;
   result.evaluation.evaluation = 1;
-  AddActivations(gpu, result.training, options.batch);
+  ShareEqually(result.training, options.batch);
+  ShareEqually(result.evaluation, kEvaluationRows);
+  AddActivations(gpu, result.training, options.shares.empty() ? options.batch : result.training.batch_rows);
   AddActivations(gpu, result.evaluation, kEvaluationRows);
   result.training_on_device = Copied(gpu, std::vector<State>{result.training});
   result.evaluation_on_device = Copied(gpu, std::vector<State>{result.evaluation});

@@ -14,7 +14,7 @@ namespace crossover::trainer {
 struct DeviceState {
   State training{};  // host copies of the states on the device; only their pointers are valid
   State evaluation{};
-  const State* training_on_device = nullptr;
+  State* training_on_device = nullptr;
   const State* evaluation_on_device = nullptr;
   float* scratch = nullptr;  // one float, for barriers
 };

@@ -104,8 +104,12 @@ void* Gpu::AllocateHost(std::size_t bytes) {
 }
 
 void Gpu::Upload(void* device, const void* host, std::size_t bytes) {
-  Check(driver_.cuMemcpyHtoDAsync(DevicePointer(device), host, bytes, compute_), "cuMemcpyHtoDAsync");
+  UploadAsync(device, host, bytes);
   Synchronize(compute_);
+}
+
+void Gpu::UploadAsync(void* device, const void* pinned, std::size_t bytes) {
+  Check(driver_.cuMemcpyHtoDAsync(DevicePointer(device), pinned, bytes, compute_), "cuMemcpyHtoDAsync");
 }
 
 void Gpu::Download(void* host, const void* device, std::size_t bytes) {

@@ -36,7 +36,8 @@ class Gpu {
   // Copies in stream order and waits for the copy.
   void Upload(void* device, const void* host, std::size_t bytes);
   void Download(void* host, const void* device, std::size_t bytes);
-  // Queues the copy on the compute stream and does not wait for it.
+  // These queue the copy on the compute stream and do not wait for it.
+  void UploadAsync(void* device, const void* pinned, std::size_t bytes);
   void DownloadAsync(void* pinned, const void* device, std::size_t bytes);
 
   // Launches a kernel on the compute stream. `a` and `b` are as ops.h says for the kernel.

@@ -51,6 +51,14 @@ std::string SummaryLine(std::uint32_t rank, const Summary& s) {
              rank, s.variant.c_str(), s.stream.c_str(), s.iterations, s.interrupted ? "true" : "false",
              s.median_step_ns, s.median_compute_ns, s.kernels_per_iteration, s.gradient_bytes, s.early_bytes);
   if (s.link_ns >= 0) line += Format(",\"link_ns\":%" PRId64, s.link_ns);
+  if (!s.shares.empty()) {
+    line += ",\"shares\":[";
+    for (const ShareChange& change : s.shares) {
+      line += Format("%s{\"iteration\":%" PRIu64 ",\"images\":%u}", line.back() == '[' ? "" : ",",
+                     change.iteration, change.images);
+    }
+    line += "]";
+  }
   return line + Format(",\"losses_digest\":\"%016" PRIx64 "\",\"parameters_digest\":\"%016" PRIx64
                        "\",\"accuracy\":%.6f,\"kernels\":\"%s\"}}\n",
                        s.losses_digest, s.parameters_digest, s.accuracy, s.kernels.c_str());

@@ -21,6 +21,12 @@ struct EvaluationRecord {
   double accuracy = 0;
 };
 
+// A ShareChange says from which iteration on a rank has another share of the batch.
+struct ShareChange {
+  std::uint64_t iteration = 0;
+  std::uint32_t images = 0;
+};
+
 struct Summary {
   std::string variant;
   std::string stream;
@@ -32,7 +38,8 @@ struct Summary {
   std::uint64_t gradient_bytes = 0;
   std::uint64_t early_bytes = 0;
   std::uint32_t kernels_per_iteration = 0;
-  std::int64_t link_ns = -1;  // expected time of the slowest link in one iteration; -1: unknown
+  std::int64_t link_ns = -1;        // expected time of the slowest link in one iteration; -1: unknown
+  std::vector<ShareChange> shares;  // changes of this rank
   std::uint64_t losses_digest = 0;
   std::uint64_t parameters_digest = 0;
   double accuracy = 0;  // on the held-out images

@@ -72,9 +72,12 @@ struct State {
   std::uint32_t rank;
   std::uint32_t world;
   std::uint32_t rows;          // images in one batch of this rank
+  std::uint32_t first_row;     // images of the ranks before it in one batch of all ranks
+  std::uint32_t batch_rows;    // images in one batch of all ranks
   std::uint32_t accumulation;  // micro-batches of one iteration
   std::uint32_t evaluation;    // 1: rows come from the held-out images
   std::uint32_t loss_ranks;    // number of ranks whose losses *loss sums when it is recorded: 1 or world
+  float divisor;               // of sums over the images of an iteration of this rank
   float learning_rate;
   float momentum;
 
@@ -126,5 +129,14 @@ struct State {
   float* losses;   // one float for each iteration
   float* metrics;  // three floats for each evaluation
 };
+
+// Gives the rank `rows` images of each batch, as many as each other rank has. REQUIRES: rank, world and
+// accumulation are set.
+inline void ShareEqually(State& state, std::uint32_t rows) {
+  state.rows = rows;
+  state.first_row = state.rank * rows;
+  state.batch_rows = state.world * rows;
+  state.divisor = static_cast<float>(rows * state.accumulation);
+}
 
 }  // namespace crossover::trainer

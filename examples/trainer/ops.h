@@ -83,7 +83,7 @@ struct LoadBatch {
     const std::uint32_t row = e / kPixels;
     const std::uint32_t pixel = e % kPixels;
     const std::uint64_t batch = s.evaluation ? c.a : c.iteration * s.accumulation + c.a;
-    const std::uint64_t place = (batch * s.world + s.rank) * s.rows + row;
+    const std::uint64_t place = batch * s.batch_rows + s.first_row + row;
     if (s.evaluation && place >= s.held_out_images) {
       s.activation[0][e] = 0;
       if (pixel == 0) s.row_label[row] = kNoLabel;
@@ -175,7 +175,7 @@ struct SumLoss {
       s.metric[1] = (c.a == 0 ? 0 : s.metric[1]) + correct;
       s.metric[2] = (c.a == 0 ? 0 : s.metric[2]) + images;
     } else {
-      s.loss[0] = (c.a == 0 ? 0 : s.loss[0]) + loss / static_cast<float>(s.rows * s.accumulation);
+      s.loss[0] = (c.a == 0 ? 0 : s.loss[0]) + loss / s.divisor;
     }
   }
 };
@@ -186,7 +186,7 @@ struct LossGradient {
     const State& s = c.s;
     float& delta = s.delta[kLayers][e];
     if (s.row_label[e / kClasses] == e % kClasses) delta -= 1;
-    delta /= static_cast<float>(s.rows * s.accumulation);
+    delta /= s.divisor;
   }
 };
 

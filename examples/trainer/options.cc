@@ -96,15 +96,15 @@ Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, s
   };
 }
 
-// Returns a setter for milliseconds with commas between them.
-Setter Milliseconds(std::vector<double> Options::*member) {
+// Returns a setter for numbers from `low` to `high` with commas between them.
+Setter Reals(std::vector<double> Options::*member, double low, double high) {
   return [=](Options& options, std::string_view text) -> std::optional<std::string> {
     std::vector<double> values;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
       const auto value = ParseNumber<double>(text.substr(begin, end - begin));
-      if (!value || !(*value >= 0 && *value <= 100'000))
-        return "numbers from 0 to 100000 with commas between them";
+      if (!value || !(*value >= low && *value <= high))
+        return "numbers from " + Shown(low) + " to " + Shown(high) + " with commas between them";
       values.push_back(*value);
       begin = end + 1;
     }
@@ -112,6 +112,9 @@ Setter Milliseconds(std::vector<double> Options::*member) {
     return std::nullopt;
   };
 }
+
+Setter Milliseconds(std::vector<double> Options::*member) { return Reals(member, 0, 100'000); }
+Setter Speeds(std::vector<double> Options::*member) { return Reals(member, 0.01, 100); }
 
 const std::vector<Flag>& Flags() {
   static const std::vector<Flag> flags = {
@@ -161,6 +164,14 @@ const std::vector<Flag>& Flags() {
                          {{"forward", LossPoint::kForward}, {"step", LossPoint::kStep}})},
       {"accumulation", "N", "micro-batches of one iteration (1)",
        Number<std::uint32_t>(&Options::accumulation, 1, 64)},
+      {"speeds", "X,X", "speeds of the ranks' GPUs, for the ranks in turn: compute takes so much longer (1)",
+       Speeds(&Options::speeds)},
+      {"shares", "FILE",
+       "each rank computes this share of the images of an iteration: a weight for each rank; may change",
+       Text(&Options::shares)},
+      {"share-fault", "NAME", "shares, for tests: unweighted gradients, or none (none)",
+       Choice<ShareFault>(&Options::share_fault,
+                          {{"none", ShareFault::kNone}, {"unweighted", ShareFault::kUnweighted}})},
       {"eval-every", "N", "evaluate after every N iterations; 0: never (0)",
        Number<std::uint64_t>(&Options::eval_every, 0, 100'000'000)},
       {"jitter", "X", "standard deviation of a rank's compute time, as a share of it (0)",
@@ -270,6 +281,19 @@ std::optional<UsageError> FaultOfPipeline(const Options& options) {
   return std::nullopt;
 }
 
+// Returns what is wrong beside --shares. The padding of the gradients is no image, and counts for each rank
+// as before.
+std::optional<UsageError> FaultOfShares(const Options& options) {
+  if (options.shares.empty()) {
+    const std::string given = FirstGiven(options, {"share-fault"});
+    if (given.empty()) return std::nullopt;
+    return UsageError{base::Refusal("--shares", "a file, because of " + given, "")};
+  }
+  const std::string given = FirstGiven(options, {"variant", "gradients", "launch", "abort-every"});
+  if (given.empty()) return std::nullopt;
+  return UsageError{base::Refusal("--shares", "no such flag beside it", given)};
+}
+
 const Flag* FindFlag(std::string_view name) {
   const auto& flags = Flags();
   const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.name == name; });
@@ -341,6 +365,7 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     if (name != "start-over-after") options.again.push_back("--" + name + "=" + value);
   }
   if (const auto fault = FaultOfPipeline(options)) return *fault;
+  if (const auto fault = FaultOfShares(options)) return *fault;
   if (options.prefetch != 0 && options.variant != Variant::kSharded) {
     return UsageError{
         base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};
@@ -374,10 +399,10 @@ std::string HelpText() {
 std::uint64_t JobDigest(const Options& o) {
   char text[512];
   const int size = std::snprintf(
-      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u",
+      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u %d",
       o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes,
       o.early_bytes, static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every,
-      static_cast<int>(o.gradients), o.prefetch);
+      static_cast<int>(o.gradients), o.prefetch, o.shares.empty() ? 0 : 1);
   return Digest(text, static_cast<std::size_t>(size));
 }
 

@@ -35,6 +35,9 @@ enum class LossPoint { kForward, kStep };
 // first activations of each iteration are not sent to rank 1.
 enum class StageFault { kNone, kNoWait, kNoMessage };
 
+// ShareFault is what is wrong with unequal shares, for tests: gradients count as if shares were equal.
+enum class ShareFault { kNone, kUnweighted };
+
 std::string_view Name(Variant variant);
 std::string_view Name(ComputeStream stream);
 
@@ -43,6 +46,9 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t batch = 8;
   std::uint32_t accumulation = 1;
+  std::vector<double> speeds;  // of the ranks in turn; empty: 1
+  std::string shares;          // file of the ranks' weights; empty: all ranks have equal shares
+  ShareFault share_fault = ShareFault::kNone;
   double learning_rate = 0.02;
   double momentum = 0.9;
   double compute_ms = 20;

@@ -31,7 +31,8 @@ double Accuracy(const std::vector<float>& parameters, const std::vector<float>& 
                 const ImageOrder& order) {
   State state{};
   state.world = 1;
-  state.rows = order.held_out;
+  state.accumulation = 1;
+  ShareEqually(state, order.held_out);
   state.evaluation = 1;
   state.train_images = order.train;
   state.held_out_images = order.held_out;

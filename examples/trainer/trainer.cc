@@ -13,6 +13,7 @@
 #include <exception>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "examples/trainer/failure.h"
@@ -22,6 +23,7 @@
 #include "examples/trainer/rank_log.h"
 #include "examples/trainer/runner.h"
 #include "examples/trainer/shards.h"
+#include "examples/trainer/share_vote.h"
 #include "examples/trainer/stage_training.h"
 #include "examples/trainer/stuck_stop.h"
 
@@ -66,6 +68,9 @@ class Training {
         timeline_(gpu_, options.log_every + 2),
         runner_(gpu_, communicator_.get(), exchange_.get(), timeline_, state_, plan_, options),
         progress_(options, rank, gpu_, timeline_),
+        vote_(options.shares.empty()
+                  ? nullptr
+                  : std::make_unique<ShareVote>(options.shares, rank, gpu_, *communicator_)),
         host_memory_(std::size_t{options.host_memory_mib} << 20, 1) {}
 
   void Run() {
@@ -96,7 +101,10 @@ class Training {
     if (!signals_.stop()) throw;
   }
 
-  double ComputeNs() const { return options_.compute_ms * 1e6; }
+  double ComputeNs() const {
+    const std::vector<double>& speeds = options_.speeds;
+    return options_.compute_ms * 1e6 / (speeds.empty() ? 1 : speeds[rank_.rank % speeds.size()]);
+  }
   std::uint64_t EarlyBytes() const {
     return sharded_ ? 0 : std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float);
   }
@@ -257,10 +265,31 @@ class Training {
 
   void EnqueueIteration(std::uint64_t i, bool follows, bool stalled) {
     const double factor = JitterFactor(options_.jitter, options_.tail, options_.jitter_seed, rank_.rank, i);
+    if (vote_ != nullptr) ShareAnewIfAgreed(i);
     timeline_.BeginIteration(i, follows, stalled);
     if (stalled) runner_.ResumeCompute();
-    runner_.Train(program_, Durations(program_, ComputeNs() * factor), i);
+    if (vote_ != nullptr) vote_->Begin(i);
+    runner_.Train(program_, Durations(program_, ComputeNs() * factor * ShareOfEqual()), i);
+    if (vote_ != nullptr) vote_->End(i);
     progress_.EndIteration(i, state_.training.losses);
+  }
+
+  // Returns how many images this rank has for each one that it would have of equal shares.
+  double ShareOfEqual() const { return static_cast<double>(state_.training.rows) / options_.batch; }
+
+  // Changes this rank's share if all ranks have read the same weights. Gradients are summed over the images
+  // of all ranks and divided by the number of ranks, so the divisor is that of equal shares.
+  void ShareAnewIfAgreed(std::uint64_t i) {
+    const Weights* const weights = vote_->Agreed(i);
+    if (weights == nullptr) return;
+    State& state = state_.training;
+    const std::vector<std::uint32_t> shares = Divide(state.batch_rows, *weights);
+    state.rows = shares[rank_.rank];
+    state.first_row = std::accumulate(shares.begin(), shares.begin() + rank_.rank, std::uint32_t{0});
+    const bool weighted = options_.share_fault == ShareFault::kNone;
+    state.divisor = static_cast<float>((weighted ? options_.batch : state.rows) * options_.accumulation);
+    gpu_.Upload(state_.training_on_device, &state, sizeof state);
+    summary_.shares.push_back({i, state.rows});
   }
 
   void EnqueueEvaluation(std::uint64_t i) {
@@ -328,7 +357,8 @@ class Training {
   Timeline timeline_;
   Runner runner_;
   Progress progress_;
-  std::vector<char> host_memory_;  // only occupies memory
+  std::unique_ptr<ShareVote> vote_;  // null: shares are equal
+  std::vector<char> host_memory_;    // only occupies memory
   std::vector<EvaluationRecord> evaluations_;
   Summary summary_;
 };

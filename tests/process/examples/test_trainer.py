@@ -137,6 +137,81 @@ class Training(Machine):
                     self.assertAlmostEqual(loss, float.fromhex(other["loss"]), delta=1e-3 * loss)
 
 
+class Shares(Machine):
+    """The ranks divide each batch of 32 images by weights, and change to new weights together."""
+
+    FLAGS = ["--compute-ms=4", "--iterations=60"]
+
+    def weigh(self, text):
+        """Writes the file as a kubelet does: readers see the old text or the new one."""
+        self.file = os.path.join(self.directory, "shares")
+        with open(self.file + ".new", "w", encoding="ascii") as file:
+            file.write(text)
+        os.rename(self.file + ".new", self.file)
+        return f"--shares={self.file}"
+
+    @staticmethod
+    def losses(logs):
+        """Returns the loss over the images of all ranks, for each iteration."""
+        each = [[float.fromhex(line["loss"]) for line in rank[0]] for rank in logs]
+        return [sum(losses) / len(losses) for losses in zip(*each)]
+
+    @staticmethod
+    def farthest(one, other):
+        return max(abs(a / b - 1) for a, b in zip(one, other))
+
+    def changes(self, logs):
+        """Returns {iteration: images of each rank} after asserting that all ranks changed at the same iterations."""
+        each = [rank[2]["shares"] for rank in logs]
+        iterations = [[change["iteration"] for change in changes] for changes in each]
+        self.assertEqual(iterations, [iterations[0]] * len(each))
+        return {changes[0]["iteration"]: [change["images"] for change in changes] for changes in zip(*each)}
+
+    def test_unequal_shares_train_as_equal_ones(self):
+        equal = self.losses(self.train(*self.FLAGS))
+        weights = self.weigh("1000 1000 500 250\n")
+        unequal = self.train(*self.FLAGS, weights)
+        self.assertEqual(self.changes(unequal), {4: [12, 11, 6, 3]})
+        self.assertLess(self.farthest(self.losses(unequal), equal), 1e-4, "rounding")
+        unweighted = self.train(*self.FLAGS, weights, "--share-fault=unweighted")
+        self.assertGreater(self.farthest(self.losses(unweighted), equal), 1e-2, "the control")
+
+    def test_all_ranks_change_at_one_iteration(self):
+        equal = self.losses(self.train(*self.FLAGS))
+        job = self.start(*self.FLAGS, self.weigh("2 1 1 1"))
+        for line in job.stdout:
+            if line.startswith("iteration 18 "):
+                self.weigh("1 1 1 5")
+        self.assertEqual(job.wait(), 0)
+        logs = self.logs()
+        first, second = self.changes(logs).items()
+        self.assertEqual((first, second[1]), ((4, [13, 7, 6, 6]), [4, 4, 4, 20]))
+        self.assertGreater(second[0], 18)
+        self.assertLess(self.farthest(self.losses(logs), equal), 1e-4)
+
+    def test_slow_ranks_take_no_longer_with_shares_by_speed(self):
+        speeds = ["--speeds=1,1,0.5,0.25", "--compute-ms=20", "--iterations=30"]
+
+        def step_ms(logs):
+            return logs[0][2]["median_step_ns"] / 1e6
+
+        equal = self.train(*speeds)
+        shares = self.train(*speeds, self.weigh("1000 1000 500 250"))
+        # With equal shares the slowest takes 80 ms; by weights, 12 images at 2.5 ms each.
+        self.assertGreater(step_ms(equal), 80)
+        self.assertLess(step_ms(shares), 0.6 * step_ms(equal))
+
+    def test_a_wrong_file_is_told_once_and_changes_nothing(self):
+        flags = [*self.FLAGS, self.weigh("1 1 one 1")]
+        job = self.start(*flags)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 0, output)
+        wrong = (f"trainer: rank 0: --shares: {self.file}: weight of rank 2: expected a whole number from 1 to "
+                 f"1000000, got one; the shares stay as they are\n")
+        self.assertEqual(output.count(wrong), 1, output)
+        self.assertNotIn("shares", self.logs()[0][2])
+
+
 class Variants(Machine):
     def test_every_variant_trains_the_same_model(self):
         plain = self.train(*QUICK)

@@ -36,8 +36,8 @@ class HostRank {
            const ImageOrder& order) {
     state.rank = rank;
     state.world = world;
-    state.rows = 8;
     state.accumulation = accumulation;
+    ShareEqually(state, 8);
     state.loss_ranks = 1;
     state.learning_rate = 0.02f;
     state.momentum = 0.9f;

@@ -81,6 +81,18 @@ TEST(OptionsTest, FlagsOfPipelinesGoWithPipelinesOnly) {
       StrEq("--block-backward-ms: expected numbers from 0 to 100000 with commas between them, got 1,,2"));
 }
 
+TEST(OptionsTest, SharesGoWithPlainTrainingOnly) {
+  EXPECT_EQ(Accepted({"--shares=f", "--speeds=1,0.5"}).speeds, (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(Refused({"--shares=f", "--variant=sharded"}),
+            "--shares: expected no such flag beside it, got --variant=sharded");
+  EXPECT_EQ(Refused({"--shares=f", "--gradients=host"}),
+            "--shares: expected no such flag beside it, got --gradients=host");
+  EXPECT_EQ(Refused({"--share-fault=unweighted"}),
+            "--shares: expected a file, because of --share-fault=unweighted, got \"\"");
+  EXPECT_EQ(Refused({"--speeds=1,0"}),
+            "--speeds: expected numbers from 0.01 to 100 with commas between them, got 1,0");
+}
+
 TEST(OptionsTest, HelpNamesEveryFlag) {
   EXPECT_TRUE(std::holds_alternative<HelpWanted>(ParseOptions({"--seed=3", "--help"})));
   for (const char* flag : {"--iterations", "--gradient-bytes", "--pause-file", "--jitter-seed", "--stream"}) {
