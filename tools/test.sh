@@ -10,8 +10,7 @@ shift
 # holds less: there no test starts a cluster.
 slots=$((3 * $(nproc)))
 [[ $preset != asan && $preset != tsan ]] || slots=$((2 * $(nproc)))
-# Virtual cores that sleep wake up late, and the software GPU with them.
-run=(python3 -B -m benchmarks.awake ctest -j "$slots")
+run=(ctest -j "$slots")
 # The thread sanitizer of g++ 12 cannot place its shadow memory beside the widest address randomisation.
 [[ $preset != tsan ]] || run=(setarch -R "${run[@]}")
 
