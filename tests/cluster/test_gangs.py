@@ -121,7 +121,7 @@ class Gangs(unittest.TestCase):
     def test_a_gang_of_512_pods(self):
         nodes = [f"large-{number}" for number in range(_LARGE_NODES)]
         self.world.add_nodes(self.stack, nodes, _LARGE // _LARGE_NODES, "large")
-        large = large_gang(self.world, _LARGE, nodeSelector={POOL: "large"})
+        large = large_gang(self.world, _LARGE, patience_s=240.0, nodeSelector={POOL: "large"})
         self.assertEqual(large.bound, _LARGE)
         self.assertGreater(large.more_files, _LARGE * 0.9, "nearly all binds were held at the same time")
         self.assertLessEqual(large.more_threads, 0)
