@@ -54,8 +54,8 @@ class Session(unittest.TestCase):
         notes = []
         plan = replace(self.plan, environment={"STAND_IN_LATE": "301"})
         quiet = mock.patch.object(validity, "wait_until_quiet", lambda patience: None)
-        with mock.patch.object(validity, "CPU_LIMIT", 2.0), quiet:
-            result = session.run_valid(self.build, plan, self.mark, note=notes.append)
+        with quiet:
+            result = session.run_valid(self.build, plan, self.mark, note=notes.append, limits=validity.Limits(cpu=2.0))
             self.assertIn("kernels 301 us late", result.load.void)
         self.assertEqual(len(notes), 3)
 
