@@ -15,9 +15,7 @@ from pathlib import Path
 # It ends when its parent does. The parent may have ended before it begins.
 _SPIN = """
 import os, sys
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-os.sched_setaffinity(0, {int(sys.argv[1])})
-while os.getppid() == int(sys.argv[2]):
+while os.getppid() == int(sys.argv[1]):
     for _ in range(1000000):
         pass
 """
@@ -41,10 +39,13 @@ def awake():
             stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
         if virtual() and not _spinning:
             for core in os.sched_getaffinity(0):
-                command = [sys.executable, "-I", "-c", _SPIN, str(core), str(os.getpid())]
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+                command = [sys.executable, "-I", "-c", _SPIN, str(os.getpid())]
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
                 _spinning.append(process)
                 stack.callback(_end, process)
+                os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
+                os.sched_setaffinity(process.pid, {core})
         yield
 
 
