@@ -3,7 +3,7 @@ chain."""
 
 from pathlib import Path
 
-from benchmarks import cluster, evaluate, pairs, shapes, stats
+from benchmarks import cluster, evaluate, pairs, shapes, stats, validity
 from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.results import Goal, Measured, controlled
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
@@ -25,9 +25,9 @@ def measure(context, case, figure, course):
         job = shapes.job_shape(SHAPE.variant, solo, solo, GRADIENT_BYTES, SHAPE.ranks,
                                SHAPE.machine().node_link_bytes_per_s)
         bound = evaluate.shared_bound([job] * 2, SHAPE.machine())
-        idle = _Idle()
+        meter = validity.CpuMeter()
         shared = [jobs.run_pair(number, solo, bound) for number in range(context.runs)]
-        idle_share = idle.share()
+        idle_share = round(meter.idle(), 3)
         taken.bring(context.build.known_bad("late_release"))
         late, _ = jobs.run_pair("late", solo, bound)
     etas = [found.eta for found, _ in shared]
@@ -81,19 +81,3 @@ class _Jobs:
         self._context.say(f"    run {number}: eta {shared.eta:.4f}, gain {shared.gain:.3f}; "
                           f"{self._taken.WHO_SAYS} says {said}")
         return shared, said
-
-
-class _Idle:
-    """Measures the share of all cores' time that was idle since the object was made."""
-
-    def __init__(self):
-        self._before = self._now()
-
-    @staticmethod
-    def _now():
-        fields = [int(word) for word in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-
-    def share(self):
-        (total, idle), (before, idle_before) = self._now(), self._before
-        return round((idle - idle_before) / max(1, total - before), 3)

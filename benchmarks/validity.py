@@ -77,6 +77,10 @@ class CpuMeter:
         busy, stolen, total = (now - before for now, before in zip(self._read(), self._before))
         return busy / max(1, total), stolen / max(1, total)
 
+    def idle(self):
+        """Returns the share that was idle."""
+        return 1 - sum(self.shares())
+
 
 def wait_until_quiet(patience_s=90.0, watch_s=2.0):
     """Waits until nothing else keeps the machine busy and nothing is stolen from it, or until the patience ends.

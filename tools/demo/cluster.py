@@ -5,10 +5,9 @@ share by annotations (`share`, and a profile key that the runs alone have taught
 import contextlib
 import shlex
 import time
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
-from benchmarks import logs
+from benchmarks import logs, validity
 from benchmarks.shipped import slots_per_gpu
 from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus
@@ -22,23 +21,6 @@ _TEAM = "team"
 _LEARNT_WITHIN_S = 90.0  # a node publishes every half minute what it has learnt
 # This is the mean over all GPUs, as the daemons report it, at the end of the time in which both jobs ran.
 _GAIN = f'avg(avg_over_time(crossover_gain_ratio{{namespace="{_TEAM}"}}[5s]))'
-
-
-@dataclass
-class Cpu:
-    """Measures the share of all cores' time that was used since it was made."""
-
-    def __post_init__(self):
-        self._before = self._now()
-
-    @staticmethod
-    def _now():
-        fields = [int(word) for word in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-
-    def used(self):
-        (total, idle), (before, idle_before) = self._now(), self._before
-        return 1 - (idle - idle_before) / max(1, total - before)
 
 
 class ClusterDemo:
@@ -71,9 +53,9 @@ class ClusterDemo:
             self.cluster.wait_for_any("jobprofiles", _is_learnt, _TEAM, _LEARNT_WITHIN_S)
         free = self._run("both, free-running, MPS", [f"{name}-free" for name in demo.NAMES],
                          {"crossover.dev/mode": "off"})
-        cpu = Cpu()
+        meter = validity.CpuMeter()
         ours = self._run("both, Crossover", demo.NAMES)
-        used = cpu.used()
+        used = 1 - meter.idle()
         turns = demo.Turns(self._trace(demo.NAMES), tuple(ours))
         gain = self._gain(ours)
         outcome = demo.judge(alone, [demo.Together("free-running, MPS", tuple(free)),

@@ -1,5 +1,7 @@
 import dataclasses
+import io
 import unittest
+from unittest import mock
 
 from benchmarks import evaluate, logs, validity
 from tests.unit.tools import samples
@@ -86,6 +88,14 @@ class Evaluate(unittest.TestCase):
 class Validity(unittest.TestCase):
     def test_proc_stat(self):
         self.assertEqual(validity.parse_proc_stat("cpu  10 0 5 80 5 0 0 7 0 0\ncpu0 1\n"), (15, 7, 107))
+
+    def test_what_keeps_cores_awake_counts_as_idle(self):
+        text = iter(["cpu  10 0 5 80 5 0 0 0 0 0\n", "cpu  70 0 5 110 5 0 0 10 0 0\n"])
+        ticks = iter([5, 55])  # 50 of 60 that were used in between
+        with mock.patch("benchmarks.awake.ticks", lambda: next(ticks)), \
+                mock.patch("builtins.open", lambda *_, **__: io.StringIO(next(text))):
+            meter = validity.CpuMeter()
+            self.assertAlmostEqual(meter.idle(), 0.8)
 
     def test_busy_machine_voids(self):
         self.assertIn("61%", validity.load_of(0.61, 0.0, []).void)
