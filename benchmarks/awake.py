@@ -1,4 +1,4 @@
-"""Keeps cores from sleeping: `python3 -m benchmarks.awake COMMAND...` does so while a command runs.
+"""Keeps cores from sleeping.
 
 A virtual core that has nothing to do is halted, and its host wakes it up late: by up to several milliseconds at p99
 where the host is busy. The software GPU does not account for that. So where cores are virtual, each gets a process that
@@ -12,7 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# It ends when its parent does. The parent may have ended before it begins.
+# It ends when its parent does, even a parent that has ended before it begins: processes.dying_with_parent() would miss
+# that one.
 _SPIN = """
 import os, sys
 while os.getppid() == int(sys.argv[1]):
@@ -75,12 +76,3 @@ def ticks():
             stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii", errors="replace")
             total += sum(int(field) for field in stat.rpartition(")")[2].split()[11:13])
     return total
-
-
-def main(command):
-    with awake():
-        return subprocess.run(command, check=False).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
