@@ -72,8 +72,8 @@ class BatchShares:
             raise ValueError(f"every: expected 1 or more, got {every}")
         self._batch, self._group = batch, dist.new_group(backend="gloo")
         self._text, self._read = None, None  # what the file had last, and the weights that it had last
-        self._used = [1] * self._ranks
         self._steps = 0
+        self._use([1] * self._ranks)
 
     @property
     def batch(self):
@@ -91,9 +91,12 @@ class BatchShares:
             self._read_file()
             self._agree()
         self._steps += 1
-        shares = divide(self._batch, self._used)
+        return self._taken
+
+    def _use(self, weights):
+        shares = divide(self._batch, weights)
         first = sum(shares[:self._rank])
-        return slice(first, first + shares[self._rank])
+        self._taken = slice(first, first + shares[self._rank])
 
     def _read_file(self):
         try:
@@ -113,7 +116,7 @@ class BatchShares:
         votes = torch.tensor([digest, -digest])
         dist.all_reduce(votes, dist.ReduceOp.MIN, group=self._group)
         if votes[0] == -votes[1] and digest:
-            self._used = self._read
+            self._use(self._read)
 
 
 class ShareSampler(Sampler):

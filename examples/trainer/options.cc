@@ -77,15 +77,17 @@ Setter Text(std::string Options::*member) {
   };
 }
 
-// Returns a setter for whole numbers with commas between them.
-Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, std::uint32_t high) {
+// Returns a setter for numbers from `low` to `high` with commas between them.
+template <typename T>
+Setter Numbers(std::vector<T> Options::*member, T low, T high) {
   return [=](Options& options, std::string_view text) -> std::optional<std::string> {
-    std::vector<std::uint32_t> values;
+    std::vector<T> values;
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(',', begin), text.size());
-      const auto value = ParseNumber<std::uint32_t>(text.substr(begin, end - begin));
-      if (!value || *value < low || *value > high) {
-        return "whole numbers from " + std::to_string(low) + " to " + std::to_string(high) +
+      const std::optional<T> value = ParseNumber<T>(text.substr(begin, end - begin));
+      if (!value || !(*value >= low && *value <= high)) {
+        return std::string(std::is_integral_v<T> ? "whole " : "") + "numbers from " +
+               Shown(static_cast<double>(low)) + " to " + Shown(static_cast<double>(high)) +
                " with commas between them";
       }
       values.push_back(*value);
@@ -96,25 +98,7 @@ Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, s
   };
 }
 
-// Returns a setter for numbers from `low` to `high` with commas between them.
-Setter Reals(std::vector<double> Options::*member, double low, double high) {
-  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
-    std::vector<double> values;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      const auto value = ParseNumber<double>(text.substr(begin, end - begin));
-      if (!value || !(*value >= low && *value <= high))
-        return "numbers from " + Shown(low) + " to " + Shown(high) + " with commas between them";
-      values.push_back(*value);
-      begin = end + 1;
-    }
-    options.*member = values;
-    return std::nullopt;
-  };
-}
-
-Setter Milliseconds(std::vector<double> Options::*member) { return Reals(member, 0, 100'000); }
-Setter Speeds(std::vector<double> Options::*member) { return Reals(member, 0.01, 100); }
+Setter Milliseconds(std::vector<double> Options::*member) { return Numbers<double>(member, 0, 100'000); }
 
 const std::vector<Flag>& Flags() {
   static const std::vector<Flag> flags = {
@@ -165,7 +149,7 @@ const std::vector<Flag>& Flags() {
       {"accumulation", "N", "micro-batches of one iteration (1)",
        Number<std::uint32_t>(&Options::accumulation, 1, 64)},
       {"speeds", "X,X", "speeds of the ranks' GPUs, for the ranks in turn: compute takes so much longer (1)",
-       Speeds(&Options::speeds)},
+       Numbers<double>(&Options::speeds, 0.01, 100)},
       {"shares", "FILE",
        "each rank computes this share of the images of an iteration: a weight for each rank; may change",
        Text(&Options::shares)},
@@ -215,7 +199,7 @@ const std::vector<Flag>& Flags() {
            {{"auto", KernelImage::kAuto}, {"fatbin", KernelImage::kFatbin}, {"text", KernelImage::kText}})},
       {"kernel-sms", "N,N",
        "SMs that the launches of a kernel fill, for the kinds of kernels in turn: their grids say it (132)",
-       Numbers(&Options::kernel_sms, 1, 1024)},
+       Numbers<std::uint32_t>(&Options::kernel_sms, 1, 1024)},
       {"start-delay-ms", "X", "wait before the first iteration (0)",
        Number<double>(&Options::start_delay_ms, 0, 1e7)},
       {"stall-ms", "X", "wait for input before each iteration, once the GPU has nothing left to do (0)",
