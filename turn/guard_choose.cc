@@ -44,6 +44,9 @@ void Guard::EndRound(std::span<const Job> jobs, bool clear, Time now) {
 
 // Chooses again between the ways, by the rates measured before and what the jobs now are known to take alone.
 void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
+  // Until its first window has ended, the chosen way has only what the look has measured.
+  if (settled_ != Way::kExclusive && RateOf(jobs, meter_[Index(settled_)]).value <= 0)
+    meter_[Index(settled_)] = promised_;
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   if (turns.value > 0) rate_[Index(Way::kTurns)] = turns.value;

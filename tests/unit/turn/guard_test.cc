@@ -252,6 +252,25 @@ TEST_F(GuardTest, WhatTheyTakeAloneIsMeasuredSoonWhereTheyGainLittle) {
   EXPECT_LE(solo_, 18 * kAlone) << "eight iterations of each";
 }
 
+// The first look may end so late that the jobs are alone before the first window of the chosen way has ended.
+TEST_F(GuardTest, TheWayThatWasChosenALittleBeforeTheyAreAloneStays) {
+  for (const auto& [steps, way] : {std::pair{Steps{42 * kMs, 36 * kMs}, Way::kSideBySide},
+                                   std::pair{Steps{36 * kMs, 42 * kMs}, Way::kTurns}}) {
+    guard_ = Guard();
+    jobs_ = {{{3, 48, kAlone}, {1, 48, kAlone}}};
+    done_[0] = 48;
+    done_[1] = 48.5;
+    Run(steps, 126);
+    ASSERT_EQ(guard_.settled(), way);
+    ASSERT_EQ(guard_.alone(3), kNever);
+    Run(steps, 200);
+    EXPECT_NE(guard_.alone(3), kNever);
+    EXPECT_EQ(guard_.settled(), way);
+    EXPECT_NEAR(guard_.rate(Way::kTurns), 40e6 / static_cast<double>(steps.by_turns), 0.04);
+    EXPECT_NEAR(guard_.rate(Way::kSideBySide), 40e6 / static_cast<double>(steps.side_by_side), 0.04);
+  }
+}
+
 // To be alone costs jobs the more, the better they share.
 TEST_F(GuardTest, WhatTheyTakeAloneIsMeasuredLateAndOnceWhereTheyGainMuch) {
   Run({30 * kMs, 36 * kMs}, 1000);
