@@ -31,13 +31,13 @@ def main():
     parser.add_argument("--keep-logs", action="store_true", help="of plain processes: keep every log under <out>/logs")
     parser.add_argument("--down", action="store_true", help="remove what a killed demo may have left, and end")
     options = parser.parse_args()
-    if options.down:
-        return down()
     build = Build(options.build.resolve())
-    if build.missing():
+    if build.missing() and not options.down:
         print(f"demo: --build {options.build}: not built yet, missing {', '.join(build.missing())}", file=sys.stderr)
         return 2
     try:
+        if options.down:
+            return down()
         with interruptible():
             return show(build, options)
     except KeyboardInterrupt:
@@ -103,12 +103,13 @@ def stay(course):
 
 
 def down():
-    """Ends the processes that carry the demo's mark, and removes its directories. Namespaces and their interfaces end
-    with their processes."""
+    """Ends the demos that run, then the processes that carry the demo's mark, and removes its directories. Namespaces
+    and their interfaces end with their processes."""
+    ended = removal.end_owners(f"{demo.MARK}-")
     killed = kill_marked(demo.MARK)
     directories = removal.directories(f"{demo.MARK}-")
     left = [what for directory in directories for what in removal.clean(directory)]
-    print(f"demo-down: {killed} processes ended, {len(directories)} directories removed")
+    print(f"demo-down: ended demos: {ended}, ended processes: {killed}, removed directories: {len(directories)}")
     for what in left:
         print(f"demo-down: {what} could not be removed", file=sys.stderr)
     return 1 if left or find_marked(demo.MARK) else 0

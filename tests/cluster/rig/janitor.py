@@ -18,6 +18,7 @@ def main(directory):
         signal.signal(number, signal.SIG_IGN)
     with open(directory / f"{LOCK}.new", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        print(os.getppid(), file=lock, flush=True)
         os.rename(lock.name, directory / LOCK)  # so that the lock is never seen free
         print("ready", flush=True)
         sys.stdin.read()

@@ -2,21 +2,22 @@
 
 One small process per cluster, the janitor, waits for its standard input to end. Only the owner holds the other end. The
 janitor then ends the cluster's processes and removes its cgroups and its directory. While it lives it holds a lock in
-that directory. If the lock of a directory is free, the cluster has neither owner nor janitor, and the next cluster's
-start removes it.
+that directory, in which the owner's ID stands. If the lock of a directory is free, the cluster has neither owner nor
+janitor, and the next cluster's start removes it.
 """
 
 import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.processes import Failed, kill_marked
+from benchmarks.processes import Failed, await_true, kill_marked
 from tests.cluster.rig import cgroups
 from tests.cluster.rig.versions import TREE
 
@@ -67,6 +68,34 @@ def clean(directory):
 def directories(prefix):
     """Returns the directories of all clusters whose names begin with `prefix`."""
     return [path for base in (_SHARED_MEMORY, tempfile.gettempdir()) for path in Path(base).glob(f"{prefix}*")]
+
+
+def end_owners(prefix, patience_s=30.0):
+    """Ends the owners of all clusters whose directories' names begin with `prefix`: by SIGTERM, at which they remove
+    their clusters, and by SIGKILL after the patience. An owner that lives on restarts what is killed. Returns how many
+    owners there were. Raises Failed if one is left."""
+    def owners():
+        return {owner for owner in map(_owner, directories(prefix)) if owner}
+
+    found = owners()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for owner in owners():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(owner, number)
+        with contextlib.suppress(Failed):
+            await_true("no owner", lambda: not owners(), patience_s)
+            return len(found)
+    raise Failed(f"expected the owners of clusters to end, got {sorted(owners())}")
+
+
+def _owner(directory):
+    """Returns the ID of the owner of a cluster, or None if it has none."""
+    with contextlib.suppress(OSError, ValueError), open(directory / LOCK, encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # a janitor lives, and so does its owner
+            return int(lock.read())
+    return None
 
 
 def sweep(base, prefix=PREFIX):
