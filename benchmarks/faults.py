@@ -349,8 +349,9 @@ ROWS = {row.name: row for row in (
     Fault("one rank finds a newer arbiter", impostor="newer arbiter", rank=1, says="of another version",
           takes_turns=False),
 )}
-# The control, which must be noticed: the driver skips one of the user's waits.
-CONTROL = Fault("a wait left out", {"SIMGPU_FAULT": "drop_wait:400"}, rank=0)
+# The control, which must be noticed: the driver skips the user's waits. One skipped wait would not do: its stream may
+# be late enough to compute the same.
+CONTROL = Fault("waits left out", {"SIMGPU_FAULT": "drop_waits:400"}, rank=0)
 
 
 def rounds(build, names, seeds):

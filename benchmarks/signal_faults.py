@@ -211,7 +211,7 @@ def _by_signal_alone(row):
 
 
 # Each control is one of these: what it is, the fault, and a word of how it is noticed.
-_WAIT_LEFT_OUT = ("a wait left out", replace(faults.CONTROL, signallers=1), "losses")
+_WAITS_LEFT_OUT = ("waits left out", replace(faults.CONTROL, signallers=1), "losses")
 _CONTROLS = {
     "a signaller is killed": ("a client that goes in by its signal alone",
                               _by_signal_alone(ROWS["a signaller is killed"]), "at once"),
@@ -221,4 +221,4 @@ _CONTROLS = {
 
 def control_of(name):
     """Returns (what it is, the fault, a word of how it is noticed) of a row's control."""
-    return _CONTROLS.get(name, _WAIT_LEFT_OUT)
+    return _CONTROLS.get(name, _WAITS_LEFT_OUT)

@@ -9,6 +9,19 @@
 
 using namespace simgpu;
 
+namespace {
+
+// Counts the waits of the process. Returns whether a fault drops this one.
+bool IsDropped() {
+  static std::atomic<long> waits{0};
+  const long number = waits++;
+  const FaultSet& faults = Faults();
+  return number == faults.dropped_wait ||
+         (faults.first_dropped_wait >= 0 && number >= faults.first_dropped_wait);
+}
+
+}  // namespace
+
 #define FIND_STREAM(handle, stream) \
   StreamPtr stream;                 \
   if (const CUresult found_ = FindStream(handle, &stream); found_ != CUDA_SUCCESS) return found_
@@ -102,8 +115,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
     const CUresult result = CaptureEventWait(stream, *event, &captured);
     if (captured || result != CUDA_SUCCESS) return result;
   }
-  static std::atomic<long> waits{0};
-  if (waits++ == Faults().dropped_wait) return CUDA_SUCCESS;
+  if (IsDropped()) return CUDA_SUCCESS;
   if (event->shared != nullptr) return Submit(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event->shared->Wait());
   RecordPtr record;
   {

@@ -41,6 +41,7 @@ constexpr CountedFault kCounted[] = {{"memops_fail", &FaultSet::memops_fail_afte
                                      {"queues", &FaultSet::queues, 1, kMaxChannels},
                                      {"launch_fails", &FaultSet::launch_fails_after},
                                      {"drop_wait", &FaultSet::dropped_wait},
+                                     {"drop_waits", &FaultSet::first_dropped_wait},
                                      {"exit_at_launch", &FaultSet::exit_at_launch},
                                      {"crash_after_exit", &FaultSet::unload_us, 0, kMost, true}};
 
@@ -81,7 +82,7 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
         "no_memory, "
         "copies_break:N, "
         "delayed_writes_us:N, early_waits_us:N, stuck_stream[:N], queues:N (1 to 32), launch_fails:N, "
-        "drop_wait:N, "
+        "drop_wait:N, drop_waits:N, "
         "exit_at_launch:N, crash_after_exit[:N] or cancellation_points",
         item);
     return false;

@@ -24,6 +24,7 @@
 //                            process by SIGSEGV; the handler takes N us (default 0)
 //   cancellation_points      calls that name a stream are cancellation points, as if the driver polled
 //   drop_wait:N              the N-th cuStreamWaitEvent of the process (from 0) does nothing
+//   drop_waits:N             nor does any cuStreamWaitEvent of the process from the N-th on
 #pragma once
 
 #include <string>
@@ -49,6 +50,7 @@ struct FaultSet {
   long queues = 0;
   long launch_fails_after = -1;
   long dropped_wait = -1;
+  long first_dropped_wait = -1;
   bool cancellation_points = false;
 };
 

@@ -9,17 +9,19 @@ namespace {
 TEST(FaultsTest, ReadsAList) {
   FaultSet faults;
   std::string error;
-  ASSERT_TRUE(ParseFaults(
-      "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9,"
-      "cancellation_points,memops_break:60,copies_break:12,early_waits_us:40,exit_at_launch:5,"
-      "crash_after_exit:900,import_fails:2,no_memory",
-      &faults, &error));
+  ASSERT_TRUE(
+      ParseFaults("memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,drop_waits:4,"
+                  "memops_fail:9,"
+                  "cancellation_points,memops_break:60,copies_break:12,early_waits_us:40,exit_at_launch:5,"
+                  "crash_after_exit:900,import_fails:2,no_memory",
+                  &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
   EXPECT_EQ(faults.delayed_writes_us, 250);
   EXPECT_EQ(faults.stuck_after, 7);
   EXPECT_EQ(faults.queues, 1);
   EXPECT_EQ(faults.dropped_wait, 3);
+  EXPECT_EQ(faults.first_dropped_wait, 4);
   EXPECT_TRUE(faults.cancellation_points);
   EXPECT_EQ(faults.memops_fail_after, 9);
   EXPECT_EQ(faults.broken_memop, 60);
