@@ -56,11 +56,17 @@ part tsan sanitized tsan
 part gate gate
 part tests tests
 
+# Prints what tells of failures in the log of a part, and its last lines. ctest's dots would fill what is kept of the output.
+summary() {  # NAME
+  printf '\n== failures of %s\n' "$1"
+  sed 's/\.\.\.\.*/.../' "build/ci/$1.log" | cut -c 1-300 > "build/ci/$1.short"
+  grep -E '\*\*\*|: Failure$|^(FAIL|ERROR):|^[A-Za-z.]*(Error|Failed|Exception): |^gate: ' "build/ci/$1.short" | tail -n 40
+  printf '== the last lines of %s\n' "$1"
+  tail -n 25 "build/ci/$1.short"
+}
+
 if ((${#failed[@]})); then
-  for name in "${failed[@]}"; do
-    printf '\n== the last lines of %s\n' "$name"
-    tail -n 60 "build/ci/$name.log" | cut -c 1-400
-  done
+  for name in "${failed[@]}"; do summary "$name"; done
   printf '\nci: FAILED: %s\n' "${failed[*]}"
   exit 1
 fi
