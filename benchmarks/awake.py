@@ -1,8 +1,9 @@
 """Keeps cores from sleeping.
 
 A virtual core that has nothing to do is halted, and its host wakes it up late: by up to several milliseconds at p99
-where the host is busy. The software GPU does not account for that. So where cores are virtual, each gets a process that
-never waits, of the scheduling class that runs only where no other process wants to.
+where the host is busy. The software GPU does not account for that. The kernel's own interface makes an idle core poll.
+Where that is not enough, each core gets a process that never waits, of the scheduling class that runs only where no
+other process wants to. It costs something: the kernel then finds no idle core to which it could move a process.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ while os.getppid() == int(sys.argv[1]):
 """
 
 _spinning = []
+_blocks = []  # the ExitStack of the outermost awake() that runs
 
 
 def virtual(cpuinfo=None):
@@ -33,21 +35,30 @@ def virtual(cpuinfo=None):
 
 @contextlib.contextmanager
 def awake():
-    """Keeps idle cores from sleeping, if that is allowed: by the kernel's own interface, whose effect ends when the
-    file is closed, and by processes where cores are virtual. Within another such block, this one does nothing."""
+    """Keeps idle cores from sleeping by the kernel's own interface, if that is allowed. Its effect ends when the file
+    is closed. Within another such block, this one does nothing."""
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
-        if virtual() and not _spinning:
-            for core in os.sched_getaffinity(0):
-                command = [sys.executable, "-I", "-c", _SPIN, str(os.getpid())]
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                           stderr=subprocess.DEVNULL)
-                _spinning.append(process)
-                stack.callback(_end, process)
-                os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
-                os.sched_setaffinity(process.pid, {core})
+        if not _blocks:
+            with contextlib.suppress(OSError):
+                stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
+            stack.callback(_blocks.clear)
+            _blocks.append(stack)
         yield
+
+
+def insist():
+    """Keeps idle cores from sleeping by processes, too, until the outermost block ends. Call it when threads were late
+    within the block. Does nothing where cores are real."""
+    if not _blocks or _spinning or not virtual():
+        return
+    for core in os.sched_getaffinity(0):
+        command = [sys.executable, "-I", "-c", _SPIN, str(os.getpid())]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        _spinning.append(process)
+        _blocks[0].callback(_end, process)
+        os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setaffinity(process.pid, {core})
 
 
 def _end(process):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks import commands, isolation, logs, validity
+from benchmarks import awake, commands, isolation, logs, validity
 from benchmarks.mps_daemons import MpsDaemons
 from benchmarks.ports import free_port
 from benchmarks.processes import Failed, Processes, await_true
@@ -425,4 +425,6 @@ def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=l
         if (tries > validity.REPEATS and time.monotonic() >= until) or not may_repeat(result.seconds):
             return result
         note(f"void ({result.load.void}), again")
+        if result.load.late or result.load.stolen > limits.stolen:
+            awake.insist()
         validity.wait_until_quiet(patience_s)

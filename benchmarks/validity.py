@@ -40,6 +40,11 @@ class Load:
     limits: Limits = Limits()
 
     @property
+    def late(self):
+        """Tells whether threads ran later than the limit allows."""
+        return max(self.kernel_p99_us, self.ring_p99_us) > self.limits.late_us
+
+    @property
     def void(self):
         """Why the run is void, or ""."""
         if self.silent:

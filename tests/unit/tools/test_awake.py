@@ -31,26 +31,43 @@ class Awake(unittest.TestCase):
         self.assertFalse(awake.virtual("processor: 0\nflags\t: fpu nohypervisor lahf_lm\n"))
         self.assertFalse(awake.virtual("Features : fp asimd\n"))
 
+    def test_the_kernel_is_asked_first(self):
+        with mock.patch("benchmarks.awake.virtual", return_value=True), mock.patch("builtins.open") as opened:
+            with awake.awake():
+                self.assertEqual(awake._spinning, [])
+                with awake.awake():
+                    pass
+            opened.assert_called_once_with("/dev/cpu_dma_latency", "wb", buffering=0)
+
+    def test_outside_of_a_block_nothing_is_kept_awake(self):
+        with mock.patch("benchmarks.awake.virtual", return_value=True):
+            awake.insist()
+        self.assertEqual(awake._spinning, [])
+
     def test_each_core_has_a_process_that_runs_where_no_other_wants_to(self):
         with mock.patch("benchmarks.awake.virtual", return_value=True):
             with awake.awake():
+                with awake.awake():
+                    awake.insist()
                 processes = list(awake._spinning)
                 cores = os.sched_getaffinity(0)
                 self.assertEqual(len(processes), len(cores))
                 self.assertEqual([scheduling(process.pid) for process in processes],
                                  [(os.SCHED_IDLE, {core}) for core in cores])
-                with awake.awake():
-                    self.assertEqual(awake._spinning, processes, "there is no need of more")
+                awake.insist()
+                self.assertEqual(awake._spinning, processes, "there is no need of more")
             self.assertEqual(awake._spinning, [])
             self.assertEqual([process.returncode for process in processes], len(processes) * [-9])
 
     def test_where_cores_are_real_there_are_none(self):
         with mock.patch("benchmarks.awake.virtual", return_value=False), awake.awake():
+            awake.insist()
             self.assertEqual(awake._spinning, [])
 
     def test_they_end_when_their_parent_is_killed(self):
         program = ("import os, signal\nfrom benchmarks import awake\nawake.virtual = lambda: True\n"
-                   "with awake.awake():\n    print(*[process.pid for process in awake._spinning], flush=True)\n"
+                   "with awake.awake():\n    awake.insist()\n"
+                   "    print(*[process.pid for process in awake._spinning], flush=True)\n"
                    "    os.kill(os.getpid(), signal.SIGKILL)\n")
         done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).resolve().parents[3],
                               capture_output=True, text=True, check=False)
@@ -65,6 +82,7 @@ class Awake(unittest.TestCase):
 
     def test_what_they_use_is_known(self):
         with mock.patch("benchmarks.awake.virtual", return_value=True), awake.awake():
+            awake.insist()
             for process in awake._spinning:
                 os.sched_setscheduler(process.pid, os.SCHED_OTHER, os.sched_param(0))
             used, end = awake.ticks(), time.monotonic() + 60
