@@ -59,6 +59,11 @@ class Policy {
   // a demand that was measured while the client was alone, which is better than what its rhythm tells.
   void SetCap(SlotIndex slot, double cap) { pace_[slot].set_cap(cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { known_[slot] = demand; }
+  // Forgets what the client needs, so that it is learned anew.
+  void Forget(SlotIndex slot) {
+    rhythm_[slot].Forget();
+    known_[slot] = {};
+  }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
   void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
   // Sets the job's iteration number minus its turn number divided by the turns per iteration. The client

@@ -58,6 +58,12 @@ class Rhythm {
     odd_ = anew_ = true;
   }
 
+  // Forgets how long turns and gaps are, so that they are learned anew.
+  void Forget() {
+    learned_ = {};
+    whole_ = {};
+  }
+
   // NoteNextIsOwn() notes, for the position of the turn given back last, whether this client had the next
   // turn too while no other client waited. KeepsAfter() returns what was noted for the position of turn `k`.
   // Policy::Successor() keeps the token for the client if this note is true.

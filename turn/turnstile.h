@@ -80,6 +80,7 @@ class Turnstile {
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   void SetCap(SlotIndex slot, double cap) { policy_.SetCap(slot, cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { policy_.SetKnown(slot, demand); }
+  void Forget(SlotIndex slot) { policy_.Forget(slot); }
   // Says whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
   void SetTurnsLast(bool last);
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }

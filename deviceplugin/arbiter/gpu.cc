@@ -17,6 +17,9 @@ constexpr turn::Time kLongestPollTakingTurns = base::kNsPerMs;
 constexpr turn::Time kLongestPollShared = 10 * base::kNsPerMs;
 constexpr turn::Time kLongestPollAlone = 100 * base::kNsPerMs;
 
+// A client that is alone is measured this long after it was measured last.
+constexpr turn::Time kMeasureAgain = 20 * base::kNsPerSecond;
+
 EventKind KindOf(turn::Event::Kind kind) {
   switch (kind) {
     case turn::Event::Kind::kArrive:
@@ -81,6 +84,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   turnstile_.Join(slot, membership_.Order(slot));
   turnstile_.SetPriority(slot, PriorityOf(member->priority));
   if (member->known.known()) measured_.Add(slot);
+  measured_at_[slot] = now;
   if (membership_.members().Count() > 1) shared_ = membership_.members();
   promises_.Join(slot, member->gang, member->max_slowdown, now);
   turnstile_.SetCap(slot, member->max_slowdown);
@@ -158,7 +162,7 @@ void Gpu::ApplyMode(turn::Time now) {
   turnstile_.SetTurnsLast(turns_last);
   promises_.SetTurnsLast(turns_last);
   const Policy policy = held_ ? Stricter(policy_, Policy::kObserve) : policy_;
-  crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure());
+  crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure(now));
   turn::Guard::Plan plan;
   const bool guarded = Guarded();
   AllowSlices(turns_last && guarded);
@@ -211,12 +215,20 @@ bool Gpu::Guarded() const {
 // Returns whether the only client of the GPU should take turns alone, so that its needs are measured. A later
 // client then meets a job whose needs are known, and the job's profile gets them even if no other client
 // comes. A demand measured after the client has shared the GPU is not passed on: its gaps were longer than
-// they are alone.
-bool Gpu::Measure() {
+// they are alone. The measurement is made again and again, because a job changes: its GPU becomes slower, or
+// it has another part of the batch.
+bool Gpu::Measure(turn::Time now) {
   const turn::SlotIndex slot = *membership_.members().begin();
-  if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots || measured_.Has(slot)) return false;
+  if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots) return false;
+  if (measured_.Has(slot)) {
+    if (now - measured_at_[slot] < kMeasureAgain) return false;
+    measured_.Remove(slot);
+    shared_.Remove(slot);
+    turnstile_.Forget(slot);
+  }
   if (!turnstile_.policy().rhythm(slot).settled()) return true;
   measured_.Add(slot);
+  measured_at_[slot] = now;
   if (!shared_.Has(slot)) turnstile_.SetKnown(slot, turnstile_.policy().DemandOf(slot));
   return false;
 }

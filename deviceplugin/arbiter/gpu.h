@@ -67,7 +67,7 @@ class Gpu {
 
  private:
   void ApplyMode(turn::Time now);
-  bool Measure();
+  bool Measure(turn::Time now);
   bool Guarded() const;
   void AllowSlices(bool allowed);
   turn::Guard::Plan ChooseWay(turn::Time now);
@@ -89,8 +89,9 @@ class Gpu {
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
-  turn::SlotSet measured_;  // clients that need no measurement alone (Measure)
-  turn::SlotSet shared_;    // they have shared the GPU with another client
+  turn::SlotSet measured_;  // clients that need no measurement alone now (Measure)
+  std::array<turn::Time, turn::kMaxSlots> measured_at_ = {};
+  turn::SlotSet shared_;  // they have shared the GPU with another client
   Promises promises_;
   std::vector<Notice> notices_;
   turn::Guard guard_;

@@ -257,6 +257,29 @@ TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
   MeasureOneThatIsAlone();
 }
 
+// A GPU may become slower, and a job may get another part of the batch.
+TEST_F(GpuTest, WhoStaysAloneIsMeasuredAgain) {
+  known_ = {.busy = 20 * kMs, .away = 10 * kMs};
+  const turn::SlotIndex a = JoinLocked("a");
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE) << "its profile is known";
+  Poll(200'000);
+  for (std::uint32_t k = 1; k <= turn::Rhythm::kEnoughTurns; ++k) {
+    ASSERT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "turn " << k;
+    while (!Enter(a, k)) Poll();
+    Poll(220);
+    Release(a, k);
+    ++Slot(a).periods;
+    Poll(100);
+  }
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  const auto last = std::find_if(observer_.events.rbegin(), observer_.events.rend(),
+                                 [](const Event& event) { return event.demand.known(); });
+  ASSERT_NE(last, observer_.events.rend());
+  EXPECT_NEAR(static_cast<double>(last->demand.busy), 22e6, 0.5e6) << "a tenth more than its profile says";
+  EXPECT_NEAR(static_cast<double>(last->demand.away), 10e6, 0.5e6);
+}
+
 TEST_F(GpuTest, WhereNoneTakesTurnsWithOthersTheyAreMeasuredToo) {
   known_ = {};
   gpu_->set_policy(Policy::kObserve);
