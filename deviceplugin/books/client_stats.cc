@@ -414,7 +414,8 @@ std::vector<RankView> ClientStats::Ranks() const {
                        .joined = client.joined,
                        .iterations = client.iterations,
                        .disturbed = client.disturbed,
-                       .calls = client.calls});
+                       .calls = client.calls,
+                       .wait = client.waits.Median()});
     }
   }
   return ranks;

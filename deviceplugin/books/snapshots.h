@@ -96,6 +96,7 @@ struct RankView {
   std::uint64_t iterations = 0;  // since it joined, without disturbed ones
   bool disturbed = false;        // a process that is not registered is beside it: no timings are learned now
   std::shared_ptr<const arbiter::CallList> calls{};  // in an iteration; null: it has not said
+  std::optional<turn::Time> wait{};                  // median of its last waits for a turn
 };
 
 // A TurnView is a turn that has begun. `ended` is 0 while it lasts.

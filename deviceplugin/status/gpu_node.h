@@ -46,10 +46,13 @@ struct GpuNode {
     double gain = 0;
     std::int64_t at_s = 0;
   };
-  // Describes one rank of a job: how long its turns take in an iteration, in seconds.
+  // Describes one rank of a job: how long its turns take in an iteration, and how long it waits for a turn,
+  // in seconds.
   struct Rank {
-    std::string pod, gpu;  // name and UUID
+    std::string pod, gpu;    // name and UUID
+    std::uint32_t rank = 0;  // its number, as its process says
     double compute_s = 0;
+    double wait_s = 0;
 
     friend auto operator<=>(const Rank&, const Rank&) = default;
   };

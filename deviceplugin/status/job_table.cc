@@ -50,7 +50,8 @@ struct Ranks {
     iterations = std::min(iterations, rank.iterations);
     if (learned.compute) {
       compute.Add(Seconds(learned.compute->value));
-      each.push_back({rank.member->pod, rank.member->gpu->uuid, Seconds(learned.compute->value)});
+      each.push_back({rank.member->pod, rank.member->gpu->uuid, rank.member->rank,
+                      Seconds(learned.compute->value), Seconds(rank.wait.value_or(0))});
     }
     AddCalls(rank);
     if (learned.away) exposed.Add(Seconds(learned.away->value));
@@ -102,8 +103,9 @@ bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Me
 
 bool Moved(const std::vector<GpuNode::Rank>& a, const std::vector<GpuNode::Rank>& b) {
   return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.pod == y.pod && x.gpu == y.gpu &&
-           std::abs(y.compute_s - x.compute_s) <= kNoiseOfRank * x.compute_s;
+    return x.pod == y.pod && x.gpu == y.gpu && x.rank == y.rank &&
+           std::abs(y.compute_s - x.compute_s) <= kNoiseOfRank * x.compute_s &&
+           std::abs(y.wait_s - x.wait_s) <= kNoiseOfRank * x.compute_s;
   });
 }
 

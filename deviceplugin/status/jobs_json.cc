@@ -27,7 +27,10 @@ json MeetingJson(const GpuNode::Meeting& meeting) {
 }
 
 json RankJson(const GpuNode::Rank& rank) {
-  return {{"pod", rank.pod}, {"gpu", rank.gpu}, {"computeSeconds", Rounded(rank.compute_s)}};
+  json object = {
+      {"pod", rank.pod}, {"gpu", rank.gpu}, {"rank", rank.rank}, {"computeSeconds", Rounded(rank.compute_s)}};
+  if (rank.wait_s > 0) object["waitSeconds"] = Rounded(rank.wait_s);
+  return object;
 }
 
 json CallJson(const GpuNode::Call& call) {

@@ -158,10 +158,11 @@ struct GpuNode {
 
     friend bool operator==(const Meeting&, const Meeting&) = default;
   };
-  // A Rank of a job is in one process. `compute_s` is its own, seconds of one iteration.
+  // A Rank of a job is in one process. Times are its own, seconds of one iteration: `wait_s` for its turn.
   struct Rank {
     std::string pod;
-    double compute_s = 0;
+    double compute_s = 0, wait_s = 0;
+    int number = -1;  // as its process says; -1: not known
 
     friend bool operator==(const Rank&, const Rank&) = default;
   };

@@ -14,6 +14,7 @@ using nlohmann::json;
 constexpr double kMostSeconds = 3600;  // for one iteration
 constexpr double kMostGain = 16;
 constexpr double kMostGpus = 256;
+constexpr double kMostRank = 65535;
 constexpr double kMostIterations = 1000;
 constexpr double kMostBytes = 1e15;
 constexpr std::size_t kMostMeetingsOfJob = 16;
@@ -36,7 +37,10 @@ std::vector<GpuNode::Rank> RanksOf(const json& object) {
   if (!listed.is_array() || listed.size() > kMostRanksOfJob) return ranks;
   for (const json& each : listed) {
     GpuNode::Rank rank{.pod = TextIn(each, "pod"),
-                       .compute_s = NumberIn(each, "computeSeconds", kMostSeconds)};
+                       .compute_s = NumberIn(each, "computeSeconds", kMostSeconds),
+                       .wait_s = NumberIn(each, "waitSeconds", kMostSeconds)};
+    if (At(each, "rank").is_number_unsigned())
+      rank.number = static_cast<int>(NumberIn(each, "rank", kMostRank));
     if (!rank.pod.empty() && rank.compute_s > 0) ranks.push_back(std::move(rank));
   }
   return ranks;

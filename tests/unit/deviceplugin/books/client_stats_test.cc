@@ -607,6 +607,7 @@ TEST_F(ClientStatsTest, RanksSayWhatTheyHaveLearned) {
   EXPECT_EQ(ranks[0].joined, 1000 * kSecond);
   EXPECT_EQ(ranks[0].iterations, 20u);
   EXPECT_EQ(ranks[0].learned.step_alone->value, 30 * kMs);
+  EXPECT_FALSE(ranks[0].wait.has_value()) << "it has waited for no turn";
   EXPECT_FALSE(ranks[0].disturbed);
   EXPECT_EQ(ranks[1].member, b);
   EXPECT_EQ(ranks[1].iterations, 0u);

@@ -16,7 +16,7 @@ GpuNode::Job Job() {
   job.profile_key = "k";
   job.gpus = 2;
   job.compute_s = 0.0123456;
-  job.ranks = {{.pod = "p", .gpu = "GPU-a", .compute_s = 0.0123456}};
+  job.ranks = {{.pod = "p", .gpu = "GPU-a", .rank = 3, .compute_s = 0.0123456, .wait_s = 0.002}};
   job.communication = {{.pod = "p",
                         .communicator = 0xabc,
                         .size = 4,
@@ -144,7 +144,9 @@ TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
   const json& job = status["jobs"][0];
   EXPECT_EQ(job["computeSeconds"], 0.01235) << "more figures are noise";
   EXPECT_EQ(job["measuredAt"], "2023-11-14T22:13:20Z");
-  EXPECT_EQ(job["ranks"], json::parse(R"([{"pod":"p","gpu":"GPU-a","computeSeconds":0.01235}])"));
+  EXPECT_EQ(
+      job["ranks"],
+      json::parse(R"([{"pod":"p","gpu":"GPU-a","rank":3,"computeSeconds":0.01235,"waitSeconds":0.002}])"));
   EXPECT_FALSE(job.contains("exposedSeconds")) << "not known";
   EXPECT_EQ(job["meetings"][0], json::parse(R"({"gain":1.312,"measuredAt":"2023-11-14T22:13:20Z",
       "beside":[{"namespace":"other","gang":"other/h","profileKey":"l"}]})"));

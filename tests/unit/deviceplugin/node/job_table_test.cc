@@ -72,13 +72,16 @@ TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
   ranks[2].learned.compute.reset();
   Look(ranks);
   const std::string pod = ranks[0].member->pod;
-  const std::vector<GpuNode::Rank> told = {{pod, "GPU-0", 0.020}, {pod, "GPU-1", 0.040}};
+  const std::vector<GpuNode::Rank> told = {{pod, "GPU-0", 0, 0.020, 0}, {pod, "GPU-1", 0, 0.040, 0}};
   EXPECT_EQ(table_.Jobs()[0].ranks, told);
   // The mean stays, so the ranks alone make this a change.
   ranks[0].learned.compute->value = 38 * kMs;
   ranks[1].learned.compute->value = 22 * kMs;
   Look(ranks);
   EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].compute_s, 0.022);
+  ranks[1].wait = 5 * kMs;
+  Look(ranks);
+  EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].wait_s, 0.005) << "another job has come to its GPU";
   for (int gpu = 3; gpu < 40; ++gpu) ranks.push_back(Rank("a", gpu));
   Look(ranks);
   EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(GpuNode::kMostRanks));
