@@ -70,6 +70,13 @@ HttpServer::Settings At(const Endpoint& endpoint) {
   return {.address = endpoint.address, .port = endpoint.port};
 }
 
+std::vector<GpuNode::Job> JobsOfAllNodes(const ClusterCache& cache) {
+  std::vector<GpuNode::Job> jobs;
+  for (const auto& [name, node] : cache.gpu_nodes())
+    jobs.insert(jobs.end(), node.jobs.begin(), node.jobs.end());
+  return jobs;
+}
+
 }  // namespace
 
 class Extender::EventHandler : public Listener {
@@ -148,16 +155,7 @@ Extender::Extender(const ExtenderConfig& config)
           &controller_, [this] { return Leads(); }, &metrics_),
       profiles_(config.api_server, {},
                 {.leads = [this] { return Leads(); },
-                 .jobs = [this]() -> std::optional<std::vector<GpuNode::Job>> {
-                   const Informers* informers = known_;
-                   if (informers == nullptr || !informers->synced()) return std::nullopt;
-                   std::vector<GpuNode::Job> jobs;
-                   controller_.Look([&jobs](const ClusterCache& cache) {
-                     for (const auto& [name, node] : cache.gpu_nodes())
-                       jobs.insert(jobs.end(), node.jobs.begin(), node.jobs.end());
-                   });
-                   return jobs;
-                 },
+                 .jobs = [this] { return IfKnown(JobsOfAllNodes); },
                  .order =
                      [this](std::span<const GpuNode::Job> jobs) {
                        PodOrder order;
@@ -174,6 +172,10 @@ Extender::Extender(const ExtenderConfig& config)
                      },
                  .tell_slow = [this](const ProfileId& id, const ProfileRun& run) { TellOfSlowRank(id, run); },
                  .now_s = NowS}),
+      shares_(api_, config.shares,
+              {.leads = [this] { return Leads(); },
+               .jobs = [this] { return IfKnown(JobsWithShares); },
+               .now_s = NowS}),
       access_(config.api_server) {
   known_ = &informers_;
   Count();
@@ -193,6 +195,15 @@ Extender::~Extender() {
   known_ = nullptr;
   api_.Stop();
   access_.Stop();
+}
+
+template <class Look>
+auto Extender::IfKnown(Look look) -> std::optional<decltype(look(std::declval<const ClusterCache&>()))> {
+  const Informers* informers = known_;
+  if (informers == nullptr || !informers->synced()) return std::nullopt;
+  std::optional<decltype(look(std::declval<const ClusterCache&>()))> found;
+  controller_.Look([&](const ClusterCache& cache) { found = look(cache); });
+  return found;
 }
 
 void Extender::TellOfSlowRank(const ProfileId& id, const ProfileRun& run) {
@@ -234,6 +245,15 @@ void Extender::Count() {
                  [this] { return Leads() ? 1.0 : 0.0; });
   metrics_.Gauge("crossover_extender_synced", "Whether the cluster's objects are all known",
                  [this] { return informers_.synced() ? 1.0 : 0.0; });
+  metrics_.Counter("crossover_extender_share_changes_total",
+                   "Times that the ranks of a job got new weights for their shares of the batch",
+                   [this] { return static_cast<double>(shares_.changes()); });
+  metrics_.Counter("crossover_extender_share_withdrawals_total",
+                   "Jobs whose weights were made equal again, because their times did not follow them",
+                   [this] { return static_cast<double>(shares_.withdrawals()); });
+  metrics_.Counter("crossover_extender_share_failures_total",
+                   "Writes of weights on pods which the API server did not take",
+                   [this] { return static_cast<double>(shares_.failures()); });
   metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
                  [this] { return static_cast<double>(controller_.held()); });
   metrics_.Counter("crossover_extender_nomination_failures_total",

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/kube/metrics_access.h"
@@ -18,6 +20,7 @@
 #include "extender/metrics/metrics.h"
 #include "extender/profiles/keeper.h"
 #include "extender/scheduler/verbs.h"
+#include "extender/shares/share_keeper.h"
 
 namespace crossover::extender {
 
@@ -33,7 +36,8 @@ namespace crossover::extender {
 //                   v actions
 //                 KubeApi  --->  API server: reservations, Bindings, deletions, events
 //
-// ProfileKeeper reads the jobs of the ClusterCache and writes JobProfiles. LeaseFollower tells all parts
+// ProfileKeeper reads the jobs of the ClusterCache and writes JobProfiles. ShareKeeper reads what their ranks
+// take and writes weights on their pods. LeaseFollower tells all parts
 // whether this replica leads.
 class Extender {
  public:
@@ -55,6 +59,9 @@ class Extender {
   bool Leads() const;
   // Registers the metrics of the parts.
   void Count();
+  // Returns what `look` finds in the cache, or nothing while the cluster is not known.
+  template <class Look>
+  auto IfKnown(Look look) -> std::optional<decltype(look(std::declval<const ClusterCache&>()))>;
   void TellOfSlowRank(const ProfileId& id, const ProfileRun& run);
   void ListenForHealth();
   void ListenForMetrics();
@@ -69,6 +76,7 @@ class Extender {
   Informers informers_;
   Verbs verbs_;
   ProfileKeeper profiles_;
+  ShareKeeper shares_;
   kube::MetricsAccess access_;
   std::unique_ptr<admission::Admission> admission_;  // null: no webhook
   // The servers come last: they use the members above.

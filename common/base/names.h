@@ -15,10 +15,11 @@ inline constexpr char kGangSizeAnnotation[] = CROSSOVER_DOMAIN "/gang-size";
 inline constexpr char kTurnPriorityAnnotation[] = CROSSOVER_DOMAIN "/turn-priority";
 inline constexpr char kMaxSlowdownAnnotation[] = CROSSOVER_DOMAIN "/max-slowdown";
 inline constexpr char kModeAnnotation[] = CROSSOVER_DOMAIN "/mode";
-inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";    // quantity, per GPU
-inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";  // equal for alike jobs
-inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";    // namespace or cluster
-inline constexpr char kWithinAnnotation[] = CROSSOVER_DOMAIN "/within";           // key of a topology label
+inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";      // quantity, per GPU
+inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";    // equal for alike jobs
+inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";      // namespace or cluster
+inline constexpr char kWithinAnnotation[] = CROSSOVER_DOMAIN "/within";             // key of a topology label
+inline constexpr char kBatchSharesAnnotation[] = CROSSOVER_DOMAIN "/batch-shares";  // true
 // Administrators set these on a node. kMaintenanceAnnotation with "true" ends turns and keeps new pods
 // away. kConfigurationLabel selects one of the named configurations in the daemon's configuration file.
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";
@@ -42,6 +43,14 @@ inline constexpr char kAssignmentAnnotation[] = CROSSOVER_DOMAIN "/assignment";
 // GPU's memory their containers may use. The webhook makes the containers' environment refer to it, and a
 // container reads it when it starts.
 inline constexpr char kGrantedMemoryAnnotation[] = CROSSOVER_DOMAIN "/status-gpu-memory";
+
+// The extender writes this on pods with kBatchSharesAnnotation: the weights of the ranks of the job.
+// Containers see it as kWeightsFile, and kWeightsVariable names that file.
+inline constexpr char kWeightsAnnotation[] = CROSSOVER_DOMAIN "/status-batch-shares";
+inline constexpr char kWeightsFolder[] = "/run/crossover-shares";
+inline constexpr char kWeightsName[] = "weights";
+inline constexpr char kWeightsFile[] = "/run/crossover-shares/weights";
+inline constexpr char kWeightsVariable[] = "CROSSOVER_BATCH_SHARES";
 
 // A container finds these paths of ours in its file system.
 inline constexpr char kLibraryDirectory[] = "/opt/crossover";

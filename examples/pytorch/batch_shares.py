@@ -103,8 +103,8 @@ class BatchShares:
             text = self._file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return  # there is no file yet
-        if text == self._text:
-            return
+        if text == self._text or not text.strip():
+            return  # nothing is new, or no weights are known yet
         self._text = text
         try:
             self._read = parse_weights(self._file, text, self._ranks)

@@ -273,7 +273,9 @@ std::optional<UsageError> FaultOfShares(const Options& options) {
     if (given.empty()) return std::nullopt;
     return UsageError{base::Refusal("--shares", "a file, because of " + given, "")};
   }
-  const std::string given = FirstGiven(options, {"variant", "gradients", "launch", "abort-every"});
+  if (options.variant != Variant::kPlain)
+    return UsageError{base::Refusal("--variant", "plain, because of --shares", Name(options.variant))};
+  const std::string given = FirstGiven(options, {"gradients", "launch", "abort-every"});
   if (given.empty()) return std::nullopt;
   return UsageError{base::Refusal("--shares", "no such flag beside it", given)};
 }

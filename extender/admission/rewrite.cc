@@ -24,6 +24,7 @@ using nlohmann::json;
 
 constexpr char kDefaultScheduler[] = "default-scheduler";
 constexpr int kTryLater = 503;
+constexpr int kReadableByAll = 0644;
 
 Decision Refused(std::string why) {
   Decision decision{.outcome = Outcome::kRefused, .verdict = {}};
@@ -132,14 +133,32 @@ json BudgetOf(const annotations::Annotations& ours) {
           {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", granted}}}}}};
 }
 
-void SetBudget(const json& wanted, json* container) {
-  json& environment = Made(container, "env", json::value_t::array);
-  const auto is_budget = [](const json& entry) { return Text(At(entry, "name")) == base::kGpuMemory.name; };
-  if (std::count_if(environment.begin(), environment.end(), is_budget) == 1 &&
-      std::find(environment.begin(), environment.end(), wanted) != environment.end())
+// Makes `entry` the only one of its name in `list`.
+void PutNamed(const json& entry, json* list) {
+  const auto is_it = [&entry](const json& other) { return At(other, "name") == At(entry, "name"); };
+  if (std::count_if(list->begin(), list->end(), is_it) == 1 &&
+      std::find(list->begin(), list->end(), entry) != list->end())
     return;
-  environment.erase(std::remove_if(environment.begin(), environment.end(), is_budget), environment.end());
-  environment.push_back(wanted);
+  list->erase(std::remove_if(list->begin(), list->end(), is_it), list->end());
+  list->push_back(entry);
+}
+
+// Gives the pod a volume with the weights of its job's ranks, and each of these containers a mount of it and
+// the variable that names the file. The kubelet writes the file anew when the annotation changes.
+void ShowWeights(const std::vector<ContainerRequest>& containers, json* spec) {
+  constexpr char kVolume[] = "crossover-batch-shares";
+  const std::string path = std::string("metadata.annotations['") + base::kWeightsAnnotation + "']";
+  const json item = {{"path", base::kWeightsName}, {"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}};
+  const json source = {{"defaultMode", kReadableByAll}, {"items", json::array({item})}};
+  PutNamed({{"name", kVolume}, {"downwardAPI", source}}, &Made(spec, "volumes", json::value_t::array));
+  for (const ContainerRequest& asking : containers) {
+    if (asking.gpus == 0) continue;
+    json& container = (*spec)[asking.list][asking.index];
+    PutNamed({{"name", kVolume}, {"mountPath", base::kWeightsFolder}, {"readOnly", true}},
+             &Made(&container, "volumeMounts", json::value_t::array));
+    PutNamed({{"name", base::kWeightsVariable}, {"value", base::kWeightsFile}},
+             &Made(&container, "env", json::value_t::array));
+  }
 }
 
 // Moves the container's volume at /dev/shm to base::kMovedShm. Under MPS the container needs the node's
@@ -246,9 +265,10 @@ json Wanted(const json& pod, const std::vector<ContainerRequest>& containers, co
     if (asking.gpus == 0 && asking.whole.empty()) continue;
     json& container = wanted["spec"][asking.list][asking.index];
     AskForSlots(asking, &container);
-    if (asking.gpus > 0) SetBudget(budget, &container);
+    if (asking.gpus > 0) PutNamed(budget, &Made(&container, "env", json::value_t::array));
     if (asking.gpus > 0 && settings.node_shm) MoveShm(&container);
   }
+  if (ours.contains(base::kBatchSharesAnnotation)) ShowWeights(containers, &wanted["spec"]);
   SetPod(settings, AdmittedMark(name_space, ours), &wanted);
   return wanted;
 }

@@ -182,6 +182,7 @@ yaml::Handlers Keys(ExtenderConfig* config) {
       {"metrics", Section({{"listen", Listen(&config->metrics)}})},
       {"webhook", Section(WebhookKeys(&config->webhook))},
       {"gangs", Section(GangKeys(&config->gangs))},
+      {"shares", Section({{"settle_s", Real(&config->shares.settle_s, 1.0, 3'600.0)}})},
       {"placement", Section(PlacementKeys(&config->gangs.placement))}};
 }
 

@@ -8,6 +8,7 @@
 #include "common/kube/access.h"
 #include "common/logging/log.h"
 #include "extender/gang/settings.h"
+#include "extender/shares/shares.h"
 
 namespace crossover::extender {
 
@@ -45,6 +46,7 @@ struct ExtenderConfig {
   Endpoint metrics{.port = 8482};
   WebhookConfig webhook;
   GangSettings gangs;
+  ShareSettings shares;
 };
 
 // Returns the configuration in `text`, the content of the file `name`. If anything in it is refused,

@@ -24,6 +24,7 @@ struct Action {
     kEvict,      // evict the pod: a disruption budget may forbid it
     kSettle,     // set the annotation crossover.dev/reservation = text of a bound pod
     kAge,        // set the annotation crossover.dev/status-made-room = text of a pod that is not bound
+    kShare,      // set the annotation crossover.dev/status-batch-shares = text of a pod
     kReadOwner,  // read the object `owner`
     // The kinds above have a result, the kinds below have none.
     kAnswer,  // answer the bind call `bind_handle`; text is the error, or empty

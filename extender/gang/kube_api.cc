@@ -116,6 +116,8 @@ kube::Client::Request RequestOf(const Action& action) {
       return Patch(action, PatchOf(action, {{base::kReservationAnnotation, action.text}}));
     case Action::Kind::kAge:
       return Patch(action, PatchOf(action, {{kMadeRoomAnnotation, action.text}}));
+    case Action::Kind::kShare:
+      return Patch(action, PatchOf(action, {{base::kWeightsAnnotation, action.text}}));
     case Action::Kind::kClear:
       return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
     case Action::Kind::kRelease: {

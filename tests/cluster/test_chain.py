@@ -18,6 +18,9 @@ from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 _NAMESPACE = "team"
 _KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share
 _LEARNT_WITHIN_S = 120.0  # a node reports at most every 30 s what no pod waits for
+# By then a daemon has measured a job that is alone once more (20 s), and its node has published that (30 s).
+_SETTLED_S = 60.0
+_SPEEDS = (1, 1, 0.5, 0.25)
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 
 
@@ -31,7 +34,7 @@ class Chain(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.__exit__)
         cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
         cls.daemons = NodeDaemons(cls.cluster, cls.gpus, build)
-        cls.control = Control(cls.cluster, build)
+        cls.control = Control(cls.cluster, build, settings={"shares": {"settle_s": _SETTLED_S}})
         cls.control.prepare()
         cls.daemons.start()
         cls.control.start()
@@ -92,6 +95,37 @@ class Chain(unittest.TestCase):
         self.assertEqual(told["action"], "Measure")
         run = self._latest_run("even", lambda run: "slowest" in run)
         self.assertNotIn("since", run["slowest"], "the control: no rank has more to do")
+
+    def test_the_batch_is_shared_by_speed(self):
+        flags = (f"--speeds={','.join(map(str, _SPEEDS))}", '--shares="$CROSSOVER_BATCH_SHARES"')
+        job = TrainingJob(self.cluster, _NAMESPACE,
+                          replace(_SHAPE, iterations=100_000, extra=flags).job("unlike", 1), len(_SPEEDS),
+                          annotations={"crossover.dev/profile-key": "unlike", "crossover.dev/batch-shares": "true"},
+                          by_hand=False)
+        job.create()
+        self.addCleanup(self.cluster.kubectl, "delete", "job", "unlike", "--namespace", _NAMESPACE)
+        pods = [job.pod(rank)["metadata"]["name"] for rank in range(len(_SPEEDS))]
+
+        def weights(pod):
+            return pod["metadata"].get("annotations", {}).get("crossover.dev/status-batch-shares", "")
+        texts = {weights(self.cluster.wait_for("pod", name, weights, _NAMESPACE, timeout_s=_LEARNT_WITHIN_S))
+                 for name in pods}
+        self.assertEqual(len(texts), 1, "all pods have the same weights")
+        for found, speed in zip(map(int, texts.pop().split()), _SPEEDS):
+            self.assertAlmostEqual(found / 1000, speed, delta=0.1)
+        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "BatchSharesChanged", _NAMESPACE)
+        # Equal parts take as long as the slowest rank: 1 - (4 / 2.75) / 4 of the step is to be gained. This is the
+        # control, too: the ranks were as unlike as their speeds.
+        self.assertRegex(told["message"], r"shorter by 6[0-9]%")
+
+        def alike(_):
+            times = [rank["computeSeconds"] for node in self.cluster.get("gpunodes")
+                     for run in node.get("status", {}).get("jobs", []) if run["gang"].endswith("unlike")
+                     for rank in run.get("ranks", [])]
+            return len(times) == len(_SPEEDS) and max(times) <= 1.15 * min(times)
+        self.cluster.wait_for_any("gpunodes", alike, timeout_s=_LEARNT_WITHIN_S)
+        reasons = [event["reason"] for event in self.cluster.get("events", namespace=_NAMESPACE)]
+        self.assertNotIn("BatchSharesWithdrawn", reasons)
 
     def _sees_one_ring(self, log, runs):
         """Asserts that the profile has what so many runs called: one ring over all pods in the order of their ranks,

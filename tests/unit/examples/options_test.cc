@@ -84,7 +84,7 @@ TEST(OptionsTest, FlagsOfPipelinesGoWithPipelinesOnly) {
 TEST(OptionsTest, SharesGoWithPlainTrainingOnly) {
   EXPECT_EQ(Accepted({"--shares=f", "--speeds=1,0.5"}).speeds, (std::vector<double>{1, 0.5}));
   EXPECT_EQ(Refused({"--shares=f", "--variant=sharded"}),
-            "--shares: expected no such flag beside it, got --variant=sharded");
+            "--variant: expected plain, because of --shares, got sharded");
   EXPECT_EQ(Refused({"--shares=f", "--gradients=host"}),
             "--shares: expected no such flag beside it, got --gradients=host");
   EXPECT_EQ(Refused({"--share-fault=unweighted"}),

@@ -29,6 +29,7 @@ TEST(RulesTest, EachKeyTakesItsOwnValuesAlone) {
       {"within",
        {"rack", "topology.kubernetes.io/zone", "a/b", std::string(63, 'x')},
        {"", "a b", "/rack", "zone/", "-rack", "a/b/c", std::string(64, 'x'), "rack=1"}},
+      {"batch-shares", {"true"}, {"false", "1", ""}},
       {"mode", {"enforce", "observe", "off"}, {"Off", "on", ""}},
       {"maintenance", {"true", "false"}, {"yes", ""}},
   };

@@ -171,6 +171,22 @@ TEST_F(RewriteTest, TheBudgetReachesThoseContainersThatHaveGpus) {
 
 // A policy engine does this where the name of its configuration comes after ours. The API server then asks
 // us again.
+TEST_F(RewriteTest, ContainersWithGpusSeeTheWeightsOfTheirJob) {
+  json pod = MadePod({{kShare, "true"}, {"crossover.dev/batch-shares", "true"}});
+  pod["spec"]["containers"].push_back({{"name", "logs"}});
+  const json made = Admitted(pod);
+  const json& source = made["spec"]["volumes"].back()["downwardAPI"]["items"][0];
+  EXPECT_EQ(source["path"], "weights");
+  EXPECT_EQ(source["fieldRef"]["fieldPath"], "metadata.annotations['crossover.dev/status-batch-shares']");
+  const json& container = made["spec"]["containers"][0];
+  EXPECT_EQ(container["volumeMounts"].back(), json::parse(R"({"name": "crossover-batch-shares",
+      "mountPath": "/run/crossover-shares", "readOnly": true})"));
+  EXPECT_EQ(container["env"].back(), json::parse(R"({"name": "CROSSOVER_BATCH_SHARES",
+      "value": "/run/crossover-shares/weights"})"));
+  EXPECT_FALSE(made["spec"]["containers"].back().contains("volumeMounts"));
+  EXPECT_FALSE(Admitted(MadePod({{kShare, "true"}}))["spec"].contains("volumes"));
+}
+
 TEST_F(RewriteTest, WhatAnotherWebhookAddsToAnAdmittedPodIsHeeded) {
   json pod = Admitted(MadePod({{kShare, "true"}}));
   const std::string mark = pod["metadata"]["annotations"]["crossover.dev/admitted"];

@@ -230,6 +230,7 @@ Result FakeCluster::Write(const Action& action) {
       pod.annotations[base::kReservationAnnotation] = action.text;
       NotePromise(truth);
       break;
+    case Kind::kShare:
     case Kind::kAge:
       pod.annotations[kMadeRoomAnnotation] = action.text;
       break;

@@ -1,0 +1,67 @@
+// Decides how the batch of a job is divided among its ranks, by what each rank takes for its part. Pure.
+//
+// A rank with the weight w takes the time c = w / s for its part: s is its speed. It also waits for its turn
+// for d, where another job shares its GPU. The best weights make c + d the same for all ranks:
+//
+//   T = (sum(w) + sum(s d)) / sum(s)      w' = s (T - d)
+//
+// The extender cannot see whether the job heeds the weights. So it compares how the times of the ranks have
+// changed with how their weights have changed. If the times did not follow, the weights are made equal again,
+// and stay so.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crossover::extender {
+
+using Weights = std::vector<std::uint32_t>;  // by rank, from kLeastWeight to kMostWeight
+
+inline constexpr std::uint32_t kMostWeight = 1000;  // of the rank with the most to do
+inline constexpr std::uint32_t kLeastWeight = 10;
+
+// RankTimes are what one rank takes in an iteration, in seconds.
+struct RankTimes {
+  double compute_s = 0;
+  double wait_s = 0;  // for its turn
+};
+
+struct ShareSettings {
+  // Times count for a decision when the weights are so old, and so many iterations. By then each rank has
+  // read them, and the nodes have published what it takes since then, if it has changed.
+  double settle_s = 120;
+  double settle_iterations = 64;
+  double worth = 0.03;    // the least gain for which weights change, relative to the step
+  double followed = 0.5;  // the least part of a change of weights that the times must have followed
+};
+
+// A ShareState is what is kept of one job between decisions.
+struct ShareState {
+  Weights weights{};              // as decided last; empty: all ranks have equal parts
+  double since_s = 0;             // when they were decided, or when the ranks were first seen
+  Weights before{};               // the weights before them
+  std::vector<double> times_s{};  // compute times under those; empty: it is known whether the times followed
+  bool unheeded = false;          // the times did not follow: the weights stay equal
+};
+
+struct ShareDecision {
+  enum class Kind : std::uint8_t { kStay, kChange, kWithdraw };
+  Kind kind = Kind::kStay;
+  double gain = 1;      // kChange: the longest time of a rank now over the one that is expected
+  double followed = 1;  // kWithdraw: the part of the change that the times followed
+};
+
+// Decides by the times of all ranks, in the order of their numbers, and changes `state` accordingly.
+// `measured_s` is when the oldest of these times was published. REQUIRES: all compute times are positive.
+ShareDecision DecideShares(std::span<const RankTimes> ranks, double measured_s, double now_s,
+                           const ShareSettings& settings, ShareState* state);
+
+// Returns the weights as the job reads them: "1000 1000 500 250".
+std::string TextOf(const Weights& weights);
+// Reads such a text. Returns no weights if anything in it is wrong.
+Weights WeightsOf(std::string_view text);
+
+}  // namespace crossover::extender
