@@ -73,20 +73,20 @@ void ShareKeeper::Write(const ShareJob& job, const std::string& text) {
 }
 
 void ShareKeeper::Tell(const ShareJob& job, const ShareDecision& decision, const ShareState& state) {
-  const bool withdraws = decision.kind == ShareDecision::Kind::kWithdraw;
-  std::string text =
-      withdraws ? "The compute times of the ranks followed the new weights by " + Percent(decision.followed) +
-                      ", expected " + Percent(settings_.followed) +
-                      " or more: the weights are equal again. Does the program read the file " +
-                      base::kWeightsFile + "?"
-                : "The ranks have these parts of the batch from now on: " + TextOf(state.weights) +
-                      ". Expected is a step that is shorter by " + Percent(1 - 1 / decision.gain) + ".";
-  api_.Tell({.kind = Action::Kind::kTell,
-             .pod = job.pods.front().pod,
-             .text = std::move(text),
-             .reason = withdraws ? "BatchSharesWithdrawn" : "BatchSharesChanged",
-             .warning = withdraws,
-             .doing = "Balance"});
+  Action event{.kind = Action::Kind::kTell, .pod = job.pods.front().pod, .doing = "Balance"};
+  if (decision.kind == ShareDecision::Kind::kChange) {
+    event.reason = "BatchSharesChanged";
+    event.text = "The ranks have these parts of the batch from now on: " + TextOf(state.weights) +
+                 ". Expected is a step that is shorter by " + Percent(1 - 1 / decision.gain) + ".";
+  } else {
+    event.reason = "BatchSharesWithdrawn";
+    event.text = "The compute times of the ranks followed the new weights by " + Percent(decision.followed) +
+                 ", expected " + Percent(settings_.followed) +
+                 " or more: the weights are equal again. Does the program read the file " +
+                 base::kWeightsFile + "?";
+    event.warning = true;
+  }
+  api_.Tell(event);
 }
 
 }  // namespace crossover::extender
