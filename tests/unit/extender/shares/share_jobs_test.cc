@@ -53,7 +53,9 @@ TEST_F(ShareJobsTest, RanksAreThoseOfAllNodesByNumber) {
   ASSERT_THAT(jobs[0].pods, SizeIs(2));
   EXPECT_EQ(jobs[0].pods[0].pod.name, "train-0");
   ASSERT_THAT(jobs[0].ranks, SizeIs(4));
-  for (int i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(jobs[0].ranks[i].compute_s, 0.1 * (i + 1)) << i;
+  std::vector<double> times_s;
+  for (const RankTimes& rank : jobs[0].ranks) times_s.push_back(rank.compute_s);
+  EXPECT_THAT(times_s, testing::ElementsAre(0.1, 0.2, 0.3, 0.4));
   EXPECT_EQ(jobs[0].ranks[0].wait_s, 0.01);
   EXPECT_EQ(jobs[0].measured_s, 7) << "the oldest";
 }
