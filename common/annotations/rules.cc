@@ -67,8 +67,8 @@ constexpr Rule kOfPods[] = {
     // Default: the narrowest domain that has room.
     {base::kWithinAnnotation, IsLabelKey, "the key of a node label, such as topology.kubernetes.io/zone"},
     // Divides the batch of the job among its ranks by their speeds: containers find the weights in the file
-    // that
-    // CROSSOVER_BATCH_SHARES names, and the program has to heed them. Default: Crossover writes no weights.
+    // that CROSSOVER_BATCH_SHARES names, and the program has to heed them. Default: Crossover writes no
+    // weights.
     {base::kBatchSharesAnnotation, [](const char* text) { return Same(text, "true"); }, "true"},
     // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,
