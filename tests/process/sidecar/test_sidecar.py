@@ -202,7 +202,8 @@ class Machine:
         test.addCleanup(_end, self.arbiter)
         for line in self.arbiter.stderr:
             if "listening" in line:
-                break
+                return
+        test.fail("the arbiter ended before it listened")
 
     def start(self, job, library=LIBRARY, options=(), record=None, program="trainer", **extra):
         """Starts both ranks of a job and returns their processes."""

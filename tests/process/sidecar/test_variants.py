@@ -84,8 +84,9 @@ class Variants(unittest.TestCase):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
 
     def odd_beside_a_plain_job(self, then, **extra):
-        """Runs a job that takes turns and then does something odd. Returns (its events, the library's lines in it)."""
-        machine = Machine(self)
+        """Runs a job that takes turns and then does something odd. Returns (its events, the library's lines in it). The
+        guard is off: the job is to take turns at the moment when it does that."""
+        machine = Machine(self, arbiter_options=("--guard", "off"))
         other = machine.start("b", options=("--iterations=100000",))
         await_event(machine, "hold", 10)  # it runs by itself
         ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"), THEN=then,
