@@ -133,12 +133,10 @@ def _measure_way(rig, seen, one, mps):
     seconds, name = rig.pick(4.0, 3.0), one.way.name
     one.await_ready()
     if seen.alone is None:
-        seen.alone = [one.alone(index, seconds) for index in range(2)]
+        seen.alone = [_long_enough(lambda s, job=index: one.alone(job, s), seconds) for index in range(2)]
     if one.way.turns:
         one.run([0, 1], seconds)  # the library learns, and so does the guard
-    reports = one.run([0, 1], seconds)
-    cycle, speed_up = steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
-    seen.cycle[name], seen.speed_up[name] = cycle, speed_up
+    seen.cycle[name], seen.speed_up[name] = _long_enough(lambda s: _rates(one, seen, s), seconds)
     if one.way.turns:
         seen.turns[name] = [steps.turns_of(one.trace(0), f"job{index}") for index in range(2)]
     if name != (crew.TURNS_MPS if mps else crew.TURNS_SLICES).name:
@@ -147,6 +145,23 @@ def _measure_way(rig, seen, one, mps):
         seen.disturbed = _beside_a_stranger(rig, one, seen, seconds)
     except (Cannot, ValueError) as reason:  # the figure stays, without its control
         seen.refused["control"] = str(reason)
+
+
+def _rates(one, seen, seconds):
+    """Runs both jobs of a way. Returns (cycle, speed-up)."""
+    reports = one.run([0, 1], seconds)
+    return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
+
+
+def _long_enough(measure, seconds):
+    """Returns measure(seconds). Where jobs made too few steps it measures again, up to nine times as long: a machine
+    that is busy with other work has slow steps."""
+    for _ in range(2):
+        try:
+            return measure(seconds)
+        except steps.TooFew:
+            seconds *= 3
+    return measure(seconds)
 
 
 def _in_words(refused):
@@ -172,8 +187,7 @@ def _beside_a_stranger(rig, one, seen, seconds):
                 [rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment),
                 one.directory / "stranger.log"))
             stranger.hear(30)
-        reports = one.run([0, 1], seconds)
-    return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
+        return _long_enough(lambda s: _rates(one, seen, s), seconds)
 
 
 def _rate(rig, case, seen):
@@ -184,7 +198,7 @@ def _rate(rig, case, seen):
                  f"{', '.join(f'{1e3 * c:.2f}' for c in seen.compute)} ms; T* {1e3 * bound:.2f} ms")
     condition += f"; not measured: {_in_words(seen.refused)}" if seen.refused else ""
     remarks = {"cycle_ms": {name: 1e3 * s for name, s in seen.cycle.items()}, "back_to_back_ms": 1e3 * sum(seen.alone),
-               "speed_up": seen.speed_up, "turns": seen.turns}
+               "speed_up": seen.speed_up, "turns": seen.turns, "left_out": _in_words(seen.refused)}
     turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
     cycle, disturbed = seen.cycle.get(crew.TURNS_MPS.name), seen.disturbed or (None, None)
 

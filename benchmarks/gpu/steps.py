@@ -10,6 +10,10 @@ _SETTLING = 0.4
 _LEAST_STEPS = 5
 
 
+class TooFew(ValueError):
+    """Says that the jobs made too few steps to tell. A longer run may have enough."""
+
+
 def step_s(report):
     """Returns the seconds of a step of one job: the mean over the settled part of its run, stalls included."""
     ends = _settled(report)
@@ -24,7 +28,7 @@ def cycle_s(reports):
     for report in reports:
         inside = [t for t in report["ends_ns"] if begin <= t <= end]
         if len(inside) < _LEAST_STEPS:
-            raise ValueError(f"{len(inside)} steps while all jobs ran: too few to tell")
+            raise TooFew(f"{len(inside)} steps while all jobs ran: too few to tell")
         rates.append((len(inside) - 1) / (inside[-1] - inside[0]) * 1e9)
     return 1 / stats.mean(rates)
 
@@ -38,7 +42,7 @@ def speed_up(alone_s, reports):
     for alone, report in zip(alone_s, reports):
         inside = [t for t in report["ends_ns"] if begin <= t <= end]
         if len(inside) < _LEAST_STEPS:
-            raise ValueError(f"{len(inside)} steps while all jobs ran: too few to tell")
+            raise TooFew(f"{len(inside)} steps while all jobs ran: too few to tell")
         total += alone * (len(inside) - 1) / (inside[-1] - inside[0]) * 1e9
     return total
 
@@ -108,5 +112,5 @@ def _settled(report):
     ends = report["ends_ns"]
     settled = ends[int(len(ends) * _SETTLING):]
     if len(settled) < _LEAST_STEPS:
-        raise ValueError(f"{len(ends)} steps: too few to tell")
+        raise TooFew(f"{len(ends)} steps: too few to tell")
     return settled

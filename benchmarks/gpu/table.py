@@ -84,9 +84,10 @@ def _columns(entries):
 
 
 def _reasons(entries):
-    return _section("why a value is missing",
-                    (f"{entry['figure']} {entry['case']}: {reason_of(entry)}" for entry in entries
-                     if entry["value"] is None))
+    missing = [(entry, reason_of(entry)) for entry in entries if entry["value"] is None]
+    partial = [(entry, entry.get("remarks", {}).get("left_out")) for entry in entries if entry["value"] is not None]
+    return (_section("why a value is missing", (f"{e['figure']} {e['case']}: {why}" for e, why in missing)) +
+            _section("what a value leaves out", (f"{e['figure']} {e['case']}: {why}" for e, why in partial if why)))
 
 
 def _section(title, lines):

@@ -299,7 +299,7 @@ class Jobs(Suite):
             self.assertIsNotNone(entry["value"], said)
             self.assertIsNotNone(entry["control"], said)
             turns = entry["remarks"]["turns"]
-            self.assertEqual(sorted(turns), ["turns_mps", "turns_timeslicing"], said)
+            self.assertEqual(sorted(turns), ["turns_mps", "turns_timeslicing"], f"{entry}\n{said}")
             self.assertGreater(min(map(min, turns.values())), _LEAST_TURNS, said)
 
     def test_losses(self):
