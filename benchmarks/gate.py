@@ -2,7 +2,7 @@
 
 Each run has its own yardstick. A job trains alone, then another comes, and what both do together is compared with
 what the first did alone a moment before. So a slow machine changes both, and hardly their ratio. The gate judges the
-worst of three runs.
+median of three runs, and the worst.
 
 eta     Two jobs take turns. The value is their gain over the bound's.
 guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. The guard must find that out. The value
@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import awake, evaluate, pairs, session, shapes, validity
+from benchmarks import awake, evaluate, pairs, session, shapes, stats, validity
 from benchmarks.commands import GRADIENT_BYTES, Build
 from benchmarks.processes import Failed, interruptible
 
@@ -38,11 +38,13 @@ _LIMITS = validity.Limits(late_us=1000.0, stolen=0.02)
 
 @dataclass(frozen=True)
 class Case:
-    """One condition. No run may be below `floor`. `alone` is how many iterations the first job makes before the
-    second comes. `counted` is the share of their time together, at its end, that counts."""
+    """One condition. The median of its runs must reach `median`, and each run `floor`. `alone` is how many iterations
+    the first job makes before the second comes. `counted` is the share of their time together, at its end, that
+    counts."""
 
     name: str
     shape: pairs.Shape
+    median: float
     floor: float
     alone: int
     counted: float
@@ -56,14 +58,15 @@ class Case:
         return round(PLANTED / (1 - PLANTED) * self.shape.compute_ms * 1e3)
 
 
-# The floors are between the shipped library and the planted fault. Ten runs of eta gave 0.974 to 0.989: a look of the
-# guard falls into the iterations that count, and costs up to 2% of them. With the planted fault they gave 0.914 to
-# 0.938. With hand-overs of 5%, jobs with m/c = 0.02 that take turns reach 0.97 to 0.99 of one after the other, once
-# 1.005. The guard's runs of such jobs reach 1.01 to 1.09.
+# The medians lie between the shipped library and the planted fault. Runs of eta give 0.968 to 0.989, and one in thirty
+# gave 0.954: a look of the guard falls into the iterations that count, and costs up to 2% of them. With the planted
+# fault they give 0.914 to 0.942. A run below the floor of eta has lost 5% by itself. With hand-overs of 5%, jobs with
+# m/c = 0.02 that take turns reach 0.97 to 0.99 of one after the other, once 1.005. The guard's runs of such jobs reach
+# 1.01 to 1.09, and "never slower" is promised of each.
 CASES = (
-    Case("eta", pairs.Shape(0.6, ranks=2, iterations=260), 0.955, alone=70, counted=0.75, late=False,
+    Case("eta", pairs.Shape(0.6, ranks=2, iterations=260), 0.955, 0.93, alone=70, counted=0.75, late=False,
          control=("guard: on",), of_bound=True),
-    Case("guard", pairs.Shape(0.02, compute_ms=5.0, ranks=2, iterations=1450), 0.998, alone=250, counted=0.5,
+    Case("guard", pairs.Shape(0.02, compute_ms=5.0, ranks=2, iterations=1450), 0.998, 0.998, alone=250, counted=0.5,
          late=True, control=("guard: off",), of_bound=False),
 )
 
@@ -78,33 +81,43 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether some runs of a case pass, and why not."""
+    """Whether some runs of a case pass, and why not. `measured` is whether all runs have a value."""
 
     passed: bool
-    worst: float
+    measured: bool
     why: str
 
 
-def judge(runs, floor):
-    """Judges by the worst run. If any run has no value, the verdict is a failure."""
+def judge(runs, case):
+    """Judges runs by their median and by the worst. If any run has no value, the verdict is a failure."""
     for run in runs:
         if run.value is None:
-            return Verdict(False, None, run.why)
-    worst = min(run.value for run in runs)
-    passed = worst >= floor
-    return Verdict(passed, worst, "" if passed else f"the worst run is {worst:.4f}, expected {floor:g} or more")
+            return Verdict(False, False, run.why)
+    values = [run.value for run in runs]
+    if min(values) < case.floor:
+        return Verdict(False, True, f"the worst run is {min(values):.4f}, expected {case.floor:g} or more")
+    if stats.median(values) < case.median:
+        return Verdict(False, True, f"the median is {stats.median(values):.4f}, expected {case.median:g} or more")
+    return Verdict(True, True, "")
 
 
-def judge_case(shipped, control, floor):
-    """Returns "" if the shipped runs pass and the worst run of the control is below the floor; else what is wrong."""
-    good, bad = judge(shipped, floor), judge(control, floor)
+def judge_case(shipped, control, case):
+    """Returns "" if the shipped runs pass and those of the control do not; else what is wrong."""
+    good, bad = judge(shipped, case), judge(control, case)
     if not good.passed:
         return good.why
-    if bad.worst is None:
+    if not bad.measured:
         return f"the control was not measured: {bad.why}"
     if bad.passed:
-        return f"the control passes with {bad.worst:.4f}, expected less than {floor:g}: the gate is blind"
+        values = ", ".join(f"{run.value:.4f}" for run in control)
+        return f"the control passes with {values}: the gate is blind"
     return ""
+
+
+def cannot_pass(runs, case):
+    """Returns whether further runs cannot make these pass."""
+    values = [run.value for run in runs]
+    return None in values or min(values) < case.floor or sum(value < case.median for value in values) > RUNS // 2
 
 
 def value_of(case, first, second, came_ns):
@@ -166,8 +179,8 @@ def measure_case(build, case, say=print):
             run = measure(build, case, library, settings, late, say)
             runs[kind].append(run)
             say(f"  {case.name}, {kind}, run {number + 1} of {RUNS}: {run.why or f'{run.value:.4f}'}")
-            if run.value is None or (kind == "control" and run.value < case.floor):
-                break  # the worst of three cannot become better
+            if run.value is None or (kind == "control" and cannot_pass(runs[kind], case)):
+                break
     return runs["shipped"], runs["control"]
 
 
@@ -186,8 +199,9 @@ def main(arguments=None):
         for case in CASES:
             if options.only in (None, case.name):
                 shipped, control = measure_case(build, case)
-                verdict = judge_case(shipped, control, case.floor)
-                print(json.dumps({"case": case.name, "floor": case.floor, "shipped": [run.value for run in shipped],
+                verdict = judge_case(shipped, control, case)
+                print(json.dumps({"case": case.name, "median": case.median, "floor": case.floor,
+                                  "shipped": [run.value for run in shipped],
                                   "control": [run.value for run in control], "verdict": verdict or "passed"}))
                 if verdict:
                     wrong[case.name] = verdict
