@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/cluster/batch_shares.h"
 #include "cli/cluster/objects.h"
 
 namespace crossover::cli {
@@ -33,6 +34,7 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
   std::string ignored;  // a user who may not list some kind of object is told less
   const auto profiles = kubectl.List(in_namespace({"jobprofiles.crossover.dev"}), &ignored);
   ExplainCommunication(*pods, profiles.value_or(json::array()), &explanation);
+  ExplainShares(*pods, gpu_nodes, &explanation);
   ClusterFacts facts;
   facts.lists["gpu_nodes"] = gpu_nodes;
   for (const Sought& sought : kSought) {

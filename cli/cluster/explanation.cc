@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/cluster/batch_shares.h"
 #include "cli/cluster/call_shape.h"
 #include "cli/cluster/checks.h"
 #include "cli/cluster/explain.h"
@@ -167,11 +168,12 @@ std::string FigureLine(const json& figure) {
   return text;
 }
 
-// Returns what the nodes report about each gang, and what its profile knows of its calls.
+// Returns what the nodes report about each gang, what its profile knows of its calls, and its shares.
 std::string GangsText(const json& explanation) {
   const json &gangs = At(explanation, "gangs"), &communication = At(explanation, "communication");
+  const json& shares = At(explanation, "shares");
   std::set<std::string> names;
-  for (const json* each : {&gangs, &communication}) {
+  for (const json* each : {&gangs, &communication, &shares}) {
     for (const auto& [gang, value] : each->items()) names.insert(gang);
   }
   std::string text;
@@ -179,6 +181,7 @@ std::string GangsText(const json& explanation) {
     text += "gang " + gang + "\n";
     for (const json& figure : ListAt(gangs, {gang.c_str()})) text += FigureLine(figure);
     text += CommunicationText(At(communication, gang.c_str()));
+    text += SharesText(At(shares, gang.c_str()));
   }
   return text;
 }
