@@ -85,6 +85,7 @@ FIGURES = {
     "chain": Figure("cluster", (*_TURNS, *_NODE)),
     "chain_annotation": Figure("cluster", (*_TURNS, *_NODE, "extender")),
     "chain_helm": Figure("cluster", (*_TURNS, *_NODE, "extender")),
+    "shares": Figure("cluster", (*_TURNS, *_NODE, "extender/shares", "examples/trainer")),
     "opposed_helm": Figure("cluster", (*_NODE, "extender")),
     "control_plane": Figure("cluster", _CLUSTER),
     "gang_512": Figure("cluster", _CLUSTER),

@@ -25,7 +25,7 @@ _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 def apply_manifests(cluster):
     """Creates our custom resource definitions and the daemon's roles."""
     for folder in ("crds", "rbac"):
-        cluster.kubectl("apply", "--filename", str(_MANIFESTS / folder))
+        cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / folder))
     for kind in ("gpunodes", "jobprofiles"):
         cluster.kubectl("wait", "--for=condition=Established", f"crd/{kind}.crossover.dev")
 
