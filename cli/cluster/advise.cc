@@ -3,6 +3,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+
+#include "cli/cluster/balance_advice.h"
 
 namespace crossover::cli {
 
@@ -18,10 +21,17 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
     const auto profiles = kubectl.List(what, error);
     if (!profiles) return std::nullopt;
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-    const nlohmann::json advice = AdviceOf(*profiles, now.count() - options.days * kDayS);
-    return Answer{.value = advice,
-                  .text = AdviceText(advice, options.show.format == Format::kWide),
-                  .note = "",
+    const bool wide = options.show.format == Format::kWide;
+    nlohmann::json advice = AdviceOf(*profiles, now.count() - options.days * kDayS);
+    std::string text = AdviceText(advice, wide), unseen;
+    if (const auto nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen)) {
+      advice["balance"] = BalanceAdvice(*nodes, options.name_space);
+      const std::string balance = BalanceText(advice["balance"], wide);
+      if (!balance.empty()) text += "\nRanks of unequal speed, now:\n" + balance;
+    }
+    return Answer{.value = std::move(advice),
+                  .text = std::move(text),
+                  .note = unseen.empty() ? "" : "ranks of unequal speed are left out: " + unseen,
                   .code = 0};
   });
 }

@@ -10,25 +10,14 @@
 namespace crossover::extender {
 namespace {
 
-// Returns the weights that make all ranks end their parts at the same time T, and that time.
-std::pair<Weights, double> BestOf(std::span<const RankTimes> ranks, const Weights& weights) {
-  double all = 0, speeds = 0, waits = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const double speed = weights[i] / ranks[i].compute_s;
-    all += weights[i];
-    speeds += speed;
-    waits += speed * ranks[i].wait_s;
-  }
-  const double together = (all + waits) / speeds;
-  std::vector<double> parts;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    parts.push_back(std::max(0.0, weights[i] / ranks[i].compute_s * (together - ranks[i].wait_s)));
+// Returns the weights for these parts. The largest is kMostWeight.
+Weights WeightsFor(std::span<const double> parts) {
   const double most = *std::ranges::max_element(parts);
-  Weights best;
+  Weights weights;
   for (const double part : parts)
-    best.push_back(
+    weights.push_back(
         std::max(kLeastWeight, static_cast<std::uint32_t>(std::lround(part / most * kMostWeight))));
-  return {best, together};
+  return weights;
 }
 
 // Returns which part of the change of weights the compute times have followed: the slope of log c'/c over
@@ -81,8 +70,10 @@ ShareDecision DecideShares(std::span<const RankTimes> ranks, double measured_s, 
       return {.kind = ShareDecision::Kind::kWithdraw, .followed = followed};
     }
   }
-  auto [best, together] = BestOf(ranks, present);
-  const double gain = longest / together;
+  const std::vector<double> parts(present.begin(), present.end());
+  const gains::Balance balance = gains::BalanceOf(ranks, parts);
+  const double gain = balance.longest_s / balance.together_s;
+  Weights best = WeightsFor(balance.parts);
   if (gain < 1 + settings.worth || best == present) return {};
   std::vector<double> times_s;
   for (const RankTimes& rank : ranks) times_s.push_back(rank.compute_s);

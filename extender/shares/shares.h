@@ -1,9 +1,7 @@
 // Decides how the batch of a job is divided among its ranks, by what each rank takes for its part. Pure.
 //
-// A rank with the weight w takes the time c = w / s for its part: s is its speed. It also waits for its turn
-// for d, where another job shares its GPU. The best weights make c + d the same for all ranks:
-//
-//   T = (sum(w) + sum(s d)) / sum(s)      w' = s (T - d)
+// The best weights make the compute of a rank and its wait for a turn the same for all ranks
+// (common/gains/balance.h).
 //
 // The extender cannot see whether the job heeds the weights. So it compares how the times of the ranks have
 // changed with how their weights have changed. If the times did not follow, the weights are made equal again,
@@ -16,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/gains/balance.h"
+
 namespace crossover::extender {
 
 using Weights = std::vector<std::uint32_t>;  // by rank, from kLeastWeight to kMostWeight
@@ -23,11 +23,7 @@ using Weights = std::vector<std::uint32_t>;  // by rank, from kLeastWeight to kM
 inline constexpr std::uint32_t kMostWeight = 1000;  // of the rank with the most to do
 inline constexpr std::uint32_t kLeastWeight = 10;
 
-// RankTimes are what one rank takes in an iteration, in seconds.
-struct RankTimes {
-  double compute_s = 0;
-  double wait_s = 0;  // for its turn
-};
+using gains::RankTimes;
 
 struct ShareSettings {
   // Times count for a decision when the weights are so old, and so many iterations. By then each rank has
