@@ -5,7 +5,6 @@ It is called with the directories of the probe programs and of the libraries; it
 
 import os
 import signal
-import statistics
 import time
 import unittest
 
@@ -21,24 +20,25 @@ class SharedGpus(ProcessTest):
     def test_linked_program(self):
         for machine in "1x1,mode=mps", "1x1,mode=timeslice", "1x1,queue_depth=8":
             with self.subTest(machine=machine):
-                self.expect_median("memory operations:", 20.0, 21.0,
-                                   lambda directory, on=machine: self.run_probe("simgpu_probe_api", machine=on,
-                                                                                SIMGPU_REPORT=directory))
+                self.expect_times("memory operations:", 20.0, 21.0,
+                                  lambda directory, on=machine: self.run_probe("simgpu_probe_api", machine=on,
+                                                                               SIMGPU_REPORT=directory))
 
-    def expect_median(self, name, least, most, run):
-        """Asserts that the median of the times that `run` prints behind `name` lies between the bounds, and that no
-        time is below the lower one. A run that takes too long is repeated if its threads were too late."""
+    def expect_times(self, name, least, most, run):
+        """Asserts that of the times that `run` prints behind `name` none is below `least` and a quarter is below
+        `most`: a program that waits for a core has longer times, and never shorter ones. A run that takes too long is
+        repeated if its threads were too late."""
         for number in range(MOST_VOID_RUNS + 1):
             directory = os.path.join(self.directory.name, f"report-{number}-{len(os.listdir(self.directory.name))}")
             os.mkdir(directory)
             line = next(row for row in run(directory).splitlines() if row.startswith(name))
             times = [float(word) for word in line[len(name):].split()]
-            self.assertEqual(len(times) % 2, 1)
+            self.assertGreater(len(times), 7)
             self.assertGreaterEqual(min(times), 0.9995 * least)
-            if statistics.median(times) < most:
+            if sorted(times)[len(times) // 4] < most:
                 return
             late = lateness_us(directory)
-            self.assertGreater(late, MOST_LATE_US, f"expected a median below {most} ms, got {times}")
+            self.assertGreater(late, MOST_LATE_US, f"expected a quarter below {most} ms, got {times}")
         self.fail(f"each of {MOST_VOID_RUNS + 1} runs was void: threads were {late} us late at p99")
 
     def test_looked_up_functions(self):

@@ -4,7 +4,6 @@ It is called with the directories of the probe programs and of the libraries.
 """
 
 import signal
-import statistics
 import time
 import unittest
 
@@ -47,12 +46,13 @@ class UnkindGpu(ProcessTest):
         self.assertEqual(int(self.unkind("litmus", "barrier", _ROUNDS, SIMGPU_FAULT=fault)), 0)
 
     def test_a_handover_may_take_its_time(self):
+        """A quarter of the hand-overs is judged: a program that waits for a core has longer ones, never shorter."""
         times = [float(word) for word in self.unkind("handover", _ROUNDS, machine="1x1,handover_us=3000").split()]
         self.assertEqual(len(times), _ROUNDS)
         self.assertGreaterEqual(min(times), 3.0)
-        self.assertLess(statistics.median(times), 3.5)
+        self.assertLess(sorted(times)[_ROUNDS // 4], 3.5)
         times = [float(word) for word in self.unkind("handover", _ROUNDS).split()]
-        self.assertLess(statistics.median(times), 1.0)
+        self.assertLess(sorted(times)[_ROUNDS // 4], 1.0)
 
     def test_a_switch_of_processes_may_take_its_time(self):
         """A kernel of 20 ms has ten slices of 2 ms. Between two of them the other process has one."""
