@@ -3,7 +3,8 @@ the batch by speed (crossover.dev/batch-shares). Crossover measures the ranks, w
 them.
 
 shares         the step once no weights change any more, over the step of ideal shares. m is what the step with equal
-               shares had beside its compute, in the same run. The ideal parts need not be whole images
+               shares had beside its compute, in the same run. The ideal parts need not be whole images. A step is the
+               median over seconds of the mean step within a second
 shares_losses  the farthest that the loss of an iteration is from that of the same job with equal shares, which runs
                without Crossover: the sum over the ranks' images is the same, but for the rounding
 
@@ -80,8 +81,8 @@ def measure(context, case):
     if not changes[0]:
         raise Failed("the job got no weights")
     at = [change["iteration"] for change in changes[0]]
-    equal_ms = _step_ms(job, at[0], _BEFORE_S)
-    step_ms = _step_ms(job, None, _COUNTED_S)
+    ended = job.ranks[0].iterations
+    equal_ms, step_ms = _step_ms(_last(ended[:at[0]], _BEFORE_S)), _step_ms(_last(ended, _COUNTED_S))
     ideal_ms = taken.ideal_ms(_wait_ms(job))
     images = [[change["images"] for change in rank] for rank in changes]
     context.say(f"    {equal_ms:.2f} ms with equal shares, {step_ms:.2f} ms at the end, ideal {ideal_ms:.2f} ms; "
@@ -137,17 +138,26 @@ def _start_other(running, case, shape):
     other.bind([(running.cluster.nodes[node], machine.uuid(node, gpu))])
 
 
-def _step_ms(job, until, seconds):
-    """Returns the mean step of the last `seconds` before the iteration `until`."""
-    ends = [iteration.end_ns for iteration in job.ranks[0].iterations[:until]]
-    inside = [end for end in ends if end > ends[-1] - seconds * 1e9]
-    return (inside[-1] - inside[0]) / 1e6 / (len(inside) - 1)
+def _step_ms(iterations):
+    """Returns the step of these iterations: the median over seconds of the mean within a second."""
+    ends = [iteration.end_ns for iteration in iterations]
+    means, first = [], 0
+    for number, end in enumerate(ends):
+        if end - ends[first] >= 1e9:
+            means.append((end - ends[first]) / 1e6 / (number - first))
+            first = number
+    return stats.median(means)
+
+
+def _last(iterations, seconds):
+    """Returns the iterations that ended in the last `seconds` of these."""
+    return [one for one in iterations if one.end_ns > iterations[-1].end_ns - seconds * 1e9]
 
 
 def _wait_ms(job):
-    """Returns what collectives take beyond the compute of the slowest rank while the job is alone."""
-    return min(stats.median([(it.end_ns - it.begin_ns - it.compute_ns) / 1e6 for it in rank.iterations[_ALONE]])
-               for rank in job.ranks)
+    """Returns what a step has beyond the compute of the slowest rank while the job is alone."""
+    computes = [stats.median([one.compute_ns / 1e6 for one in rank.iterations[_ALONE]]) for rank in job.ranks]
+    return _step_ms(job.ranks[0].iterations[_ALONE]) - max(computes)
 
 
 class _Losses:
