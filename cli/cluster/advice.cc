@@ -38,11 +38,6 @@ struct Run {
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
 
-double NumberAt(const json& object, const char* key) {
-  const json& value = At(object, key);
-  return value.is_number() ? value.get<double>() : 0;
-}
-
 // Returns which share of the time the run needs the GPU, or 0 if that is not known. Uses the run's own
 // figures, else those of the profile's runs, else those that a user wrote into the spec.
 double UseOf(const json& run, const json& profile) {

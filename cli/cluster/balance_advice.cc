@@ -15,8 +15,6 @@ namespace {
 
 using kube::At;
 
-constexpr double kWorth = 0.03;  // as in extender/shares/shares.h
-
 // A Gang is what the nodes report of one gang together.
 struct Gang {
   std::int64_t size = 0;  // its ranks on all nodes
@@ -24,25 +22,19 @@ struct Gang {
   double step_s = 0;  // the longest that a node reports
 };
 
-double PositiveAt(const json& object, const char* key) {
-  const json& value = At(object, key);
-  return value.is_number() ? std::max(0.0, value.get<double>()) : 0;
-}
-
 // Adds what one node reports. The seconds of the job are means over its ranks there.
 void Add(const json& job, Gang* gang) {
   const json& ranks = ListAt(job, {"ranks"});
   double waits_s = 0;
   for (const json& rank : ranks) {
-    const gains::RankTimes times{.compute_s = PositiveAt(rank, "computeSeconds"),
-                                 .wait_s = PositiveAt(rank, "waitSeconds")};
+    const gains::RankTimes times{.compute_s = NumberAt(rank, "computeSeconds"),
+                                 .wait_s = std::max(0.0, NumberAt(rank, "waitSeconds"))};
     waits_s += times.wait_s;
     if (times.compute_s > 0) gang->ranks.push_back(times);
   }
   gang->size = std::max(gang->size, CountAt(job, {}, "gangSize"));
-  gang->step_s =
-      std::max(gang->step_s, PositiveAt(job, "computeSeconds") + PositiveAt(job, "exposedSeconds") +
-                                 waits_s / static_cast<double>(ranks.size()));
+  gang->step_s = std::max(gang->step_s, NumberAt(job, "computeSeconds") + NumberAt(job, "exposedSeconds") +
+                                            waits_s / static_cast<double>(ranks.size()));
 }
 
 json Judged(const Gang& gang, json advice) {
@@ -64,7 +56,7 @@ json Judged(const Gang& gang, json advice) {
   return advice;
 }
 
-std::string InMs(const json& advice, const char* key) { return Number(1e3 * PositiveAt(advice, key), 1); }
+std::string InMs(const json& advice, const char* key) { return Number(1e3 * NumberAt(advice, key), 1); }
 
 }  // namespace
 
@@ -84,7 +76,7 @@ json BalanceAdvice(const json& gpu_nodes, const std::string& name_space) {
       advice.push_back(Judged(gang, {{"namespace", name.first}, {"gang", name.second}}));
   }
   std::ranges::stable_sort(
-      advice, [](const json& a, const json& b) { return PositiveAt(a, "gain") > PositiveAt(b, "gain"); });
+      advice, [](const json& a, const json& b) { return NumberAt(a, "gain") > NumberAt(b, "gain"); });
   return advice;
 }
 
@@ -96,8 +88,8 @@ std::string BalanceText(const json& advice, bool wide) {
       if (wide) text += name + ": not known, as " + why + "\n";
       continue;
     }
-    const double gain = PositiveAt(gang, "gain");
-    if (gain < 1 + kWorth) continue;
+    const double gain = NumberAt(gang, "gain");
+    if (gain < 1 + gains::kWorth) continue;
     text += name + ": its " + std::to_string(CountAt(gang, {}, "ranks")) +
             " ranks compute or wait for their turn for " + InMs(gang, "shortestSeconds") + " to " +
             InMs(gang, "longestSeconds") + " ms of a step of " + InMs(gang, "stepSeconds") +

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/cluster/explain.h"
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
 #include "common/base/names.h"
@@ -49,9 +50,7 @@ std::string RankText(const json& rank) {
 }  // namespace
 
 void ExplainShares(const json& pods, const json& gpu_nodes, json* explanation) {
-  std::map<std::string, std::string> gangs;  // by the pod's name
-  for (const json& pod : ListAt(*explanation, {"pods"}))
-    gangs.emplace(TextAt(pod, {"pod"}), TextAt(pod, {"gang"}));
+  auto gangs = GangsByPod(*explanation);
   json found = json::object();
   std::map<std::string, std::map<std::int64_t, json>> ranks;
   for (const json& pod : pods) {

@@ -1,6 +1,7 @@
 // Runs `kubectl crossover explain`, which shows why a pod or a gang is where it is, or has no node.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -31,6 +32,8 @@ void ExplainDomains(const ClusterFacts& facts, nlohmann::json* explanation);
 // is. `profiles` are the JobProfiles of the namespace. Pure.
 void ExplainCommunication(const nlohmann::json& pods, const nlohmann::json& profiles,
                           nlohmann::json* explanation);
+// Returns the gangs of an explanation's pods by the pods' full names.
+std::map<std::string, std::string> GangsByPod(const nlohmann::json& explanation);
 // Returns the explanation as text.
 std::string ExplanationText(const nlohmann::json& explanation);
 

@@ -237,6 +237,13 @@ json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
   return {{"pods", explained}, {"gangs", figures}};
 }
 
+std::map<std::string, std::string> GangsByPod(const json& explanation) {
+  std::map<std::string, std::string> gangs;
+  for (const json& pod : ListAt(explanation, {"pods"}))
+    gangs.emplace(TextAt(pod, {"pod"}), TextAt(pod, {"gang"}));
+  return gangs;
+}
+
 void ExplainDomains(const ClusterFacts& facts, json* explanation) {
   json found = json::object();
   const auto over = GangsOverUnnamedDomains(facts);
@@ -254,9 +261,7 @@ void ExplainCommunication(const json& pods, const json& profiles, json* explanat
     const json& communication = At(At(profile, "status"), "communication");
     if (communication.is_object()) known.emplace(key.empty() ? NameOf(profile) : key, &communication);
   }
-  std::map<std::string, std::string> gangs;  // by the pod's name
-  for (const json& pod : ListAt(*explanation, {"pods"}))
-    gangs.emplace(TextAt(pod, {"pod"}), TextAt(pod, {"gang"}));
+  auto gangs = GangsByPod(*explanation);
   json found = json::object();
   for (const json& pod : pods) {
     const std::string& gang = gangs[FullName(pod)];

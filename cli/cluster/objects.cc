@@ -53,6 +53,11 @@ std::string TextAt(const json& object, std::initializer_list<const char*> path) 
   return Text(Walk(object, path));
 }
 
+double NumberAt(const json& object, const char* key) {
+  const json& value = kube::At(object, key);
+  return value.is_number() ? value.get<double>() : 0;
+}
+
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
   return kube::CountOf(At(Walk(object, path), last.c_str())).value_or(0);
 }

@@ -22,6 +22,8 @@ std::string LabelOf(const json& object, const std::string& key);
 // Returns the list at a path of keys, or an empty one if there is none.
 const json& ListAt(const json& object, std::initializer_list<const char*> path);
 std::string TextAt(const json& object, std::initializer_list<const char*> path);
+// Returns the number, or 0 if there is none.
+double NumberAt(const json& object, const char* key);
 // Returns a count, which may be a quantity (kube::CountOf). Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 

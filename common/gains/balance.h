@@ -14,6 +14,9 @@
 
 namespace crossover::gains {
 
+// The least gain for which parts change, relative to the step.
+inline constexpr double kWorth = 0.03;
+
 // RankTimes are what one rank takes in an iteration, in seconds.
 struct RankTimes {
   double compute_s = 0;

@@ -30,7 +30,7 @@ struct ShareSettings {
   // read them, and the nodes have published what it takes since then, if it has changed.
   double settle_s = 120;
   double settle_iterations = 64;
-  double worth = 0.03;    // the least gain for which weights change, relative to the step
+  double worth = gains::kWorth;
   double followed = 0.5;  // the least part of a change of weights that the times must have followed
 };
 
