@@ -45,15 +45,16 @@ int PlayPingPong(const char* path, unsigned self, unsigned turns) {
   return 0;
 }
 
-// Prints when its kernel runs, and runs it until it is killed.
+// Prints when its kernel has the GPU, and runs it until it is killed. The software GPU calls the function of
+// a kernel at once when the kernel begins; the return of the launch says only that the kernel is queued.
 int PlayVictim() {
-  const Program program;
+  const Program program(
+      "// simgpu 1\n"
+      "kernel timed ns=arg sms=132 fn=SayRunning\n");
   const CUstream stream = MakeStream();
   CUdeviceptr memory;
   OK(cuMemAlloc(&memory, std::size_t{1} << 30));
   LaunchTimed(program.Function("timed"), stream, 600'000'000'000);
-  std::printf("running\n");
-  std::fflush(stdout);
   OK(cuStreamSynchronize(stream));
   return 0;
 }

@@ -46,10 +46,15 @@ class ProcessTest(unittest.TestCase):
     def run_probe(self, *arguments, **options):
         return self.finish(self.start(*arguments, **options))[0]
 
+    def start_victim(self, **options):
+        """Starts a process whose kernel has the whole GPU and never ends. Returns it when the kernel has begun."""
+        victim = self.start("simgpu_probe_job", "victim", **options)
+        self.assertRegex(victim.stdout.readline(), "^running ")
+        return victim
+
     def beside_victim(self, ns, machine="1x1", **environment):
         """Returns the time in ms, by the GPU's clock, of a kernel of `ns` beside one that never ends."""
-        victim = self.start("simgpu_probe_job", "victim", machine=machine)
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim(machine=machine)
         beside, _ = self.run_probe("simgpu_probe_job", "kernel", ns, machine=machine, **environment).split()
         self.end(victim)
         return float(beside)

@@ -58,8 +58,7 @@ class SharedGpus(ProcessTest):
             self.finish(process)
 
     def test_a_killed_neighbour_gives_its_share_and_memory_back(self):
-        victim = self.start("simgpu_probe_job", "victim")
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim()
         beside, used = self.run_probe("simgpu_probe_job", "kernel", 20_000_000).split()
         self.assertGreaterEqual(float(beside), 36.0)  # ms, of 40: each has half of the GPU
         self.assertGreaterEqual(int(used), 1 << 30)
@@ -102,8 +101,7 @@ class SharedGpus(ProcessTest):
         self.assertEqual(self.run_probe("simgpu_probe_ipc"), "shared\n")
 
     def test_a_live_machine_keeps_its_shape(self):
-        victim = self.start("simgpu_probe_job", "victim")
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim()
         _, err = self.finish(self.start("simgpu_probe_job", "kernel", 1, machine="1x2"), code=1)
         self.assertIn("in use by a machine of another shape", err)
         self.end(victim)
@@ -111,20 +109,17 @@ class SharedGpus(ProcessTest):
 
     @unittest.skipUnless(os.path.exists(os.path.join(PROBES, "simgpu_probe_nvml")), "built without nvml.h")
     def test_the_node_as_an_agent_sees_it(self):
-        victim = self.start("simgpu_probe_job", "victim")
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim()
         out = self.run_probe("simgpu_probe_nvml", os.path.join(self.directory.name, "state"))
         self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30),
                                        str(victim.pid), str(1 << 30), "0"])
         self.end(victim)
         exclusive = "1x1,compute_mode=exclusive_process"
-        victim = self.start("simgpu_probe_job", "victim", machine=exclusive)
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim(machine=exclusive)
         state = os.path.join(self.directory.name, "state")
         self.assertEqual(self.run_probe("simgpu_probe_nvml", state, machine=exclusive).split()[-1], "3")
         self.end(victim)
-        victim = self.start("simgpu_probe_job", "victim", machine="1x2", CUDA_VISIBLE_DEVICES="1")
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim(machine="1x2", CUDA_VISIBLE_DEVICES="1")
         self.assertEqual(self.run_probe("simgpu_probe_nvml", state, machine="1x2").split()[0], "2")
         self.end(victim)
 
@@ -201,8 +196,7 @@ class SharedGpus(ProcessTest):
         """132 blocks of 1024 threads fill 66 SMs, and 264 fill all. The kernel beside them has all SMs and gives
         way."""
         collective = "1x1,nccl_ctas=4"
-        victim = self.start("simgpu_probe_job", "victim", machine=collective)
-        self.assertEqual(victim.stdout.readline(), "running\n")
+        victim = self.start_victim(machine=collective)
         for blocks, expected in ((132, 20.0), (264, 40.0)):
             self.assertAlmostEqual(self.kernel(blocks, machine=collective), expected, delta=0.02)
         self.end(victim)
@@ -261,8 +255,7 @@ class SharedGpus(ProcessTest):
         for start, waits in (("at_once", False), ("when_free", True)):
             with self.subTest(collective_start=start):
                 machine = f"1x2,collective_start={start}"
-                victim = self.start("simgpu_probe_job", "victim", machine=machine)
-                self.assertEqual(victim.stdout.readline(), "running\n")
+                victim = self.start_victim(machine=machine)
                 collective = self.start("simgpu_probe_job", "collective", machine=machine)
                 self.assertEqual(collective.stderr.readline(), "queued\n")
                 self.kernel(machine=machine, CUDA_VISIBLE_DEVICES="1")  # 20 ms of another GPU
@@ -279,8 +272,7 @@ class SharedGpus(ProcessTest):
         for slowdown in 0, 1:
             with self.subTest(collective_slowdown=slowdown):
                 machine = f"1x1,collective_slowdown={slowdown}"
-                victim = self.start("simgpu_probe_job", "victim", machine=machine)
-                self.assertEqual(victim.stdout.readline(), "running\n")
+                victim = self.start_victim(machine=machine)
                 took = float(self.run_probe("simgpu_probe_job", "short_collective", machine=machine).split()[-1])
                 self.assertGreaterEqual(took, 5.0 * (1 + slowdown) - 0.01)
                 self.end(victim)

@@ -104,8 +104,7 @@ class Copies(SharedTest):
                                               (f"{waits},mode=timeslice", inside, outside, False)):
             with self.subTest(machine=machine, beside=beside, copies=copies):
                 if beside is not None:
-                    victim = self.start("simgpu_probe_job", "victim", machine=machine, **beside)
-                    self.assertEqual(victim.stdout.readline(), "running\n")
+                    victim = self.start_victim(machine=machine, **beside)
                 times = [float(word) for word in
                          self.run_probe("simgpu_probe_shared", "copies", machine=machine, **copies).split()]
                 if beside is not None:
