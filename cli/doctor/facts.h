@@ -74,8 +74,9 @@ struct Facts {
   DriverFacts driver;
   MpsFacts mps;
   KernelFacts kernel;
-  std::shared_ptr<const node::v1::Top> daemon;    // null: not asked, or no answer
-  std::map<std::uint32_t, double> process_age_s;  // of those processes of jobs that are visible
+  std::shared_ptr<const node::v1::Top> daemon;  // null: not asked, or no answer
+  // These are the ages of those processes of jobs that are visible, when the daemon was asked.
+  std::map<std::uint32_t, double> process_age_s;
 };
 
 }  // namespace crossover::cli

@@ -211,8 +211,14 @@ KernelFacts LookAtKernel() {
   return facts;
 }
 
-// Returns the age of the process in seconds, or 0 if the process is not visible.
-double AgeOfProcess(std::uint32_t pid) {
+double SecondsSinceBoot() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Returns how many seconds after boot the process started, or 0 if the process is not visible.
+double StartOfProcess(std::uint32_t pid) {
   constexpr int kFieldsBeforeStart = 19;  // after the name, which ends with the last parenthesis
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -223,20 +229,20 @@ double AgeOfProcess(std::uint32_t pid) {
   std::string skipped;
   for (int i = 0; i < kFieldsBeforeStart; ++i) fields >> skipped;
   double ticks = 0;
-  timespec now{};
-  if (!(fields >> ticks) || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
-         ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return fields >> ticks ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : 0;
 }
 
 void AskDaemon(Facts* facts) {
   if (facts->api.connect_errno != 0) return;
+  // The daemon tells its uptime after this moment, so a process that is older than the uptime now is older
+  // than the daemon, however long the answer takes.
+  const double asked = SecondsSinceBoot();
   auto top = std::make_shared<node::v1::Top>();
   if (!NodeClient(facts->api.path).GetTop(top.get()).empty()) return;
   for (const auto& job : top->jobs()) {
     for (const auto& client : job.clients()) {
-      const double age = client.pid() == 0 ? 0 : AgeOfProcess(client.pid());
-      if (age > 0) facts->process_age_s[client.pid()] = age;
+      const double start = client.pid() == 0 ? 0 : StartOfProcess(client.pid());
+      if (start > 0) facts->process_age_s[client.pid()] = asked - start;
     }
   }
   facts->daemon = std::move(top);
