@@ -53,9 +53,11 @@ class Node(Machine):
         self.daemon.communicate(timeout=60)
         return self.daemon.returncode
 
-    def start_job(self, name, iterations=100_000, **options):
-        """Starts both ranks of a job. They are killed with the test if they still run."""
-        ranks = self.start(name, options=(f"--iterations={iterations}",), **options)
+    def start_job(self, name, iterations=100_000, paused_by=None, **options):
+        """Starts both ranks of a job. They are killed with the test if they still run. While the file `paused_by` is
+        there, they start no iteration."""
+        words = [f"--iterations={iterations}"] + ([f"--pause-file={paused_by}"] if paused_by else [])
+        ranks = self.start(name, options=words, **options)
         for rank in ranks:
             self.test.addCleanup(end_quietly, rank)
         return ranks

@@ -102,7 +102,9 @@ class Profiles(unittest.TestCase):
                     self.assert_same_figure(profile[key], figure)
         self.assertRegex(node.ask("profiles"), r"(?m)^alpha +\d+ +2 +\d+\.\d +\d+\.\d +\d+\.\d% +\d+\.\d +\d+ ")
 
-        node.start_job("alpha")
+        paused = self.directory / "paused"
+        paused.touch()
+        node.start_job("alpha", paused_by=paused)  # so that it cannot measure itself before this looks
         top = node.await_top(clients)
         self.assertEqual(clients(top)[0]["alone"]["source"], "remembered")
         self.assertEqual(top["jobs"][0]["profile"]["step_alone_ms"]["source"], "remembered")
