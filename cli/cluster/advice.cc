@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "cli/cluster/advise.h"
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
+#include "common/gains/turns.h"
 #include "common/kube/json.h"
 #include "common/kube/timestamp.h"
 
@@ -17,8 +19,6 @@ namespace {
 
 using kube::At;
 
-constexpr double kEfficiency = 0.95;  // as in extender/placement/settings.h, like the next one
-constexpr double kMinGain = 1.05;
 constexpr double kHour = 3600;
 
 // A SlowRank makes all other ranks of its run wait.
@@ -162,8 +162,9 @@ std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::siz
   if (first.gang == second.gang) return std::nullopt;
   const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
   if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;
-  const double gain = 2 * kEfficiency * std::min(1.0, 1 / (first.use + second.use));
-  if (gain < kMinGain) return std::nullopt;
+  const std::array uses = {gains::Use{.gpu = first.use}, gains::Use{.gpu = second.use}};
+  const double gain = gains::FairRates(uses, gains::kReached).Sum();
+  if (gain < gains::kWorthSharing) return std::nullopt;
   const double hours = 2 * static_cast<double>(first.gpus) * together / kHour;
   return Pair{.a = a, .b = b, .gain = gain, .saved_hours = hours * (1 - 1 / gain)};
 }

@@ -3,9 +3,8 @@
 // In lock step each job does one iteration per cycle, and the cycle takes
 //   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h),
 // where l counts if the jobs share a link, and h if they share a host's CPUs. Turns do not run in lock
-// step. Jobs with iterations of unequal length get equal rates (step alone over step together): the largest
-// that GPU, link and host allow. A job with a cap on its slowdown gets at least the rate that the cap asks
-// for. For jobs with equal iterations both models give the same result.
+// step. Jobs with iterations of unequal length get the fair rates of common/gains/turns.h, where a cap on the
+// slowdown is a floor of the rate. For jobs with equal iterations both models give the same result.
 //
 // Pure.
 #pragma once
@@ -27,10 +26,6 @@ struct Prediction {
   Source source = Source::kMeasured;  // that of the least known profile
   bool met = false;                   // `gain` was measured when they met before (expect.h)
 };
-
-// The engine promises at most this part of a GPU's time to jobs with caps. The rest is a reserve for
-// disturbances.
-inline constexpr double kPromised = 0.95;
 
 // Returns T*, in seconds. `spans` is as for Predict(). REQUIRES: all profiles are known.
 double LockstepCycle(std::span<const Gang* const> gangs, bool spans);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/gains/turns.h"
 #include "extender/placement/model.h"
 
 namespace crossover::placement {
@@ -18,11 +19,11 @@ struct Settings {
   // has both namespaces. With no groups, namespaces do not matter.
   std::vector<std::vector<std::string>> namespace_groups;
 
-  double efficiency = 0.95;          // part of the best rate that turns are expected to reach
-  double min_gain = 1.05;            // the factor by which each newcomer must raise the gain of a set
-  double memory_margin = 0.10;       // part of a measured peak that is added to it
-  Bytes context_reserve = 1u << 29;  // on each GPU, for each of its clients
-  double spanning_bonus = 0.05;      // part that is added to the gain of jobs that span nodes
+  double efficiency = gains::kReached;     // part of the best rate that turns are expected to reach
+  double min_gain = gains::kWorthSharing;  // the factor by which each newcomer must raise the gain of a set
+  double memory_margin = 0.10;             // part of a measured peak that is added to it
+  Bytes context_reserve = 1u << 29;        // on each GPU, for each of its clients
+  double spanning_bonus = 0.05;            // part that is added to the gain of jobs that span nodes
   // A gang goes before all others, and GPUs are kept for it, once it has waited for longer than
   // `starvation_s` and for longer than `starvation_runs` times as long as the gangs with GPUs have run
   // (starvation.h).

@@ -19,7 +19,7 @@ LAYERS = {
     "sidecar": ["sidecar", "turn", "common/base", "proto"],
     "deviceplugin/arbiter": ["deviceplugin/arbiter", "turn", "common/base", "proto"],
     "deviceplugin": ["deviceplugin", "turn", "common", "proto"],
-    "extender/placement": ["extender/placement", "common/base", "common/text"],
+    "extender/placement": ["extender/placement", "common/base", "common/gains", "common/text"],
     "extender": ["extender", "common", "proto"],
     "pipeline": ["pipeline", "common/base"],
     "cli": ["cli", "pipeline", "common", "proto"],
