@@ -33,7 +33,7 @@ class Demo(unittest.TestCase):
 
     def test_table_report_and_trace(self):
         demo = self.start()
-        said, _ = demo.communicate(timeout=90)
+        said, _ = demo.communicate(timeout=200)
         self.assertEqual(demo.returncode, 0, said)
         for words in ("alpha alone", "both, Crossover", "gain", "identical", "bound:"):
             self.assertIn(words, said)
@@ -44,7 +44,7 @@ class Demo(unittest.TestCase):
 
     def test_where_no_cluster_can_be_had_it_says_why_and_does_without(self):
         demo = self.start({"CROSSOVER_CACHE": self.directory.name}, where=())
-        said, _ = demo.communicate(timeout=90)
+        said, _ = demo.communicate(timeout=200)
         self.assertEqual(demo.returncode, 0, said)
         self.assertRegex(said, "No cluster can be had here: .*(root|missing: )")
         self.assertIn("plain processes", said)
@@ -57,7 +57,7 @@ class Demo(unittest.TestCase):
                 demo = self.start({"STAND_IN_SECONDS": "600"})
                 self.assertTrue(until(lambda: len(find_marked(MARK)) >= 12))
                 demo.send_signal(number)
-                said, _ = demo.communicate(timeout=20)
+                said, _ = demo.communicate(timeout=60)
                 self.assertEqual(demo.returncode, 130, said)
                 self.assertTrue(processes_gone(MARK))
                 self.assertEqual((directories(MARK), interfaces()), ([], before))
@@ -66,7 +66,7 @@ class Demo(unittest.TestCase):
         demo = self.start({"STAND_IN_SECONDS": "600"})
         self.assertTrue(until(lambda: len(find_marked(MARK)) >= 12))
         demo.kill()
-        demo.wait(20)
+        demo.wait(60)
         self.assertEqual(len(directories(MARK)), 1)
         down = subprocess.run([sys.executable, "-B", "-m", "tools.demo", "--down"], capture_output=True, text=True)
         self.assertEqual(down.returncode, 0, down.stdout)
@@ -76,7 +76,7 @@ class Demo(unittest.TestCase):
     def test_a_build_that_is_not_there_is_said_in_one_line(self):
         (self.build.top / "bin" / "trainer").unlink()
         demo = self.start()
-        said, _ = demo.communicate(timeout=20)
+        said, _ = demo.communicate(timeout=60)
         self.assertEqual(demo.returncode, 2)
         self.assertEqual(len(said.strip().splitlines()), 1)
         self.assertIn(str(Path("bin") / "trainer"), said)
