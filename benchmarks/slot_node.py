@@ -33,6 +33,8 @@ class SlotNode:
     def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod, settings=(), daemon=None):
         self._build = build
         self._daemon = daemon or build.daemon
+        # No container starts here, so there is no specification to find. Older daemons do not know the setting.
+        self._cdi = {} if daemon else {"cdi": "given"}
         self._settings = dict(settings)
         self._machine = Machine(nodes=1, gpus_per_node=gpus)
         self._slots = slots
@@ -149,8 +151,7 @@ class SlotNode:
             "api": {"socket": "off"}, "profiles": "off", "metrics": {"listen": "127.0.0.1:0"},
             "node": {"name": "node", "metrics_readers": "everybody", "library": str(self._build.library),
                      "slots_per_gpu": self._slots, "sharing": "timeslice",
-                     "cdi": "given",  # no container starts here, so there is no specification to find
-                     "host_directory": str(self._directory / "host"),
+                     "host_directory": str(self._directory / "host"), **self._cdi,
                      "api_server": {"server": self.pods.url, "ca_file": str(self._directory / "token"),
                                     "token_file": str(self._directory / "token")},
                      **self._settings}}), encoding="utf-8")
