@@ -35,6 +35,7 @@
 #include "deviceplugin/gpu_processes/watch.h"
 #include "deviceplugin/inventory/dra_watch.h"
 #include "deviceplugin/inventory/gpu_watch.h"
+#include "deviceplugin/inventory/node_link.h"
 #include "deviceplugin/metrics/node_metrics.h"
 #include "deviceplugin/mps/shm.h"
 #include "deviceplugin/plugin/cdi_folder.h"
@@ -93,6 +94,8 @@ class NodeAgent : public NodeExtension {
  private:
   NodeState State() const;  // without mps_shm
   std::optional<GpuNode> Report();
+  // Returns what the node's network carries, in bytes per second, or 0.
+  std::uint64_t LinkNow();
   void LookAtJobs();
   std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu(const Checkpoint& kubelet) const;
   PodTable::Done NoteDone(const Checkpoint& kubelet) const;
@@ -153,6 +156,7 @@ class NodeAgent : public NodeExtension {
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // FindOthers() has run once, so that it is known which GPUs to withhold
   Mistyped mistyped_;
+  NodeLink link_;  // only on the publisher's thread
   // Only the round uses these four.
   CdiFolder cdi_folder_{CdiFolder::Settings()};
   std::int64_t cdi_looked_ = 0;  // when; 0: never

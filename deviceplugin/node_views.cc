@@ -111,6 +111,14 @@ void NodeAgent::LookAtJobs() {
              {.monotonic = base::MonotonicNs(), .wall_s = std::time(nullptr)});
 }
 
+std::uint64_t NodeAgent::LinkNow() {
+  const auto said_gbps = [this] {
+    const std::lock_guard lock(mutex_);
+    return live_.link_gbps;
+  };
+  return link_.BytesPerSecond(said_gbps(), base::MonotonicNs());
+}
+
 std::optional<GpuNode> NodeAgent::Report() {
   LookAtJobs();
   const auto kubelet = kubelet_.Read();
@@ -129,6 +137,7 @@ std::optional<GpuNode> NodeAgent::Report() {
                  .sharing_reason = sharing.strategy.reason,
                  .mps_multi_user = sharing.mps.options.multi_user,
                  .mps_served = sharing.served,
+                 .link_bytes_per_s = LinkNow(),
                  .gpus = {},
                  .requested = RequestedBy(around_.pods->All()),
                  .jobs = jobs_.Jobs()};

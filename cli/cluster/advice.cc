@@ -32,20 +32,27 @@ struct Run {
   std::string gang;
   std::int64_t gpus = 0;
   double began = 0, ended = 0;
-  double use = 0;  // share of time that it needs the GPU; 0: not known
+  gains::Use use{};  // `gpu` is 0 if its needs are not known
   bool shared = false;
   std::optional<SlowRank> slow{};
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
 
-// Returns which share of the time the run needs the GPU, or 0 if that is not known. Uses the run's own
-// figures, else those of the profile's runs, else those that a user wrote into the spec.
-double UseOf(const json& run, const json& profile) {
+// Returns which share of the time the run needs the GPU and, if it is on several nodes, the link; 0 for what
+// is not known. Uses the run's own times, else those of the profile's runs, else those that a user wrote into
+// the spec.
+gains::Use UseOf(const json& run, const json& profile, double link_bytes_per_s) {
   for (const json* figures : {&run, &At(profile, "status"), &At(profile, "spec")}) {
     const double compute = NumberAt(*figures, "computeSeconds"), away = NumberAt(*figures, "exposedSeconds");
-    if (compute > 0 && away >= 0) return compute / (compute + away);
+    if (compute <= 0 || away < 0) continue;
+    gains::Use use{.gpu = compute / (compute + away)};
+    if (link_bytes_per_s > 0 && CountAt(run, {}, "nodes") > 1) {
+      const auto bytes = static_cast<double>(CountAt(profile, {"status"}, "linkBytes"));
+      use.link = std::min(1.0, bytes / link_bytes_per_s / (compute + away));
+    }
+    return use;
   }
-  return 0;
+  return {};
 }
 
 std::optional<SlowRank> SlowRankOf(const json& run) {
@@ -88,13 +95,13 @@ bool HasShared(const json& run, const std::set<std::string>& met) {
 // report that saw the run last wins.
 void Join(Run told, Run* run) {
   if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
-  if (run->use <= 0) run->use = told.use;
+  if (run->use.gpu <= 0) run->use = told.use;
   run->shared |= told.shared;
 }
 
 using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // by gang and start
 
-std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
+std::map<std::string, RunsByStart> RunsToldOf(const json& profiles, double link_bytes_per_s) {
   const std::set<std::string> met = GangsThatMet(profiles);
   std::map<std::string, RunsByStart> runs;
   for (const json& profile : profiles) {
@@ -106,7 +113,7 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
                     .gpus = CountAt(object, {}, "gpus"),
                     .began = *began,
                     .ended = *ended,
-                    .use = UseOf(object, profile),
+                    .use = UseOf(object, profile, link_bytes_per_s),
                     .shared = HasShared(object, met),
                     .slow = SlowRankOf(object)};
       const auto [known, is_new] = runs[NamespaceOf(profile)].try_emplace({run.gang, *began}, run);
@@ -161,8 +168,9 @@ std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::siz
   // A gang cannot share with itself: these are one run, for which two profiles report different starts.
   if (first.gang == second.gang) return std::nullopt;
   const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
-  if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;
-  const std::array uses = {gains::Use{.gpu = first.use}, gains::Use{.gpu = second.use}};
+  const bool known = first.use.gpu > 0 && second.use.gpu > 0;
+  if (first.gpus != second.gpus || !known || together <= 0) return std::nullopt;
+  const std::array uses = {first.use, second.use};
   const double gain = gains::FairRates(uses, gains::kReached).Sum();
   if (gain < gains::kWorthSharing) return std::nullopt;
   const double hours = 2 * static_cast<double>(first.gpus) * together / kHour;
@@ -191,7 +199,7 @@ json AdviceOf(const std::string& name_space, const std::vector<Run>& runs) {
   double hours = 0, known = 0, saved = 0;
   for (const Run& run : runs) {
     hours += run.gpu_hours();
-    known += run.use > 0 ? run.gpu_hours() : 0;
+    known += run.use.gpu > 0 ? run.gpu_hours() : 0;
   }
   json pairs = json::array();
   for (const Pair& pair : BestPairs(runs)) {
@@ -224,9 +232,9 @@ std::string SlowText(const json& entry) {
 
 }  // namespace
 
-json AdviceOf(const json& profiles, double since_s) {
+json AdviceOf(const json& profiles, double since_s, double link_bytes_per_s) {
   json advice = json::array();
-  for (const auto& [name_space, told] : RunsToldOf(profiles)) {
+  for (const auto& [name_space, told] : RunsToldOf(profiles, link_bytes_per_s)) {
     const std::vector<Run> runs = RunsAlone(told, since_s);
     json slow = SlowRanksOf(told, since_s);
     if (runs.empty() && slow.empty()) continue;
@@ -234,6 +242,15 @@ json AdviceOf(const json& profiles, double since_s) {
     advice.back()["slowRanks"] = std::move(slow);
   }
   return {{"namespaces", advice}};
+}
+
+double SlowestLink(const json& gpu_nodes) {
+  double slowest = 0;
+  for (const json& node : gpu_nodes) {
+    const auto link = static_cast<double>(CountAt(node, {"status"}, "linkBytesPerSecond"));
+    if (link > 0 && (slowest == 0 || link < slowest)) slowest = link;
+  }
+  return slowest;
 }
 
 std::string AdviceText(const json& advice, bool wide) {

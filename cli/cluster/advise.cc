@@ -22,17 +22,21 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
     if (!profiles) return std::nullopt;
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
     const bool wide = options.show.format == Format::kWide;
-    nlohmann::json advice = AdviceOf(*profiles, now.count() - options.days * kDayS);
-    std::string text = AdviceText(advice, wide), unseen;
-    if (const auto nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen)) {
+    std::string unseen;
+    const auto nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen);
+    nlohmann::json advice =
+        AdviceOf(*profiles, now.count() - options.days * kDayS, nodes ? SlowestLink(*nodes) : 0);
+    std::string text = AdviceText(advice, wide);
+    if (nodes) {
       advice["balance"] = BalanceAdvice(*nodes, options.name_space);
       const std::string balance = BalanceText(advice["balance"], wide);
       if (!balance.empty()) text += "\nRanks of unequal speed, now:\n" + balance;
     }
-    return Answer{.value = std::move(advice),
-                  .text = std::move(text),
-                  .note = unseen.empty() ? "" : "ranks of unequal speed are left out: " + unseen,
-                  .code = 0};
+    return Answer{
+        .value = std::move(advice),
+        .text = std::move(text),
+        .note = unseen.empty() ? "" : "ranks of unequal speed and the speed of links are left out: " + unseen,
+        .code = 0};
   });
 }
 

@@ -27,15 +27,18 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // names its gang. A run that two profiles report, by gang and start, counts once.
 //
 // Two runs can form a pair if they belong to two gangs, have the same number of GPUs and ran at the same
-// time. A run is in at most one pair. Pairs that save most come first. Each job of a pair runs at the part
-// min(1, 1 / sum u) of its own speed, where u = c / (c + m) is its use of the GPU (turn/shares.h: the fluid
-// bound). The advice counts 0.95 of that (placement.efficiency of the extender), and leaves out pairs that
-// gain less than 1.05. It ignores memory, user IDs and max-slowdown.
+// time. A run is in at most one pair. Pairs that save most come first. What a pair gains follows from the use
+// of the GPU, u = c / (c + m), and of the link, by the model and with the two constants of
+// common/gains/turns.h. The use of the link is 0 where the run is on one node, where its profile has no
+// linkBytes, and where `link_bytes_per_s`, the speed of the slowest link of a node, is 0. Memory, user IDs
+// and max-slowdown do not count.
 //
 // Also lists the runs whose slowest rank has 5% more compute than the rank in the middle (slowest.since in
 // status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would
 // be shorter by the difference.
-nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s);
+nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s, double link_bytes_per_s = 0);
+// Returns the least speed that `gpu_nodes`, a list of GPUNodes, tell of their links, or 0 if none does.
+double SlowestLink(const nlohmann::json& gpu_nodes);
 // Returns the advice as a table, the slow ranks, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);
 

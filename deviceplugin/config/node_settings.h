@@ -20,6 +20,8 @@ struct NodeLiveSettings {
   std::uint32_t quiet_after_error_s = 300;
   // This is the memory, in bytes, of each GPU whose driver does not tell it; 0: not known.
   std::uint64_t gpu_memory_bytes = 0;
+  // This is what the network of the node carries, in Gb/s; 0: what its InfiniBand and RoCE ports say.
+  std::uint32_t link_gbps = 0;
   CdiSource cdi = CdiSource::kAuto;
   bool numa = true;               // the kubelet is told the NUMA nodes of GPUs
   AllocationSettings allocation;  // its directories are derived from the other settings

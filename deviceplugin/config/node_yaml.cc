@@ -24,6 +24,7 @@ Config DefaultsOnNode() {
 
 constexpr std::string_view kPathAllowed = "an absolute path of at most 3000 bytes";
 constexpr std::int64_t kLongestQuiet = 86'400;
+constexpr std::int64_t kFastestLink = 100'000;  // Gb/s
 constexpr char kNamedKey[] = "configurations";
 constexpr std::string_view kMemoryAllowed = "the memory of a GPU, from 1Mi to 1Pi, such as 119Gi";
 constexpr std::string_view kServerAllowed = "https://host:port";
@@ -80,6 +81,7 @@ yaml::Handlers LiveKeys(NodeLiveSettings* live) {
       {"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
       {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
       {"gpu_memory", Memory(&live->gpu_memory_bytes)},
+      {"link_gbps", Number(&live->link_gbps, 0, kFastestLink)},
       {"devices",
        yaml::Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
                                                         {"device-nodes", DeviceStrategy::kDeviceNodes},

@@ -92,6 +92,7 @@ std::string BodyOf(const GpuNode& node) {
   status["slots"] = slots;
   status["usedSlots"] = used;
   if (!node.mode_limited_by.empty()) status["modeLimitedBy"] = node.mode_limited_by;
+  if (node.link_bytes_per_s > 0) status["linkBytesPerSecond"] = node.link_bytes_per_s;
   if (!node.configuration.empty()) status["configuration"] = node.configuration;
   json metadata = {{"name", node.name}};
   if (!node.node_uid.empty()) {  // the object is deleted with the node

@@ -104,6 +104,7 @@ struct GpuNode {
   std::string sharing_reason;
   bool mps_multi_user = false;
   std::optional<std::uint32_t> mps_served;  // UID of the user that MPS serves now
+  std::uint64_t link_bytes_per_s = 0;       // what its network carries in one direction; 0: not known
   std::vector<Gpu> gpus;
   Requested requested;
   std::vector<Job> jobs;

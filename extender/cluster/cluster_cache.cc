@@ -65,6 +65,8 @@ bool ClusterCache::Put(Node node) {
 
 bool ClusterCache::Put(GpuNode node) {
   const std::string name = node.name;
+  ForgetLink(name);
+  if (node.link_bytes_per_s > 0) links_.insert(node.link_bytes_per_s);
   return PutInto(&gpu_nodes_, name, std::move(node));
 }
 
@@ -94,7 +96,16 @@ bool ClusterCache::RemovePod(const std::string& uid) {
 
 bool ClusterCache::RemoveNode(const std::string& name) { return nodes_.erase(name) > 0; }
 
-bool ClusterCache::RemoveGpuNode(const std::string& name) { return gpu_nodes_.erase(name) > 0; }
+bool ClusterCache::RemoveGpuNode(const std::string& name) {
+  ForgetLink(name);
+  return gpu_nodes_.erase(name) > 0;
+}
+
+void ClusterCache::ForgetLink(const std::string& node) {
+  const GpuNode* known = FindGpuNode(node);
+  const auto link = known == nullptr ? links_.end() : links_.find(known->link_bytes_per_s);
+  if (link != links_.end()) links_.erase(link);
+}
 
 bool ClusterCache::RemoveProfile(const std::string& name_space, const std::string& name) {
   const auto known = profiles_.find(NameOf(name_space, name));

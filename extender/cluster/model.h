@@ -192,6 +192,7 @@ struct GpuNode {
   bool maintenance = false;
   std::string sharing;  // mps, timeslice or exclusive
   bool multi_user = false;
+  double link_bytes_per_s = 0;  // what its network carries in one direction; 0: not known
   std::vector<Gpu> gpus;
   Resources requested;  // by pods that this product does not manage, as the daemon sees them
   std::vector<Job> jobs;
@@ -220,6 +221,7 @@ struct JobProfile {
     std::string gang;
     double began_s = 0, at_s = 0;  // when it was first and last seen
     int gpus = 0;
+    int nodes = 0;  // that these are on; 0: not known
     int iterations = 0;
     bool estimated = false;
     bool disturbed = false;  // it ran beside a process that took no part
@@ -257,6 +259,8 @@ struct JobProfile {
   double compute_s = 0, exposed_s = 0;
   double jitter = 0;
   std::uint64_t peak_memory = 0;
+  // The pod that sends most sends so many bytes to other pods in an iteration; 0: not known.
+  double link_bytes = 0;
   int gpus = 0;  // number of GPUs that its gang had
   std::vector<Run> runs;
   std::vector<Meeting> meetings;

@@ -80,6 +80,7 @@ std::optional<GpuNode> ParseGpuNode(const json& object) {
   const json& sharing = At(status, "sharing");
   node.sharing = TextAt(sharing, "kind");
   node.multi_user = IsTrue(sharing, "multiUser");
+  node.link_bytes_per_s = static_cast<double>(WholeAt(status, "linkBytesPerSecond", 0, kMost));
   for (const json& gpu : ListAt(status, "gpus")) {
     GpuNode::Gpu parsed = GpuOf(gpu);
     const bool known = std::any_of(node.gpus.begin(), node.gpus.end(),

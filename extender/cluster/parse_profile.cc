@@ -48,6 +48,7 @@ JobProfile::Run RunOf(const json& object) {
           .began_s = TimeIn(object, "beganAt"),
           .at_s = TimeIn(object, "lastSeen"),
           .gpus = static_cast<int>(NumberIn(object, "gpus", kMostOfRun)),
+          .nodes = static_cast<int>(NumberIn(object, "nodes", kMostOfRun)),
           .iterations = static_cast<int>(NumberIn(object, "iterations", kMostOfRun)),
           .estimated = IsTrue(object, "estimated"),
           .disturbed = IsTrue(object, "disturbed"),
@@ -93,6 +94,7 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, kMostBytes);
   profile.peak_memory =
       static_cast<std::uint64_t>(peak > 0 ? peak : WholeAt(spec, "peakMemoryBytes", 0, kMostBytes));
+  profile.link_bytes = static_cast<double>(WholeAt(status, "linkBytes", 0, kMostBytes));
   profile.gpus = static_cast<int>(WholeAt(status, "gpus", 0, kMostGpus));
   for (const json& each : ListAt(status, "runs")) {
     if (profile.runs.size() >= kMostRuns) break;

@@ -68,6 +68,13 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
 }
 
+// Returns how long the slowest link of the cluster takes for what the job sends in an iteration, or 0 if that
+// is not known.
+double LinkTimeOf(const ClusterCache& cache, const JobProfile& profile) {
+  const double link = cache.SlowestLink();
+  return link > 0 ? profile.link_bytes / link : 0;
+}
+
 void AddProfile(const ClusterCache& cache, const Pod& pod, placement::Gang* gang) {
   gang->key = PlacementKeyOf(pod.name_space, pod.profile_key);
   if (gang->key.empty()) return;
@@ -76,6 +83,7 @@ void AddProfile(const ClusterCache& cache, const Pod& pod, placement::Gang* gang
   gang->profile = {.source = known->hinted ? placement::Source::kHinted : placement::Source::kMeasured,
                    .compute_s = known->compute_s,
                    .exposed_s = known->exposed_s,
+                   .link_s = LinkTimeOf(cache, *known),
                    .peak_memory = known->peak_memory};
 }
 

@@ -1,6 +1,7 @@
 #include "extender/gang/seat_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,13 +30,36 @@ bool AreAlike(const std::vector<placement::Seat>& seats) {
 }
 
 // Returns why the second order is better, by the first level at which they differ.
-std::string WhyBetter(const placement::State& state, const placement::MappingCost& before,
-                      const placement::MappingCost& after) {
+std::string WhyBetter(const placement::State& state, const placement::Fabric& fabric,
+                      const placement::MappingCost& before, const placement::MappingCost& after) {
   const auto [was, is] = std::ranges::mismatch(before, after);
   const auto level = static_cast<std::size_t>(was - before.begin()) - 1;  // the first is the time of compute
-  const std::string of = level < state.levels.size() ? " (" + state.levels[level] + ")" : " of a node";
-  return "pods are placed by what they send to each other: the busiest uplink" + of + " carries " +
-         text::Decimal(*is) + " instead of " + text::Decimal(*was) + " bytes an iteration";
+  const bool of_nodes = level == state.levels.size();
+  const std::string uplink = "pods are placed by what they send to each other: the busiest uplink" +
+                             (of_nodes ? " of a node" : " (" + state.levels[level] + ")");
+  if (of_nodes && !fabric.speeds.empty())
+    return uplink + " takes " + text::Decimal(1e3 * *is) + " instead of " + text::Decimal(1e3 * *was) +
+           " ms an iteration";
+  return uplink + " carries " + text::Decimal(*is) + " instead of " + text::Decimal(*was) +
+         " bytes an iteration";
+}
+
+// Sets the speeds of the uplinks, those above the nodes to 1, if all nodes tell their speeds and not all are
+// alike.
+void AddSpeeds(const placement::State& state, const std::vector<placement::Seat>& seats,
+               placement::Fabric* fabric) {
+  std::vector<double> links;  // by domain of the nodes' level
+  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
+    const auto node = std::ranges::find(state.nodes, seats[seat].node, &placement::Node::name);
+    if (node == state.nodes.end() || node->link <= 0) return;
+    const auto domain = static_cast<std::size_t>(fabric->domains.back()[seat]);
+    links.resize(std::max(links.size(), domain + 1));
+    links[domain] = node->link;
+  }
+  if (std::ranges::adjacent_find(links, std::ranges::not_equal_to()) == links.end()) return;
+  for (const std::vector<int>& level : fabric->domains)
+    fabric->speeds.emplace_back(static_cast<std::size_t>(std::ranges::max(level)) + 1, 1.0);
+  fabric->speeds.back() = std::move(links);
 }
 
 }  // namespace
@@ -56,6 +80,7 @@ placement::Fabric FabricOf(const placement::State& state, const std::vector<plac
       fabric.domains[level].push_back(number->second);
     }
   }
+  AddSpeeds(state, seats, &fabric);
   return fabric;
 }
 
@@ -76,7 +101,7 @@ SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const pla
   std::vector<placement::Seat> mapped;
   for (const int seat : seat_of) mapped.push_back(std::move(order.seats[static_cast<std::size_t>(seat)]));
   order.seats = std::move(mapped);
-  order.why = WhyBetter(state, CostOf(workload, fabric, as_given), CostOf(workload, fabric, seat_of));
+  order.why = WhyBetter(state, fabric, CostOf(workload, fabric, as_given), CostOf(workload, fabric, seat_of));
   return order;
 }
 

@@ -26,7 +26,8 @@ SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const pla
 
 // Returns the fabric of the seats: a level for each of state.levels, the widest first, and then the nodes. A
 // domain is within one of the level before, so equal labels in two zones are two racks. Nodes that lack a
-// label are in one domain.
+// label are in one domain. The uplinks of the nodes have the speeds that the nodes tell, where all of them
+// tell one and not all are alike. Nothing tells the speeds of the other uplinks.
 placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats);
 
 }  // namespace crossover::extender

@@ -47,6 +47,7 @@ placement::Node NodeOf(const GangStore& store, const GpuNode& gpus) {
   const Node* node = store.cache->FindNode(gpus.name);
   placement::Node result{.name = gpus.name, .domains = {}, .gpus = {}};
   result.open = node != nullptr && node->ready && !node->cordoned && !gpus.maintenance;
+  result.link = gpus.link_bytes_per_s;
   result.one_user = gpus.sharing == "mps" && !gpus.multi_user;
   const std::vector<std::string>& labels = store.settings.domains;
   for (std::size_t level = 0; node != nullptr && level < labels.size(); ++level) {

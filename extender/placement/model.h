@@ -91,6 +91,7 @@ struct Node {
   std::vector<Gpu> gpus;
   bool open = true;       // takes new pods
   bool one_user = false;  // only processes of one user ID can share its GPUs (MPS)
+  double link = 0;        // bytes per second that its uplink carries in each direction; 0: not known
 };
 
 // A Seat is the node and the GPUs that one pod has, or will have.

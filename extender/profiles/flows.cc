@@ -95,4 +95,15 @@ std::optional<std::vector<placement::Flow>> FlowsOf(std::span<const CallGroup> g
   return sum.flows();
 }
 
+placement::Bytes LinkBytesOf(const Communication& communication) {
+  if (communication.runs < kRunsThatAgree) return 0;
+  std::map<int, placement::Bytes> sent, received;  // by pod
+  placement::Bytes most = 0;
+  for (const placement::Flow& flow : FlowsOf(communication.groups).value_or(std::vector<placement::Flow>())) {
+    most = std::max(most, sent[flow.from] += flow.bytes);
+    most = std::max(most, received[flow.to] += flow.bytes);
+  }
+  return std::min(most, kMostOfFlow);
+}
+
 }  // namespace crossover::extender

@@ -33,4 +33,9 @@ std::optional<std::vector<placement::Flow>> FlowsOf(std::span<const CallGroup> g
 inline constexpr std::size_t kMostFlows = 1 << 16;
 inline constexpr placement::Bytes kMostOfFlow = placement::Bytes{1} << 47;  // the sum of all fits in 64 bits
 
+// Returns the bytes that the pod which sends or gets most of them sends to other pods in an iteration, or
+// gets from them; kMostOfFlow at most. Returns 0 if too few runs agree (kRunsThatAgree), or if FlowsOf()
+// returns nothing.
+placement::Bytes LinkBytesOf(const Communication& communication);
+
 }  // namespace crossover::extender

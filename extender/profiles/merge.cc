@@ -96,7 +96,10 @@ ProfileRun Together(const Jobs& nodes) {
   run.iterations = nodes.front()->iterations;
   double ranks = 0;
   for (const GpuNode::Job* job : nodes) {
-    if (!HasMoved(*job, nodes)) run.gpus += job->gpus;
+    if (!HasMoved(*job, nodes)) {
+      run.gpus += job->gpus;
+      ++run.nodes;
+    }
     run.at_s = std::max(run.at_s, job->at_s);
     run.iterations = std::min(run.iterations, job->iterations);
     run.estimated |= job->estimated;

@@ -8,6 +8,7 @@
 #include "common/kube/timestamp.h"
 #include "common/text/number.h"
 #include "extender/profiles/figures.h"
+#include "extender/profiles/flows.h"
 
 namespace crossover::extender {
 namespace {
@@ -24,6 +25,7 @@ json RunJson(const ProfileRun& run) {
                  {"beganAt", kube::WriteTimestamp(run.began_s)},
                  {"lastSeen", kube::WriteTimestamp(run.at_s)},
                  {"gpus", run.gpus},
+                 {"nodes", run.nodes},
                  {"iterations", run.iterations},
                  {"estimated", run.estimated},
                  {"disturbed", run.disturbed},
@@ -124,6 +126,7 @@ json StatusBody(const ProfileId& id, const ProfileRecord& record, const ProfileS
   for (const ProfileMeeting& meeting : record.meetings)
     status["meetings"].push_back(MeetingJson(meeting, settings));
   if (!record.communication.groups.empty()) status["communication"] = CommunicationJson(record.communication);
+  if (const std::uint64_t bytes = LinkBytesOf(record.communication); bytes > 0) status["linkBytes"] = bytes;
   json body = Head(id, record.name);
   body["status"] = std::move(status);
   return body;

@@ -31,6 +31,8 @@ _OF_THE_DAEMON = (
     ({"node": {"library": "/"}}, {"node": {"library": "/l"}}),
     ({"node": {"gpu_memory": "119"}}, {"node": {"gpu_memory": "119Gi"}}),
     ({"node": {"gpu_memory": "119 GiB"}}, {"node": {"gpu_memory": "1.5T"}}),
+    ({"node": {"link_gbps": -1}}, {"node": {"link_gbps": 0}}),
+    ({"node": {"link_gbps": 100001}}, {"node": {"link_gbps": 100000}}),
     ({"configurations": {"-a": {"mode": "off"}}}, {"configurations": {"a": {"mode": "off"}}}),
     ({"configurations": {"a" * 64: {"mode": "off"}}}, {"configurations": {"a" * 63: {"mode": "off"}}}),
     ({"configurations": {"a b": {"mode": "off"}}}, {"configurations": {"a.B-c_1": {"mode": "off"}}}),

@@ -41,6 +41,29 @@ TEST(AdviceTest, APairSavesWhatItWouldHaveGained) {
   EXPECT_DOUBLE_EQ(advice["savedGPUHours"], 8 * (1 - 1 / (0.95 * 1.6))) << "of the two hours that both ran";
 }
 
+// Each job sends 2 GB in an iteration of 32 ms. A link of 100 GB/s takes 20 ms for that, the GPU 8 ms for the
+// rest.
+TEST(AdviceTest, WhatTheLinkCarriesLimitsAPairOnSeveralNodes) {
+  const auto gain = [](double link_bytes_per_s, int nodes) {
+    json runs =
+        json::array({Ran("a", "08:00", "12:00", 0.008, 0.024), Ran("b", "08:00", "12:00", 0.008, 0.024)});
+    for (json& run : runs) run["nodes"] = nodes;
+    json profile = Profile("team", runs);
+    profile["status"]["linkBytes"] = 2'000'000'000;
+    const json advice = AdviceOf(json::array({profile}), 0, link_bytes_per_s);
+    return advice["namespaces"][0]["pairs"][0]["gain"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(gain(100e9, 2), 0.95 * 1.6);
+  EXPECT_DOUBLE_EQ(gain(100e9, 1), 0.95 * 2) << "one node has no link between its pods";
+  EXPECT_DOUBLE_EQ(gain(0, 2), 0.95 * 2) << "no node tells its link";
+  EXPECT_DOUBLE_EQ(gain(400e9, 2), 0.95 * 2) << "a fast link";
+  EXPECT_EQ(SlowestLink(json::array({{{"status", {{"linkBytesPerSecond", 9}}}},
+                                     json::object(),
+                                     {{"status", {{"linkBytesPerSecond", 4}}}}})),
+            4);
+  EXPECT_EQ(SlowestLink(json::array({{{"status", {{"linkBytesPerSecond", "fast"}}}}, 7})), 0);
+}
+
 TEST(AdviceTest, EachRunIsInOnePairTheBestFirst) {
   const json advice =
       Only(json::array({Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "09:00"),

@@ -47,6 +47,7 @@ GpuNode Made() {
           .sharing = "mps",
           .sharing_reason = "it runs",
           .mps_served = 1000,
+          .link_bytes_per_s = 25'000'000'000,
           .gpus = {{.uuid = "GPU-a",
                     .model = "H100",
                     .memory_bytes = 80,
@@ -77,6 +78,8 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["usedSlots"], 2);
   EXPECT_EQ(status["modeLimitedBy"], "the-cluster");
   EXPECT_FALSE(status.contains("configuration"));
+  EXPECT_EQ(status["linkBytesPerSecond"], 25'000'000'000);
+  EXPECT_FALSE(json::parse(BodyOf(GpuNode{}))["status"].contains("linkBytesPerSecond")) << "it is not known";
   EXPECT_EQ(status["sharing"],
             json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
   EXPECT_EQ(status["gpus"][0]["holders"][0]["gang"], "team/g");

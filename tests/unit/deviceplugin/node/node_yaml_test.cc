@@ -98,6 +98,18 @@ TEST(NodeYamlTest, TheMemoryOfGpusThatTellNone) {
   EXPECT_THAT(Refused("node: {gpu_memory: [1Gi]}"), HasSubstr("node.gpu_memory: expected"));
 }
 
+TEST(NodeYamlTest, TheSpeedOfTheLink) {
+  EXPECT_EQ(Allowed("").node.live.link_gbps, 0u);
+  EXPECT_EQ(Allowed("node: {link_gbps: 400}").node.live.link_gbps, 400u);
+  NodeConfig config = Allowed("configurations: {fast: {node: {link_gbps: 3200}}}");
+  ASSERT_TRUE(config.Choose("fast"));
+  EXPECT_EQ(config.node.live.link_gbps, 3200u);
+  for (const char* bad : {"-1", "100001", "fast", "1.5"})
+    EXPECT_THAT(Refused("node:\n  link_gbps: " + std::string(bad) + "\n"),
+                testing::StartsWith("file:2: node.link_gbps: expected "))
+        << bad;
+}
+
 TEST(NodeYamlTest, NamedConfigurationsDifferInWhatTheySay) {
   // The configuration without a name counts, wherever it stands in the file.
   NodeConfig config = Allowed(

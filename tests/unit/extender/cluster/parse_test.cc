@@ -285,6 +285,7 @@ TEST(ParseNodeTest, TaintsCordonAndReadiness) {
 TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
   const auto node = ParseGpuNode(json::parse(R"({"metadata":{"name":"n1"},"status":{
     "mode":"enforce","maintenance":true,"sharing":{"kind":"mps","multiUser":true},
+    "linkBytesPerSecond":25000000000,
     "requested":{"milliCPU":1500,"memoryBytes":1024,"pods":7,"others":{"x.y/z":2}},
     "gpus":[{"uuid":"GPU-a","memoryBytes":85899345920,"slots":2,"healthy":true,
              "holders":[{"namespace":"ns","pod":"p","container":"c","gang":"ns/g","slots":["GPU-a::0","GPU-a::1"]}]},
@@ -294,6 +295,7 @@ TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
   EXPECT_EQ(node->mode, "enforce");
   EXPECT_TRUE(node->maintenance && node->multi_user);
   EXPECT_EQ(node->sharing, "mps");
+  EXPECT_EQ(node->link_bytes_per_s, 25e9);
   ASSERT_EQ(node->gpus.size(), 2u) << "one without a name, and one that was named before";
   EXPECT_EQ(node->gpus[0].memory, 80ull << 30);
   EXPECT_EQ(node->gpus[0].slots, 2);

@@ -112,6 +112,23 @@ TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   EXPECT_FALSE(Of({pod}, cache).gang.profile.known());
 }
 
+TEST(GangRequest, TheSlowestLinkThatIsToldCarriesWhatTheJobSends) {
+  ClusterCache cache;
+  JobProfile profile = MadeProfile("bert");
+  profile.link_bytes = 1e9;
+  cache.Put(profile);
+  Pod pod = PodWith({});
+  pod.profile_key = "bert";
+  EXPECT_EQ(Of({pod}, cache).gang.profile.link_s, 0) << "no node tells the speed of its link";
+  for (const auto& [name, link] : {std::pair("a", 4e9), std::pair("b", 2e9), std::pair("c", 0.0)}) {
+    GpuNode node;
+    node.name = name;
+    node.link_bytes_per_s = link;
+    cache.Put(node);
+  }
+  EXPECT_EQ(Of({pod}, cache).gang.profile.link_s, 0.5);
+}
+
 TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
   ClusterCache cache;
   const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);

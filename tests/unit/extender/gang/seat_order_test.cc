@@ -177,6 +177,40 @@ TEST_F(SeatOrderTest, SeatsOfUnequalNumbersOfGpusKeepTheirOrder) {
   EXPECT_THAT(nodes(), ElementsAre("n0", "n0", "n2", "n2"));
 }
 
+// Pod 0 sends most, to pod 1. The slow node gets a pod that sends less.
+TEST_F(SeatOrderTest, TheSlowLinkGetsThePodThatSendsLeast) {
+  const auto set_link = [this](const std::string& name, double link) {
+    GpuNode gpus = *cache_.FindGpuNode(name);
+    gpus.link_bytes_per_s = link;
+    cache_.Put(gpus);
+  };
+  for (const char* name : {"n1", "n2", "n3"}) set_link(name, 100e6);
+  set_link("n0", 50e6);
+  Know({.pods = 4,
+        .runs = kRunsThatAgree,
+        .groups = {{NcclFunction::kSend, {0, 1}, 1'000'000}, {NcclFunction::kSend, {2, 3}, 100'000}}});
+  const std::vector<std::string> nodes = Nodes();
+  ASSERT_THAT(nodes, SizeIs(4));
+  EXPECT_THAT(nodes[2] == "n0" || nodes[3] == "n0", true);
+  EXPECT_THAT(Told(),
+              ElementsAre("p0: pods are placed by what they send to each other: the busiest uplink of "
+                          "a node takes 10 instead of 20 ms an iteration"));
+}
+
+TEST(FabricTest, SpeedsCountWhereAllAreToldAndNotAllAreAlike) {
+  placement::State state;
+  state.nodes = {{.name = "a", .domains = {"r0"}, .gpus = {}, .link = 5},
+                 {.name = "b", .domains = {"r1"}, .gpus = {}, .link = 7},
+                 {.name = "c", .domains = {"r1"}, .gpus = {}}};
+  state.levels = {"rack"};
+  const std::vector<placement::Seat> seats = {{"b", {}}, {"a", {}}, {"b", {}}};
+  EXPECT_THAT(FabricOf(state, seats).speeds, ElementsAre(ElementsAre(1, 1), ElementsAre(7, 5)));
+  state.nodes[1].link = 5;
+  EXPECT_THAT(FabricOf(state, seats).speeds, IsEmpty()) << "all are alike";
+  state.nodes[1].link = 7;
+  EXPECT_THAT(FabricOf(state, {{"b", {}}, {"a", {}}, {"c", {}}}).speeds, IsEmpty()) << "c tells none";
+}
+
 TEST(FabricTest, DomainsAreWithinThoseOfTheLevelBefore) {
   placement::State state;
   state.nodes = {{.name = "a", .domains = {"z0", "r0"}, .gpus = {}},

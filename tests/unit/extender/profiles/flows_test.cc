@@ -87,5 +87,18 @@ TEST(FlowsTest, MoreFlowsThanCanBeMappedAreNone) {
   EXPECT_FALSE(FlowsOf(std::vector<CallGroup>{{kAlltoAll, all, 1}}));
 }
 
+// Pod 1 sends to both others, and pod 2 gets from both.
+TEST(FlowsTest, TheBusiestPodIsTheOneThatSendsOrGetsMost) {
+  const std::vector<CallGroup> groups = {{kSend, {1, 0}, 30}, {kSend, {1, 2}, 20}, {kSend, {0, 2}, 35}};
+  const auto bytes = [](int runs, const std::vector<CallGroup>& of) {
+    return LinkBytesOf({.pods = 3, .runs = runs, .groups = of});
+  };
+  EXPECT_EQ(bytes(kRunsThatAgree, groups), 55u) << "pod 2 gets 20 and 35";
+  EXPECT_EQ(bytes(kRunsThatAgree, {groups[0], groups[1]}), 50u) << "pod 1 sends 30 and 20";
+  EXPECT_EQ(bytes(kRunsThatAgree, {{kAllReduce, {0, 1, 2, 3}, 100}}), 150u);
+  EXPECT_EQ(bytes(kRunsThatAgree, {{kAllReduce, {0, 0}, 100}}), 0u) << "both ranks are in one pod";
+  EXPECT_EQ(bytes(kRunsThatAgree - 1, groups), 0u);
+}
+
 }  // namespace
 }  // namespace crossover::extender

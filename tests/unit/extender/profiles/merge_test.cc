@@ -193,12 +193,14 @@ TEST_F(MergeTest, AGangThatMovesToOtherNodesHasNoMoreGpusThanBefore) {
   there.ended = true;
   See({there, here});
   EXPECT_EQ(Figures().gpus, 8);
+  EXPECT_EQ(Record().runs.at(0).nodes, 1);
   EXPECT_THAT(Record().runs, SizeIs(1)) << "it went on after seconds";
   records_.clear();
   there.ended = false;
   there.at_s = here.began_s;
   See({there, here});
   EXPECT_EQ(Figures().gpus, 16) << "the control: it is on both";
+  EXPECT_EQ(Record().runs.at(0).nodes, 2);
 }
 
 TEST_F(MergeTest, AGangThatMovesInPartHasNoMoreGpusThanBefore) {
