@@ -46,6 +46,7 @@ FIGURES = {
     "join_iterations": Figure("processes", _TURNS),
     "solo_estimate_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/metrics")),
     "gain_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/books")),
+    "advise_error": Figure("processes", (*_TURNS, "common/gains", "cli/cluster")),
     "cpu_cost": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
     "handover_ratio": Figure("program", ("turn", *_SOFTWARE_GPU)),
     "hook_ns": Figure("program", ("sidecar",)),

@@ -1,0 +1,122 @@
+"""advise_error is how far the gain that `kubectl crossover advise` predicts is from the gain measured then. Each
+sample is one shape of jobs, and the median counts; advise_error_worst is the worst shape.
+
+private, shared  turns, for two equal jobs at m/c 0.3 to 1.5, with links of their own and with shared ones
+early            turns on shared links; half of the bytes travel beside compute, so the link is busy for longer than m
+balance          parts of the batch by the speed of each rank, for four sets of speeds
+
+advise gets c, m and the bytes of an iteration, of the job alone, and the speed of the link. The gain of turns is that
+over one job after the other, from the first turns on, whatever the guard tries meanwhile.
+
+Control: the model without its term for links; for balance, advice that sees one rank's speed in place of all.
+"""
+
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from benchmarks import advice, evaluate, pairs, session, stats
+from benchmarks.commands import GRADIENT_BYTES
+from benchmarks.machine import ring_all_reduce_seconds
+from benchmarks.results import Goal, Measured, controlled
+
+_GOAL, _WORST = Goal("<=", 0.03), Goal("<=", 0.10)
+_TURNS = pairs.Shape(0.6, iterations=200, alone=90)
+_RATIOS = (0.3, 0.6, 1.0, 1.5)
+_EARLY_RATIOS = (0.6, 1.0, 1.4, 1.8)  # of the link's time for all bytes, over c
+_ALONE = pairs.Shape(0.2, iterations=200, warm_up=40, extra=("--batch=64",))
+_SPEEDS = ((1, 1, 0.5, 0.25), (1, 1, 1, 0.5), (1, 0.8, 0.8, 0.6), (0.5, 0.5, 1, 1))
+_SHAPES = {"private": [replace(_TURNS, ratio=ratio, links="private") for ratio in _RATIOS],
+           "shared": [replace(_TURNS, ratio=ratio) for ratio in _RATIOS],
+           "early": [replace(_TURNS, ratio=ratio, early_bytes=0.5) for ratio in _EARLY_RATIOS],
+           "balance": [replace(_ALONE, extra=(*_ALONE.extra, f"--speeds={','.join(map(str, speeds))}"))
+                       for speeds in _SPEEDS]}
+CASES = tuple(_SHAPES)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Holds the gain of one shape: as advised, as measured, and as the control advises."""
+
+    predicted: float
+    measured: float
+    control: float
+
+    def error(self, predicted=None):
+        return abs((self.predicted if predicted is None else predicted) / self.measured - 1)
+
+
+def measure(context, case):
+    shapes = _SHAPES[case]
+    balance = case == "balance"
+    found = []
+    for shape in shapes:
+        found.append((_balance if balance else _turns)(context, shape))
+        context.say(f"    m/c {shape.ratio:g} {' '.join(shape.extra)}: {found[-1]}")
+    conditions = shapes[0].conditions(m_over_c=[shape.ratio for shape in shapes])
+    if balance:
+        conditions |= {"jobs": 1, "counted_from": _ALONE.warm_up,
+                       "trainer": [" ".join(shape.extra) for shape in shapes]}
+    condition = f"{len(shapes)} shapes of {conditions['jobs']} jobs"
+    if None in found:
+        yield Measured("advise_error", case, None, "of the gain", _GOAL, (), None, condition, {}, conditions)
+        return
+    errors = tuple(each.error() for each in found)
+    yield Measured("advise_error", case, stats.median(errors), "of the gain", _GOAL, errors, None, condition,
+                   {"shapes": [asdict(each) for each in found]}, conditions)
+    control = None
+    if case != "private":  # no link is shared there
+        what = "the first rank's speed for all" if balance else "no term for links"
+        control = controlled(_WORST, what, max(each.error(each.control) for each in found))
+    yield Measured("advise_error_worst", case, max(errors), "of the gain", _WORST, errors, control, condition, {},
+                   conditions)
+
+
+def _turns(context, shape):
+    """Returns what two equal jobs gain by turns, or None where a run failed."""
+    alone = pairs.solo(context, shape)
+    both = alone and pairs.together(context, shape, context.build.library)
+    if not both:
+        return None
+    solo = alone[0]
+    shared = pairs.rate(shape, both, solo, 2 * solo.compute_ms)
+    link = shape.machine().node_link_bytes_per_s if shape.links == "shared" else 0
+    # The ring enters and leaves each node once.
+    link_bytes = ring_all_reduce_seconds(GRADIENT_BYTES, shape.ranks, 1.0)
+    gains = []
+    for told in (link, 0):
+        profiles = [advice.profile(gang, shape.ranks, 2, solo.compute_ms, solo.exposed_ms, link_bytes)
+                    for gang in ("alpha", "beta")]
+        pair = advice.advise(context.build, profiles, [advice.gpu_node(told)])["namespaces"][0]["pairs"]
+        gains.append(pair[0]["gain"] if pair else 1.0)
+    return _Found(gains[0], shared.gain, gains[1])
+
+
+def _balance(context, shape):
+    """Returns what a job gains by parts of its batch by speed, or None where a run failed."""
+    equal = _steps(context, shape)
+    if equal is None:
+        return None
+    step_ms, computes_ms = equal
+    with tempfile.TemporaryDirectory(prefix="crossover-shares-") as folder:
+        weights = Path(folder) / "weights"
+        weights.write_text(" ".join(str(round(1e4 / compute)) for compute in computes_ms) + "\n", encoding="ascii")
+        parts = _steps(context, replace(shape, extra=(*shape.extra, f"--shares={weights}")))
+    if parts is None:
+        return None
+    gains = []
+    for computes in (computes_ms, [computes_ms[0]] * len(computes_ms)):
+        job = advice.running("alpha", computes, step_ms)
+        gains.append(advice.advise(context.build, [], [advice.gpu_node(jobs=[job])])["balance"][0]["gain"])
+    return _Found(gains[0], step_ms / parts[0], gains[1])
+
+
+def _steps(context, shape):
+    """Returns the step of a job alone and the compute of each rank, in ms, or None where no run was valid."""
+    result = context.session(session.Plan(shape.machine(), (shape.job("alpha", 1),), None, shape.deadline_s(),
+                                          context.isolated))
+    if result is None:
+        return None
+    job = result.job("alpha")
+    computes = [stats.median([one.compute_ns / 1e6 for one in rank.iterations[shape.warm_up:]]) for rank in job.ranks]
+    return evaluate.solo_of(job, shape.warm_up).step_ms, computes
