@@ -134,6 +134,12 @@ class Owner(NodeCase):
         self.daemons.configure(self.node, node_settings={"gpu_memory": "119"})
         self.wait_for_words("node.gpu_memory: expected the memory of a GPU, from 1Mi to 1Pi, such as 119Gi, got 119")
 
+    def test_the_speed_of_the_link_is_published_where_a_setting_tells_it(self):
+        self.addCleanup(self.daemons.configure, self.node)
+        self.daemons.configure(self.node, node_settings={"link_gbps": 100})
+        self.cluster.wait_for("gpunode", self.node.name,
+                              lambda node: node and node["status"].get("linkBytesPerSecond") == 100 * 10**9 // 8)
+
     def restart_daemon(self):
         self.daemons.end_on(0)
         self.daemons.start_on(0)
