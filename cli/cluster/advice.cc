@@ -244,13 +244,14 @@ json AdviceOf(const json& profiles, double since_s, double link_bytes_per_s) {
   return {{"namespaces", advice}};
 }
 
-double SlowestLink(const json& gpu_nodes) {
-  double slowest = 0;
+double UsualLink(const json& gpu_nodes) {
+  std::vector<double> links;
   for (const json& node : gpu_nodes) {
     const auto link = static_cast<double>(CountAt(node, {"status"}, "linkBytesPerSecond"));
-    if (link > 0 && (slowest == 0 || link < slowest)) slowest = link;
+    if (link > 0) links.push_back(link);
   }
-  return slowest;
+  std::ranges::sort(links);
+  return links.empty() ? 0 : links[(links.size() - 1) / 2];
 }
 
 std::string AdviceText(const json& advice, bool wide) {

@@ -25,7 +25,7 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
     std::string unseen;
     const auto nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen);
     nlohmann::json advice =
-        AdviceOf(*profiles, now.count() - options.days * kDayS, nodes ? SlowestLink(*nodes) : 0);
+        AdviceOf(*profiles, now.count() - options.days * kDayS, nodes ? UsualLink(*nodes) : 0);
     std::string text = AdviceText(advice, wide);
     if (nodes) {
       advice["balance"] = BalanceAdvice(*nodes, options.name_space);

@@ -30,15 +30,16 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // time. A run is in at most one pair. Pairs that save most come first. What a pair gains follows from the use
 // of the GPU, u = c / (c + m), and of the link, by the model and with the two constants of
 // common/gains/turns.h. The use of the link is 0 where the run is on one node, where its profile has no
-// linkBytes, and where `link_bytes_per_s`, the speed of the slowest link of a node, is 0. Memory, user IDs
+// linkBytes, and where `link_bytes_per_s`, the speed of a usual link of a node, is 0. Memory, user IDs
 // and max-slowdown do not count.
 //
 // Also lists the runs whose slowest rank has 5% more compute than the rank in the middle (slowest.since in
 // status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would
 // be shorter by the difference.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s, double link_bytes_per_s = 0);
-// Returns the least speed that `gpu_nodes`, a list of GPUNodes, tell of their links, or 0 if none does.
-double SlowestLink(const nlohmann::json& gpu_nodes);
+// Returns the median of the speeds that `gpu_nodes`, a list of GPUNodes, tell of their links, or 0 if none
+// does. Of an even number it is the lower one in the middle.
+double UsualLink(const nlohmann::json& gpu_nodes);
 // Returns the advice as a table, the slow ranks, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);
 

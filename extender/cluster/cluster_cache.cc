@@ -1,6 +1,8 @@
 #include "extender/cluster/cluster_cache.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "extender/cluster/resources.h"
 
@@ -65,8 +67,7 @@ bool ClusterCache::Put(Node node) {
 
 bool ClusterCache::Put(GpuNode node) {
   const std::string name = node.name;
-  ForgetLink(name);
-  if (node.link_bytes_per_s > 0) links_.insert(node.link_bytes_per_s);
+  ChangeLink(name, node.link_bytes_per_s);
   return PutInto(&gpu_nodes_, name, std::move(node));
 }
 
@@ -97,14 +98,19 @@ bool ClusterCache::RemovePod(const std::string& uid) {
 bool ClusterCache::RemoveNode(const std::string& name) { return nodes_.erase(name) > 0; }
 
 bool ClusterCache::RemoveGpuNode(const std::string& name) {
-  ForgetLink(name);
+  ChangeLink(name, 0);
   return gpu_nodes_.erase(name) > 0;
 }
 
-void ClusterCache::ForgetLink(const std::string& node) {
+// Finds the median again only where a speed changed: nodes publish all the time, and speeds stay.
+void ClusterCache::ChangeLink(const std::string& node, double link_bytes_per_s) {
   const GpuNode* known = FindGpuNode(node);
-  const auto link = known == nullptr ? links_.end() : links_.find(known->link_bytes_per_s);
-  if (link != links_.end()) links_.erase(link);
+  const double before = known == nullptr ? 0 : known->link_bytes_per_s;
+  if (before == link_bytes_per_s) return;
+  if (before > 0) links_.erase(links_.find(before));
+  if (link_bytes_per_s > 0) links_.insert(link_bytes_per_s);
+  const auto count = static_cast<std::ptrdiff_t>(links_.size());
+  usual_link_ = count == 0 ? 0 : *std::next(links_.begin(), (count - 1) / 2);
 }
 
 bool ClusterCache::RemoveProfile(const std::string& name_space, const std::string& name) {

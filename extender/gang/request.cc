@@ -68,10 +68,10 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
 }
 
-// Returns how long the slowest link of the cluster takes for what the job sends in an iteration, or 0 if that
+// Returns how long a usual link of the cluster takes for what the job sends in an iteration, or 0 if that
 // is not known.
 double LinkTimeOf(const ClusterCache& cache, const JobProfile& profile) {
-  const double link = cache.SlowestLink();
+  const double link = cache.UsualLink();
   return link > 0 ? profile.link_bytes / link : 0;
 }
 

@@ -57,11 +57,11 @@ TEST(AdviceTest, WhatTheLinkCarriesLimitsAPairOnSeveralNodes) {
   EXPECT_DOUBLE_EQ(gain(100e9, 1), 0.95 * 2) << "one node has no link between its pods";
   EXPECT_DOUBLE_EQ(gain(0, 2), 0.95 * 2) << "no node tells its link";
   EXPECT_DOUBLE_EQ(gain(400e9, 2), 0.95 * 2) << "a fast link";
-  EXPECT_EQ(SlowestLink(json::array({{{"status", {{"linkBytesPerSecond", 9}}}},
-                                     json::object(),
-                                     {{"status", {{"linkBytesPerSecond", 4}}}}})),
+  EXPECT_EQ(UsualLink(json::array({{{"status", {{"linkBytesPerSecond", 9}}}},
+                                   json::object(),
+                                   {{"status", {{"linkBytesPerSecond", 4}}}}})),
             4);
-  EXPECT_EQ(SlowestLink(json::array({{{"status", {{"linkBytesPerSecond", "fast"}}}}, 7})), 0);
+  EXPECT_EQ(UsualLink(json::array({{{"status", {{"linkBytesPerSecond", "fast"}}}}, 7})), 0);
 }
 
 TEST(AdviceTest, EachRunIsInOnePairTheBestFirst) {

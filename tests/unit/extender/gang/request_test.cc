@@ -112,7 +112,7 @@ TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   EXPECT_FALSE(Of({pod}, cache).gang.profile.known());
 }
 
-TEST(GangRequest, TheSlowestLinkThatIsToldCarriesWhatTheJobSends) {
+TEST(GangRequest, AUsualLinkCarriesWhatTheJobSends) {
   ClusterCache cache;
   JobProfile profile = MadeProfile("bert");
   profile.link_bytes = 1e9;
