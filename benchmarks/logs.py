@@ -152,9 +152,13 @@ class JobLog:
             raise ValueError(f"job {self.name}: no iteration inside the window")
         return (end_ns - begin_ns) / 1e6 / done
 
+    def computes_ms(self, first=0, last=None):
+        """Returns the compute stream's busy time of each rank in an iteration, the median of these iterations."""
+        return [stats.median([i.compute_ns for i in r.iterations[first:last]]) / 1e6 for r in self.ranks]
+
     def compute_ms(self, first=0):
         """c of the bounds: the mean over ranks of the compute stream's busy time in an iteration."""
-        return stats.mean(stats.median([i.compute_ns for i in r.iterations[first:]]) for r in self.ranks) / 1e6
+        return stats.mean(self.computes_ms(first))
 
     @property
     def digest(self):

@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks import advice, evaluate, pairs, session, stats
+from benchmarks import advice, pairs, stats
 from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.machine import ring_all_reduce_seconds
 from benchmarks.results import Goal, Measured, controlled
@@ -44,8 +44,8 @@ class _Found:
     measured: float
     control: float
 
-    def error(self, predicted=None):
-        return abs((self.predicted if predicted is None else predicted) / self.measured - 1)
+    def error_of(self, gain):
+        return abs(gain / self.measured - 1)
 
 
 def measure(context, case):
@@ -63,13 +63,13 @@ def measure(context, case):
     if None in found:
         yield Measured("advise_error", case, None, "of the gain", _GOAL, (), None, condition, {}, conditions)
         return
-    errors = tuple(each.error() for each in found)
+    errors = tuple(each.error_of(each.predicted) for each in found)
     yield Measured("advise_error", case, stats.median(errors), "of the gain", _GOAL, errors, None, condition,
                    {"shapes": [asdict(each) for each in found]}, conditions)
     control = None
     if case != "private":  # no link is shared there
         what = "the first rank's speed for all" if balance else "no term for links"
-        control = controlled(_WORST, what, max(each.error(each.control) for each in found))
+        control = controlled(_WORST, what, max(each.error_of(each.control) for each in found))
     yield Measured("advise_error_worst", case, max(errors), "of the gain", _WORST, errors, control, condition, {},
                    conditions)
 
@@ -96,29 +96,18 @@ def _turns(context, shape):
 
 def _balance(context, shape):
     """Returns what a job gains by parts of its batch by speed, or None where a run failed."""
-    equal = _steps(context, shape)
+    equal = pairs.solo(context, shape)
     if equal is None:
         return None
-    step_ms, computes_ms = equal
+    step_ms, computes_ms = equal[0].step_ms, equal[1].computes_ms(shape.warm_up)
     with tempfile.TemporaryDirectory(prefix="crossover-shares-") as folder:
         weights = Path(folder) / "weights"
         weights.write_text(" ".join(str(round(1e4 / compute)) for compute in computes_ms) + "\n", encoding="ascii")
-        parts = _steps(context, replace(shape, extra=(*shape.extra, f"--shares={weights}")))
+        parts = pairs.solo(context, replace(shape, extra=(*shape.extra, f"--shares={weights}")))
     if parts is None:
         return None
     gains = []
     for computes in (computes_ms, [computes_ms[0]] * len(computes_ms)):
         job = advice.running("alpha", computes, step_ms)
         gains.append(advice.advise(context.build, [], [advice.gpu_node(jobs=[job])])["balance"][0]["gain"])
-    return _Found(gains[0], step_ms / parts[0], gains[1])
-
-
-def _steps(context, shape):
-    """Returns the step of a job alone and the compute of each rank, in ms, or None where no run was valid."""
-    result = context.session(session.Plan(shape.machine(), (shape.job("alpha", 1),), None, shape.deadline_s(),
-                                          context.isolated))
-    if result is None:
-        return None
-    job = result.job("alpha")
-    computes = [stats.median([one.compute_ns / 1e6 for one in rank.iterations[shape.warm_up:]]) for rank in job.ranks]
-    return evaluate.solo_of(job, shape.warm_up).step_ms, computes
+    return _Found(gains[0], step_ms / parts[0].step_ms, gains[1])

@@ -156,8 +156,7 @@ def _last(iterations, seconds):
 
 def _wait_ms(job):
     """Returns what a step has beyond the compute of the slowest rank while the job is alone."""
-    computes = [stats.median([one.compute_ns / 1e6 for one in rank.iterations[_ALONE]]) for rank in job.ranks]
-    return _step_ms(job.ranks[0].iterations[_ALONE]) - max(computes)
+    return _step_ms(job.ranks[0].iterations[_ALONE]) - max(job.computes_ms(_ALONE.start, _ALONE.stop))
 
 
 class _Losses:

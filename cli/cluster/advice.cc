@@ -250,8 +250,7 @@ double UsualLink(const json& gpu_nodes) {
     const auto link = static_cast<double>(CountAt(node, {"status"}, "linkBytesPerSecond"));
     if (link > 0) links.push_back(link);
   }
-  std::ranges::sort(links);
-  return links.empty() ? 0 : links[(links.size() - 1) / 2];
+  return gains::UsualLink(std::move(links));
 }
 
 std::string AdviceText(const json& advice, bool wide) {

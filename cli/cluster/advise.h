@@ -37,8 +37,7 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would
 // be shorter by the difference.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s, double link_bytes_per_s = 0);
-// Returns the median of the speeds that `gpu_nodes`, a list of GPUNodes, tell of their links, or 0 if none
-// does. Of an even number it is the lower one in the middle.
+// Returns gains::UsualLink() of the links of `gpu_nodes`, a list of GPUNodes.
 double UsualLink(const nlohmann::json& gpu_nodes);
 // Returns the advice as a table, the slow ranks, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);

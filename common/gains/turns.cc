@@ -1,6 +1,7 @@
 #include "common/gains/turns.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace crossover::gains {
 namespace {
@@ -8,6 +9,13 @@ namespace {
 constexpr int kHalvings = 40;  // of the interval in which the level lies
 
 }  // namespace
+
+double UsualLink(std::vector<double> links) {
+  if (links.empty()) return 0;
+  const auto middle = links.begin() + static_cast<std::ptrdiff_t>((links.size() - 1) / 2);
+  std::ranges::nth_element(links, middle);
+  return *middle;
+}
 
 FairRates::FairRates(std::span<const Use> uses, double top) : uses_(uses), top_(top) { level_ = Level(); }
 

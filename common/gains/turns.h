@@ -11,6 +11,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace crossover::gains {
 
@@ -31,7 +32,12 @@ struct Use {
   double floor = 0;  // the part of its own speed below which it must not fall; 0: none
 };
 
-// FairRates divides. It keeps the span, so the uses must outlive it. It allocates nothing.
+// Returns the speed of the link of a job whose nodes are not known yet: the median of the speeds `links` that
+// nodes tell, the lower one in the middle of an even number, or 0 if there is none. One node that tells a
+// wrong speed changes little.
+double UsualLink(std::vector<double> links);
+
+// FairRates finds the rates. It keeps the span, so the uses must outlive it. It allocates nothing.
 class FairRates {
  public:
   // REQUIRES: 0 < top <= 1.

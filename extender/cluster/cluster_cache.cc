@@ -1,9 +1,10 @@
 #include "extender/cluster/cluster_cache.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <iterator>
+#include <utility>
+#include <vector>
 
+#include "common/gains/turns.h"
 #include "extender/cluster/resources.h"
 
 namespace crossover::extender {
@@ -67,7 +68,7 @@ bool ClusterCache::Put(Node node) {
 
 bool ClusterCache::Put(GpuNode node) {
   const std::string name = node.name;
-  ChangeLink(name, node.link_bytes_per_s);
+  NoteLink(name, node.link_bytes_per_s);
   return PutInto(&gpu_nodes_, name, std::move(node));
 }
 
@@ -98,19 +99,25 @@ bool ClusterCache::RemovePod(const std::string& uid) {
 bool ClusterCache::RemoveNode(const std::string& name) { return nodes_.erase(name) > 0; }
 
 bool ClusterCache::RemoveGpuNode(const std::string& name) {
-  ChangeLink(name, 0);
+  NoteLink(name, 0);
   return gpu_nodes_.erase(name) > 0;
 }
 
-// Finds the median again only where a speed changed: nodes publish all the time, and speeds stay.
-void ClusterCache::ChangeLink(const std::string& node, double link_bytes_per_s) {
+// Nodes publish all the time, and their speeds stay.
+void ClusterCache::NoteLink(const std::string& node, double link_bytes_per_s) {
   const GpuNode* known = FindGpuNode(node);
-  const double before = known == nullptr ? 0 : known->link_bytes_per_s;
-  if (before == link_bytes_per_s) return;
-  if (before > 0) links_.erase(links_.find(before));
-  if (link_bytes_per_s > 0) links_.insert(link_bytes_per_s);
-  const auto count = static_cast<std::ptrdiff_t>(links_.size());
-  usual_link_ = count == 0 ? 0 : *std::next(links_.begin(), (count - 1) / 2);
+  if ((known == nullptr ? 0 : known->link_bytes_per_s) != link_bytes_per_s) usual_link_.reset();
+}
+
+double ClusterCache::UsualLink() const {
+  if (!usual_link_) {
+    std::vector<double> links;
+    for (const auto& [name, node] : gpu_nodes_) {
+      if (node.link_bytes_per_s > 0) links.push_back(node.link_bytes_per_s);
+    }
+    usual_link_ = gains::UsualLink(std::move(links));
+  }
+  return *usual_link_;
 }
 
 bool ClusterCache::RemoveProfile(const std::string& name_space, const std::string& name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -46,10 +47,8 @@ class ClusterCache {
   // Returns the sum of what our pods that are bound to `node` and not over ask for; its resource "pods" is
   // their number. The reference is valid until the next Put() or Remove..().
   const Resources& UsedOn(const std::string& node) const;
-  // Returns the median of the speeds that GPUNodes tell of their links, in bytes per second, or 0 if none
-  // does. Of an even number it is the lower one in the middle. One node that tells a wrong speed changes
-  // little.
-  double UsualLink() const { return usual_link_; }
+  // Returns gains::UsualLink() of the links of all GPUNodes, in bytes per second.
+  double UsualLink() const;
 
  private:
   // Holds the pods that are bound to one node. The node itself need not be known.
@@ -60,13 +59,14 @@ class ClusterCache {
 
   void Arrive(const Pod& pod);
   void Leave(const Pod& pod);
-  void ChangeLink(const std::string& node, double link_bytes_per_s);
+  void NoteLink(const std::string& node, double link_bytes_per_s);
 
   std::unordered_map<std::string, Pod> pods_;
   std::map<std::string, Node> nodes_;
   std::map<std::string, GpuNode> gpu_nodes_;
-  std::multiset<double> links_;  // the speeds that are known, of all gpu_nodes_
-  double usual_link_ = 0;        // the median of links_
+  // This is UsualLink(), which every gang's request asks for. Nothing: a speed has changed since it was
+  // found.
+  mutable std::optional<double> usual_link_;
   std::map<std::string, JobProfile> profiles_;
   std::map<std::string, Budget> budgets_;
   std::unordered_map<std::string, OnNode> on_nodes_;

@@ -37,26 +37,17 @@ std::string WhyBetter(const placement::State& state, const placement::Fabric& fa
   const bool of_nodes = level == state.levels.size();
   const std::string uplink = "pods are placed by what they send to each other: the busiest uplink" +
                              (of_nodes ? " of a node" : " (" + state.levels[level] + ")");
-  if (of_nodes && !fabric.speeds.empty())
-    return uplink + " takes " + text::Decimal(1e3 * *is) + " instead of " + text::Decimal(1e3 * *was) +
-           " ms an iteration";
-  return uplink + " carries " + text::Decimal(*is) + " instead of " + text::Decimal(*was) +
-         " bytes an iteration";
+  const bool timed = of_nodes && !fabric.speeds.empty();  // else the costs are bytes
+  const double scale = timed ? 1e3 : 1;
+  return uplink + (timed ? " takes " : " carries ") + text::Decimal(scale * *is) + " instead of " +
+         text::Decimal(scale * *was) + (timed ? " ms" : " bytes") + " an iteration";
 }
 
-// Sets the speeds of the uplinks, those above the nodes to 1, if all nodes tell their speeds and not all are
-// alike.
-void AddSpeeds(const placement::State& state, const std::vector<placement::Seat>& seats,
-               placement::Fabric* fabric) {
-  std::vector<double> links;  // by domain of the nodes' level
-  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
-    const auto node = std::ranges::find(state.nodes, seats[seat].node, &placement::Node::name);
-    if (node == state.nodes.end() || node->link <= 0) return;
-    const auto domain = static_cast<std::size_t>(fabric->domains.back()[seat]);
-    links.resize(std::max(links.size(), domain + 1));
-    links[domain] = node->link;
-  }
-  if (std::ranges::adjacent_find(links, std::ranges::not_equal_to()) == links.end()) return;
+// Sets the speeds of the uplinks, those above the nodes to 1, if the nodes tell theirs and not all are alike.
+// `links` has the speed of each domain of the nodes' level, 0 where it is not known.
+void AddSpeeds(std::vector<double> links, placement::Fabric* fabric) {
+  const bool known = std::ranges::find(links, 0.0) == links.end();
+  if (!known || std::ranges::adjacent_find(links, std::ranges::not_equal_to()) == links.end()) return;
   for (const std::vector<int>& level : fabric->domains)
     fabric->speeds.emplace_back(static_cast<std::size_t>(std::ranges::max(level)) + 1, 1.0);
   fabric->speeds.back() = std::move(links);
@@ -69,6 +60,7 @@ placement::Fabric FabricOf(const placement::State& state, const std::vector<plac
   placement::Fabric fabric{.domains = std::vector<std::vector<int>>(levels + 1)};
   std::map<std::vector<std::string>, int> numbers;  // by the path of domains from the widest on
   std::vector<int> counts(levels + 1);
+  std::vector<double> links;  // by domain of the nodes' level
   for (const placement::Seat& seat : seats) {
     const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
     std::vector<std::string> path;
@@ -77,10 +69,11 @@ placement::Fabric FabricOf(const placement::State& state, const std::vector<plac
       path.push_back(level == levels ? seat.node : has ? node->domains[level] : "");
       const auto [number, is_new] = numbers.try_emplace(path, counts[level]);
       if (is_new) ++counts[level];
+      if (is_new && level == levels) links.push_back(node != state.nodes.end() ? node->link : 0);
       fabric.domains[level].push_back(number->second);
     }
   }
-  AddSpeeds(state, seats, &fabric);
+  AddSpeeds(std::move(links), &fabric);
   return fabric;
 }
 
