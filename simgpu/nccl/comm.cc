@@ -154,9 +154,13 @@ ncclResult_t ncclComm::GatherOnHost(const std::vector<std::byte>& mine,
 ncclResult_t ncclComm::Finalize() {
   finalized_ = true;
   if (!engine_) return ncclSuccess;
+  {
+    const simgpu::nccl::ScopedContext scope(driver(), context());
+    // Kernels of a lost context never begin, so the engine would wait for them for ever.
+    if (Check(device_->Synchronize(), "cuEventSynchronize") != ncclSuccess)
+      engine_->Abort(ncclUnhandledCudaError, simgpu::nccl::LastError());
+  }
   engine_->Finish();
-  const simgpu::nccl::ScopedContext scope(driver(), context());
-  device_->Synchronize();
   const Failure failure = engine_->failure();
   return failure.result == ncclSuccess ? ncclSuccess : Refuse(failure.result, failure.text);
 }

@@ -212,11 +212,14 @@ CUresult Device::LaunchKernel(const Call& call, const KernelStart& start, CUstre
   return driver_->cuLaunchKernelEx(&shape, function, parameters, nullptr);
 }
 
-void Device::Synchronize() {
+CUresult Device::Synchronize() {
+  CUresult first = CUDA_SUCCESS;
   for (const auto& staging : staging_) {
-    if (staging->used) driver_->cuEventSynchronize(staging->done);
+    const CUresult result = staging->used ? driver_->cuEventSynchronize(staging->done) : CUDA_SUCCESS;
+    if (first == CUDA_SUCCESS) first = result;
     staging->used = false;
   }
+  return first;
 }
 
 }  // namespace simgpu::nccl

@@ -72,8 +72,9 @@ class Device {
   // Launches the kernel of `call` on `stream`.
   CUresult LaunchKernel(const Call& call, const KernelStart& start, CUstream stream);
 
-  // Blocks until the GPU has done all that was launched.
-  void Synchronize();
+  // Blocks until the GPU has done all that was launched, or cannot do it any more: returns the driver's error
+  // then.
+  CUresult Synchronize();
 
  private:
   Device() = default;

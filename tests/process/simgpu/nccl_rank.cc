@@ -513,6 +513,15 @@ void RunAbort(Job& job) {
   SayFailure(job, result != ncclSuccess ? result : Await(job));
 }
 
+// Each rank loses its contexts while it waits for a collective, or after a peer has.
+void RunLost(Job& job) {
+  const Buffer<float> data(Inputs(job.rank, 100));
+  ncclAllReduce(data.get(), data.get(), 100, ncclFloat32, ncclSum, job.comm, job.stream);
+  float word = 0;
+  Say("copy", static_cast<int>(cuMemcpyDtoH(&word, reinterpret_cast<CUdeviceptr>(data.get()), sizeof word)));
+  Say("finalize", static_cast<int>(ncclCommFinalize(job.comm)));
+}
+
 void RunSplit(Job& job) {
   ncclComm_t part = nullptr;
   const bool takes_part = job.rank != job.ranks - 1;
@@ -632,6 +641,7 @@ int main(int argc, char** argv) {
                                                         {"mismatch", RunMismatch},
                                                         {"death", RunDeath},
                                                         {"abort", RunAbort},
+                                                        {"lost", RunLost},
                                                         {"split", RunSplit},
                                                         {"timed", RunTimed},
                                                         {"large", RunLarge},

@@ -23,7 +23,8 @@ NODE_LINK = 8e6
 # A run that takes too long is void if its threads were later than this at p99. One test may have so many void runs.
 MOST_LATE_US = 1000
 MOST_VOID_RUNS = 3
-SUCCESS, INVALID_ARGUMENT, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 4, 5, 6, 7
+SUCCESS, UNHANDLED_CUDA_ERROR, INVALID_ARGUMENT, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 1, 4, 5, 6, 7
+ILLEGAL_ADDRESS = "700"  # of CUDA
 SIGKILLED = -9
 
 
@@ -236,6 +237,12 @@ class NcclTest(unittest.TestCase):
         for result in results[1:]:
             self.assertEqual(int(result["state"]), REMOTE_ERROR)
             self.assertIn("rank 0 has aborted", result["text"])
+
+    def test_ranks_that_lose_their_contexts_do_not_wait_for_their_collectives(self):
+        lost = {"SIMGPU_NCCL_FAULT": "stall:0", "SIMGPU_FAULT": "copies_break:1"}
+        for result in self.run_job("lost", ranks=dict.fromkeys(range(4), lost)):
+            self.assertEqual(result["copy"], ILLEGAL_ADDRESS, result.err)
+            self.assertIn(int(result["finalize"]), (UNHANDLED_CUDA_ERROR, REMOTE_ERROR), "its own loss, or a peer's")
 
     def test_one_process_with_several_gpus(self):
         process = self.start("initall", nodes=1, gpus=1, environment=self.environment(1, 3),
