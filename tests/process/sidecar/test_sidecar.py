@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -193,6 +194,7 @@ class Machine:
                           "gpu_link_bytes_per_s: 1.1e7\nnodes:\n  - name: node0\n    gpus: 2\n")
         self.environment = {"PATH": os.environ["PATH"], "SIMGPU_CONFIG": str(config), "LD_LIBRARY_PATH": SIMGPU}
         self.arbiter = None
+        self._begin = time.monotonic(), _waited_for_cores_s()
         if arbiter:
             self.start_arbiter(test, arbiter_options)
 
@@ -235,10 +237,33 @@ class Machine:
             summary = json.loads(log.readlines()[-1])["summary"]
         return summary, said
 
+    def end(self, ranks):
+        """Ends a job that would go on, as a launcher does. Returns what each rank wrote to standard error."""
+        for rank in ranks:
+            rank.terminate()
+        return [rank.communicate(timeout=120)[1] for rank in ranks]
+
+    def losses(self, job):
+        """Returns the losses of rank 0 in all iterations that were done when the job ended. The last one may have been
+        under way."""
+        with open(self.directory / f"{job}0.log", encoding="utf-8") as log:
+            return [line["loss"] for line in map(json.loads, log) if "iteration" in line][:-1]
+
     def events(self):
         if not self.trace.exists():
             return []
         return list(logs.objects_in(self.trace.read_text().splitlines()))
+
+    def assert_watchdog_opened_none(self, test, seldom=False):
+        """Asserts that the watchdog opened no gate. `seldom`: it may, once in a while, to break up two GPUs that wait
+        for each other. So it may where processes of this computer wait for a core most of the time."""
+        kinds = [event["event"] for event in self.events()]
+        begin_s, waited_s = self._begin
+        busy = (_waited_for_cores_s() - waited_s) / (time.monotonic() - begin_s)
+        allowed = kinds.count("hold") // 20 if seldom or busy > 0.6 else 0
+        test.assertLessEqual(kinds.count("open"), allowed,
+                             f"the watchdog had to open gates in {kinds.count('hold')} turns, and processes waited for "
+                             f"cores {busy:.0%} of the time")
 
 
 def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "trainer"), **extra):
@@ -252,10 +277,15 @@ def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "tr
     summary, said = machine.finish("a", machine.start("a", options=options, program=programs[0], **extra))
     _, said_by_other = machine.finish("b", other)
     test.assertEqual(summary["losses_digest"], alone["losses_digest"])
-    events = machine.events()
-    test.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
-    turns = sum(event["event"] == "hold" and event["gang"] == "a" for event in events)
+    machine.assert_watchdog_opened_none(test)
+    turns = sum(event["event"] == "hold" and event["gang"] == "a" for event in machine.events())
     return turns, said_by_library(said), said_by_library(said_by_other)
+
+
+def _waited_for_cores_s():
+    """Returns how long some process has waited for a core, since the computer was started."""
+    with open("/proc/pressure/cpu", encoding="ascii") as pressure:
+        return int(pressure.readline().rpartition("total=")[2]) / 1e6
 
 
 def _directory(test):
@@ -309,9 +339,7 @@ class Turns(unittest.TestCase):
             summary, said = machine.finish(name, ranks)
             self.assertEqual(summary["losses_digest"], alone["losses_digest"])
             self.assertEqual(said_by_library(said), "")
-        events = [event["event"] for event in machine.events()]
-        # Once in a while, on a machine that stands still, the watchdog breaks up two GPUs that wait for each other.
-        self.assertLess(20 * events.count("open"), events.count("hold"), "the watchdog had to")
+        machine.assert_watchdog_opened_none(self, seldom=True)
 
     def test_without_an_arbiter_everything_passes_and_one_line_says_so(self):
         machine = Machine(self, arbiter=False)
@@ -340,7 +368,7 @@ class Turns(unittest.TestCase):
         machine.finish("b", jobs["b"])
         pause.unlink()
         machine.finish("a", jobs["a"])
-        self.assertNotIn("open", [event["event"] for event in machine.events()], "the watchdog had to")
+        machine.assert_watchdog_opened_none(self)
 
     def test_a_killed_job_does_not_hold_the_other_up(self):
         machine = Machine(self)

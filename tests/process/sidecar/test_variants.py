@@ -150,7 +150,7 @@ class Variants(unittest.TestCase):
             self.assertEqual(summary["losses_digest"], alone[name]["losses_digest"])
             self.assertEqual(said_by_library(said), "")
         events = machine.events()
-        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
+        machine.assert_watchdog_opened_none(self)
         for name in options:
             self.assertGreater(sum(event["event"] == "hold" and event["gang"] == name for event in events), 40,
                                "turns on both GPUs")
