@@ -28,7 +28,8 @@ from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: 
 from tests.cluster import pod_monitors  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 
-_GAINS = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
+_GAIN = "crossover_gain_ratio{source='measured'}"
+_GAINS = f"max by (node, gpu_uuid) ({_GAIN})"
 # These panels show something for a daemon that serves no kubelet.
 _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained",
                          "GPUs' worth of work gained", "Utilisation, before and after", "GPUs in use, by namespace",
@@ -114,20 +115,41 @@ class Dashboards(unittest.TestCase):
             self.await_steady_gains(prometheus)
             self.assertEqual([of for of, _ in prometheus.ask("up")], [
                 {"__name__": "up", "job": _NAME, "instance": target, **labels}])
-        top = node.await_top(lambda top: len(clients(top)) == 4 and all("gain" in gpu for gpu in top["gpus"]))
-        by_gpu = {gpu["uuid"]: gpu["gain"] for gpu in top["gpus"]}
         for prometheus in (plain, operators):
-            self.all_is_answered(prometheus, by_gpu)
+            self.gains_are_those_of_top(prometheus, node)
+            self.all_is_answered(prometheus)
         with self.assertRaises(urllib.error.HTTPError, msg="the control"):
             plain.ask("sum(rate(x))")
 
     def await_steady_gains(self, prometheus):
         prometheus.await_samples(f"min_over_time(({_GAINS})[5s:1s])", lambda samples: len(samples) == 2)
 
-    def all_is_answered(self, prometheus, gain_by_gpu):
-        for labels, gain in prometheus.ask(_GAINS):
+    def gains_are_those_of_top(self, prometheus, node):
+        """Compares gains that are scraped with those that `top` says from before the scrape until after it: what jobs
+        gain changes while they run."""
+        tops = []
+
+        def look():
+            top = node.await_top(lambda top: len(clients(top)) == 4 and all("gain" in gpu for gpu in top["gpus"]))
+            tops.append({gpu["uuid"]: gpu["gain"] for gpu in top["gpus"]})
+
+        def scraped_since(samples):
+            look()
+            return len(samples) == 2 and min(at for _, at in samples) > begin
+
+        look()
+        begin = time.time()
+        prometheus.await_samples(f"min by (gpu_uuid) (timestamp({_GAIN}))", scraped_since)
+        scraped = prometheus.ask(_GAINS)
+        look()
+        self.assertEqual(len(scraped), 2)
+        for labels, gain in scraped:
             self.assertEqual(labels["node"], "n1")
-            self.assertAlmostEqual(gain / gain_by_gpu[labels["gpu_uuid"]], 1, delta=0.03)
+            said = [top[labels["gpu_uuid"]] for top in tops]
+            self.assertGreater(gain, 0.97 * min(said), said)
+            self.assertLess(gain, 1.03 * max(said), said)
+
+    def all_is_answered(self, prometheus):
         for name, dashboard in dashboards().items():
             for _, query in queries(dashboard):
                 prometheus.ask(query)  # raises HTTPError if it is rejected
