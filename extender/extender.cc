@@ -19,6 +19,7 @@
 #include "common/metrics/build_info.h"
 #include "common/text/number.h"
 #include "extender/cluster/fit.h"
+#include "extender/gang/node_places.h"
 #include "extender/gang/pod_order.h"
 #include "extender/metrics/gang_families.h"
 
@@ -161,6 +162,12 @@ Extender::Extender(const ExtenderConfig& config)
                        PodOrder order;
                        controller_.Look([&](const ClusterCache& cache) { order = OrderOf(cache, jobs); });
                        return order;
+                     },
+                 .places =
+                     [this, levels = config.gangs.domains] {
+                       NodePlaces places;
+                       controller_.Look([&](const ClusterCache& cache) { places = PlacesOf(cache, levels); });
+                       return places;
                      },
                  .is_there =
                      [this](const ProfileId& id) {

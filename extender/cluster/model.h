@@ -233,6 +233,9 @@ struct JobProfile {
     // known.
     double median_s = 0;
     Slowest slowest{};
+    // For how long of an iteration the busiest uplink of a node carries what its pods send to each other: as
+    // they are placed, and as they would be by what they send. Both are 0 where that is not known.
+    double uplink_s = 0, least_uplink_s = 0;
 
     friend bool operator==(const Run&, const Run&) = default;
   };

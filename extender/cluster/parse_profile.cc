@@ -59,7 +59,9 @@ JobProfile::Run RunOf(const json& object) {
           .peak_memory = static_cast<std::uint64_t>(
               NumberIn(object, "peakMemoryBytes", static_cast<double>(kMostBytes))),
           .median_s = NumberIn(object, "medianSeconds", kMostSeconds),
-          .slowest = SlowestOf(At(object, "slowest"))};
+          .slowest = SlowestOf(At(object, "slowest")),
+          .uplink_s = NumberIn(object, "uplinkSeconds", kMostSeconds),
+          .least_uplink_s = NumberIn(object, "leastUplinkSeconds", kMostSeconds)};
 }
 
 JobProfile::Meeting MeetingOf(const json& object) {

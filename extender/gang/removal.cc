@@ -10,7 +10,7 @@
 namespace crossover::extender {
 namespace {
 
-constexpr int kMostDoublings = 10;  // of the pause between two tries
+constexpr int kMostRetryDoublings = 10;  // of the pause between two tries
 
 // Returns whether the API server asks budgets about the eviction of the pod. A pod whose binding the watch
 // does not show yet may run.
@@ -101,7 +101,7 @@ void Forbid(GangStore& store, GangRecord& gang, const std::string& why) {
   if (removal.state != RemovalState::kEvicting) return;
   removal.state = RemovalState::kForbidden;
   removal.why = why;
-  const int doublings = std::min(removal.refusals++, kMostDoublings);
+  const int doublings = std::min(removal.refusals++, kMostRetryDoublings);
   removal.retry_s = store.now_s + std::min(store.settings.most_retry_evict_s,
                                            store.settings.retry_evict_s * (1 << doublings));
 }

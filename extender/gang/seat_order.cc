@@ -1,8 +1,6 @@
 #include "extender/gang/seat_order.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -43,38 +41,18 @@ std::string WhyBetter(const placement::State& state, const placement::Fabric& fa
          text::Decimal(scale * *was) + (timed ? " ms" : " bytes") + " an iteration";
 }
 
-// Sets the speeds of the uplinks, those above the nodes to 1, if the nodes tell theirs and not all are alike.
-// `links` has the speed of each domain of the nodes' level, 0 where it is not known.
-void AddSpeeds(std::vector<double> links, placement::Fabric* fabric) {
-  const bool known = std::ranges::find(links, 0.0) == links.end();
-  if (!known || std::ranges::adjacent_find(links, std::ranges::not_equal_to()) == links.end()) return;
-  for (const std::vector<int>& level : fabric->domains)
-    fabric->speeds.emplace_back(static_cast<std::size_t>(std::ranges::max(level)) + 1, 1.0);
-  fabric->speeds.back() = std::move(links);
-}
-
 }  // namespace
 
 placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats) {
-  const std::size_t levels = state.levels.size();
-  placement::Fabric fabric{.domains = std::vector<std::vector<int>>(levels + 1)};
-  std::map<std::vector<std::string>, int> numbers;  // by the path of domains from the widest on
-  std::vector<int> counts(levels + 1);
-  std::vector<double> links;  // by domain of the nodes' level
+  std::vector<placement::SeatPlace> places;
   for (const placement::Seat& seat : seats) {
     const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
-    std::vector<std::string> path;
-    for (std::size_t level = 0; level <= levels; ++level) {
-      const bool has = node != state.nodes.end() && level < node->domains.size();
-      path.push_back(level == levels ? seat.node : has ? node->domains[level] : "");
-      const auto [number, is_new] = numbers.try_emplace(path, counts[level]);
-      if (is_new) ++counts[level];
-      if (is_new && level == levels) links.push_back(node != state.nodes.end() ? node->link : 0);
-      fabric.domains[level].push_back(number->second);
-    }
+    const bool known = node != state.nodes.end();
+    places.push_back({.domains = known ? node->domains : std::vector<std::string>(),
+                      .node = seat.node,
+                      .link = known ? node->link : 0});
   }
-  AddSpeeds(std::move(links), &fabric);
-  return fabric;
+  return placement::FabricOf(places, state.levels.size());
 }
 
 SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const placement::State& state,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "extender/gang/gang_store.h"
-#include "extender/placement/mapping.h"
+#include "extender/placement/fabric.h"
 
 namespace crossover::extender {
 
@@ -24,10 +24,7 @@ struct SeatOrder {
 SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const placement::State& state,
                      const placement::Gang& gang, std::vector<placement::Seat> seats);
 
-// Returns the fabric of the seats: a level for each of state.levels, the widest first, and then the nodes. A
-// domain is within one of the level before, so equal labels in two zones are two racks. Nodes that lack a
-// label are in one domain. The uplinks of the nodes have the speeds that the nodes tell, where all of them
-// tell one and not all are alike. Nothing tells the speeds of the other uplinks.
+// Returns the fabric of the seats, with a level for each of state.levels, by the nodes of `state`.
 placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats);
 
 }  // namespace crossover::extender

@@ -7,6 +7,7 @@
 #include "common/base/names.h"
 #include "extender/cluster/resources.h"
 #include "extender/gang/demands.h"
+#include "extender/gang/node_places.h"
 #include "extender/gang/request.h"
 #include "extender/placement/users.h"
 #include "extender/profiles/observed.h"
@@ -49,13 +50,7 @@ placement::Node NodeOf(const GangStore& store, const GpuNode& gpus) {
   result.open = node != nullptr && node->ready && !node->cordoned && !gpus.maintenance;
   result.link = gpus.link_bytes_per_s;
   result.one_user = gpus.sharing == "mps" && !gpus.multi_user;
-  const std::vector<std::string>& labels = store.settings.domains;
-  for (std::size_t level = 0; node != nullptr && level < labels.size(); ++level) {
-    const auto found = node->labels.find(labels[level]);
-    if (found == node->labels.end()) continue;
-    result.domains.resize(level);
-    result.domains.push_back(found->second);
-  }
+  if (node != nullptr) result.domains = DomainsOf(*node, store.settings.domains);
   for (const GpuNode::Gpu& gpu : gpus.gpus) {
     result.gpus.push_back({.uuid = gpu.uuid,
                            .memory = gpu.memory,

@@ -40,6 +40,14 @@ bool HasSlowRankChanged(const ProfileRecord& was, const ProfileRecord& is, const
          Moved(before.compute_s, after.compute_s, settings.noticeable);
 }
 
+// Returns whether the latest run's uplinks carry for longer or shorter than before.
+bool HaveUplinksMoved(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
+  if (was.runs.empty() || is.runs.empty()) return false;  // the number of samples has changed
+  const ProfileRun &before = was.runs.back(), &after = is.runs.back();
+  return Moved(before.uplink_s, after.uplink_s, settings.noticeable) ||
+         Moved(before.least_uplink_s, after.least_uplink_s, settings.noticeable);
+}
+
 bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
   const ProfileFigures before = FiguresOf(was, settings), after = FiguresOf(is, settings);
   const auto moved = [&settings](double a, double b) { return Moved(a, b, settings.noticeable); };
@@ -48,7 +56,8 @@ bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const Profi
          moved(before.exposed_s, after.exposed_s) || moved(before.jitter, after.jitter) ||
          moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
          HaveGainsMoved(was, is, settings) || HasSlowRankChanged(was, is, settings) ||
-         was.communication != is.communication || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
+         HaveUplinksMoved(was, is, settings) || was.communication != is.communication ||
+         is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
 }
 
 }  // namespace

@@ -126,8 +126,10 @@ JoinedCalls JoinCalls(std::span<const NcclCall* const> calls, const std::string&
       communicator.Add(*call, pod->second);
     }
   }
-  JoinedCalls joined{
-      .pods = static_cast<int>(indices.size()), .groups = {}, .complete = indices.size() <= kMostMembers};
+  JoinedCalls joined{.names = std::vector<std::string>(indices.size()),
+                     .groups = {},
+                     .complete = indices.size() <= kMostMembers};
+  for (const auto& [name, index] : indices) joined.names[static_cast<std::size_t>(index)] = name;
   GroupSum sum;
   for (const auto& [number, communicator] : communicators) joined.complete &= communicator.AddTo(&sum);
   sum.MoveTo(&joined);
@@ -145,7 +147,7 @@ bool Agree(const Communication& a, const Communication& b) {
 void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communication* known) {
   if (!calls.complete || calls.groups.empty()) return;
   Communication seen{
-      .pods = calls.pods, .runs = 1, .gang = run.gang, .began_s = run.began_s, .groups = calls.groups};
+      .pods = calls.pods(), .runs = 1, .gang = run.gang, .began_s = run.began_s, .groups = calls.groups};
   const bool agrees = Agree(*known, seen);
   if (known->runs > 0) {
     const bool same = IsOf(run, *known);

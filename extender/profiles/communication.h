@@ -24,10 +24,12 @@ using PodOrder = std::map<PodName, std::size_t>;
 
 // JoinedCalls are the calls of all ranks of a job.
 struct JoinedCalls {
-  int pods = 0;
-  std::vector<CallGroup> groups;  // sorted by function and members, each pair of these once
+  std::vector<std::string> names;  // of the pods, by their numbers
+  std::vector<CallGroup> groups;   // sorted by function and members, each pair of these once
   // Returns false if something is missing or contradictory, so that `groups` may lack some.
   bool complete = true;
+
+  int pods() const { return static_cast<int>(names.size()); }
 };
 
 // Joins the calls of one job, in the namespace `name_space`, that all nodes report. The pods that call

@@ -140,6 +140,8 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
     known->shared |= before.shared;
     known->slowest.since_s = SlowSince(before.slowest, *known);
+    known->uplink_s = before.uplink_s;  // TimeUplinks() sets them anew
+    known->least_uplink_s = before.least_uplink_s;
     if (run.compute_s <= 0) {  // the node has begun to learn again
       known->compute_s = before.compute_s;
       known->exposed_s = before.exposed_s;
@@ -200,8 +202,48 @@ void PutGains(const Jobs& nodes, ProfileRecord* record) {
 struct RunCalls {
   ProfileRun run;
   JoinedCalls calls;
+  std::vector<std::string> nodes;  // of the pods of `calls`
   ProfileRecord* record;
 };
+
+// Returns the nodes of these pods of a run. A pod is on the node that told of it last.
+std::vector<std::string> NodesOf(const std::vector<std::string>& pods, const Jobs& nodes) {
+  std::map<std::string, const GpuNode::Job*> on;  // by pod
+  for (const GpuNode::Job* job : nodes) {
+    for (const NcclCall& call : job->communication) {
+      const GpuNode::Job*& known = on[call.pod];
+      if (known == nullptr || known->at_s < job->at_s) known = job;
+    }
+  }
+  std::vector<std::string> of_pods;
+  for (const std::string& pod : pods) of_pods.push_back(on.at(pod)->node);
+  return of_pods;
+}
+
+// Returns where the pods are, or nothing where it is not known of one of them.
+std::optional<std::vector<placement::SeatPlace>> SeatsOf(const std::vector<std::string>& nodes,
+                                                         const NodePlaces& places) {
+  std::vector<placement::SeatPlace> seats;
+  for (const std::string& node : nodes) {
+    const auto place = places.find(node);
+    if (place == places.end()) return std::nullopt;
+    seats.push_back(place->second);
+  }
+  return seats;
+}
+
+// Sets the times of the uplinks of a run of `each.record`, if runs agree on what its pods call.
+void TimeUplinks(const RunCalls& each, const NodePlaces& places, ProfileRun* run) {
+  const Communication& known = each.record->communication;
+  auto seats = SeatsOf(each.nodes, places);
+  if (known.runs < kRunsThatAgree || known.pods != each.calls.pods() || !seats) return;
+  PlacedRun& placed = each.record->placed[run->gang];
+  if (placed.seats != *seats || placed.groups != known.groups)
+    placed = {*seats, known.groups, UplinkTimesOf(known.groups, *std::move(seats))};
+  const UplinkTimes times = placed.times.value_or(UplinkTimes{});
+  run->uplink_s = times.now_s;
+  run->least_uplink_s = times.least_s;
+}
 
 // Joins what the nodes of a run say of its calls. A node that the run has left says what it called there.
 JoinedCalls JoinCallsOf(const Jobs& nodes, const PodOrder& order) {
@@ -213,14 +255,17 @@ JoinedCalls JoinCallsOf(const Jobs& nodes, const PodOrder& order) {
   return JoinCalls(calls, nodes.front()->name_space, order);
 }
 
-// Counts the runs in the order in which they began: a run does not count after a later one.
-void CountRuns(std::vector<RunCalls> all) {
+// Counts the runs in the order in which they began: a run does not count after a later one. Sets the times of
+// their uplinks.
+void CountRuns(std::vector<RunCalls> all, const NodePlaces& places) {
   std::ranges::stable_sort(all, {}, [](const RunCalls& each) { return each.run.began_s; });
   for (const RunCalls& each : all) {
     // The record knows when the run began, even if the node that saw that has forgotten it.
     const auto same = [&each](const ProfileRun& run) { return IsSame(run, each.run); };
     const auto known = std::ranges::find_if(each.record->runs, same);
-    if (known != each.record->runs.end()) CountRun(each.calls, *known, &each.record->communication);
+    if (known == each.record->runs.end()) continue;
+    CountRun(each.calls, *known, &each.record->communication);
+    TimeUplinks(each, places, &*known);
   }
 }
 
@@ -239,7 +284,7 @@ void Forget(double now_s, const ProfileSettings& settings, ProfileRecord* record
 }  // namespace
 
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
-                     const ProfileSettings& settings, const PodOrder& order) {
+                     const ProfileSettings& settings, const PodOrder& order, const NodePlaces& places) {
   const std::vector<GpuNode::Job> seen = UntilNow(jobs, now_s);
   std::vector<RunCalls> calls;
   for (const auto& [gang, runs] : RunsOf(seen)) {
@@ -250,10 +295,12 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
       const ProfileRun together = Together(run);
       PutRun(together, &record);
       PutGains(run, &record);
-      calls.push_back({together, JoinCallsOf(run, order), &record});
+      JoinedCalls joined = JoinCallsOf(run, order);
+      std::vector<std::string> nodes = NodesOf(joined.names, run);
+      calls.push_back({together, std::move(joined), std::move(nodes), &record});
     }
   }
-  CountRuns(std::move(calls));
+  CountRuns(std::move(calls), places);
   for (auto& [id, record] : known) Forget(now_s, settings, &record);
   return known;
 }

@@ -13,9 +13,11 @@ namespace crossover::extender {
 // identified by its gang and its time, a gain by both gangs and its time. The figures of a run are means
 // over its ranks; peak memory is the maximum. Jobs without a key are left out. So are gains of more than
 // two jobs, because they cannot be split between pairs. `order` has the places of the pods that the jobs
-// name; what a run calls counts only if all of its pods are there.
+// name; what a run calls counts only if all of its pods are there. The times of a run's uplinks are known
+// once enough runs agree (kRunsThatAgree), if `places` has the nodes of all of its pods.
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
-                     const ProfileSettings& settings, const PodOrder& order = {});
+                     const ProfileSettings& settings, const PodOrder& order = {},
+                     const NodePlaces& places = {});
 
 // Adds to `record` what `other`, another record of the same jobs, knows.
 void Join(const ProfileRecord& other, ProfileRecord* record);

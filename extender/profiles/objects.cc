@@ -41,6 +41,10 @@ json RunJson(const ProfileRun& run) {
                {"computeSeconds", Rounded(run.slowest.compute_s)}};
     if (run.slowest.since_s > 0) slowest["since"] = kube::WriteTimestamp(run.slowest.since_s);
   }
+  if (run.uplink_s > 0) {
+    object["uplinkSeconds"] = Rounded(run.uplink_s);
+    object["leastUplinkSeconds"] = Rounded(run.least_uplink_s);
+  }
   // A run without the field may be older than the field, so it is not known whether it shared.
   if (run.shared) object["shared"] = true;
   return object;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "extender/cluster/model.h"
+#include "extender/profiles/uplinks.h"
 
 namespace crossover::extender {
 
@@ -18,6 +20,13 @@ using ProfileMeeting = JobProfile::Meeting;  // its `gain` is not used: GainOf()
 // A ProfileId is a namespace and a key.
 using ProfileId = std::pair<std::string, std::string>;
 
+// A PlacedRun has what the times of a run's uplinks were last computed from, because that may take long.
+struct PlacedRun {
+  std::vector<placement::SeatPlace> seats;  // by pod
+  std::vector<CallGroup> groups;
+  std::optional<UplinkTimes> times;
+};
+
 // A ProfileRecord is what ProfileKeeper keeps of one JobProfile.
 struct ProfileRecord {
   std::string name;        // of the JobProfile; empty: there is none yet
@@ -25,6 +34,7 @@ struct ProfileRecord {
   std::vector<ProfileRun> runs;
   std::vector<ProfileMeeting> meetings;
   Communication communication{};
+  std::map<std::string, PlacedRun> placed{};  // by gang, of those that run; it is in no JobProfile
 
   // Returns when a run of such a job was last seen, or 0 if there is no run.
   double last_seen_s() const {

@@ -55,6 +55,13 @@ TEST_F(ChangesTest, OnlyWhatIsNoticeableIsWritten) {
   calls.communication = {.pods = 2, .runs = 1, .groups = {{NcclFunction::kAllReduce, {0, 1}, 1}}};
   EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, calls}}), SizeIs(1));
   EXPECT_THAT(Changes({{kId, calls}}, {{kId, calls}}), IsEmpty());
+  ProfileRecord placed = Record(0.020);
+  placed.runs.back().uplink_s = placed.runs.back().least_uplink_s = 0.004;
+  EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, placed}}), SizeIs(1));
+  ProfileRecord better = placed;
+  better.runs.back().least_uplink_s = 0.003;
+  EXPECT_THAT(Changes({{kId, placed}}, {{kId, better}}), SizeIs(1));
+  EXPECT_THAT(Changes({{kId, placed}}, {{kId, placed}}), IsEmpty());
   ProfileRecord used = Record(0.020);
   used.runs[0].at_s += settings_.refresh_s + 1;
   EXPECT_THAT(Changes({{kId, Record(0.020)}}, {{kId, used}}), SizeIs(1)) << "else it is taken for unused";

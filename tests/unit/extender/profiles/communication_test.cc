@@ -52,7 +52,7 @@ TEST_F(JoinCallsTest, RanksOfACommunicatorAreOneGroup) {
   AddAll(1, 4, kAllReduce);
   const JoinedCalls joined = Join();
   EXPECT_TRUE(joined.complete);
-  EXPECT_EQ(joined.pods, 4);
+  EXPECT_EQ(joined.pods(), 4);
   EXPECT_THAT(joined.groups, ElementsAre(CallGroup{kAllReduce, {0, 1, 2, 3}, 100}));
 }
 
@@ -67,7 +67,7 @@ TEST_F(JoinCallsTest, APodWithSeveralRanksIsThereOnceForEach) {
   for (NcclCall& call : calls_) call.pod = call.rank < 2 ? "p0" : "p1";
   const JoinedCalls joined = Join();
   EXPECT_TRUE(joined.complete);
-  EXPECT_EQ(joined.pods, 2);
+  EXPECT_EQ(joined.pods(), 2);
   EXPECT_THAT(joined.groups, ElementsAre(CallGroup{kAllGather, {0, 0, 1, 1}, 100}));
 }
 
@@ -191,8 +191,9 @@ TEST_F(JoinCallsTest, SumsStayWithinWhatAProfileMayHave) {
 class CountRunTest : public ::testing::Test {
  protected:
   void See(const std::string& gang, double began_s, std::uint64_t bytes = 1000, bool complete = true) {
-    const JoinedCalls calls{
-        .pods = 2, .groups = {{kAllReduce, {0, 1}, bytes}, {kSend, {0, 1}, 50}}, .complete = complete};
+    const JoinedCalls calls{.names = {"a", "b"},
+                            .groups = {{kAllReduce, {0, 1}, bytes}, {kSend, {0, 1}, 50}},
+                            .complete = complete};
     CountRun(calls, {.gang = gang, .began_s = began_s, .at_s = began_s + 100}, &known_);
   }
   Communication known_;
@@ -249,7 +250,7 @@ TEST_F(CountRunTest, WhatIsNotCompleteChangesNothing) {
   See("team/a", 1e9);
   See("team/b", 1e9 + 1000, 7, false);
   EXPECT_EQ(known_.gang, "team/a");
-  CountRun({.pods = 0, .groups = {}}, {.gang = "team/c", .began_s = 2e9, .at_s = 2e9}, &known_);
+  CountRun({.names = {}, .groups = {}}, {.gang = "team/c", .began_s = 2e9, .at_s = 2e9}, &known_);
   EXPECT_EQ(known_.gang, "team/a") << "a run that calls nothing says nothing";
 }
 

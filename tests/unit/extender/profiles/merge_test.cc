@@ -43,12 +43,13 @@ GpuNode::Job Beside(GpuNode::Job job, const std::string& gang, const std::string
 class MergeTest : public ::testing::Test {
  protected:
   void See(const std::vector<GpuNode::Job>& jobs, double now_s = kNowOfRuns) {
-    records_ = Merge(std::move(records_), jobs, now_s, settings_, order_);
+    records_ = Merge(std::move(records_), jobs, now_s, settings_, order_, places_);
   }
   const ProfileRecord& Record() { return records_[{"team", "k"}]; }
   ProfileFigures Figures() { return FiguresOf(Record(), settings_); }
 
   const ProfileSettings settings_{};
+  NodePlaces places_;
   PodOrder order_ = {{{"team", "a-0"}, 0}, {{"team", "a-1"}, 1}};
   ProfileRecords records_;
 };
@@ -134,6 +135,25 @@ TEST_F(MergeTest, WhatTheRanksOfAllNodesCallIsJoined) {
   records_.clear();
   See({Calls("n0", 0), Calls("n1", 1)});
   EXPECT_EQ(Record().communication, Communication{}) << "the pods are not known";
+}
+
+// Two pods pass on 100 bytes each, from node to node.
+TEST_F(MergeTest, TheTimesOfUplinksAreThoseOfARunThatCallsTheSameAsTheLast) {
+  const auto see = [this](const char* gang, double at_s) {
+    See({At(Calls("n0", 0, 100, gang), at_s), At(Calls("n1", 1, 100, gang), at_s)}, at_s);
+    return Record().runs.back();
+  };
+  places_ = {{"n0", {{}, "n0", 50}}, {"n1", {{}, "n1", 50}}};
+  EXPECT_EQ(see("a", kNowOfRuns).uplink_s, 0) << "one run may be the exception";
+  EXPECT_EQ(see("b", kNowOfRuns + 5000).uplink_s, 2);
+  EXPECT_EQ(Record().runs.back().least_uplink_s, 2);
+  EXPECT_EQ(Record().runs.front().uplink_s, 0) << "nothing reports the first run any more";
+  places_["n1"].link = places_["n0"].link = 25;
+  EXPECT_EQ(see("b", kNowOfRuns + 5001).uplink_s, 4) << "it is computed anew";
+  places_.erase("n1");
+  EXPECT_EQ(see("b", kNowOfRuns + 5002).uplink_s, 4) << "what is known stays";
+  places_["n1"] = {};
+  EXPECT_EQ(see("b", kNowOfRuns + 5003).uplink_s, 0) << "it tells no link";
 }
 
 TEST_F(MergeTest, RunsThatCallTheSameAreCountedInTheOrderOfTheirBeginnings) {
