@@ -220,11 +220,9 @@ std::string SlowText(const json& entry) {
   for (const json& slow : ListAt(entry, {"slowRanks"})) {
     const double cost = NumberAt(slow, "partOfStep");
     text += TextAt(entry, {"namespace"}) + "/" + TextAt(slow, {"gang"}) + ": pod " + TextAt(slow, {"pod"}) +
-            " on node " + TextAt(slow, {"node"}) + " computes for " +
-            Number(1e3 * NumberAt(slow, "computeSeconds"), 1) +
-            " ms in an iteration, and half of the ranks for " +
-            Number(1e3 * NumberAt(slow, "medianSeconds"), 1) + " ms at most, since " +
-            TextAt(slow, {"since"}) + ". It costs " + Number(1e2 * cost, 0) +
+            " on node " + TextAt(slow, {"node"}) + " computes for " + InMs(slow, "computeSeconds") +
+            " ms in an iteration, and half of the ranks for " + InMs(slow, "medianSeconds") +
+            " ms at most, since " + TextAt(slow, {"since"}) + ". It costs " + Number(1e2 * cost, 0) +
             "% of each step of all ranks.\n";
   }
   return text;

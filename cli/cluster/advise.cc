@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/cluster/balance_advice.h"
+#include "cli/cluster/place_advice.h"
 
 namespace crossover::cli {
 
@@ -24,9 +25,12 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
     const bool wide = options.show.format == Format::kWide;
     std::string unseen;
     const auto nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen);
-    nlohmann::json advice =
-        AdviceOf(*profiles, now.count() - options.days * kDayS, nodes ? UsualLink(*nodes) : 0);
+    const double since_s = now.count() - options.days * kDayS;
+    nlohmann::json advice = AdviceOf(*profiles, since_s, nodes ? UsualLink(*nodes) : 0);
     std::string text = AdviceText(advice, wide);
+    advice["place"] = PlaceAdvice(*profiles, since_s);
+    const std::string place = PlaceText(advice["place"], wide);
+    if (!place.empty()) text += "\nPods in better places:\n" + place;
     if (nodes) {
       advice["balance"] = BalanceAdvice(*nodes, options.name_space);
       const std::string balance = BalanceText(advice["balance"], wide);

@@ -14,8 +14,8 @@ struct AdviseOptions {
   double days = 30;        // how far to look back
   Showing show;
 };
-// Prints the advice and returns the exit code. It is that of AdviceOf(), with "balance" as BalanceAdvice()
-// returns it if GPUNodes may be listed.
+// Prints the advice and returns the exit code. It is that of AdviceOf(), with "place" as PlaceAdvice()
+// returns it, and with "balance" as BalanceAdvice() does if GPUNodes may be listed.
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 
 // Computes the advice from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix seconds).

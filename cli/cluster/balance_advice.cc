@@ -56,8 +56,6 @@ json Judged(const Gang& gang, json advice) {
   return advice;
 }
 
-std::string InMs(const json& advice, const char* key) { return Number(1e3 * NumberAt(advice, key), 1); }
-
 }  // namespace
 
 json BalanceAdvice(const json& gpu_nodes, const std::string& name_space) {

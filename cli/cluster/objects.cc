@@ -1,5 +1,6 @@
 #include "cli/cluster/objects.h"
 
+#include "cli/render/table.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/kube/quantity.h"
@@ -57,6 +58,8 @@ double NumberAt(const json& object, const char* key) {
   const json& value = kube::At(object, key);
   return value.is_number() ? value.get<double>() : 0;
 }
+
+std::string InMs(const json& object, const char* key) { return Number(1e3 * NumberAt(object, key), 1); }
 
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
   return kube::CountOf(At(Walk(object, path), last.c_str())).value_or(0);

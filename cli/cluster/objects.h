@@ -24,6 +24,8 @@ const json& ListAt(const json& object, std::initializer_list<const char*> path);
 std::string TextAt(const json& object, std::initializer_list<const char*> path);
 // Returns the number, or 0 if there is none.
 double NumberAt(const json& object, const char* key);
+// Returns the seconds at the key as milliseconds, with one digit after the point.
+std::string InMs(const json& object, const char* key);
 // Returns a count, which may be a quantity (kube::CountOf). Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 
