@@ -22,11 +22,14 @@ exit 1
 """
 
 
-def profile(gang, gpus, nodes, compute_ms, exposed_ms, link_bytes):
-    """Returns the JobProfile of a job that ran alone for the last hour."""
+def profile(gang, gpus, nodes, compute_ms, exposed_ms, link_bytes, uplink_s=None):
+    """Returns the JobProfile of a job that ran alone for the last hour. `uplink_s` has the times of the busiest uplink
+    of a node, as the pods were placed and at best; None: not known."""
     now = datetime.datetime.now(datetime.timezone.utc)
     run = {"gang": gang, "beganAt": _stamp(now - datetime.timedelta(hours=1)), "lastSeen": _stamp(now), "gpus": gpus,
            "nodes": nodes, "computeSeconds": compute_ms / 1e3, "exposedSeconds": exposed_ms / 1e3, "shared": False}
+    if uplink_s:
+        run["uplinkSeconds"], run["leastUplinkSeconds"] = uplink_s
     return {"metadata": {"name": gang, "namespace": _NAMESPACE}, "spec": {"key": gang},
             "status": {"runs": [run], "linkBytes": round(link_bytes)}}
 

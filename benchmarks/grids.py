@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.commands import rank_environment
-from benchmarks.machine import Machine
 from benchmarks.ports import free_port
 from benchmarks.processes import Failed
 
@@ -94,16 +93,6 @@ class Shape:
         square = self.q ** 2
         layer, within = divmod(rank, square) if numbering == "rows" else divmod(rank, self.d)[::-1]
         return (*divmod(within, self.q), layer)
-
-
-@dataclass(frozen=True)
-class Seated(Machine):
-    """A machine whose ranks have GPUs in another order: rank i has the seats[i]-th one."""
-
-    seats: tuple = ()
-
-    def place(self, rank):
-        return super().place(self.seats[rank])
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Machine:
     # The largest percentages of the SMs that the kernels of a stream ask for, in turn.
     kernel_mix: str = ""
     unkind: tuple = ()  # (key, value) pairs of the software GPU's options that make it less kind
+    seats: tuple = ()  # rank i has the seats[i]-th GPU; empty: the i-th one
 
     @property
     def ranks(self):
@@ -35,8 +36,8 @@ class Machine:
         return self.nodes * self.gpus_per_node
 
     def place(self, rank):
-        """Returns (node, GPU of that node) of a rank: ranks fill one node after the other."""
-        return divmod(rank, self.gpus_per_node)
+        """Returns (node, GPU of that node) of a rank. Without `seats`, ranks fill one node after the other."""
+        return divmod(self.seats[rank] if self.seats else rank, self.gpus_per_node)
 
     def uuid(self, node, gpu):
         """Returns the UUID that the software GPU generates."""

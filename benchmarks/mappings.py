@@ -1,10 +1,25 @@
 """Draws gangs that exchange bytes over trees of links, and says what their mappings cost. It shares no code with the
 product (extender/placement/mapping.cc): a cost is counted from the flows alone, and the best mapping is found by
-trying all.
+trying all. ask() asks the product.
 """
 
+import json
+import subprocess
 from collections import Counter
 from dataclasses import dataclass
+
+from benchmarks.processes import Failed
+
+
+def ask(build, cases):
+    """Returns what placement_mapping answers about each case (benchmarks/placement/mapping_main.cc)."""
+    lines = "".join(json.dumps(case) + "\n" for case in cases)
+    program = build.program("placement_mapping")
+    done = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=600, check=False)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode != 0 or len(answers) != len(cases):
+        raise Failed(f"{program}: {len(answers)} answers to {len(cases)} cases: {done.stderr}")
+    return answers
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class Shape:
     fault: str = ""  # SIMGPU_FAULT of each process
     extra: tuple = ()  # arguments of the trainer
     settings: tuple = ()  # (name, value) pairs of variables that the library reads
+    seats: tuple = ()  # of the machine: which GPU a rank has; empty: ranks fill one node after the other
 
     def machine(self):
         nodes = min(2, self.ranks)
@@ -53,7 +54,7 @@ class Shape:
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
                        co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
-                       collective_slowdown=self.collective_slowdown, unkind=self.unkind)
+                       collective_slowdown=self.collective_slowdown, unkind=self.unkind, seats=self.seats)
 
     def payload_bytes(self):
         """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration."""
@@ -96,6 +97,8 @@ class Shape:
         if self.fault:
             yield self.fault
         yield from self.extra
+        if self.seats:
+            yield f"ranks on GPUs {', '.join(map(str, self.seats))}"
         yield from (f"{name}={value}" for name, value in self.settings)
 
     def conditions(self, **more):
@@ -109,7 +112,8 @@ class Shape:
                 **({"unkind": dict(self.unkind)} if self.unkind else {}),
                 **({"fault": self.fault} if self.fault else {}),
                 **({"trainer": list(self.extra)} if self.extra else {}),
-                **({"settings": dict(self.settings)} if self.settings else {}), **more}
+                **({"settings": dict(self.settings)} if self.settings else {}),
+                **({"seats": list(self.seats)} if self.seats else {}), **more}
 
 
 def solo(context, shape, library=None, name="alpha", seed=1):

@@ -3,10 +3,12 @@ sample is one shape of jobs, and the median counts; advise_error_worst is the wo
 
 private, shared  turns, for two equal jobs at m/c 0.3 to 1.5, with links of their own and with shared ones
 early            turns on shared links; half of the bytes travel beside compute, so the link is busy for longer than m
+place            ranks in the order of nodes in place of every other rank on the same node
 balance          parts of the batch by the speed of each rank, for four sets of speeds
 
-advise gets c, m and the bytes of an iteration, of the job alone, and the speed of the link. The gain of turns is that
-over one job after the other, from the first turns on, whatever the guard tries meanwhile.
+advise gets c, m and the bytes of an iteration, of the job alone, and the speed of the link; for place, it gets the
+times of the uplinks that the extender computes from what the ranks call. The gain of turns is that over one job after
+the other, from the first turns on, whatever the guard tries meanwhile.
 
 Control: the model without its term for links; for balance, advice that sees one rank's speed in place of all.
 """
@@ -15,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks import advice, pairs, stats
+from benchmarks import advice, mappings, pairs, stats
 from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.machine import ring_all_reduce_seconds
 from benchmarks.results import Goal, Measured, controlled
@@ -28,9 +30,13 @@ _RATIOS = (0.3, 0.6, 1.0, 1.5)
 _EARLY_RATIOS = (0.6, 1.0, 1.4, 1.8)  # of the link's time for all bytes, over c
 _ALONE = pairs.Shape(0.2, iterations=200, warm_up=40, extra=("--batch=24",))
 _SPEEDS = ((1, 1, 0.5, 0.25), (1, 1, 1, 0.5), (1, 0.8, 0.8, 0.6), (0.5, 0.5, 1, 1))
+_EVERY_OTHER = (0, 2, 1, 3)
+_PLACED = (pairs.Shape(0.3, alone=90), pairs.Shape(0.6, alone=90), pairs.Shape(1.0, alone=90),
+           pairs.Shape(1.0, compute_ms=30.0, early_bytes=0.5, alone=90))
 _SHAPES = {"private": [replace(_TURNS, ratio=ratio, links="private") for ratio in _RATIOS],
            "shared": [replace(_TURNS, ratio=ratio) for ratio in _RATIOS],
            "early": [replace(_EARLY, ratio=ratio) for ratio in _EARLY_RATIOS],
+           "place": [replace(shape, seats=_EVERY_OTHER) for shape in _PLACED],
            "balance": [replace(_ALONE, extra=(*_ALONE.extra, f"--speeds={','.join(map(str, speeds))}"))
                        for speeds in _SPEEDS]}
 CASES = tuple(_SHAPES)
@@ -50,14 +56,14 @@ class _Found:
 
 def measure(context, case):
     shapes = _SHAPES[case]
-    balance = case == "balance"
+    balance, alone = case == "balance", case in ("balance", "place")
     found = []
     for shape in shapes:
-        found.append((_balance if balance else _turns)(context, shape))
+        found.append((_balance if balance else _place if alone else _turns)(context, shape))
         context.say(f"    m/c {shape.ratio:g} {' '.join(shape.extra)}: {found[-1]}")
     conditions = shapes[0].conditions(m_over_c=[shape.ratio for shape in shapes])
-    if balance:
-        conditions |= {"jobs": 1, "counted_from": _ALONE.warm_up,
+    if alone:
+        conditions |= {"jobs": 1, "counted_from": shapes[0].warm_up,
                        "trainer": [" ".join(shape.extra) for shape in shapes]}
     condition = f"{len(shapes)} shapes of {conditions['jobs']} jobs"
     if None in found:
@@ -92,6 +98,24 @@ def _turns(context, shape):
         pair = advice.advise(context.build, profiles, [advice.gpu_node(told)])["namespaces"][0]["pairs"]
         gains.append(pair[0]["gain"] if pair else 1.0)
     return _Found(gains[0], shared.gain, gains[1])
+
+
+def _place(context, shape):
+    """Returns what a job gains by ranks in the order of nodes, or None where a run failed."""
+    ordered, placed = pairs.solo(context, replace(shape, seats=())), pairs.solo(context, shape)
+    if not ordered or not placed:
+        return None
+    solo, machine = placed[0], shape.machine()
+    nodes = [machine.place(rank)[0] for rank in range(shape.ranks)]
+    ring = {"function": "AllReduce", "members": list(range(shape.ranks)), "bytes": GRADIENT_BYTES}
+    asked = {"pods": shape.ranks, "groups": [ring], "compute_s": [], "domains": [nodes], "speeds": [],
+             "seat_speeds": [], "link": machine.node_link_bytes_per_s}
+    times = mappings.ask(context.build, [asked])[0]["uplink"]
+    gains = []
+    for told in (times, None):
+        of_run = advice.profile("alpha", shape.ranks, 2, solo.compute_ms, solo.exposed_ms, 0, told)
+        gains.append(advice.advise(context.build, [of_run], [])["place"][0].get("gain", 1.0))
+    return _Found(gains[0], solo.step_ms / ordered[0].step_ms, gains[1])
 
 
 def _balance(context, shape):

@@ -12,12 +12,8 @@ grid25_uplink    bytes that a node receives from others, beyond the formula, whe
 Controls: the sum over the layers left out; what a grid with one more layer would receive; the order of ranks.
 """
 
-import json
-import subprocess
-
-from benchmarks import grids
+from benchmarks import grids, mappings
 from benchmarks.machine import Machine
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
 
 _GRIDS = {"8_ranks": (grids.Shape(2, 2), grids.Shape(1, 8)),
@@ -60,7 +56,7 @@ class _Taken:
         self.volume = max(abs(rank.received - _ITERATIONS * shape.received) for rank in ranks)
         self._received = ranks[0].received
         self.uplink_in_order = self._uplink(self._machine())
-        self.uplink = self._uplink(grids.Seated(*self._size(), seats=tuple(self._mapped())))
+        self.uplink = self._uplink(Machine(*self._size(), seats=tuple(self._mapped())))
 
     def _size(self):
         return self.shape.ranks // _GPUS, _GPUS
@@ -91,8 +87,4 @@ class _Taken:
         nodes = [seat // _GPUS for seat in range(self.shape.ranks)]
         asked = {"pods": self.shape.ranks, "groups": self.shape.groups("layers"), "compute_s": [], "domains": [nodes],
                  "speeds": [], "seat_speeds": []}
-        done = subprocess.run([str(self._build.program("placement_mapping"))], input=json.dumps(asked) + "\n",
-                              capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode != 0:
-            raise Failed(f"placement_mapping: {done.stderr}")
-        return json.loads(done.stdout)["seat_of"]
+        return mappings.ask(self._build, [asked])[0]["seat_of"]

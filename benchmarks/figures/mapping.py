@@ -12,9 +12,7 @@ usual   the same of gangs whose ranks are as frameworks number them: there the o
 Controls: pods in random order; of the time, gangs of 2,048 pods.
 """
 
-import json
 import random
-import subprocess
 
 from benchmarks import mappings, stats
 from benchmarks.processes import Failed
@@ -29,21 +27,16 @@ _ROUNDING = 1e-9
 
 
 def measure(context, case):
-    program = context.build.program("placement_mapping")
     draw = random.Random(f"mapping {case}")
-    yield from (_small if case == "small" else _large)(context, case, program, draw)
+    yield from (_small if case == "small" else _large)(context, case, draw)
 
 
-def _mapped(program, gangs):
-    """Returns what the program answers about the gangs."""
-    lines = "".join(json.dumps(gang.text()) + "\n" for gang in gangs)
-    done = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=600, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    if done.returncode != 0 or len(answers) != len(gangs):
-        raise Failed(f"{program}: {len(answers)} answers to {len(gangs)} gangs: {done.stderr}")
+def _mapped(build, gangs):
+    """Returns what the product answers about the gangs."""
+    answers = mappings.ask(build, [gang.text() for gang in gangs])
     for gang, answer in zip(gangs, answers):
         if sorted(answer["seat_of"]) != list(range(gang.pods)):
-            raise Failed(f"{program}: expected each seat once, got {answer['seat_of']}")
+            raise Failed(f"placement_mapping: expected each seat once, got {answer['seat_of']}")
     return answers
 
 
@@ -59,10 +52,10 @@ def _shuffled(draw, pods):
     return draw.sample(range(pods), pods)
 
 
-def _small(context, case, program, draw):
+def _small(context, case, draw):
     gangs = [mappings.drawn(draw, draw.randint(2, 8)) for _ in range(_SMALL)]
     best = [mappings.least(gang) for gang in gangs]
-    found = [mappings.cost(gang, answer["seat_of"]) for gang, answer in zip(gangs, _mapped(program, gangs))]
+    found = [mappings.cost(gang, answer["seat_of"]) for gang, answer in zip(gangs, _mapped(context.build, gangs))]
     at_random = [mappings.cost(gang, _shuffled(draw, gang.pods)) for gang in gangs]
     in_order = [mappings.cost(gang, range(gang.pods)) for gang in gangs]
     optimal, by_chance, by_rank = (
@@ -75,9 +68,9 @@ def _small(context, case, program, draw):
                    {"in_order_of_ranks": by_rank})
 
 
-def _large(context, case, program, draw):
+def _large(context, case, draw):
     gangs = [mappings.drawn(draw, _PODS, shuffled=case == "large") for _ in range(_LARGE)]
-    answers = _mapped(program, gangs)
+    answers = _mapped(context.build, gangs)
     found = [mappings.cost(gang, answer["seat_of"]) for gang, answer in zip(gangs, answers)]
     in_order = [mappings.cost(gang, range(gang.pods)) for gang in gangs]
     at_random = [mappings.cost(gang, _shuffled(draw, gang.pods)) for gang in gangs]
@@ -92,6 +85,6 @@ def _large(context, case, program, draw):
     yield Measured("mapping_gain", case, stats.median(gains), "of the busiest uplink of the widest level", Goal(">="),
                    tuple(gains), None, condition, {"nothing_left_there": len(crossing) - len(gains)})
     times = tuple(answer["ms"] for answer in answers)
-    slow = _mapped(program, [mappings.drawn(draw, _HUGE)])[0]["ms"]
+    slow = _mapped(context.build, [mappings.drawn(draw, _HUGE)])[0]["ms"]
     yield Measured("mapping_ms", case, _MS.of(times), "ms", _MS, times, controlled(_MS, f"{_HUGE} pods", slow),
                    condition)

@@ -9,7 +9,9 @@
 //
 //   "groups": [{"function": "AllReduce", "members": [0, 1], "bytes": 4096}]
 //
-// Each line of the output has the seat of each pod, and how long the search took.
+// Each line of the output has the seat of each pod, and how long the search took. A case with calls may ask
+// for the times of the nodes' uplinks, too (extender/profiles/uplinks.h): "link" is the speed of each.
+// "uplink" has them then, with pod i on seat i and at best.
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,11 +19,22 @@
 
 #include "extender/placement/mapping.h"
 #include "extender/profiles/flows.h"
+#include "extender/profiles/uplinks.h"
 
 namespace crossover::benchmarks {
 namespace {
 
 using nlohmann::json;
+
+std::vector<extender::CallGroup> Groups(const json& asked) {
+  std::vector<extender::CallGroup> groups;
+  for (const json& group : asked.value("groups", json::array())) {
+    groups.push_back({.function = extender::FunctionNamed(group.at("function").get<std::string>()).value(),
+                      .members = group.at("members").get<std::vector<int>>(),
+                      .bytes = group.at("bytes").get<std::uint64_t>()});
+  }
+  return groups;
+}
 
 std::vector<placement::Flow> Flows(const json& asked) {
   std::vector<placement::Flow> flows;
@@ -30,14 +43,21 @@ std::vector<placement::Flow> Flows(const json& asked) {
                      .to = flow.at(1).get<int>(),
                      .bytes = flow.at(2).get<placement::Bytes>()});
   }
-  std::vector<extender::CallGroup> groups;
-  for (const json& group : asked.value("groups", json::array())) {
-    groups.push_back({.function = extender::FunctionNamed(group.at("function").get<std::string>()).value(),
-                      .members = group.at("members").get<std::vector<int>>(),
-                      .bytes = group.at("bytes").get<std::uint64_t>()});
-  }
-  if (!groups.empty()) flows = extender::FlowsOf(groups).value();
+  if (const auto groups = Groups(asked); !groups.empty()) flows = extender::FlowsOf(groups).value();
   return flows;
+}
+
+// Returns where the seats are: the last level of domains is that of the nodes.
+std::vector<placement::SeatPlace> Seats(const json& asked) {
+  const json& domains = asked.at("domains");
+  std::vector<placement::SeatPlace> seats(
+      domains.at(0).size(), {.domains = {}, .node = "", .link = asked.at("link").get<double>()});
+  for (std::size_t seat = 0; seat < seats.size(); ++seat) {
+    for (const json& level : domains) seats[seat].domains.push_back(level.at(seat).dump());
+    seats[seat].node = seats[seat].domains.back();
+    seats[seat].domains.pop_back();
+  }
+  return seats;
 }
 
 json Answer(const json& asked) {
@@ -50,7 +70,12 @@ json Answer(const json& asked) {
   const auto began = std::chrono::steady_clock::now();
   const std::vector<int> seat_of = placement::MapPods(workload, fabric);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-  return {{"seat_of", seat_of}, {"ms", took.count()}};
+  json answer = {{"seat_of", seat_of}, {"ms", took.count()}};
+  if (asked.contains("link")) {
+    const auto times = extender::UplinkTimesOf(Groups(asked), Seats(asked)).value();
+    answer["uplink"] = {times.now_s, times.least_s};
+  }
+  return answer;
 }
 
 int Main() {
