@@ -27,13 +27,15 @@ class Mps(NodeCase):
     def setUp(self):
         self.mps = MpsDaemon(self.cluster, self.node, self.build)
         self.mps.start(strict=True)
-        self.wait_for_slots(4)
+        # The kubelet knows it as soon. The status of the node may be older by ten seconds.
+        self.wait_for_metric("crossover_mps_accepts_clients 1")
 
     def tearDown(self):
         super().tearDown()
         for pod in self.cluster.get("pods", namespace=NAMESPACE):
             self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
         self.mps.stop()
+        self.wait_for_metric("crossover_mps_alive 0")
 
     def start_user(self, name, *arguments, user=65532, grace_s=0):
         """Starts a pod that has a context on the node's first GPU."""
