@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -301,7 +302,14 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
     }
   }
   CountRuns(std::move(calls), places);
-  for (auto& [id, record] : known) Forget(now_s, settings, &record);
+  std::set<ProfileId> gangs;
+  for (const GpuNode::Job& job : seen) gangs.emplace(job.name_space, job.gang);
+  for (auto& [id, record] : known) {
+    Forget(now_s, settings, &record);
+    std::erase_if(record.placed, [&](const auto& placed) {
+      return !gangs.contains({id.first, placed.first});
+    });
+  }
   return known;
 }
 

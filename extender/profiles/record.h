@@ -34,7 +34,7 @@ struct ProfileRecord {
   std::vector<ProfileRun> runs;
   std::vector<ProfileMeeting> meetings;
   Communication communication{};
-  std::map<std::string, PlacedRun> placed{};  // by gang, of those that run; it is in no JobProfile
+  std::map<std::string, PlacedRun> placed{};  // by gang, of those that nodes report; it is in no JobProfile
 
   // Returns when a run of such a job was last seen, or 0 if there is no run.
   double last_seen_s() const {

@@ -152,6 +152,7 @@ TEST_F(MergeTest, TheTimesOfUplinksAreThoseOfARunThatCallsTheSameAsTheLast) {
   EXPECT_EQ(see("b", kNowOfRuns + 5001).uplink_s, 4) << "it is computed anew";
   places_.erase("n1");
   EXPECT_EQ(see("b", kNowOfRuns + 5002).uplink_s, 4) << "what is known stays";
+  EXPECT_THAT(Record().placed, SizeIs(1)) << "that of the first run is forgotten";
   places_["n1"] = {};
   EXPECT_EQ(see("b", kNowOfRuns + 5003).uplink_s, 0) << "it tells no link";
 }
