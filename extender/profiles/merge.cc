@@ -306,8 +306,9 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
   for (const GpuNode::Job& job : seen) gangs.emplace(job.name_space, job.gang);
   for (auto& [id, record] : known) {
     Forget(now_s, settings, &record);
+    const std::string& name_space = id.first;
     std::erase_if(record.placed, [&](const auto& placed) {
-      return !gangs.contains({id.first, placed.first});
+      return !gangs.contains({name_space, placed.first});
     });
   }
   return known;
