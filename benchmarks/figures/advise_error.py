@@ -56,13 +56,14 @@ class _Found:
 
 def measure(context, case):
     shapes = _SHAPES[case]
-    balance, alone = case == "balance", case in ("balance", "place")
+    balance = case == "balance"
+    gain_of = {"balance": _balance, "place": _place}.get(case, _turns)
     found = []
     for shape in shapes:
-        found.append((_balance if balance else _place if alone else _turns)(context, shape))
+        found.append(gain_of(context, shape))
         context.say(f"    m/c {shape.ratio:g} {' '.join(shape.extra)}: {found[-1]}")
     conditions = shapes[0].conditions(m_over_c=[shape.ratio for shape in shapes])
-    if alone:
+    if gain_of is not _turns:
         conditions |= {"jobs": 1, "counted_from": shapes[0].warm_up,
                        "trainer": [" ".join(shape.extra) for shape in shapes]}
     condition = f"{len(shapes)} shapes of {conditions['jobs']} jobs"

@@ -63,7 +63,8 @@ void ProfileKeeper::Round() {
   if (!jobs) return;
   if ((!read_s_ || now_s - *read_s_ > kReadAnewS) && !ReadAll(now_s)) return;
   const PodOrder order = around_.order ? around_.order(*jobs) : PodOrder{};
-  const NodePlaces places = around_.places ? around_.places() : NodePlaces{};
+  // Without the order of pods no call counts, and no uplink has a time.
+  const NodePlaces places = around_.places && !order.empty() ? around_.places() : NodePlaces{};
   merged_ = Merge(std::move(merged_), *jobs, now_s, settings_, order, places);
   std::size_t done = 0;
   const std::vector<ProfileChange> changes = ChangesOf(known_, merged_, now_s, settings_);

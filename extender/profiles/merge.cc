@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -288,7 +287,8 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
                      const ProfileSettings& settings, const PodOrder& order, const NodePlaces& places) {
   const std::vector<GpuNode::Job> seen = UntilNow(jobs, now_s);
   std::vector<RunCalls> calls;
-  for (const auto& [gang, runs] : RunsOf(seen)) {
+  const std::map<ProfileId, std::vector<Jobs>> runs_of = RunsOf(seen);
+  for (const auto& [gang, runs] : runs_of) {
     for (const Jobs& run : runs) {
       const std::string key = KeyOf(run);
       if (key.empty()) continue;
@@ -302,13 +302,11 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
     }
   }
   CountRuns(std::move(calls), places);
-  std::set<ProfileId> gangs;
-  for (const GpuNode::Job& job : seen) gangs.emplace(job.name_space, job.gang);
   for (auto& [id, record] : known) {
     Forget(now_s, settings, &record);
     const std::string& name_space = id.first;
     std::erase_if(record.placed, [&](const auto& placed) {
-      return !gangs.contains({name_space, placed.first});
+      return !runs_of.contains({name_space, placed.first});
     });
   }
   return known;
