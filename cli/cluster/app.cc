@@ -14,6 +14,7 @@
 #include "cli/cluster/doctor.h"
 #include "cli/cluster/explain.h"
 #include "cli/cluster/nodes.h"
+#include "cli/cluster/servers.h"
 #include "cli/cluster/timeline.h"
 
 namespace crossover::cli {
@@ -93,6 +94,29 @@ void AddAdvise(CLI::App* app, Action* action) {
       [=] { *action = [options](const Kubectl& kubectl) { return Advise(kubectl, *options); }; });
 }
 
+void AddServers(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ServersOptions>();
+  CLI::App* servers =
+      app->add_subcommand("servers", "this cluster's GPUs and links, for crossover plan pipeline --cluster");
+  servers->add_option_function<std::vector<std::string>>(
+      "--node",
+      [=](const std::vector<std::string>& names) { options->nodes.insert(names.begin(), names.end()); },
+      "the only nodes (default: all)");
+  servers->add_option_function<std::vector<std::string>>(
+      "--speed",
+      [=](const std::vector<std::string>& all) {
+        for (const std::string& words : all) {
+          if (const std::string fault = AddSpeed(words, options.get()); !fault.empty())
+            throw CLI::ValidationError("--speed", fault);
+        }
+      },
+      "MODEL=FACTOR: how fast GPUs of a model are, relative to those of the profile (default: 1)");
+  servers->add_option("--inner-gbit", options->inner_gbit, "links between GPUs of a node (default: free)")
+      ->check(CLI::Range(0.0, 1e6));
+  servers->callback(
+      [=] { *action = [options](const Kubectl& kubectl) { return Servers(kubectl, *options); }; });
+}
+
 void AddCompletion(CLI::App* app, Action* action) {
   CLI::App* completion =
       app->add_subcommand("completion", "kubectl_complete-crossover, to be put on the PATH as an executable");
@@ -120,6 +144,7 @@ int ClusterMain(int argc, char** argv, const char* version) {
   AddExplain(&app, &action);
   AddDoctor(&app, &action);
   AddAdvise(&app, &action);
+  AddServers(&app, &action);
   AddCompletion(&app, &action);
   try {
     app.parse(argc, argv);

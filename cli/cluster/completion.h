@@ -6,12 +6,13 @@ namespace crossover::cli {
 
 inline constexpr char kCompletion[] = R"(#!/bin/sh
 # kubectl_complete-crossover: put it on the PATH, executable.
-words='top timeline explain doctor advise completion --context --kubeconfig --help'
+words='top timeline explain doctor advise servers completion --context --kubeconfig --help'
 case "$1" in
   top | timeline) words='--node --watch --output' ;;
   explain) words='pod gang --namespace --watch --output' ;;
   doctor) words='--bundle --watch --output' ;;
   advise) words='--namespace --days --watch --output' ;;
+  servers) words='--node --speed --inner-gbit' ;;
 esac
 if [ "$1" = explain ] && [ "$2" = pod ] && [ $# -ge 3 ]; then
   words=$(kubectl get pods --output name 2>/dev/null | sed 's,^pod/,,')

@@ -1,0 +1,139 @@
+#include "cli/cluster/servers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "cli/cluster/objects.h"
+#include "cli/cluster/output.h"
+#include "common/base/refusal.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+using kube::At;
+
+constexpr double kBitsPerGbit = 1e9, kBitsPerByte = 8;
+
+// Alike are the GPUs of one model on one node.
+struct Alike {
+  std::int64_t gpus = 0;
+  std::int64_t memory = 0;  // bytes of the smallest; 0: not known
+};
+
+std::map<std::string, Alike> ByModel(const json& gpu_node) {
+  std::map<std::string, Alike> models;
+  for (const json& gpu : ListAt(gpu_node, {"status", "gpus"})) {
+    if (At(gpu, "healthy") != json(true)) continue;
+    const auto [known, is_new] = models.try_emplace(TextAt(gpu, {"model"}));
+    const std::int64_t memory = std::max<std::int64_t>(0, CountAt(gpu, {}, "memoryBytes"));
+    Alike& alike = known->second;
+    alike.memory = is_new ? memory : std::min(alike.memory, memory);
+    ++alike.gpus;
+  }
+  return models;
+}
+
+std::string Listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "\"" : ", \"") + base::Shown(name) + "\"";
+  return text;
+}
+
+// Returns what is wrong with the speeds for GPUs of these models, or an empty string.
+std::string FaultOfSpeeds(const std::map<std::string, double>& speed, const std::set<std::string>& models) {
+  for (const auto& [model, factor] : speed) {
+    if (!models.contains(model))
+      return base::Refusal("--speed", "a model of " + Listed(models), base::Shown(model));
+  }
+  if (models.size() < 2) return "";
+  std::set<std::string> without;
+  for (const std::string& model : models) {
+    if (!speed.contains(model)) without.insert(model);
+  }
+  if (without.empty()) return "";
+  return base::Refusal("--speed", "one for each of " + Listed(models), "none of " + Listed(without));
+}
+
+json ServerOf(const std::string& name, const Alike& alike, double speed, double link_bytes_per_s,
+              double inner_gbit) {
+  constexpr double kGib = 1u << 30;
+  json server = {{"name", name}, {"gpus", alike.gpus}, {"speed", speed}};
+  if (alike.memory > 0) server["gpu_memory_gib"] = static_cast<double>(alike.memory) / kGib;
+  if (link_bytes_per_s > 0) server["network_gbit"] = link_bytes_per_s * kBitsPerByte / kBitsPerGbit;
+  if (inner_gbit > 0) server["inner_gbit"] = inner_gbit;
+  return server;
+}
+
+}  // namespace
+
+std::string AddSpeed(const std::string& words, ServersOptions* options) {
+  constexpr double kLeast = 1e-3, kMost = 1e3;  // as in pipeline/mapping.h
+  const std::size_t sign = std::min(words.rfind('='), words.size());
+  const std::string model = words.substr(0, sign);
+  double factor = 0;
+  const char* const end = words.data() + words.size();
+  const auto parsed = std::from_chars(words.data() + std::min(sign + 1, words.size()), end, factor);
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
+  if (model.empty() || !is_number || !(factor >= kLeast && factor <= kMost))
+    return "expected MODEL=FACTOR with a factor from 0.001 to 1000, got " + base::Shown(words);
+  if (options->speed.emplace(model, factor).second) return "";
+  return "expected one factor for each model, got two for " + base::Shown(model);
+}
+
+ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
+  ServersAnswer answer{.description = {{"servers", json::array()}}, .note = "", .error = ""};
+  std::map<std::string, std::pair<const json*, std::map<std::string, Alike>>> nodes;
+  std::set<std::string> names, models;
+  for (const json& node : gpu_nodes) {
+    const std::string name = NameOf(node);
+    names.insert(name);
+    if (!options.nodes.empty() && !options.nodes.contains(name)) continue;
+    auto by_model = ByModel(node);
+    for (const auto& [model, alike] : by_model) models.insert(model);
+    if (!by_model.empty()) nodes[name] = {&node, std::move(by_model)};
+  }
+  for (const std::string& name : options.nodes) {
+    if (names.contains(name)) continue;
+    answer.error = base::Refusal("--node", "a node of " + Listed(names), base::Shown(name));
+    return answer;
+  }
+  answer.error = nodes.empty() ? "no node has a GPU that is healthy and given out"
+                               : FaultOfSpeeds(options.speed, models);
+  if (!answer.error.empty()) return answer;
+  for (const auto& [name, node] : nodes) {
+    const auto& [object, by_model] = node;
+    const auto link = static_cast<double>(CountAt(*object, {"status"}, "linkBytesPerSecond"));
+    if (link <= 0 && nodes.size() > 1)
+      answer.note +=
+          "node " + name + ": the speed of its link is not known, so transfers take no time there\n";
+    for (const auto& [model, alike] : by_model) {
+      const auto speed = options.speed.find(model);
+      answer.description["servers"].push_back(ServerOf(by_model.size() > 1 ? name + "/" + model : name, alike,
+                                                       speed == options.speed.end() ? 1 : speed->second, link,
+                                                       options.inner_gbit));
+    }
+  }
+  return answer;
+}
+
+int Servers(const Kubectl& kubectl, const ServersOptions& options) {
+  const auto refuse = [](const std::string& text, int code) {
+    std::fprintf(stderr, "kubectl crossover servers: %s\n", text.c_str());
+    return code;
+  };
+  std::string error;
+  const auto gpu_nodes = kubectl.List({"gpunodes.crossover.dev"}, &error);
+  if (!gpu_nodes) return refuse(error, 1);
+  const ServersAnswer answer = ServersOf(*gpu_nodes, options);
+  if (!answer.error.empty()) return refuse(answer.error, 2);
+  std::fputs(answer.note.c_str(), stderr);
+  return Print(answer.description.dump(2, ' ', false, json::error_handler_t::replace) + "\n") ? 0 : 1;
+}
+
+}  // namespace crossover::cli
