@@ -35,6 +35,7 @@ LABELS = {
     "crossover_step_alone_age_seconds": CLIENT,
     "crossover_compute_seconds": CLIENT,
     "crossover_communication_seconds": (*CLIENT, "source"),
+    "crossover_input_wait_seconds": CLIENT,
     "crossover_exposed_communication_ratio": (*CLIENT, "source"),
     "crossover_slowdown_ratio": (*CLIENT, "peer_gang", "source"),
     "crossover_gain_ratio": (*CLIENT, "peer_gang", "source"),

@@ -10,6 +10,7 @@
 #include "cli/cluster/advise.h"
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
+#include "common/gains/balance.h"
 #include "common/gains/turns.h"
 #include "common/kube/json.h"
 #include "common/kube/timestamp.h"
@@ -28,6 +29,13 @@ struct SlowRank {
   double cost = 0;  // part of a step by which it would be shorter
 };
 
+// A LongInput is of the rank of a run that waits longest for its input.
+struct LongInput {
+  std::string pod, node;
+  double seconds = 0;
+  double cost = 0;  // part of a step by which it would be shorter
+};
+
 struct Run {
   std::string gang;
   std::int64_t gpus = 0;
@@ -35,6 +43,7 @@ struct Run {
   gains::Use use{};  // `gpu` is 0 if its needs are not known
   bool shared = false;
   std::optional<SlowRank> slow{};
+  std::optional<LongInput> input{};
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
 
@@ -68,6 +77,18 @@ std::optional<SlowRank> SlowRankOf(const json& run) {
     return std::nullopt;
   slow.cost = std::min(1.0, (slow.compute_s - slow.median_s) / step);
   return slow;
+}
+
+std::optional<LongInput> LongInputOf(const json& run) {
+  const json& wait = At(run, "inputWait");
+  LongInput input{.pod = TextAt(wait, {"pod"}),
+                  .node = TextAt(wait, {"node"}),
+                  .seconds = NumberAt(wait, "seconds"),
+                  .cost = 0};
+  const double step = NumberAt(run, "computeSeconds") + NumberAt(run, "exposedSeconds");
+  if (input.pod.empty() || step <= 0 || input.seconds < gains::kWorth * step) return std::nullopt;
+  input.cost = std::min(1.0, input.seconds / step);
+  return input;
 }
 
 // Returns the gangs that are known to have shared a GPU with another gang.
@@ -115,7 +136,8 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles, double link_
                     .ended = *ended,
                     .use = UseOf(object, profile, link_bytes_per_s),
                     .shared = HasShared(object, met),
-                    .slow = SlowRankOf(object)};
+                    .slow = SlowRankOf(object),
+                    .input = LongInputOf(object)};
       const auto [known, is_new] = runs[NamespaceOf(profile)].try_emplace({run.gang, *began}, run);
       if (!is_new) Join(run, &known->second);
     }
@@ -134,19 +156,37 @@ std::vector<Run> RunsAlone(const RunsByStart& told, double since_s) {
   return runs;
 }
 
-// Returns the latest run of each gang since then, where it has a slow rank. The costliest comes first.
-json SlowRanksOf(const RunsByStart& told, double since_s) {
+// Returns the latest run of each gang since then, where it has a `part`. The costliest comes first.
+template <class Part>
+std::vector<const Run*> LatestWith(std::optional<Part> Run::*part, const RunsByStart& told, double since_s) {
   std::map<std::string, const Run*> latest;
   for (const auto& [start, run] : told) {
     const Run*& known = latest[run.gang];
     if (run.ended > since_s && (known == nullptr || run.ended > known->ended)) known = &run;
   }
-  std::erase_if(latest, [](const auto& entry) { return entry.second == nullptr || !entry.second->slow; });
-  std::vector<const Run*> slow;
-  for (const auto& [gang, run] : latest) slow.push_back(run);
-  std::ranges::stable_sort(slow, std::greater(), [](const Run* run) { return run->slow->cost; });
+  std::vector<const Run*> with;
+  for (const auto& [gang, run] : latest) {
+    if (run != nullptr && run->*part) with.push_back(run);
+  }
+  std::ranges::stable_sort(with, std::greater(), [part](const Run* run) { return (run->*part)->cost; });
+  return with;
+}
+
+json InputWaitsOf(const RunsByStart& told, double since_s) {
+  json waits = json::array();
+  for (const Run* run : LatestWith(&Run::input, told, since_s)) {
+    waits.push_back({{"gang", run->gang},
+                     {"pod", run->input->pod},
+                     {"node", run->input->node},
+                     {"seconds", run->input->seconds},
+                     {"partOfStep", run->input->cost}});
+  }
+  return waits;
+}
+
+json SlowRanksOf(const RunsByStart& told, double since_s) {
   json ranks = json::array();
-  for (const Run* run : slow) {
+  for (const Run* run : LatestWith(&Run::slow, told, since_s)) {
     ranks.push_back({{"gang", run->gang},
                      {"pod", run->slow->pod},
                      {"node", run->slow->node},
@@ -228,16 +268,28 @@ std::string SlowText(const json& entry) {
   return text;
 }
 
+std::string InputText(const json& entry) {
+  std::string text;
+  for (const json& wait : ListAt(entry, {"inputWaits"})) {
+    text += TextAt(entry, {"namespace"}) + "/" + TextAt(wait, {"gang"}) + ": pod " + TextAt(wait, {"pod"}) +
+            " on node " + TextAt(wait, {"node"}) + " launches nothing for " + InMs(wait, "seconds") +
+            " ms of an iteration, as it waits for input. It costs " +
+            Number(1e2 * NumberAt(wait, "partOfStep"), 0) + "% of each step of all ranks.\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 json AdviceOf(const json& profiles, double since_s, double link_bytes_per_s) {
   json advice = json::array();
   for (const auto& [name_space, told] : RunsToldOf(profiles, link_bytes_per_s)) {
     const std::vector<Run> runs = RunsAlone(told, since_s);
-    json slow = SlowRanksOf(told, since_s);
-    if (runs.empty() && slow.empty()) continue;
+    json slow = SlowRanksOf(told, since_s), input = InputWaitsOf(told, since_s);
+    if (runs.empty() && slow.empty() && input.empty()) continue;
     advice.push_back(AdviceOf(name_space, runs));
     advice.back()["slowRanks"] = std::move(slow);
+    advice.back()["inputWaits"] = std::move(input);
   }
   return {{"namespaces", advice}};
 }
@@ -253,7 +305,7 @@ double UsualLink(const json& gpu_nodes) {
 
 std::string AdviceText(const json& advice, bool wide) {
   std::vector<std::vector<std::string>> rows = {{"NAMESPACE", "GPU HOURS", "KNOWN", "SAVED"}};
-  std::string pairs, slow;
+  std::string pairs, slow, input;
   double unknown = 0;
   for (const json& entry : ListAt(advice, {"namespaces"})) {
     const double hours = NumberAt(entry, "gpuHours"), known = NumberAt(entry, "knownGPUHours");
@@ -261,6 +313,7 @@ std::string AdviceText(const json& advice, bool wide) {
     rows.push_back({TextAt(entry, {"namespace"}), Number(hours, 1), Number(known, 1),
                     Number(NumberAt(entry, "savedGPUHours"), 1)});
     slow += SlowText(entry);
+    input += InputText(entry);
     for (const json& pair : ListAt(entry, {"pairs"})) {
       const json& gangs = ListAt(pair, {"gangs"});
       pairs += kube::Text(gangs[0]) + " and " + kube::Text(gangs[1]) + ": " +
@@ -276,6 +329,7 @@ std::string AdviceText(const json& advice, bool wide) {
         "run in "
         "mode enforce, or name computeSeconds and exposedSeconds in the JobProfile's spec.\n";
   if (!slow.empty()) text += "\nSlow ranks:\n" + slow;
+  if (!input.empty()) text += "\nRanks that wait for input:\n" + input;
   return text + (wide && !pairs.empty() ? "\n" + pairs : "");
 }
 

@@ -56,6 +56,8 @@ std::vector<std::string> Row(const std::string& node, const json& top, const jso
                                          NumberAt(client, "turns", 0),
                                          NumberAt(client, "wait_ms", 1),
                                          NumberAt(client, "hold_ms", 1),
+                                         NumberAt(client, "compute_ms", 1),
+                                         NumberAt(client, "input_wait_ms", 1),
                                          NumberAt(At(client, "alone"), "age_s", 0),
                                          why.empty() ? "turns are taken" : why};
   row.insert(row.end(), more.begin(), more.end());
@@ -94,7 +96,8 @@ std::string ClusterTopTable(const json& nodes, bool wide) {
   std::vector<std::vector<std::string>> rows = {
       {"NODE", "GPU", "GANG", "NOW", "STEP ms", "ALONE ms", "SLOWDOWN", "GAIN"}};
   if (wide) {
-    for (const char* name : {"RANK", "PHASE", "TRANSPORT", "TURNS", "WAIT ms", "HOLD ms", "AGE s", "TURNS?"})
+    for (const char* name : {"RANK", "PHASE", "TRANSPORT", "TURNS", "WAIT ms", "HOLD ms", "COMPUTE ms",
+                             "INPUT ms", "AGE s", "TURNS?"})
       rows.front().emplace_back(name);
   }
   std::string errors;

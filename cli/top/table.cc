@@ -89,6 +89,8 @@ std::vector<std::string> RowOf(const Client& client) {
           std::to_string(client.turns()),
           NumberOr(client.has_wait_ms(), client.wait_ms(), 1),
           NumberOr(client.has_hold_ms(), client.hold_ms(), 1),
+          NumberOr(client.has_compute_ms(), client.compute_ms(), 1),
+          NumberOr(client.has_input_wait_ms(), client.input_wait_ms(), 1),
           NumberOr(client.has_step_ms(), client.step_ms(), 1),
           Alone(client),
           Age(client),
@@ -108,8 +110,8 @@ std::string TopTable(const Top& top) {
     text += "\n" + GpuLine(gpu);
     if (gpu.has_signals()) text += SignalsLine(gpu.signals());
     std::vector<std::vector<std::string>> rows = {{"GANG", "RANK", "PID", "PHASE", "TRANSPORT", "NOW",
-                                                   "TURNS", "WAIT ms", "HOLD ms", "STEP ms", "ALONE ms",
-                                                   "AGE", "SLOWDOWN", "CAP"}};
+                                                   "TURNS", "WAIT ms", "HOLD ms", "COMPUTE ms", "INPUT ms",
+                                                   "STEP ms", "ALONE ms", "AGE", "SLOWDOWN", "CAP"}};
     for (const auto& job : top.jobs()) {
       for (const Client& client : job.clients()) {
         if (client.gpu_uuid() != gpu.uuid()) continue;

@@ -60,6 +60,14 @@ double ErrorOfOneRank(double jitter) {
 
 Precise PreciseOf(const StepAlone& alone) { return {alone.each, alone.error}; }
 
+// Returns the part of `away` for which the client's host launches nothing. Its process says it, and may say
+// anything.
+turn::Time InputWaitOf(const arbiter::Member& member, const JobProfile& learned) {
+  if (!learned.away) return 0;
+  constexpr turn::Time kNsPerUs = 1000;
+  return std::min(learned.away->value, member.input_wait_us.load() * kNsPerUs);
+}
+
 bool Clocked(const std::optional<StepAlone>& alone) {
   return alone && alone->source != StepAlone::Source::kEstimated;
 }
@@ -415,7 +423,8 @@ std::vector<RankView> ClientStats::Ranks() const {
                        .iterations = client.iterations,
                        .disturbed = client.disturbed,
                        .calls = client.calls,
-                       .wait = client.waits.Median()});
+                       .wait = client.waits.Median(),
+                       .input_wait = InputWaitOf(*client.member, client.profile)});
     }
   }
   return ranks;
@@ -442,6 +451,7 @@ ClientView ClientStats::View(const Client& client, turn::Time now, const SlotSna
   if (client.profile.compute && client.profile.away) {
     view.compute = client.profile.compute->value;
     view.away = client.profile.away->value;
+    view.input_wait = InputWaitOf(*client.member, client.profile);
   }
   if (view.alone) view.alone->age = now - view.alone->age;
   if (view.shares && step && view.alone && view.alone->each > 0) {

@@ -29,10 +29,15 @@ struct Families {
   MetricFamily compute =
       Family("crossover_compute_seconds", "Compute in an iteration of a client: the time of its turns.",
              MetricType::Gauge);
+  MetricFamily input_wait =
+      Family("crossover_input_wait_seconds",
+             "Time in an iteration of a client for which its host launches nothing, as it waits for input or "
+             "computes something itself; as the client says.",
+             MetricType::Gauge);
   MetricFamily communication =
       Family("crossover_communication_seconds",
-             "Exposed communication in an iteration of a client alone: what compute does not "
-             "hide.",
+             "Exposed communication in an iteration of a client alone: what compute does not hide, without "
+             "the wait for input.",
              MetricType::Gauge);
   MetricFamily exposed =
       Family("crossover_exposed_communication_ratio",
@@ -85,6 +90,7 @@ void AddClient(const ClientFigures& client, const GpuFigures& gpu, Families* fam
   Add(&families->step_alone, own, client.step_alone_s);
   Add(&families->step_alone_age, own, client.step_alone_age_s);
   Add(&families->compute, own, client.compute_s);
+  Add(&families->input_wait, own, client.input_wait_s);
   Add(&families->communication, own, client.communication_s);
   Add(&families->exposed, own, client.exposed_ratio);
   const Labels shared = With(own, "peer_gang", client.peers);
@@ -108,8 +114,8 @@ std::vector<MetricFamily> JobMetrics::Collect() const {
   std::vector<MetricFamily> collected;
   for (MetricFamily* family :
        {&families.step_shared, &families.step_alone, &families.step_alone_age, &families.compute,
-        &families.communication, &families.exposed, &families.slowdown, &families.gain, &families.gain_error,
-        &families.gain_uncertain, &families.eta, &families.busy})
+        &families.input_wait, &families.communication, &families.exposed, &families.slowdown, &families.gain,
+        &families.gain_error, &families.gain_uncertain, &families.eta, &families.busy})
     collected.push_back(std::move(*family));
   return collected;
 }

@@ -12,9 +12,9 @@ bool Estimated(const ClientView& client) {
   return client.alone && client.alone->source == StepAlone::Source::kEstimated;
 }
 
-// Returns the exposed communication. Gaps beside other jobs are shorter or longer than gaps alone, so this
-// prefers a step that was measured alone.
-std::optional<Sourced> Communication(const ClientView& client) {
+// Returns the time away from the GPU in an iteration. Gaps beside other jobs are shorter or longer than gaps
+// alone, so this prefers a step that was measured alone.
+std::optional<Sourced> Away(const ClientView& client) {
   if (!client.compute) return std::nullopt;
   if (client.alone && !Estimated(client))
     return Sourced{Seconds(std::max<turn::Time>(0, client.alone->each - *client.compute)), false};
@@ -41,9 +41,13 @@ ClientFigures FiguresOf(const ClientView& client, const GpuView& view) {
     figures.step_alone_age_s = Seconds(client.alone->age);
   }
   if (client.compute) figures.compute_s = Seconds(*client.compute);
-  figures.communication_s = Communication(client);
-  if (const auto& away = figures.communication_s; away && *figures.compute_s + away->value > 0)
-    figures.exposed_ratio = Sourced{away->value / (*figures.compute_s + away->value), away->estimated};
+  if (const auto away = Away(client)) {
+    const double input_s = std::min(Seconds(client.input_wait), away->value);
+    const double communication_s = away->value - input_s, step_s = *figures.compute_s + away->value;
+    figures.input_wait_s = input_s;
+    figures.communication_s = Sourced{communication_s, away->estimated};
+    if (step_s > 0) figures.exposed_ratio = Sourced{communication_s / step_s, away->estimated};
+  }
   if (client.slowdown) figures.slowdown = Sourced{*client.slowdown, Estimated(client)};
   return figures;
 }

@@ -46,13 +46,14 @@ struct GpuNode {
     double gain = 0;
     std::int64_t at_s = 0;
   };
-  // Describes one rank of a job: how long its turns take in an iteration, and how long it waits for a turn,
-  // in seconds.
+  // Describes one rank of a job: how long its turns take in an iteration, how long it waits for a turn, and
+  // for how long its host launches nothing, as it waits for input. In seconds.
   struct Rank {
     std::string pod, gpu;    // name and UUID
     std::uint32_t rank = 0;  // its number, as its process says
     double compute_s = 0;
     double wait_s = 0;
+    double input_s = 0;
 
     friend auto operator<=>(const Rank&, const Rank&) = default;
   };

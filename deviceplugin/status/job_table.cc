@@ -51,7 +51,8 @@ struct Ranks {
     if (learned.compute) {
       compute.Add(Seconds(learned.compute->value));
       each.push_back({rank.member->pod, rank.member->gpu->uuid, rank.member->rank,
-                      Seconds(learned.compute->value), Seconds(rank.wait.value_or(0))});
+                      Seconds(learned.compute->value), Seconds(rank.wait.value_or(0)),
+                      Seconds(rank.input_wait)});
     }
     AddCalls(rank);
     if (learned.away) exposed.Add(Seconds(learned.away->value));
@@ -105,7 +106,8 @@ bool Moved(const std::vector<GpuNode::Rank>& a, const std::vector<GpuNode::Rank>
   return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return x.pod == y.pod && x.gpu == y.gpu && x.rank == y.rank &&
            std::abs(y.compute_s - x.compute_s) <= kNoiseOfRank * x.compute_s &&
-           std::abs(y.wait_s - x.wait_s) <= kNoiseOfRank * x.compute_s;
+           std::abs(y.wait_s - x.wait_s) <= kNoiseOfRank * x.compute_s &&
+           std::abs(y.input_s - x.input_s) <= kNoiseOfRank * x.compute_s;
   });
 }
 

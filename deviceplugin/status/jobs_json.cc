@@ -30,6 +30,7 @@ json RankJson(const GpuNode::Rank& rank) {
   json object = {
       {"pod", rank.pod}, {"gpu", rank.gpu}, {"rank", rank.rank}, {"computeSeconds", Rounded(rank.compute_s)}};
   if (rank.wait_s > 0) object["waitSeconds"] = Rounded(rank.wait_s);
+  if (rank.input_s > 0) object["inputSeconds"] = Rounded(rank.input_s);
   return object;
 }
 

@@ -158,11 +158,13 @@ struct GpuNode {
 
     friend bool operator==(const Meeting&, const Meeting&) = default;
   };
-  // A Rank of a job is in one process. Times are its own, seconds of one iteration: `wait_s` for its turn.
+  // A Rank of a job is in one process. Times are its own, seconds of one iteration: `wait_s` for its turn,
+  // `input_s` for its input.
   struct Rank {
     std::string pod;
     double compute_s = 0, wait_s = 0;
     int number = -1;  // as its process says; -1: not known
+    double input_s = 0;
 
     friend bool operator==(const Rank&, const Rank&) = default;
   };
@@ -216,6 +218,14 @@ struct JobProfile {
     friend bool operator==(const Slowest&, const Slowest&) = default;
   };
   static constexpr double kSlow = 1.05;
+  // An InputWait is of the rank of a run that waits longest for its input. All ranks of a data-parallel job
+  // wait as long.
+  struct InputWait {
+    std::string pod, node;
+    double seconds = 0;
+
+    friend bool operator==(const InputWait&, const InputWait&) = default;
+  };
   // A Run is one run of such a job, over all nodes.
   struct Run {
     std::string gang;
@@ -233,6 +243,7 @@ struct JobProfile {
     // known.
     double median_s = 0;
     Slowest slowest{};
+    InputWait input{};  // nothing where no rank waits for input
     // For how long of an iteration the busiest uplink of a node carries what its pods send to each other: as
     // they are placed, and as they would be by what they send. Both are 0 where that is not known.
     double uplink_s = 0, least_uplink_s = 0;

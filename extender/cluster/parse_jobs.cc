@@ -38,7 +38,8 @@ std::vector<GpuNode::Rank> RanksOf(const json& object) {
   for (const json& each : listed) {
     GpuNode::Rank rank{.pod = TextIn(each, "pod"),
                        .compute_s = NumberIn(each, "computeSeconds", kMostSeconds),
-                       .wait_s = NumberIn(each, "waitSeconds", kMostSeconds)};
+                       .wait_s = NumberIn(each, "waitSeconds", kMostSeconds),
+                       .input_s = NumberIn(each, "inputSeconds", kMostSeconds)};
     if (At(each, "rank").is_number_unsigned())
       rank.number = static_cast<int>(NumberIn(each, "rank", kMostRank));
     if (!rank.pod.empty() && rank.compute_s > 0) ranks.push_back(std::move(rank));

@@ -43,6 +43,12 @@ JobProfile::Slowest SlowestOf(const json& object) {
           .since_s = TimeIn(object, "since")};
 }
 
+JobProfile::InputWait InputWaitOf(const json& object) {
+  return {.pod = TextIn(object, "pod"),
+          .node = TextIn(object, "node"),
+          .seconds = NumberIn(object, "seconds", kMostSeconds)};
+}
+
 JobProfile::Run RunOf(const json& object) {
   return {.gang = TextIn(object, "gang"),
           .began_s = TimeIn(object, "beganAt"),
@@ -60,6 +66,7 @@ JobProfile::Run RunOf(const json& object) {
               NumberIn(object, "peakMemoryBytes", static_cast<double>(kMostBytes))),
           .median_s = NumberIn(object, "medianSeconds", kMostSeconds),
           .slowest = SlowestOf(At(object, "slowest")),
+          .input = InputWaitOf(At(object, "inputWait")),
           .uplink_s = NumberIn(object, "uplinkSeconds", kMostSeconds),
           .least_uplink_s = NumberIn(object, "leastUplinkSeconds", kMostSeconds)};
 }

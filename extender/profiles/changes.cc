@@ -40,6 +40,14 @@ bool HasSlowRankChanged(const ProfileRecord& was, const ProfileRecord& is, const
          Moved(before.compute_s, after.compute_s, settings.noticeable);
 }
 
+// Returns whether a rank of the latest run waits for its input for longer or shorter than before.
+bool HasInputMoved(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
+  if (was.runs.empty() || is.runs.empty()) return false;  // the number of samples has changed
+  const ProfileRun &before = was.runs.back(), &after = is.runs.back();
+  return std::abs(after.input.seconds - before.input.seconds) >
+         settings.noticeable * (after.compute_s + after.exposed_s);
+}
+
 // Returns whether the latest run's uplinks carry for longer or shorter than before.
 bool HaveUplinksMoved(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
   if (was.runs.empty() || is.runs.empty()) return false;  // the number of samples has changed
@@ -56,8 +64,8 @@ bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const Profi
          moved(before.exposed_s, after.exposed_s) || moved(before.jitter, after.jitter) ||
          moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
          HaveGainsMoved(was, is, settings) || HasSlowRankChanged(was, is, settings) ||
-         HaveUplinksMoved(was, is, settings) || was.communication != is.communication ||
-         is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
+         HasInputMoved(was, is, settings) || HaveUplinksMoved(was, is, settings) ||
+         was.communication != is.communication || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
 }
 
 }  // namespace

@@ -68,14 +68,17 @@ bool HasMoved(const GpuNode::Job& job, const Jobs& run) {
          std::ranges::any_of(run, [&job](const GpuNode::Job* other) { return other->began_s > job.at_s; });
 }
 
-// Sets the median and the slowest of the ranks that the nodes know, if there are two or more. The times of
-// what has moved are those of another place. PutRun() keeps since when the rank is slow.
+// Sets the longest wait for input, and the median and the slowest of the ranks that the nodes know, if there
+// are two or more. The times of what has moved are those of another place. PutRun() keeps since when the rank
+// is slow.
 void Compare(const Jobs& nodes, ProfileRun* run) {
   std::vector<double> all;
   for (const GpuNode::Job* job : nodes) {
     if (HasMoved(*job, nodes)) continue;
     for (const GpuNode::Rank& rank : job->ranks) {
       all.push_back(rank.compute_s);
+      if (rank.input_s > run->input.seconds)
+        run->input = {.pod = rank.pod, .node = job->node, .seconds = rank.input_s};
       if (rank.compute_s > run->slowest.compute_s)
         run->slowest = {.pod = rank.pod, .node = job->node, .compute_s = rank.compute_s, .since_s = 0};
     }
@@ -148,6 +151,7 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
       known->jitter = before.jitter;
       known->median_s = before.median_s;
       known->slowest = before.slowest;
+      known->input = before.input;
     }
   }
   std::ranges::stable_sort(record->runs, {}, &ProfileRun::at_s);

@@ -41,6 +41,10 @@ json RunJson(const ProfileRun& run) {
                {"computeSeconds", Rounded(run.slowest.compute_s)}};
     if (run.slowest.since_s > 0) slowest["since"] = kube::WriteTimestamp(run.slowest.since_s);
   }
+  if (run.input.seconds > 0) {
+    object["inputWait"] = {
+        {"pod", run.input.pod}, {"node", run.input.node}, {"seconds", Rounded(run.input.seconds)}};
+  }
   if (run.uplink_s > 0) {
     object["uplinkSeconds"] = Rounded(run.uplink_s);
     object["leastUplinkSeconds"] = Rounded(run.least_uplink_s);

@@ -165,17 +165,17 @@ void Session::OnAllWait(phase::EventKey event) {
 
 void Session::OnHostWaitEvent(phase::EventKey event) {
   const base::Locked locked(mutex_);
-  OnWait(tracker_.OnHostWaitEvent(event), 0);
+  OnHostWait(tracker_.OnHostWaitEvent(event));
 }
 
 void Session::OnHostWaitStream(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
-  OnWait(tracker_.OnHostWaitStream(stream), 0);
+  OnHostWait(tracker_.OnHostWaitStream(stream));
 }
 
 void Session::OnHostWaitContext() {
   const base::Locked locked(mutex_);
-  OnWait(tracker_.OnHostWaitContext(), 0);
+  OnHostWait(tracker_.OnHostWaitContext());
 }
 
 void Session::OnHostSawEvent(phase::EventKey event, bool calls) {
@@ -347,6 +347,7 @@ std::uint32_t Session::TurnsPerIteration() const {
 void Session::NumberIteration() {
   if (!detector_.locked() && !gaps_.by_gaps()) return;
   const std::uint64_t iteration = Iteration();
+  input_wait_.SeeIteration(static_cast<std::uint32_t>(iteration));
   const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(TurnsPerIteration());
   base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
                   static_cast<std::uint32_t>(iteration - turn));
@@ -362,6 +363,14 @@ std::uint32_t Session::Iteration() const {
 void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
   if (sequence != 0) since_wait_.store(0, std::memory_order_relaxed);
   OnJoin(sequence, stream);
+}
+
+// Does the same where the host has waited. If that was for the last collective, nothing of this job runs on
+// the GPU until the next launch.
+void Session::OnHostWait(phase::Sequence sequence) {
+  OnWait(sequence, 0);
+  if (armed_ && sequence == called_ && !turns_.holding() && !gaps_.by_gaps())
+    input_wait_.Begin(base::MonotonicNs());
 }
 
 void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
@@ -401,6 +410,7 @@ void Session::Forget() {
   detector_.Reset();
   tracker_.Reset();
   gaps_.Forget();
+  input_wait_.Forget();
   since_wait_.store(kJoinsBySeeing - kShowsOne, std::memory_order_relaxed);
   called_ = 0;
   scan_until_ = 0;

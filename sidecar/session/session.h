@@ -38,6 +38,7 @@
 #include "sidecar/session/communicators.h"
 #include "sidecar/session/gaps.h"
 #include "sidecar/session/idle_watch.h"
+#include "sidecar/session/input_wait.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
 #include "turn/slice.h"
@@ -233,6 +234,7 @@ class Session final : public link::Client {
   void TellOfEnd();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void OnWait(phase::Sequence sequence, phase::StreamKey stream);
+  void OnHostWait(phase::Sequence sequence);
   void OnPossibleJoin(phase::Sequence sequence);
   void Arm(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
@@ -277,6 +279,7 @@ class Session final : public link::Client {
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   base::WatchReason watch_reason_ = base::WatchReason::kNone;
   IdleWatch idle_watch_;
+  InputWait input_wait_;
   Gaps gaps_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;

@@ -240,6 +240,7 @@ void Session::YieldIdleTurn() {
     CountTurn();
     slice_.Forget();
     turns_.ReleaseOnHost();
+    if (!gaps_.by_gaps()) input_wait_.Begin(base::MonotonicNs());
     SetAttention();
   } else {
     armed_ = armed;
@@ -294,6 +295,7 @@ bool Session::FillProfile(crossover_profile* profile) {
   profile->launches = slow_launches_;
   profile->period_tokens = detector_.period();
   profile->turns_per_period = gaps_.by_gaps() ? 1 : detector_.turns_per_period();
+  profile->input_wait_us = input_wait_.usual_us();
   const bool signalled = transport_ == CROSSOVER_TRANSPORT_GPU_GATES && signals_.awaited();
   profile->transport =
       signalled ? static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_SIGNALLED_GATES) : transport_;

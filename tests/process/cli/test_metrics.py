@@ -7,13 +7,14 @@ import unittest
 import urllib.request
 
 from benchmarks.logs import read_rank_log
-from tests.process.cli.machine import Node
+from tests.process.cli.machine import Node, clients, end_quietly
 from tools.metrics_reference import LABELS
 
 _SERIES = re.compile(r'^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$')
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _IN_PODS = {"namespace", "pod"}
 _WINDOW_NS = 10_000_000_000  # of the daemon's means
+_STALL_MS = 15
 _APART = 0.08  # of the gain, at most; the figures *_daemon_error say what it usually is
 
 
@@ -88,10 +89,30 @@ class Metrics(unittest.TestCase):
         self.assertGreater(control, _APART, "the control: another figure is not as near")
         self.assertLessEqual(apart, _APART, "of the trainers' gain")
 
+    def test_a_wait_for_input_is_no_compute(self):
+        node = self.node()
+        ranks = node.start("alpha", options=("--iterations=100000", f"--stall-ms={_STALL_MS}"))
+        for rank in ranks:
+            self.addCleanup(end_quietly, rank)
+        while True:
+            scraped = self.scrape()
+            waits = self.of(scraped, "crossover_input_wait_seconds")
+            if len(waits) == 2 and min(waits.values()) > 0.8e-3 * _STALL_MS:
+                break
+            time.sleep(0.2)
+        for job_on, wait_s in waits.items():
+            self.assertLess(wait_s, 1.2e-3 * _STALL_MS, job_on)
+            compute_s = self.of(scraped, "crossover_compute_seconds")[job_on]
+            self.assertAlmostEqual(compute_s, 0.010, delta=0.003, msg="c is 10 ms, and the stall is no part of it")
+        shown = clients(node.top())
+        self.assertEqual(len(shown), 2)
+        for client in shown:
+            self.assertAlmostEqual(client["input_wait_ms"], _STALL_MS, delta=0.2 * _STALL_MS)
+
     def check_one_look(self, scraped, alone):
         figure = {name: self.of(scraped, f"crossover_{name}") for name in (
             "step_alone_seconds", "step_shared_seconds", "slowdown_ratio", "gain_ratio", "eta_ratio",
-            "compute_seconds", "communication_seconds", "exposed_communication_ratio")}
+            "compute_seconds", "communication_seconds", "input_wait_seconds", "exposed_communication_ratio")}
         for name, values in figure.items():
             self.assertEqual({job for job, _ in values}, set(alone), name)
         busy = self.of(scraped, "crossover_gpu_busy_ratio")
@@ -99,7 +120,9 @@ class Metrics(unittest.TestCase):
             client = {name: values[job, gpu] for name, values in figure.items()}
             self.assertAlmostEqual(step / alone[job], 1, delta=0.25)
             self.assertAlmostEqual(client["slowdown_ratio"], client["step_shared_seconds"] / step, places=4)
-            self.assertAlmostEqual(client["compute_seconds"] + client["communication_seconds"], step, places=6)
+            self.assertAlmostEqual(client["compute_seconds"] + client["communication_seconds"]
+                                   + client["input_wait_seconds"], step, places=6)
+            self.assertLess(client["input_wait_seconds"], 0.001, "its host waits for nothing")
             self.assertAlmostEqual(client["exposed_communication_ratio"], client["communication_seconds"] / step,
                                    places=4)
             self.assertGreater(client["compute_seconds"], 0.0095, "c is 10 ms")

@@ -34,6 +34,7 @@ constexpr char kShared[] = R"(
     clients {
       gang: "alpha" rank: 0 gpu_uuid: "GPU-0" pid: 4242 transport: "gpu_gates" phase: "taking" mode: "gate"
       learned: true holding: true holding_ms: 3.14 turns: 100 wait_ms: 1.26 hold_ms: 20.04 step_ms: 41.5
+      compute_ms: 20.04 input_wait_ms: 3.5
       alone { step_ms: 32.1 age_s: 75 source: "measured" } slowdown: 1.2928
       max_slowdown: 1.5
     }
@@ -63,9 +64,9 @@ TEST(TopTableTest, ShowsWhoHoldsWhoWaitsAndWhatItCosts) {
             R"(daemon 1.2.3, up 90.0 min, mode enforce
 
 GPU GPU-0: turns are taken; gain 1.57x over one after the other; rested while a client waited 0.12%
-  GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  STEP ms  ALONE ms    AGE  SLOWDOWN      CAP
-  alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0     41.5      32.1   75 s     1.29x    1.50x
-  beta     12     -  taking  host_gates  waits            99        -        -     41.5    33.0 *  2.0 h         -  1.25x !
+  GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  COMPUTE ms  INPUT ms  STEP ms  ALONE ms    AGE  SLOWDOWN      CAP
+  alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0        20.0       3.5     41.5      32.1   75 s     1.29x    1.50x
+  beta     12     -  taking  host_gates  waits            99        -        -           -         -     41.5    33.0 *  2.0 h         -  1.25x !
 
 GPU GPU-1: no client
 

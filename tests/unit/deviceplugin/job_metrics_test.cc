@@ -34,6 +34,7 @@ ClientView Client(std::uint64_t id, const std::string& gang, const std::string& 
   client.shares = true;
   client.compute = 20 * kMs;
   client.away = 12 * kMs;
+  client.input_wait = 4 * kMs;
   client.present_step = client.step = 40 * kMs;
   client.alone = StepAlone{.each = 32 * kMs, .age = 5000 * kMs};
   client.slowdown = 1.25;
@@ -64,15 +65,16 @@ TEST(JobMetricsTest, SaysWhatSharingCostsAndGainsEachJob) {
   EXPECT_TRUE(has("crossover_step_alone_seconds" + b + R"(,source="estimated"} 0.032)"));
   EXPECT_TRUE(has("crossover_step_alone_age_seconds" + a + "} 5"));
   EXPECT_TRUE(has("crossover_compute_seconds" + a + "} 0.02"));
-  EXPECT_TRUE(has("crossover_communication_seconds" + a + R"(,source="measured"} 0.012)"));
-  EXPECT_TRUE(has("crossover_exposed_communication_ratio" + a + R"(,source="measured"} 0.375)"));
+  EXPECT_TRUE(has("crossover_communication_seconds" + a + R"(,source="measured"} 0.008)"));
+  EXPECT_TRUE(has("crossover_input_wait_seconds" + a + "} 0.004"));
+  EXPECT_TRUE(has("crossover_exposed_communication_ratio" + a + R"(,source="measured"} 0.25)"));
   EXPECT_TRUE(has("crossover_slowdown_ratio" + beside_b + R"(,source="measured"} 1.25)"));
   EXPECT_TRUE(has("crossover_gain_error_ratio" + beside_b + "} 0.06"));
   EXPECT_TRUE(has("crossover_gain_uncertain" + beside_b + "} 1"));
   EXPECT_TRUE(has("crossover_gain_ratio" + beside_b + R"(,source="estimated"} 1.6)"));
   EXPECT_TRUE(has("crossover_eta_ratio" + beside_b + R"(,source="estimated"} 1)"));
   EXPECT_TRUE(has(R"(crossover_gpu_busy_ratio{gpu_uuid="GPU-0"} 1)"));
-  EXPECT_EQ(series.size(), 11u * 2 + 1) << ::testing::PrintToString(series);
+  EXPECT_EQ(series.size(), 12u * 2 + 1) << ::testing::PrintToString(series);
 }
 
 TEST(JobMetricsTest, AClientWithoutAPodHasNoLabelsOfOne) {

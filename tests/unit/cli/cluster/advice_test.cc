@@ -194,6 +194,26 @@ TEST(AdviceTest, ASlowRankIsNamedWithWhatItCosts) {
                 "20.0 ms at most, since 2027-01-15T08:30:00Z. It costs 25% of each step of all ranks.\n"));
 }
 
+json Waiting(json run, const char* pod, double seconds) {
+  run["inputWait"] = {{"pod", pod}, {"node", "n7"}, {"seconds", seconds}};
+  return run;
+}
+
+TEST(AdviceTest, ARankThatWaitsForItsInputIsNamedWithWhatItCosts) {
+  const json profiles =
+      json::array({Profile("team", json::array({Waiting(Ran("a", "08:00", "12:00"), "a-3", 0.0040),
+                                                Waiting(Ran("b", "08:00", "12:00"), "b-0", 0.0080),
+                                                Waiting(Ran("c", "08:00", "12:00"), "c-0", 0.0009)}))});
+  const json waits = Only(profiles)["inputWaits"];
+  ASSERT_EQ(waits.size(), 2u) << "of 32 ms, less than 3% is not told: " << waits;
+  EXPECT_EQ(waits[0]["pod"], "b-0") << "the costliest comes first";
+  EXPECT_DOUBLE_EQ(waits[1]["partOfStep"], 0.125);
+  EXPECT_THAT(
+      AdviceText(AdviceOf(profiles, 0), false),
+      HasSubstr("\nRanks that wait for input:\nteam/b: pod b-0 on node n7 launches nothing for 8.0 ms of "
+                "an iteration, as it waits for input. It costs 25% of each step of all ranks.\n"));
+}
+
 TEST(AdviceTest, TheLatestRunOfEachGangCountsTheCostliestFirst) {
   json shared = Slow(Ran("b", "08:00", "12:00"), "b-1", 0.0300);
   shared["shared"] = true;

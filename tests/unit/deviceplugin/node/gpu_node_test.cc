@@ -16,7 +16,8 @@ GpuNode::Job Job() {
   job.profile_key = "k";
   job.gpus = 2;
   job.compute_s = 0.0123456;
-  job.ranks = {{.pod = "p", .gpu = "GPU-a", .rank = 3, .compute_s = 0.0123456, .wait_s = 0.002}};
+  job.ranks = {
+      {.pod = "p", .gpu = "GPU-a", .rank = 3, .compute_s = 0.0123456, .wait_s = 0.002, .input_s = 0.0098765}};
   job.communication = {{.pod = "p",
                         .communicator = 0xabc,
                         .size = 4,
@@ -149,7 +150,8 @@ TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
   EXPECT_EQ(job["measuredAt"], "2023-11-14T22:13:20Z");
   EXPECT_EQ(
       job["ranks"],
-      json::parse(R"([{"pod":"p","gpu":"GPU-a","rank":3,"computeSeconds":0.01235,"waitSeconds":0.002}])"));
+      json::parse(
+          R"([{"pod":"p","gpu":"GPU-a","rank":3,"computeSeconds":0.01235,"waitSeconds":0.002,"inputSeconds":0.009877}])"));
   EXPECT_FALSE(job.contains("exposedSeconds")) << "not known";
   EXPECT_EQ(job["meetings"][0], json::parse(R"({"gain":1.312,"measuredAt":"2023-11-14T22:13:20Z",
       "beside":[{"namespace":"other","gang":"other/h","profileKey":"l"}]})"));

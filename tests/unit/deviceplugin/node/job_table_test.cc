@@ -82,6 +82,9 @@ TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
   ranks[1].wait = 5 * kMs;
   Look(ranks);
   EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].wait_s, 0.005) << "another job has come to its GPU";
+  ranks[1].input_wait = 4 * kMs;
+  Look(ranks);
+  EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].input_s, 0.004) << "its loader is late from now on";
   for (int gpu = 3; gpu < 40; ++gpu) ranks.push_back(Rank("a", gpu));
   Look(ranks);
   EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(GpuNode::kMostRanks));

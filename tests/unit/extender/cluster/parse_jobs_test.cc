@@ -21,8 +21,9 @@ json Job() {
       "computeSeconds": 0.02, "exposedSeconds": 0.01, "stepAloneSeconds": 0.03, "jitter": 0.1,
       "peakMemoryBytes": 123456789012, "source": "estimated", "iterations": 500, "ended": true,
       "beganAt": "2023-11-14T22:13:20Z", "measuredAt": "2023-11-14T22:13:30Z", "disturbedAt": "2023-11-14T22:13:25Z",
-      "ranks": [{"pod": "a-0", "gpu": "GPU-0", "rank": 3, "computeSeconds": 0.02, "waitSeconds": 0.004},
-                {"pod": "a-2", "rank": -1, "computeSeconds": 0.03},
+      "ranks": [{"pod": "a-0", "gpu": "GPU-0", "rank": 3, "computeSeconds": 0.02, "waitSeconds": 0.004,
+                 "inputSeconds": 0.003},
+                {"pod": "a-2", "rank": -1, "computeSeconds": 0.03, "inputSeconds": -1},
                 {"pod": "", "computeSeconds": 0.02}, {"pod": "a-1", "computeSeconds": 1e9}, 7],
       "meetings": [{"gain": 1.25, "measuredAt": "2023-11-14T22:13:29Z",
                     "beside": [{"namespace": "other", "gang": "other/b", "profileKey": "l"}]}]})");
@@ -49,6 +50,8 @@ TEST(ReportsTest, AllThatANodeSays) {
   EXPECT_EQ(job.ranks[0].compute_s, 0.02);
   EXPECT_EQ(job.ranks[0].number, 3);
   EXPECT_EQ(job.ranks[0].wait_s, 0.004);
+  EXPECT_EQ(job.ranks[0].input_s, 0.003);
+  EXPECT_EQ(job.ranks[1].input_s, 0);
   EXPECT_EQ(job.ranks[1].number, -1) << "an older daemon names none";
   ASSERT_THAT(job.meetings, SizeIs(1));
   EXPECT_EQ(job.meetings[0].gain, 1.25);

@@ -91,6 +91,20 @@ TEST_F(MergeTest, OneRankHasNothingToBeComparedWith) {
   EXPECT_EQ(Record().runs[0].slowest.pod, "a-1");
 }
 
+TEST_F(MergeTest, TheRankThatWaitsLongestForItsInput) {
+  std::vector<GpuNode::Job> jobs = {On("n0", {{0, 0.020}, {1, 0.021}}), On("n1", {{2, 0.022}})};
+  See(jobs);
+  EXPECT_EQ(Record().runs[0].input, JobProfile::InputWait{});
+  jobs[0].ranks[1].input_s = 0.004;
+  jobs[1].ranks[0].input_s = 0.009;
+  for (GpuNode::Job& job : jobs) job = At(job, kNowOfRuns + 10);
+  See(jobs, kNowOfRuns + 10);
+  EXPECT_EQ(Record().runs[0].input, (JobProfile::InputWait{"a-2", "n1", 0.009}));
+  for (GpuNode::Job& job : jobs) job.compute_s = 0, job.ranks.clear(), job = At(job, kNowOfRuns + 20);
+  See(jobs, kNowOfRuns + 20);
+  EXPECT_EQ(Record().runs[0].input.pod, "a-2") << "the nodes learn again";
+}
+
 TEST_F(MergeTest, ItIsKnownSinceWhenARankIsSlow) {
   const auto see = [this](double seconds, const std::string& node, double slowest_s) {
     See({At(On("n0", {{0, 0.0200}, {1, 0.0200}}), kNowOfRuns + seconds),

@@ -30,6 +30,7 @@ ProfileRecord Record() {
                          .peak_memory = 12345,
                          .median_s = 0.02,
                          .slowest = {.pod = "a-1", .node = "n1", .compute_s = 0.03, .since_s = 1.65e9},
+                         .input = {.pod = "a-2", .node = "n2", .seconds = 0.005},
                          .uplink_s = 0.008,
                          .least_uplink_s = 0.002});
   record.meetings.push_back({"other", "l", {{"team/a", "other/b", 1.2, 1.7e9}}});

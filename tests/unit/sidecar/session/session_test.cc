@@ -1285,6 +1285,51 @@ TEST_F(IdleTurnTest, OneIdleMomentIsNoIdleness) {
   EXPECT_FALSE(GivenBack());
 }
 
+TEST_F(SessionTest, TellsForHowLongItsHostLaunchesNothing) {
+  constexpr std::chrono::milliseconds kInput{2};
+  const auto told_us = [this] {
+    crossover_profile profile{};
+    EXPECT_TRUE(session_.FillProfile(&profile));
+    return profile.input_wait_us;
+  };
+  TakeTurns();
+  const auto iterations = [this](std::chrono::milliseconds input) {
+    for (int i = 0; i < 10; ++i) {
+      Launch();
+      Collective(10);
+      Launch();
+      Collective(20);
+      session_.OnHostWaitStream(kSide);
+      std::this_thread::sleep_for(input);
+      Launch();
+    }
+  };
+  iterations(kInput);
+  EXPECT_GE(told_us(), 2000u);
+  Iterations(20);
+  EXPECT_EQ(told_us(), 0u) << "the stream waits for the collective, and the host does not";
+}
+
+TEST_F(IdleTurnTest, ItIsToldHowLongTheNextLaunchIsAwaited) {
+  constexpr std::chrono::milliseconds kInput{2};
+  for (int i = 0; i < 10; ++i) {
+    Ticks();
+    std::this_thread::sleep_for(kInput);
+    Launch();
+    slot().hold = session_.Asked();
+    Collective(10);
+    Launch();
+    Collective(20);
+    slot().rel = slot().hold;
+    Join();
+    Launch();
+    slot().hold = session_.Asked();
+  }
+  crossover_profile profile{};
+  ASSERT_TRUE(session_.FillProfile(&profile));
+  EXPECT_GE(profile.input_wait_us, 2000u);
+}
+
 // Another thread of the user's asks at times whether collectives have ended.
 class WatchdogTest : public SessionTest {
  protected:
