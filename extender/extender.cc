@@ -154,7 +154,7 @@ Extender::Extender(const ExtenderConfig& config)
       informers_(config.api_server, event_handler_.get()),
       verbs_(
           &controller_, [this] { return Leads(); }, &metrics_),
-      profiles_(config.api_server, {},
+      profiles_(config.api_server, {.gpu_speeds = config.gangs.gpu_speeds},
                 {.leads = [this] { return Leads(); },
                  .jobs = [this] { return IfKnown(JobsOfAllNodes); },
                  .order =

@@ -68,6 +68,9 @@ struct Communication {
   std::string gang{};  // of the last run
   double began_s = 0;  // the last run's beginning, in seconds since 1970
   std::vector<CallGroup> groups;
+  // Holds the compute of each pod in an iteration, in seconds on a GPU of speed 1 (GangSettings::gpu_speeds);
+  // empty: it is not known of all pods.
+  std::vector<double> compute_s{};
 
   friend bool operator==(const Communication&, const Communication&) = default;
 };

@@ -70,6 +70,19 @@ std::optional<CallGroup> GroupOf(const json& object, int pods) {
   return group;
 }
 
+// Returns the compute of each pod, or nothing where that of one is missing or cannot be.
+std::vector<double> ComputesOf(const json& listed, int pods) {
+  constexpr double kMostSeconds = 3600;
+  std::vector<double> computes;
+  if (!listed.is_array() || listed.size() != static_cast<std::size_t>(pods)) return computes;
+  for (const json& each : listed) {
+    const double seconds = each.is_number() ? each.get<double>() : 0;
+    if (!(seconds > 0) || seconds > kMostSeconds) return {};
+    computes.push_back(seconds);
+  }
+  return computes;
+}
+
 }  // namespace
 
 std::vector<NcclCall> CallsOf(const json& job) {
@@ -93,6 +106,7 @@ Communication CommunicationOf(const json& status) {
                               .gang = TextIn(object, "gang"),
                               .began_s = TimeIn(object, "beganAt"),
                               .groups = {}};
+  communication.compute_s = ComputesOf(At(object, "computeSeconds"), communication.pods);
   std::size_t members = 0;
   for (const json& each : groups) {
     auto group = GroupOf(each, communication.pods);

@@ -1,4 +1,6 @@
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "extender/cluster/fields.h"
@@ -31,7 +33,16 @@ GpuNode::Meeting MeetingOf(const json& object) {
   return meeting;
 }
 
-std::vector<GpuNode::Rank> RanksOf(const json& object) {
+using Models = std::map<std::string, std::string>;  // of GPUs, by UUID
+
+Models ModelsOf(const json& gpu_node) {
+  Models models;
+  for (const json& gpu : kube::ListAt(At(gpu_node, "status"), "gpus"))
+    models.emplace(TextIn(gpu, "uuid"), TextIn(gpu, "model"));
+  return models;
+}
+
+std::vector<GpuNode::Rank> RanksOf(const json& object, const Models& models) {
   std::vector<GpuNode::Rank> ranks;
   const json& listed = At(object, "ranks");
   if (!listed.is_array() || listed.size() > kMostRanksOfJob) return ranks;
@@ -40,6 +51,8 @@ std::vector<GpuNode::Rank> RanksOf(const json& object) {
                        .compute_s = NumberIn(each, "computeSeconds", kMostSeconds),
                        .wait_s = NumberIn(each, "waitSeconds", kMostSeconds),
                        .input_s = NumberIn(each, "inputSeconds", kMostSeconds)};
+    const auto model = models.find(TextIn(each, "gpu"));
+    if (model != models.end()) rank.model = model->second;
     if (At(each, "rank").is_number_unsigned())
       rank.number = static_cast<int>(NumberIn(each, "rank", kMostRank));
     if (!rank.pod.empty() && rank.compute_s > 0) ranks.push_back(std::move(rank));
@@ -47,7 +60,7 @@ std::vector<GpuNode::Rank> RanksOf(const json& object) {
   return ranks;
 }
 
-GpuNode::Job JobOf(const json& object) {
+GpuNode::Job JobOf(const json& object, const Models& models) {
   GpuNode::Job job{.name_space = TextIn(object, "namespace"),
                    .gang = TextIn(object, "gang"),
                    .key = TextIn(object, "profileKey"),
@@ -63,7 +76,7 @@ GpuNode::Job JobOf(const json& object) {
                    .at_s = TimeIn(object, "measuredAt"),
                    .disturbed_s = TimeIn(object, "disturbedAt"),
                    .ended = IsTrue(object, "ended"),
-                   .ranks = RanksOf(object),
+                   .ranks = RanksOf(object, models),
                    .communication = CallsOf(object),
                    .meetings = {}};
   const json& meetings = At(object, "meetings");
@@ -82,9 +95,10 @@ std::vector<GpuNode::Job> JobsOf(const json& gpu_node) {
   std::vector<GpuNode::Job> jobs;
   const json& listed = At(At(gpu_node, "status"), "jobs");
   if (!listed.is_array()) return jobs;
+  const Models models = ModelsOf(gpu_node);
   for (const json& object : listed) {
     if (jobs.size() >= kMostJobsOfNode) break;
-    GpuNode::Job job = JobOf(object);
+    GpuNode::Job job = JobOf(object, models);
     job.node = TextAt(At(gpu_node, "metadata"), "name");
     const bool sound =
         !job.name_space.empty() && !job.gang.empty() && job.at_s > 0 && job.began_s <= job.at_s;

@@ -101,6 +101,19 @@ void ReadGroups(const YAML::Node& node, const std::string& key,
   for (const auto& item : node) ReadList(item, key, &groups->emplace_back());
 }
 
+// Reads a map from models of GPUs to their speeds.
+void ReadSpeeds(const YAML::Node& node, const std::string& key, std::map<std::string, double>* speeds) {
+  constexpr double kLeast = 0.001, kMost = 1'000.0;
+  if (!node.IsMap()) yaml::Reject(node, key, "a map from models of GPUs to numbers");
+  speeds->clear();
+  for (const auto& entry : node) {
+    std::string model;
+    Text (&model)(entry.first, key);
+    if (speeds->contains(model)) yaml::Reject(entry.first, key, "each model once");
+    Real(&(*speeds)[model], kLeast, kMost)(entry.second, key + "." + model);
+  }
+}
+
 yaml::Handler Section(yaml::Handlers handlers) {
   return [handlers = std::move(handlers)](const YAML::Node& node, const std::string& key) {
     yaml::Map(node, key, handlers);
@@ -140,6 +153,8 @@ yaml::Handlers GangKeys(GangSettings* gangs) {
           {"most_exclude_s", Real(&gangs->most_exclude_s, 0.1, kDay)},
           {"preemption", yaml::Word<bool>(&gangs->preemption, {{"on", true}, {"off", false}})},
           {"spare_s", Real(&gangs->spare_s, 0.0, kDay)},
+          {"gpu_speeds",
+           [gangs](const auto& node, const auto& key) { ReadSpeeds(node, key, &gangs->gpu_speeds); }},
           {"topology", [gangs](const auto& node, const auto& key) { ReadList(node, key, &gangs->domains); }}};
 }
 

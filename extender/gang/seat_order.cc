@@ -1,6 +1,7 @@
 #include "extender/gang/seat_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -27,11 +28,44 @@ bool AreAlike(const std::vector<placement::Seat>& seats) {
       seats, [&seats](const placement::Seat& seat) { return seat.gpus.size() == seats.front().gpus.size(); });
 }
 
+// Returns the speed of each seat, which is that of its slowest GPU. Returns nothing where the speed of one
+// model is not known, or all are alike.
+std::vector<double> SpeedsOf(const placement::State& state, const std::vector<placement::Seat>& seats,
+                             const std::map<std::string, double>& by_model) {
+  std::vector<double> speeds;
+  for (const placement::Seat& seat : seats) {
+    const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
+    if (node == state.nodes.end()) return {};
+    std::optional<double> slowest;
+    for (const std::string& uuid : seat.gpus) {
+      const auto gpu = std::ranges::find(node->gpus, uuid, &placement::Gpu::uuid);
+      const auto speed = gpu == node->gpus.end() ? by_model.end() : by_model.find(gpu->model);
+      if (speed == by_model.end()) return {};
+      slowest = std::min(slowest.value_or(speed->second), speed->second);
+    }
+    if (!slowest) return {};
+    speeds.push_back(*slowest);
+  }
+  const bool alike = std::ranges::adjacent_find(speeds, std::ranges::not_equal_to()) == speeds.end();
+  return alike ? std::vector<double>() : speeds;
+}
+
+// Rounds times up to powers of 1.05. What is smaller is noise, and must not count for more than an uplink.
+std::vector<double> Coarse(std::vector<double> times) {
+  const double step = std::log(JobProfile::kSlow);
+  for (double& time : times) time = std::exp(step * std::ceil(std::log(time) / step));
+  return times;
+}
+
 // Returns why the second order is better, by the first level at which they differ.
 std::string WhyBetter(const placement::State& state, const placement::Fabric& fabric,
                       const placement::MappingCost& before, const placement::MappingCost& after) {
   const auto [was, is] = std::ranges::mismatch(before, after);
-  const auto level = static_cast<std::size_t>(was - before.begin()) - 1;  // the first is the time of compute
+  if (was == before.begin()) {
+    return "pods that compute most have the fastest GPUs: the longest compute takes " +
+           text::Decimal(1e3 * *is) + " instead of " + text::Decimal(1e3 * *was) + " ms an iteration";
+  }
+  const auto level = static_cast<std::size_t>(was - before.begin()) - 1;  // behind the time of compute
   const bool of_nodes = level == state.levels.size();
   const std::string uplink = "pods are placed by what they send to each other: the busiest uplink" +
                              (of_nodes ? " of a node" : " (" + state.levels[level] + ")");
@@ -63,8 +97,12 @@ SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const pla
   if (known == nullptr || known->pods != pods || !AreAlike(order.seats)) return order;
   auto flows = FlowsOf(known->groups);
   if (!flows) return order;
-  const placement::Workload workload{.pods = pods, .flows = *std::move(flows)};
-  const placement::Fabric fabric = FabricOf(state, order.seats);
+  placement::Workload workload{.pods = pods, .flows = *std::move(flows)};
+  placement::Fabric fabric = FabricOf(state, order.seats);
+  if (known->compute_s.size() == order.seats.size()) {
+    fabric.seat_speeds = SpeedsOf(state, order.seats, store.settings.gpu_speeds);
+    if (!fabric.seat_speeds.empty()) workload.compute_s = Coarse(known->compute_s);
+  }
   const std::vector<int> seat_of = MapPods(workload, fabric);
   std::vector<int> as_given(order.seats.size());
   for (int pod = 0; pod < pods; ++pod) as_given[static_cast<std::size_t>(pod)] = pod;

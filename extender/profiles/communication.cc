@@ -153,8 +153,38 @@ void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communicatio
     const bool same = IsOf(run, *known);
     if (same ? agrees : run.began_s <= known->began_s) return;
     if (!same && agrees) seen.runs = known->runs + 1;
+    if (agrees) seen.compute_s = std::move(known->compute_s);
   }
   *known = std::move(seen);
+}
+
+std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
+                                  std::span<const GpuNode::Job* const> nodes,
+                                  const std::map<std::string, double>& speeds) {
+  std::map<std::string, double> by_pod;
+  for (const GpuNode::Job* job : nodes) {
+    for (const GpuNode::Rank& rank : job->ranks) {
+      const auto speed = speeds.find(rank.model);
+      if (speed == speeds.end()) return {};
+      double& longest = by_pod[rank.pod];
+      longest = std::max(longest, rank.compute_s * speed->second);
+    }
+  }
+  std::vector<double> computes;
+  for (const std::string& name : names) {
+    const auto found = by_pod.find(name);
+    if (found == by_pod.end()) return {};
+    computes.push_back(found->second);
+  }
+  return computes;
+}
+
+void KeepCompute(std::vector<double> seen, const JobProfile::Run& run, Communication* known) {
+  if (seen.size() != static_cast<std::size_t>(known->pods) || !IsOf(run, *known)) return;
+  const auto is_near = [](double a, double b) {
+    return std::max(a, b) - std::min(a, b) <= kSameCompute * std::max(a, b);
+  };
+  if (!std::ranges::equal(known->compute_s, seen, is_near)) known->compute_s = std::move(seen);
 }
 
 }  // namespace crossover::extender

@@ -58,4 +58,16 @@ inline constexpr double kSameBytes = 0.1;  // of the larger one
 // it.
 void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communication* known);
 
+// Returns the compute of each of the pods `names` in an iteration on a GPU of speed 1, by what the nodes
+// report of one job. That of a pod with several ranks is its longest. Returns nothing if a rank's GPU has a
+// model without a speed, or a pod has no rank whose compute is known.
+std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
+                                  std::span<const GpuNode::Job* const> nodes,
+                                  const std::map<std::string, double>& speeds);
+
+// Sets the compute of the pods in `known`, if the run is the one that was counted last and that of one pod
+// has moved by more than kSameCompute. `seen` is that of all pods, or empty, which changes nothing.
+void KeepCompute(std::vector<double> seen, const JobProfile::Run& run, Communication* known);
+inline constexpr double kSameCompute = 0.1;  // of the larger one
+
 }  // namespace crossover::extender

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -207,6 +208,7 @@ struct RunCalls {
   ProfileRun run;
   JoinedCalls calls;
   std::vector<std::string> nodes;  // of the pods of `calls`
+  std::vector<double> compute_s;   // of these pods; empty: it is not known of all
   ProfileRecord* record;
 };
 
@@ -249,14 +251,21 @@ void TimeUplinks(const RunCalls& each, const NodePlaces& places, ProfileRun* run
   run->least_uplink_s = times.least_s;
 }
 
-// Joins what the nodes of a run say of its calls. A node that the run has left says what it called there.
-JoinedCalls JoinCallsOf(const Jobs& nodes, const PodOrder& order) {
+// Returns the nodes that the run has not left.
+Jobs Present(const Jobs& nodes) {
+  Jobs present;
+  std::ranges::copy_if(nodes, std::back_inserter(present),
+                       [&nodes](const GpuNode::Job* job) { return !HasMoved(*job, nodes); });
+  return present;
+}
+
+// Joins what the nodes of a run say of its calls.
+JoinedCalls JoinCallsOf(const Jobs& present, const PodOrder& order) {
   std::vector<const NcclCall*> calls;
-  for (const GpuNode::Job* job : nodes) {
-    if (HasMoved(*job, nodes)) continue;
+  for (const GpuNode::Job* job : present) {
     for (const NcclCall& call : job->communication) calls.push_back(&call);
   }
-  return JoinCalls(calls, nodes.front()->name_space, order);
+  return JoinCalls(calls, present.empty() ? "" : present.front()->name_space, order);
 }
 
 // Counts the runs in the order in which they began: a run does not count after a later one. Sets the times of
@@ -269,6 +278,7 @@ void CountRuns(std::vector<RunCalls> all, const NodePlaces& places) {
     const auto known = std::ranges::find_if(each.record->runs, same);
     if (known == each.record->runs.end()) continue;
     CountRun(each.calls, *known, &each.record->communication);
+    KeepCompute(each.compute_s, *known, &each.record->communication);
     TimeUplinks(each, places, &*known);
   }
 }
@@ -300,9 +310,11 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
       const ProfileRun together = Together(run);
       PutRun(together, &record);
       PutGains(run, &record);
-      JoinedCalls joined = JoinCallsOf(run, order);
+      const Jobs present = Present(run);
+      JoinedCalls joined = JoinCallsOf(present, order);
       std::vector<std::string> nodes = NodesOf(joined.names, run);
-      calls.push_back({together, std::move(joined), std::move(nodes), &record});
+      std::vector<double> compute_s = ComputeOfPods(joined.names, present, settings.gpu_speeds);
+      calls.push_back({together, std::move(joined), std::move(nodes), std::move(compute_s), &record});
     }
   }
   CountRuns(std::move(calls), places);

@@ -74,11 +74,13 @@ json CommunicationJson(const Communication& communication) {
     groups.push_back(
         {{"function", NameOf(group.function)}, {"members", group.members}, {"bytes", group.bytes}});
   }
-  return {{"pods", communication.pods},
-          {"runs", communication.runs},
-          {"gang", communication.gang},
-          {"beganAt", kube::WriteTimestamp(communication.began_s)},
-          {"groups", groups}};
+  json object = {{"pods", communication.pods},
+                 {"runs", communication.runs},
+                 {"gang", communication.gang},
+                 {"beganAt", kube::WriteTimestamp(communication.began_s)},
+                 {"groups", groups}};
+  for (const double seconds : communication.compute_s) object["computeSeconds"].push_back(Rounded(seconds));
+  return object;
 }
 
 json Head(const ProfileId& id, const std::string& name) {

@@ -54,6 +54,7 @@ struct ProfileSettings {
   double noticeable = 0.05;         // share by which a figure must change to be written
   double least_gap_s = 60;          // between two writes of one profile
   double refresh_s = 6 * 3600;      // after so long, the last use is written even if no figure changed
+  std::map<std::string, double> gpu_speeds{};  // as GangSettings has them
 };
 
 }  // namespace crossover::extender

@@ -47,6 +47,7 @@ _OF_THE_EXTENDER = (
     ({"webhook": {"runtime_class": "a" * 254}}, {"webhook": {"runtime_class": "a" * 253}}),
     ({"placement": {"namespace_groups": [["a", ""]]}}, {"placement": {"namespace_groups": [["a"], []]}}),
     ({"gangs": {"topology": [""]}}, {"gangs": {"topology": []}}),
+    ({"gangs": {"gpu_speeds": {"A100": 0}}}, {"gangs": {"gpu_speeds": {"A100": 0.5}}}),
 )
 
 

@@ -13,7 +13,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 json NodeWith(const json& job) {
-  return {{"metadata", {{"name", "n"}}}, {"status", {{"jobs", json::array({job})}}}};
+  return {
+      {"metadata", {{"name", "n"}}},
+      {"status",
+       {{"jobs", json::array({job})}, {"gpus", json::array({{{"uuid", "GPU-0"}, {"model", "A100"}}, 7})}}}};
 }
 
 json Job() {
@@ -52,6 +55,8 @@ TEST(ReportsTest, AllThatANodeSays) {
   EXPECT_EQ(job.ranks[0].wait_s, 0.004);
   EXPECT_EQ(job.ranks[0].input_s, 0.003);
   EXPECT_EQ(job.ranks[1].input_s, 0);
+  EXPECT_EQ(job.ranks[0].model, "A100");
+  EXPECT_EQ(job.ranks[1].model, "") << "its GPU is not told";
   EXPECT_EQ(job.ranks[1].number, -1) << "an older daemon names none";
   ASSERT_THAT(job.meetings, SizeIs(1));
   EXPECT_EQ(job.meetings[0].gain, 1.25);

@@ -79,7 +79,8 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   const auto config = ParseConfig(
       "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node, autoscalers: leave}\nhealth: {listen: "
       "'10.0.0.1:99'}\n"
-      "gangs: {deadline_s: 7.5, topology: [zone, rack], preemption: off, spare_s: 0}\n"
+      "gangs: {deadline_s: 7.5, topology: [zone, rack], preemption: off, spare_s: 0,\n"
+      "        gpu_speeds: {NVIDIA H100 80GB HBM3: 1, 'A100': 0.5}}\n"
       "placement: {sharing: always, namespace_groups: [[a, b], [c]], context_reserve_mib: 256}\n",
       "x.yaml", &error);
   ASSERT_TRUE(config) << error;
@@ -95,6 +96,8 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   EXPECT_FALSE(config->gangs.preemption);
   EXPECT_EQ(config->gangs.spare_s, 0);
   EXPECT_THAT(config->gangs.domains, ElementsAre("zone", "rack"));
+  EXPECT_THAT(config->gangs.gpu_speeds,
+              ElementsAre(::testing::Pair("A100", 0.5), ::testing::Pair("NVIDIA H100 80GB HBM3", 1)));
   EXPECT_EQ(config->gangs.placement.sharing, placement::Sharing::kAlways);
   EXPECT_THAT(config->gangs.placement.namespace_groups, ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
   EXPECT_EQ(config->gangs.placement.context_reserve, 256u << 20);
@@ -107,6 +110,12 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
             "x.yaml:1: gangs.preemption: expected off or on, got never");
   EXPECT_EQ(FaultIn("gangs: {spare_s: -1}"),
             "x.yaml:1: gangs.spare_s: expected a number from 0 to 86400, got -1");
+  EXPECT_EQ(FaultIn("gangs: {gpu_speeds: [1]}"),
+            "x.yaml:1: gangs.gpu_speeds: expected a map from models of GPUs to numbers, got a list");
+  EXPECT_EQ(FaultIn("gangs:\n  gpu_speeds:\n    A100: fast"),
+            "x.yaml:3: gangs.gpu_speeds.A100: expected a number from 0.001 to 1000, got fast");
+  EXPECT_EQ(FaultIn("gangs: {gpu_speeds: {A100: 1, A100: 2}}"),
+            "x.yaml:1: gangs.gpu_speeds: expected each model once, got A100");
   EXPECT_EQ(
       FaultIn("scheduler: {listen: '0.0.0.0:80'}"),
       "x.yaml:1: scheduler.listen: expected 127.0.0.1:port, with a port from 1 to 65535, got 0.0.0.0:80");

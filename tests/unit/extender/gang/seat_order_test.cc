@@ -77,6 +77,7 @@ class SeatOrderTest : public ByHand {
   std::vector<std::string> Nodes() {
     GangSettings settings;
     settings.domains = {kZone, kRack};
+    settings.gpu_speeds = gpu_speeds_;
     Begin(settings);
     std::map<std::string, std::string> nodes;
     for (const Action& action : Do(Kind::kReserve))
@@ -96,6 +97,8 @@ class SeatOrderTest : public ByHand {
     EXPECT_THAT(Nodes(), ElementsAre("n0", "n1", "n2", "n3"));
     EXPECT_THAT(Told(), IsEmpty());
   }
+
+  std::map<std::string, double> gpu_speeds_;
 };
 
 TEST_F(SeatOrderTest, PodsThatSendMuchToEachOtherAreInOneRack) {
@@ -195,6 +198,55 @@ TEST_F(SeatOrderTest, TheSlowLinkGetsThePodThatSendsLeast) {
   EXPECT_THAT(Told(),
               ElementsAre("p0: pods are placed by what they send to each other: the busiest uplink of "
                           "a node takes 10 instead of 20 ms an iteration"));
+}
+
+// The pods of a pipeline whose last stage computes most. All but one node have slow GPUs.
+class UnequalGpusTest : public SeatOrderTest {
+ protected:
+  UnequalGpusTest() {
+    for (const char* name : {"n0", "n1", "n2", "n3"}) SetModel(name, name[1] == '1' ? "fast" : "slow");
+  }
+  void SetModel(const std::string& name, const std::string& model) {
+    GpuNode gpus = *cache_.FindGpuNode(name);
+    gpus.gpus[0].model = model;
+    cache_.Put(gpus);
+  }
+  static Communication Pipeline(std::vector<double> compute_s) {
+    return {.pods = 4,
+            .runs = kRunsThatAgree,
+            .groups = {{NcclFunction::kSend, {0, 1}, 1000},
+                       {NcclFunction::kSend, {1, 2}, 1000},
+                       {NcclFunction::kSend, {2, 3}, 1000}},
+            .compute_s = std::move(compute_s)};
+  }
+  std::vector<std::string> NodesBy(std::map<std::string, double> speeds) {
+    gpu_speeds_ = std::move(speeds);
+    return Nodes();
+  }
+};
+
+TEST_F(UnequalGpusTest, ThePodThatComputesMostHasTheFastestGpu) {
+  Know(Pipeline({0.1, 0.1, 0.1, 0.18}));
+  EXPECT_EQ(NodesBy({{"fast", 1}, {"slow", 0.5}}).at(3), "n1");
+  const std::vector<std::string> told = Told();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_THAT(told[0], HasSubstr("pods that compute most have the fastest GPUs: the longest compute takes "));
+}
+
+TEST_F(UnequalGpusTest, TimesThatHardlyDifferDoNotCountBeforeUplinks) {
+  Know(Pipeline({0.1001, 0.1002, 0.1003, 0.1004}));
+  EXPECT_THAT(NodesBy({{"fast", 1}, {"slow", 0.5}}), ElementsAre("n0", "n1", "n2", "n3"));
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_F(UnequalGpusTest, WithoutTheSpeedOfAModelUplinksAloneCount) {
+  Know(Pipeline({0.1, 0.1, 0.1, 0.18}));
+  EXPECT_THAT(NodesBy({{"fast", 1}}), ElementsAre("n0", "n1", "n2", "n3"));
+}
+
+TEST_F(UnequalGpusTest, WithoutTheComputeOfAPodUplinksAloneCount) {
+  Know(Pipeline({}));
+  EXPECT_THAT(NodesBy({{"fast", 1}, {"slow", 0.5}}), ElementsAre("n0", "n1", "n2", "n3"));
 }
 
 TEST(FabricTest, SpeedsCountWhereAllAreToldAndNotAllAreAlike) {

@@ -254,6 +254,44 @@ TEST_F(CountRunTest, WhatIsNotCompleteChangesNothing) {
   EXPECT_EQ(known_.gang, "team/a") << "a run that calls nothing says nothing";
 }
 
+TEST_F(CountRunTest, TheComputeOfPodsIsOfTheRunThatCountedLast) {
+  const JobProfile::Run a{.gang = "team/a", .began_s = 1e9, .at_s = 1e9 + 100};
+  KeepCompute({0.1, 0.2}, a, &known_);
+  EXPECT_THAT(known_.compute_s, IsEmpty()) << "nothing is known of its calls";
+  See("team/a", 1e9);
+  KeepCompute({0.1, 0.2}, a, &known_);
+  EXPECT_THAT(known_.compute_s, ElementsAre(0.1, 0.2));
+  KeepCompute({0.105, 0.2}, a, &known_);
+  EXPECT_THAT(known_.compute_s, ElementsAre(0.1, 0.2)) << "noise";
+  KeepCompute({0.15, 0.2}, a, &known_);
+  EXPECT_THAT(known_.compute_s, ElementsAre(0.15, 0.2));
+  KeepCompute({}, a, &known_);
+  KeepCompute({0.1, 0.2, 0.3}, a, &known_);
+  KeepCompute({0.9, 0.9}, {.gang = "team/b", .began_s = 1e9, .at_s = 1e9 + 100}, &known_);
+  EXPECT_THAT(known_.compute_s, ElementsAre(0.15, 0.2));
+  See("team/b", 1e9 + 1000);
+  EXPECT_EQ(known_.runs, 2);
+  EXPECT_THAT(known_.compute_s, ElementsAre(0.15, 0.2)) << "until that of the new run is known";
+  See("team/c", 1e9 + 2000, 9999);
+  EXPECT_THAT(known_.compute_s, IsEmpty()) << "it is another job";
+}
+
+TEST(ComputeOfPodsTest, IsThatOfTheLongestRankOnAGpuOfSpeedOne) {
+  const auto rank = [](const char* pod, double compute_s, const char* model) {
+    GpuNode::Rank made{.pod = pod, .compute_s = compute_s};
+    made.model = model;
+    return made;
+  };
+  GpuNode::Job one, other;
+  one.ranks = {rank("a-0", 0.1, "slow"), rank("a-0", 0.3, "slow")};
+  other.ranks = {rank("a-1", 0.1, "fast")};
+  const std::vector<const GpuNode::Job*> nodes = {&one, &other};
+  const std::map<std::string, double> speeds = {{"slow", 0.5}, {"fast", 2}};
+  EXPECT_THAT(ComputeOfPods({"a-0", "a-1"}, nodes, speeds), ElementsAre(0.15, 0.2));
+  EXPECT_THAT(ComputeOfPods({"a-0", "a-2"}, nodes, speeds), IsEmpty()) << "nothing is known of a-2";
+  EXPECT_THAT(ComputeOfPods({"a-0", "a-1"}, nodes, {{"slow", 0.5}}), IsEmpty()) << "nor of one speed";
+}
+
 TEST(AgreeTest, PodsFunctionsAndMembersAreTheSameAndBytesNearly) {
   const Communication one{.pods = 2, .groups = {{kAllReduce, {0, 1}, 1000}}};
   const auto with = [&one](const auto& change) {

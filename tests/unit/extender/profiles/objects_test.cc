@@ -39,7 +39,8 @@ ProfileRecord Record() {
       .runs = 2,
       .gang = "team/a",
       .began_s = 1.6e9,
-      .groups = {{NcclFunction::kBroadcast, {2, 0, 1}, 4711}, {NcclFunction::kSend, {0, 1}, kMostCallBytes}}};
+      .groups = {{NcclFunction::kBroadcast, {2, 0, 1}, 4711}, {NcclFunction::kSend, {0, 1}, kMostCallBytes}},
+      .compute_s = {0.02, 0.03, 0.025}};
   return record;
 }
 
@@ -71,7 +72,8 @@ TEST(ObjectsTest, FiguresThatOthersReadByTheirNames) {
   EXPECT_EQ(status["communication"], json::parse(R"({"pods": 3, "runs": 2, "gang": "team/a",
       "beganAt": "2020-09-13T12:26:40Z",
       "groups": [{"function": "Broadcast", "members": [2, 0, 1], "bytes": 4711},
-                 {"function": "Send", "members": [0, 1], "bytes": 1000000000000000}]})"));
+                 {"function": "Send", "members": [0, 1], "bytes": 1000000000000000}],
+      "computeSeconds": [0.02, 0.03, 0.025]})"));
   ProfileRecord without = Record();
   without.communication = {};
   EXPECT_FALSE(StatusBody({"team", "k"}, without, {})["status"].contains("communication"));
