@@ -22,6 +22,7 @@ _IMAGE = "crossover.test/grid:1"
 _MACHINE = Machine(nodes=2, gpus_per_node=4)
 _SHAPE = grids.Shape(q=2, d=2)
 _ITERATIONS = 3000  # so that each node has told what its pods call before they end
+_LINK_GBPS = 10  # as the nodes tell it, which sets a time and nothing else
 _LEARNT_WITHIN_S = 120.0  # a node reports at most every 30 s what no pod waits for
 # Each library of a process writes a report of its own, with a line of bytes.
 _PRINT_BYTES = ("for file in /out/*.json; do while read -r line; do case $line in *received_bytes*) "
@@ -61,6 +62,8 @@ class Mapping(unittest.TestCase):
         cls.control = Control(cls.cluster, build)
         cls.control.prepare()
         cls.daemons.start()
+        for node in cls.cluster.nodes:
+            cls.daemons.configure(node, node_settings={"link_gbps": _LINK_GBPS})
         cls.control.start()
         cls.cluster.namespace(_NAMESPACE)
         cls.cluster.image_of(_IMAGE, {"/usr/bin/grid_product": build.program("grid_product"), "/bin/sh": "/bin/sh",
@@ -89,13 +92,26 @@ class Mapping(unittest.TestCase):
             "jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and seen(profile)["runs"] >= runs,
             _NAMESPACE, _LEARNT_WITHIN_S))
 
+    def await_uplinks(self, gang, received, least):
+        """Waits until the profile tells for how long the busiest uplink carries so many bytes, and at best."""
+        wanted = {key: 8 * sent / (_LINK_GBPS * 1e9)
+                  for key, sent in (("uplinkSeconds", received), ("leastUplinkSeconds", least))}
+
+        def as_computed(profile):
+            runs = [run for run in profile.get("status", {}).get("runs", []) if run["gang"] == f"{_NAMESPACE}/{gang}"]
+            return any(all(abs(run.get(key, 0) / want - 1) < 1e-3 for key, want in wanted.items()) for run in runs)
+        self.cluster.wait_for_any("jobprofiles", as_computed, _NAMESPACE, _LEARNT_WITHIN_S)
+
     def test_the_third_run_of_a_grid_has_its_layers_in_nodes(self):
         least = _SHAPE.least_uplink(_MACHINE.gpus_per_node)
         for runs in (1, 2):
-            self.assertGreater(min(self.run_job(f"grid-{runs}")), least, "the control: pods in the order of ranks")
+            received = self.run_job(f"grid-{runs}")
+            self.assertGreater(min(received), least, "the control: pods in the order of ranks")
             found = self.await_runs(runs)
+        self.await_uplinks("grid-2", max(received), least)
         self.assertEqual(_in_order(found["groups"]), _in_order(_SHAPE.groups("layers")))
         self.assertEqual(self.run_job("grid-3"), [least] * 2)
+        self.await_uplinks("grid-3", least, least)
         told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "PodsMapped", _NAMESPACE)
         self.assertIn("pods are placed by what they send to each other", told["message"])
 
