@@ -130,6 +130,8 @@ class Monitoring(unittest.TestCase):
                 ("on (cluster, node) (\n", "on (cluster, node, pod) (\n", "CrossoverMpsGone"),
                 ("sum by (cluster) (crossover_extender_leading) > 1", "sum(crossover_extender_leading) > 1",
                  "CrossoverTwoLead"),
+                ("count by (cluster) (count by (cluster, version)", "count(count by (version)",
+                 "CrossoverUpgradeStandsStill"),
                 ("sum by (cluster) (crossover_extender_leading) == 0", "sum(crossover_extender_leading) == 0",
                  "CrossoverNobodyLeads"),
                 ("group by (cluster) (crossover_kubelet_registered) unless on (cluster) crossover_extender_leading or",
