@@ -16,7 +16,7 @@ class Registered(unittest.TestCase):
     def test_who_runs_it(self):
         for name, runner in (("tests/cluster/test_opposed_gangs.py", "tests/cluster/CMakeLists.txt"),
                              ("tests/docs/test_links.py", "tests/docs/CMakeLists.txt"),
-                             ("tests/unit/simgpu/nccl_wire_test.cc", "tests/unit/simgpu/nccl_tests.cmake"),
+                             ("tests/unit/simgpu/nccl/nccl_wire_test.cc", "tests/unit/simgpu/nccl_tests.cmake"),
                              ("tests/unit/extender/gang/gangs_test.cc", "tests/unit/extender/CMakeLists.txt"),
                              ("tests/frameworks/test_torch.py", "Makefile"),
                              ("tests/charts/alerts_test.yaml", "tests/charts/test_monitoring.py")):

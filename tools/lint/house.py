@@ -1,4 +1,5 @@
-"""Checks two more rules of the house: one parser of each cluster object in a process, and names that the field knows.
+"""Checks three more rules of the house: one parser of each cluster object in a process, names that the field knows, and
+unit tests that lie as their sources do.
 
     python3 tools/lint/house.py          counts, and fails where there are more than house.json allows
     python3 tools/lint/house.py --list   every one of them
@@ -9,6 +10,8 @@ Readers that pick single fields of an object, as the CLI does, are not found. na
 of the tree found unclear, each with its place and the field's term. A name is still there where a file or folder of
 its place has it, or a type or function of its place. The glossary of CONTRIBUTING.md gives a reason for each that
 stays.
+
+A unit test NAME_test.cc that includes FOLDER/NAME.h of its component lies in tests/unit/FOLDER.
 """
 
 import json
@@ -74,6 +77,27 @@ def stale(table, reasons, paths):
     return [key for key in reasons if key not in listed or not is_there(*key, paths)]
 
 
+def misplaced(paths):
+    """Returns (test, folder of its source) of each unit test that lies elsewhere. A test is of the source of its name
+    whose header it includes."""
+    folders = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        component = folder.split("/")[0]
+        if component != "tests":
+            folders.setdefault((component, name.rpartition(".")[0]), set()).add(folder)
+    found = []
+    for path in paths:
+        parts = path.split("/")
+        if parts[:2] == ["tests", "unit"] and path.endswith("_test.cc") and len(parts) > 3:
+            name, text = parts[-1].removesuffix("_test.cc"), tree.read(path)
+            of = {folder for folder in folders.get((parts[2], name), ())
+                  if f'#include "{folder}/{name}.h"' in text}
+            if of and "/".join(parts[2:-1]) not in of:
+                found.append((path, min(of)))
+    return found
+
+
 def counted(paths, table=None, text=None):
     """Returns (counts, lines that name each, stale rows of the glossary)."""
     table = json.loads(NAMES.read_text(encoding="utf-8")) if table is None else table
@@ -81,8 +105,11 @@ def counted(paths, table=None, text=None):
     found, names = parsers(paths), left(table, reasons, paths)
     lines = [f"parsers: {process} has {len(functions)} of {kind}: {', '.join(functions)}"
              for (process, kind), functions in sorted(found.items()) if len(functions) > 1]
+    tests = misplaced(paths)
     lines += [f"names: {place}: {name}" for place, name in names]
-    return {"parsers": most_parsers(found), "names": len(names)}, lines, stale(table, reasons, paths)
+    lines += [f"tests: {path}: its source is in {folder}" for path, folder in tests]
+    return ({"parsers": most_parsers(found), "names": len(names), "tests": len(tests)}, lines,
+            stale(table, reasons, paths))
 
 
 def main(arguments=()):
@@ -99,7 +126,8 @@ def main(arguments=()):
     for place, name in old:
         print(f"{GLOSSARY}: glossary: expected names of names.json that are still there, got {name} in {place}",
               file=sys.stderr)
-    print(f"house: at most {counts['parsers']} parsers of one object in a process, {counts['names']} unclear names")
+    print(f"house: at most {counts['parsers']} parsers of one object in a process, {counts['names']} unclear names, "
+          f"{counts['tests']} unit tests apart from their sources")
     return 1 if more or old else 0
 
 

@@ -54,16 +54,26 @@ class House(unittest.TestCase):
                              [("deviceplugin", "Ledger"), ("deviceplugin", "Teach")])
             self.assertEqual(house.stale(_TABLE, reasons, _FILES), [("turn", "rhythm"), ("turn", "other")])
 
+    def test_a_unit_test_lies_as_its_source_does(self):
+        files = {"turn/policy.h": "", "turn/caps/policy.h": "", "sidecar/policy.h": "",
+                 "tests/unit/turn/policy_test.cc": '#include "turn/policy.h"\n',
+                 "tests/unit/turn/core/policy_test.cc": '#include "turn/caps/policy.h"\n',
+                 "tests/unit/turn/core/other_test.cc": '#include "turn/policy.h"\n'}
+        with self.reading(files):
+            self.assertEqual(house.misplaced(files), [("tests/unit/turn/core/policy_test.cc", "turn/caps")])
+
     def test_one_more_than_was_kept_turns_the_lint_red(self):
         """This is the control: a second parser, a name that comes back, a row of the glossary about none."""
         with tempfile.TemporaryDirectory() as folder:
             table, kept = Path(folder, "names.json"), Path(folder, "house.json")
             table.write_text(json.dumps(_TABLE), encoding="utf-8")
-            kept.write_text(json.dumps({"parsers": 1, "names": 2}), encoding="utf-8")
+            kept.write_text(json.dumps({"parsers": 1, "names": 2, "tests": 0}), encoding="utf-8")
+            apart = {"turn/policy.h": "", "tests/unit/turn/core/policy_test.cc": '#include "turn/policy.h"\n'}
             again = {"extender/again.cc": "std::optional<Pod> Again(const json& object) {\n"}
             for more, glossary, words in (({}, _ROW, None),
                                           (again, _ROW, "house: parsers: expected 1 at most, got 2"),
                                           ({"turn/rhythm.cc": ""}, _ROW, "house: names: expected 2 at most, got 3"),
+                                          (apart, _ROW, "house: tests: expected 0 at most, got 1"),
                                           ({}, _ROW.replace("books", "book"), "expected names of names.json")):
                 files, said = {**_FILES, **more, house.GLOSSARY: glossary}, io.StringIO()
                 paths = [path for path in files if path != house.GLOSSARY]
