@@ -5,6 +5,7 @@
 #include "examples/trainer/device_memory.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/shards.h"
+#include "examples/trainer/tensors.h"
 
 namespace crossover::trainer {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 // Adds room for batches of `rows` images. The state's own may be smaller.
 void AddActivations(Gpu& gpu, State& state, std::uint32_t rows) {
   for (std::uint32_t level = 0; level <= kLayers; ++level) {
-    state.activation[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
-    if (level > 0) state.delta[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
+    const std::size_t floats = std::max<std::size_t>(std::size_t{rows} * Width(level), state.summed);
+    state.activation[level] = Zeroed<float>(gpu, floats);
+    if (level > 0) state.delta[level] = Zeroed<float>(gpu, floats);
   }
   state.row_label = Zeroed<std::uint8_t>(gpu, rows);
   state.row_loss = Zeroed<float>(gpu, rows);
@@ -68,9 +70,16 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
 
   result.evaluation = state;
   result.evaluation.evaluation = 1;
-  ShareEqually(result.training, options.batch);
+  if (options.variant == Variant::kTensor) {
+    TakeAll(result.training, options.batch);
+    result.training.summed =
+        SummedFloats(options.gradient_bytes, result.training.rows, options.accumulation);
+  } else {
+    ShareEqually(result.training, options.batch);
+  }
   ShareEqually(result.evaluation, kEvaluationRows);
-  AddActivations(gpu, result.training, options.shares.empty() ? options.batch : result.training.batch_rows);
+  AddActivations(gpu, result.training,
+                 options.shares.empty() ? result.training.rows : result.training.batch_rows);
   AddActivations(gpu, result.evaluation, kEvaluationRows);
   result.training_on_device = Copied(gpu, std::vector<State>{result.training});
   result.evaluation_on_device = Copied(gpu, std::vector<State>{result.evaluation});

@@ -121,6 +121,9 @@ struct State {
   float* row_correct;
   float* loss;    // 1 float: mean loss of the iteration
   float* metric;  // 3 floats: sum of losses, correct answers, images
+  // A tensor-parallel job sums so many floats of an activation, or of a delta, over its ranks: the first rows
+  // times width of them are the model's, and the rest is padding.
+  std::uint32_t summed;
 
   // This is what a pipeline has in place of buckets and of the fields of one pass.
   Stage stage;
@@ -137,6 +140,13 @@ inline void ShareEqually(State& state, std::uint32_t rows) {
   state.first_row = state.rank * rows;
   state.batch_rows = state.world * rows;
   state.divisor = static_cast<float>(rows * state.accumulation);
+}
+
+// Gives the rank the images of all ranks: in a tensor-parallel job all ranks have the same. REQUIRES: as above.
+inline void TakeAll(State& state, std::uint32_t rows) {
+  state.rows = state.batch_rows = state.world * rows;
+  state.first_row = 0;
+  state.divisor = static_cast<float>(state.rows * state.accumulation);
 }
 
 }  // namespace crossover::trainer

@@ -36,6 +36,11 @@
   X(Discard, 132)          \
   X(PackUnit, 132)         \
   X(UpdateShard, 132)      \
+  X(LinearPart, 132)       \
+  X(WeightGradientPart, 132) \
+  X(InputGradientPart, 132) \
+  X(TakePart, 132)         \
+  X(KeepPart, 132)         \
   X(BlockLoad, 132)        \
   X(BlockForward, 132)     \
   X(BlockLoss, 132)        \
@@ -328,6 +333,79 @@ struct UpdateShard {
     const State& s = c.s;
     const std::uint32_t i = c.a * Count(c) + e;
     Descend(s, &s.shard[i], &s.shard_velocity[i], s.shard_gradient[i] / static_cast<float>(s.world));
+  }
+};
+
+// In a tensor-parallel job each rank has a part of the inputs of each layer, with their weights: rank r has
+// [PartBegin(n, s), PartEnd(n, s)) of n inputs. All ranks have the same activations, and the same biases.
+TRAINER_HD inline std::uint32_t PartBegin(std::uint32_t n, const State& s) { return n * s.rank / s.world; }
+TRAINER_HD inline std::uint32_t PartEnd(std::uint32_t n, const State& s) { return n * (s.rank + 1) / s.world; }
+TRAINER_HD inline bool InPart(std::uint32_t input, std::uint32_t n, const State& s) {
+  return input >= PartBegin(n, s) && input < PartEnd(n, s);
+}
+
+// Computes what this rank's inputs add to a layer, for the sum over ranks; a: layer, b: half of its outputs.
+// Rank 0 adds the biases.
+struct LinearPart {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
+    const State& s = c.s;
+    const std::uint32_t inputs = Width(c.a);
+    const std::uint32_t outputs = Width(c.a + 1);
+    const std::uint32_t begin = HalfBegin(outputs, c.b);
+    const std::uint32_t size = HalfSize(outputs, c.b);
+    const float* input = s.activation[c.a] + row * inputs;
+    const float* bias = s.parameters + BiasOffset(c.a) + begin;
+    float* __restrict output = s.activation[c.a + 1] + row * outputs + begin;
+    for (std::uint32_t j = 0; j < size; ++j) output[j] = s.rank == 0 ? bias[j] : 0;
+    for (std::uint32_t i = PartBegin(inputs, s); i < PartEnd(inputs, s); ++i) {
+      const float* weight = s.parameters + LayerOffset(c.a) + i * outputs + begin;
+      const float value = input[i];
+      for (std::uint32_t j = 0; j < size; ++j) output[j] += value * weight[j];
+    }
+  }
+};
+
+// Does what WeightGradient does, for this rank's inputs.
+struct WeightGradientPart {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return WeightGradient::Count(c); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const std::uint32_t inputs = Width(c.a);
+    if (InPart(HalfBegin(inputs, c.b & 1) + e, inputs, c.s)) WeightGradient::Apply(c, e);
+  }
+};
+
+// Does what InputGradient does, for this rank's inputs. The others are zero, for the sum over ranks.
+struct InputGradientPart {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return InputGradient::Count(c); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const std::uint32_t inputs = Width(c.a);
+    const std::uint32_t half = HalfSize(inputs, c.b);
+    const std::uint32_t input = HalfBegin(inputs, c.b) + e % half;
+    if (InPart(input, inputs, c.s)) return InputGradient::Apply(c, e);
+    c.s.delta[c.a][e / half * inputs + input] = 0;
+  }
+};
+
+// Takes the gradients of this rank's weights and of the biases for the step; a: layer. The gradients of all
+// other weights are zero.
+struct TakePart {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return LayerOffset(c.a + 1) - LayerOffset(c.a); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const std::uint32_t place = LayerOffset(c.a) + e;
+    const bool own = e >= WeightCount(c.a) || InPart(e / Width(c.a + 1), Width(c.a), c.s);
+    c.s.average[place] = own ? c.s.gradients[place] : 0;
+  }
+};
+
+// Clears what another rank has of a layer, for the sum over ranks that gives all ranks all parameters; a:
+// layer. Rank 0 has the biases.
+struct KeepPart {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return TakePart::Count(c); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const bool bias = e >= WeightCount(c.a);
+    const bool own = bias ? c.s.rank == 0 : InPart(e / Width(c.a + 1), Width(c.a), c.s);
+    if (!own) c.s.parameters[LayerOffset(c.a) + e] = 0;
   }
 };
 

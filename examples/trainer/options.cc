@@ -117,13 +117,14 @@ const std::vector<Flag>& Flags() {
       {"early-bytes", "X", "share of these bytes in the buckets that overlap backward (0.02)",
        Number<double>(&Options::early_bytes, 0, 0.9)},
       {"variant", "NAME",
-       "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn, sharded or pipeline (plain)",
+       "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn, sharded, tensor or pipeline (plain)",
        Choice<Variant>(&Options::variant, {{"plain", Variant::kPlain},
                                            {"one_stream", Variant::kOneStream},
                                            {"broadcast_buffers", Variant::kBroadcastBuffers},
                                            {"loss_allreduce", Variant::kLossAllreduce},
                                            {"sync_bn", Variant::kSyncBatchNorm},
                                            {"sharded", Variant::kSharded},
+                                           {"tensor", Variant::kTensor},
                                            {"pipeline", Variant::kPipeline}})},
       {"plan", "FILE", "pipeline: its stages, as crossover plan pipeline -o json prints them",
        Text(&Options::plan)},
@@ -313,6 +314,8 @@ std::string_view Name(Variant variant) {
       return "sync_bn";
     case Variant::kSharded:
       return "sharded";
+    case Variant::kTensor:
+      return "tensor";
     case Variant::kPipeline:
       return "pipeline";
   }
@@ -355,6 +358,11 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
   if (options.prefetch != 0 && options.variant != Variant::kSharded) {
     return UsageError{
         base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};
+  }
+  // Each rank would evaluate images of its own, and the sums of layers are over all ranks.
+  if (options.variant == Variant::kTensor && options.eval_every != 0) {
+    return UsageError{
+        base::Refusal("--eval-every", "0, because of --variant=tensor", std::to_string(options.eval_every))};
   }
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
     return UsageError{base::Refusal("--stream", "own, as --launch=graphs captures it", Name(options.stream))};

@@ -16,6 +16,7 @@ enum class Variant {
   kLossAllreduce,
   kSyncBatchNorm,
   kSharded,
+  kTensor,
   kPipeline
 };
 // NcclUse says how the job's communicator is made and called.

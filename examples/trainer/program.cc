@@ -65,11 +65,13 @@ void Forward(Program& program, std::uint32_t batch, const ProgramOptions& option
   Launch(program, Kernel::kLoadBatch, batch);
   if (options.variant == Variant::kBroadcastBuffers) Launch(program, Kernel::kUpdateMean);
   Pass pass(program, options, false);
+  const bool tensor = options.variant == Variant::kTensor;
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     pass.Enter(layer);
-    Launch(program, Kernel::kLinear, layer, 0);
-    Launch(program, Kernel::kLinear, layer, 1);
+    Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 0);
+    Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 1);
     pass.Leave(layer);
+    if (tensor) program.push_back({StepKind::kSumActivation, Kernel::kMarker, layer + 1, 0, 0});
     // The data is a zero, in the pattern of a real job.
     if (options.variant == Variant::kSyncBatchNorm) Collective(program, StepKind::kReduceStats);
     if (layer + 1 < kLayers) Launch(program, Kernel::kRelu, layer + 1);
@@ -90,18 +92,22 @@ void Reduce(Program& program, const ProgramOptions& options, std::uint32_t bucke
 // they are reduced as soon as they are ready.
 void Backward(Program& program, bool add, bool reduce, const ProgramOptions& options) {
   const std::uint32_t add_bit = add ? 2 : 0;
+  const bool tensor = options.variant == Variant::kTensor;
+  const Kernel weights = tensor ? Kernel::kWeightGradientPart : Kernel::kWeightGradient;
+  const Kernel inputs = tensor ? Kernel::kInputGradientPart : Kernel::kInputGradient;
   Launch(program, Kernel::kLossGradient);
   Pass pass(program, options, true);
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
     const std::uint32_t layer = ReadyAfterLayer(bucket);
     pass.Enter(bucket);
-    Launch(program, Kernel::kWeightGradient, layer, 0 | add_bit);
-    Launch(program, Kernel::kWeightGradient, layer, 1 | add_bit);
+    Launch(program, weights, layer, 0 | add_bit);
+    Launch(program, weights, layer, 1 | add_bit);
     Launch(program, Kernel::kBiasGradient, layer, add_bit);
-    if (reduce) Reduce(program, options, bucket);
+    if (reduce && !tensor) Reduce(program, options, bucket);
     if (layer > 0) {
-      Launch(program, Kernel::kInputGradient, layer, 0);
-      Launch(program, Kernel::kInputGradient, layer, 1);
+      Launch(program, inputs, layer, 0);
+      Launch(program, inputs, layer, 1);
+      if (tensor) program.push_back({StepKind::kSumDelta, Kernel::kMarker, layer, 0, 0});
       Launch(program, Kernel::kReluGradient, layer);
     }
     pass.Leave(bucket);
@@ -113,12 +119,14 @@ void Optimizer(Program& program, const ProgramOptions& options) {
     for (std::uint32_t layer = 0; layer < kLayers; ++layer) Launch(program, Kernel::kUpdateShard, layer);
     return;
   }
-  for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) Launch(program, Kernel::kUnpack, bucket);
+  const bool tensor = options.variant == Variant::kTensor;
+  for (std::uint32_t i = 0; i < kLayers; ++i)  // as many buckets as layers
+    Launch(program, tensor ? Kernel::kTakePart : Kernel::kUnpack, i);
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     Launch(program, Kernel::kUpdate, LayerOffset(layer), BiasOffset(layer));
     Launch(program, Kernel::kUpdate, BiasOffset(layer), LayerOffset(layer + 1));
   }
-  Launch(program, Kernel::kUpdate, kParameters, options.total_parameters);
+  if (!tensor) Launch(program, Kernel::kUpdate, kParameters, options.total_parameters);
 }
 
 }  // namespace
@@ -143,8 +151,11 @@ Program TrainingProgram(const ProgramOptions& options) {
     Backward(program, micro > 0, last, options);
     Spread(program, begin, kBackwardShare / options.accumulation);
   }
-  const bool sharded = options.variant == Variant::kSharded;
-  Collective(program, sharded ? StepKind::kJoinScatters : StepKind::kJoinBuckets);
+  if (options.variant == Variant::kSharded) {
+    Collective(program, StepKind::kJoinScatters);
+  } else if (options.variant != Variant::kTensor) {
+    Collective(program, StepKind::kJoinBuckets);
+  }
   const std::size_t begin = program.size();
   Optimizer(program, options);
   if (loss && options.loss_point == LossPoint::kStep) Collective(program, StepKind::kReduceLoss);
@@ -165,8 +176,13 @@ Program EvaluationProgram(std::uint32_t batches, std::uint32_t number, bool shar
   return program;
 }
 
-Program AssemblyProgram() {
+Program AssemblyProgram(Variant variant) {
   Program program;
+  if (variant == Variant::kTensor) {
+    for (std::uint32_t layer = 0; layer < kLayers; ++layer) Launch(program, Kernel::kKeepPart, layer);
+    Collective(program, StepKind::kSumParameters);
+    return program;
+  }
   Pass pass(program, {.variant = Variant::kSharded}, false);
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) pass.Enter(layer);
   return program;

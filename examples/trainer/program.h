@@ -46,6 +46,9 @@ enum class StepKind : std::uint8_t {
   kJoinGather,    // the compute stream waits for it
   kScatter,       // reduce-scatter of the gradients of layer `a`
   kJoinScatters,  // the compute stream waits for all of them
+  kSumActivation, // all-reduce of activation `a`, joined
+  kSumDelta,      // all-reduce of the gradient by activation `a`, joined
+  kSumParameters, // all-reduce of all parameters, joined
 };
 
 struct Step {
@@ -74,8 +77,9 @@ Program TrainingProgram(const ProgramOptions& options);
 // as a training one, and one all-reduce.
 Program EvaluationProgram(std::uint32_t batches, std::uint32_t number, bool sharded = false);
 
-// Returns the program by which a sharded job gathers all its parameters at the end. It takes no time.
-Program AssemblyProgram();
+// Returns the program by which a sharded or tensor-parallel job gathers all its parameters at the end. It
+// takes no time.
+Program AssemblyProgram(Variant variant);
 
 // Returns the durations of all steps in ns, 0 for those that launch nothing. They add up to the sum of
 // shares times `compute_ns`, to within 1 ns.

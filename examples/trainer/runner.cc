@@ -79,6 +79,12 @@ void Runner::Issue(const Step& step, cudaStream_t stream) {
       return communicator_->ReduceScatterSum(state.scattered + step.a * state.unit,
                                              state.shard_gradient + step.a * part, part, stream);
     }
+    case StepKind::kSumActivation:
+      return communicator_->AllReduceSum(state.activation[step.a], state.summed, stream);
+    case StepKind::kSumDelta:
+      return communicator_->AllReduceSum(state.delta[step.a], state.summed, stream);
+    case StepKind::kSumParameters:
+      return communicator_->AllReduceSum(state.parameters, kParameters, stream);
     case StepKind::kLaunch:
     case StepKind::kJoinBuckets:
     case StepKind::kJoinGather:
@@ -191,6 +197,9 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
     case StepKind::kReduceLoss:
     case StepKind::kReduceMetric:
     case StepKind::kReduceStats:
+    case StepKind::kSumActivation:
+    case StepKind::kSumDelta:
+    case StepKind::kSumParameters:
       return IssueJoined(step);
     case StepKind::kGather:
       return IssueOnSide(step, gather_ready_[step.a], gather_done_[step.a]);

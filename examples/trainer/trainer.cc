@@ -26,6 +26,7 @@
 #include "examples/trainer/share_vote.h"
 #include "examples/trainer/stage_training.h"
 #include "examples/trainer/stuck_stop.h"
+#include "examples/trainer/tensors.h"
 
 namespace crossover::trainer {
 namespace {
@@ -51,7 +52,8 @@ class Training {
         log_file_(OpenLog(options, rank)),
         order_(OrderImages(dataset.size(), options.seed)),
         sharded_(options.variant == Variant::kSharded),
-        plan_(PlanBuckets(sharded_ ? 0 : options.gradient_bytes, options.early_bytes)),
+        tensor_(options.variant == Variant::kTensor),
+        plan_(PlanBuckets(sharded_ || tensor_ ? 0 : options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram(
             {options.variant, options.loss_point, options.accumulation, plan_.total(), options.prefetch})),
         gpu_(rank.local_rank, options.stream, options.kernels, options.kernel_sms),
@@ -106,10 +108,14 @@ class Training {
     return options_.compute_ms * 1e6 / (speeds.empty() ? 1 : speeds[rank_.rank % speeds.size()]);
   }
   std::uint64_t EarlyBytes() const {
-    return sharded_ ? 0 : std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float);
+    return sharded_ || tensor_ ? 0 : std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float);
   }
   // Returns the bytes of an all-reduce that takes as long as all collectives of an iteration.
   std::uint64_t GradientBytes() const {
+    if (tensor_) {
+      return std::uint64_t{state_.training.summed} * sizeof(float) * kSumsOfAMicroBatch *
+             options_.accumulation;
+    }
     if (!sharded_) return std::uint64_t{plan_.total()} * sizeof(float);
     return std::uint64_t{state_.training.unit} * sizeof(float) * kUnitsOnTheWire / 2;
   }
@@ -303,7 +309,7 @@ class Training {
   // Waits until all enqueued work has run, and reads the results.
   void Finish() {
     progress_.CollectRest();
-    if (sharded_) runner_.Assemble(AssemblyProgram());
+    if (sharded_ || tensor_) runner_.Assemble(AssemblyProgram(options_.variant));
     gpu_.Synchronize(gpu_.communication());
     const State& state = state_.training;
     progress_.ReadLosses(state.losses);
@@ -345,7 +351,7 @@ class Training {
   Signals& signals_;
   std::ofstream log_file_;
   const ImageOrder order_;
-  const bool sharded_;
+  const bool sharded_, tensor_;
   const BucketPlan plan_;
   const Program program_;
   Gpu gpu_;

@@ -238,6 +238,18 @@ class Variants(Machine):
                     mean = sum(float.fromhex(rank[0][i]["loss"]) for rank in plain) / 4
                     self.assertAlmostEqual(mean, float.fromhex(logs[0][0][i]["loss"]), places=5)
 
+    def test_tensor_parallel_ranks_train_the_same_model(self):
+        plain = self.train(*QUICK)
+        tensor = self.train(*QUICK, "--variant=tensor")
+        self.assertEqual(len({(rank[2]["losses_digest"], rank[2]["parameters_digest"]) for rank in tensor}), 1)
+        for i in range(12):
+            mean = sum(float.fromhex(rank[0][i]["loss"]) for rank in plain) / 4
+            self.assertAlmostEqual(mean, float.fromhex(tensor[0][0][i]["loss"]), places=4)
+        self.assertAlmostEqual(plain[0][2]["accuracy"], tensor[0][2]["accuracy"], delta=0.02)
+        padded = self.train(*QUICK, "--variant=tensor", "--gradient-bytes=200000")
+        self.assertEqual(padded[0][2]["losses_digest"], tensor[0][2]["losses_digest"])
+        self.assertAlmostEqual(padded[0][2]["gradient_bytes"], 200_000, delta=40)
+
     def test_buffers_accumulation_and_evaluation(self):
         logs = self.train(*QUICK, "--variant=broadcast_buffers", "--accumulation=3", "--eval-every=5")
         self.assertEqual(len({json.dumps(rank[1]) for rank in logs}), 1)

@@ -32,12 +32,17 @@ const Dataset& Digits() {
 // A HostRank keeps one rank's state in host memory.
 class HostRank {
  public:
-  HostRank(std::uint32_t rank, std::uint32_t world, std::uint32_t accumulation, const BucketPlan& plan,
+  HostRank(std::uint32_t rank, std::uint32_t world, const ProgramOptions& options, const BucketPlan& plan,
            const ImageOrder& order) {
     state.rank = rank;
     state.world = world;
-    state.accumulation = accumulation;
-    ShareEqually(state, 8);
+    state.accumulation = options.accumulation;
+    if (options.variant == Variant::kTensor) {
+      TakeAll(state, 8);
+    } else {
+      ShareEqually(state, 8);
+    }
+    labels_.resize(state.rows);
     state.loss_ranks = 1;
     state.learning_rate = 0.02f;
     state.momentum = 0.9f;
@@ -85,7 +90,7 @@ class HostRank {
   }
 
   std::vector<std::unique_ptr<float[]>> memory_;
-  std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(8);
+  std::vector<std::uint8_t> labels_;
 };
 
 // A HostJob runs in one process: all ranks advance step by step, and collectives are sums in the order of
@@ -95,14 +100,18 @@ class HostJob {
   HostJob(std::uint32_t world, const ProgramOptions& options, std::uint64_t bytes = 0)
       : plan(PlanBuckets(bytes, 0.02)), order(OrderImages(Digits().size(), 1)), program_(Make(options)) {
     for (std::uint32_t r = 0; r < world; ++r) {
-      ranks.push_back(std::make_unique<HostRank>(r, world, options.accumulation, plan, order));
+      ranks.push_back(std::make_unique<HostRank>(r, world, options, plan, order));
     }
   }
 
   void Iterate(std::uint64_t iteration) {
     for (const Step& step : program_) {
       if (step.kind == StepKind::kReduceBucket) {
-        Sum(plan.begin[step.a], plan.begin[step.a + 1]);
+        Sum(plan.begin[step.a], plan.begin[step.a + 1], [](State& state) { return state.bucket; });
+      } else if (step.kind == StepKind::kSumActivation) {
+        Sum(0, ranks[0]->state.rows * Width(step.a), [&](State& state) { return state.activation[step.a]; });
+      } else if (step.kind == StepKind::kSumDelta) {
+        Sum(0, ranks[0]->state.rows * Width(step.a), [&](State& state) { return state.delta[step.a]; });
       } else if (step.kind == StepKind::kLaunch) {
         for (auto& rank : ranks) rank->Launch(step.kernel, iteration, step.a, step.b);
       }
@@ -125,11 +134,13 @@ class HostJob {
     return TrainingProgram(options);
   }
 
-  void Sum(std::uint32_t begin, std::uint32_t end) {
+  // Sums [begin, end) of the array that `of` returns over the ranks.
+  template <class Of>
+  void Sum(std::uint32_t begin, std::uint32_t end, Of of) {
     for (std::uint32_t i = begin; i < end; ++i) {
       float sum = 0;
-      for (auto& rank : ranks) sum += rank->state.bucket[i];
-      for (auto& rank : ranks) rank->state.bucket[i] = sum;
+      for (auto& rank : ranks) sum += of(rank->state)[i];
+      for (auto& rank : ranks) of(rank->state)[i] = sum;
     }
   }
 
@@ -193,6 +204,27 @@ TEST(ArithmeticTest, FourRanksLearn) {
   const std::vector<float> parameters(state.parameters, state.parameters + kParameters);
   const std::vector<float> mean(state.mean, state.mean + kPixels);
   EXPECT_GT(Accuracy(parameters, mean, Digits(), job.order), 0.85);
+}
+
+TEST(ArithmeticTest, TensorParallelRanksTrainTheModelOfDataParallelOnes) {
+  for (std::uint32_t world : {1u, 3u, 4u}) {
+    HostJob plain(world, {.accumulation = 2}), tensor(world, {.variant = Variant::kTensor, .accumulation = 2});
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      plain.Iterate(i);
+      tensor.Iterate(i);
+      EXPECT_NEAR(tensor.MeanLoss(i), plain.MeanLoss(i), 1e-4) << "iteration " << i;
+      for (auto& rank : tensor.ranks)
+        EXPECT_EQ(rank->state.losses[i], tensor.ranks[0]->state.losses[i]) << "all ranks have all images";
+    }
+    for (auto& rank : tensor.ranks) {
+      for (std::uint32_t layer = 0; layer < kLayers; ++layer) rank->Launch(Kernel::kKeepPart, 0, layer);
+    }
+    for (std::uint32_t i = 0; i < kParameters; ++i) {
+      float sum = 0;
+      for (auto& rank : tensor.ranks) sum += rank->state.parameters[i];
+      ASSERT_NEAR(sum, plain.ranks[0]->state.parameters[i], 1e-3) << "parameter " << i;
+    }
+  }
 }
 
 TEST(ArithmeticTest, RanksStayIdenticalPaddingIncluded) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "examples/trainer/shards.h"
+#include "examples/trainer/tensors.h"
 
 namespace crossover::trainer {
 namespace {
@@ -53,7 +54,8 @@ TEST(ProgramTest, EarlyBucketsOverlapBackwardAndTheLastOneEndsIt) {
 
 TEST(ProgramTest, SharesAddUpToOneInEveryVariant) {
   for (Variant variant : {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers,
-                          Variant::kLossAllreduce, Variant::kSyncBatchNorm, Variant::kSharded}) {
+                          Variant::kLossAllreduce, Variant::kSyncBatchNorm, Variant::kSharded,
+                          Variant::kTensor}) {
     for (LossPoint point : {LossPoint::kForward, LossPoint::kStep}) {
       for (std::uint32_t accumulation : {1u, 3u}) {
         EXPECT_NEAR(Shares(TrainingProgram({variant, point, accumulation})), 1.0, 1e-9);
@@ -126,6 +128,24 @@ TEST(ProgramTest, AShardedJobDiscardsEachLayerBehindItsUse) {
   EXPECT_EQ(Count(program, StepKind::kScatter), std::size_t{kLayers});
   EXPECT_EQ(Count(program, StepKind::kReduceBucket), 0u);
   EXPECT_EQ(Count(program, StepKind::kGather), std::size_t{kUnitsOnTheWire - kLayers});
+}
+
+TEST(ProgramTest, ATensorParallelJobSumsEachLayerAndNoGradients) {
+  const Program program = TrainingProgram({.variant = Variant::kTensor, .accumulation = 3});
+  const std::size_t sums = Count(program, StepKind::kSumActivation) + Count(program, StepKind::kSumDelta);
+  EXPECT_EQ(sums, std::size_t{3 * kSumsOfAMicroBatch});
+  EXPECT_EQ(Count(program, StepKind::kReduceBucket) + Count(program, StepKind::kJoinBuckets), 0u);
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    if (program[i].kind == StepKind::kSumActivation)
+      EXPECT_EQ(program[i - 1].kernel, Kernel::kLinearPart);
+  }
+  const Program assembly = AssemblyProgram(Variant::kTensor);
+  EXPECT_EQ(assembly.back().kind, StepKind::kSumParameters);
+}
+
+TEST(SummedFloats, AddUpToTheBytesThatAreAskedFor) {
+  EXPECT_NEAR(SummedFloats(900'000, 32, 1) * sizeof(float) * kSumsOfAMicroBatch, 900'000, 40);
+  EXPECT_EQ(SummedFloats(0, 32, 2), 32 * Width(1)) << "the widest layer has to fit";
 }
 
 TEST(UnitSize, PutsAsManyBytesOnTheWireAsAnAllReduce) {
