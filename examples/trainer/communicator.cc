@@ -120,6 +120,22 @@ void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t c
           [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
 }
 
+void Communicator::Exchange(const float* sent, const std::vector<std::size_t>& to, float* received,
+                            const std::vector<std::size_t>& from, cudaStream_t stream) {
+  InGroup(comm_, "ncclSend and ncclRecv", [&] {
+    ncclResult_t result = ncclSuccess;
+    for (std::size_t rank = 0; rank < to.size() && result == ncclSuccess; ++rank) {
+      const auto peer = static_cast<int>(rank);
+      if (to[rank] > 0) result = ncclSend(sent, to[rank], ncclFloat32, peer, comm_, stream);
+      if (from[rank] > 0 && result == ncclSuccess)
+        result = ncclRecv(received, from[rank], ncclFloat32, peer, comm_, stream);
+      sent += to[rank];
+      received += from[rank];
+    }
+    return result;
+  });
+}
+
 std::size_t Communicator::Split(int color) {
   ncclComm_t split = nullptr;
   Check(ncclCommSplit(comm_, color, static_cast<int>(rank_.rank), &split, nullptr), "ncclCommSplit");

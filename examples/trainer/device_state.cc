@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "examples/trainer/device_memory.h"
+#include "examples/trainer/experts.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/shards.h"
 #include "examples/trainer/tensors.h"
@@ -30,6 +31,30 @@ void AddShards(Gpu& gpu, State& state, std::uint32_t unit) {
   state.shard_gradient = Zeroed<float>(gpu, part);
   state.gathered = Zeroed<float>(gpu, std::size_t{kLayers} * unit);
   state.scattered = Zeroed<float>(gpu, std::size_t{kLayers} * unit);
+}
+
+// Gives the rank an expert. REQUIRES: `state` has its rows.
+void AddExperts(Gpu& gpu, State& state, const Options& options) {
+  Experts& experts = state.experts;
+  experts.varying = options.routing == Routing::kVarying ? 1 : 0;
+  experts.floats = RowFloats(options.gradient_bytes, state.rows, options.accumulation);
+  experts.parameters = Zeroed<float>(gpu, kExpertParameters);
+  experts.velocity = Zeroed<float>(gpu, kExpertParameters);
+  experts.gradients = Zeroed<float>(gpu, kExpertParameters);
+  experts.slot = Zeroed<std::uint32_t>(gpu, state.rows);
+  experts.counts = Zeroed<float>(gpu, state.world);
+  std::vector<float> counts;
+  for (std::uint32_t rank = 0; rank < state.world; ++rank) {
+    for (std::uint32_t expert = 0; expert < state.world; ++expert)
+      counts.push_back(static_cast<float>(FixedCount(state.rows, state.world, expert)));
+  }
+  experts.all_counts = Copied(gpu, counts);
+  const std::size_t sent = std::size_t{state.rows} * experts.floats;
+  experts.sent = Zeroed<float>(gpu, sent);
+  experts.answers = Zeroed<float>(gpu, sent);
+  experts.received = Zeroed<float>(gpu, state.world * sent);
+  experts.deltas = Zeroed<float>(gpu, state.world * sent);
+  experts.outgoing = Zeroed<float>(gpu, state.world * sent);
 }
 
 }  // namespace
@@ -77,6 +102,7 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
   } else {
     ShareEqually(result.training, options.batch);
   }
+  if (options.variant == Variant::kExperts) AddExperts(gpu, result.training, options);
   ShareEqually(result.evaluation, kEvaluationRows);
   AddActivations(gpu, result.training,
                  options.shares.empty() ? result.training.rows : result.training.batch_rows);

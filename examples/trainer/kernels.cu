@@ -1,6 +1,7 @@
 // Implements the kernels for a real GPU: the arithmetic of ops.h over all threads, then a spin until the
 // requested duration has passed. The duration of each kernel is a setting of the trainer; its arithmetic is
 // not.
+#include "examples/trainer/expert_ops.h"
 #include "examples/trainer/stage_ops.h"
 
 namespace crossover::trainer {

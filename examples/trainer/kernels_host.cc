@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "examples/trainer/expert_ops.h"
 #include "examples/trainer/stage_ops.h"
 
 namespace crossover::trainer {

@@ -65,6 +65,24 @@ struct Stage {
   float* gradient;    // [slot][level]: of the loss by the activation
 };
 
+// An Experts is what a job with experts has in place of one layer: see experts.h. Pointers are device pointers.
+// The message of one image has `floats` floats.
+struct Experts {
+  std::uint32_t varying;  // 1: the expert of an image depends on the image; 0: on its row
+  std::uint32_t floats;
+  float* parameters;  // of this rank's expert: weights, then biases
+  float* velocity;
+  float* gradients;
+  std::uint32_t* slot;  // [row]: place of an image among those that this rank sends
+  float* counts;        // [expert]: images that this rank sends
+  float* all_counts;    // [rank][expert]
+  float* sent;          // [slot][floats]
+  float* answers;       // [slot][floats]
+  float* received;      // [world * rows][floats]
+  float* deltas;        // [world * rows][floats]
+  float* outgoing;      // [world * rows][floats]
+};
+
 // A State is what every kernel gets a device pointer to. Training and evaluation have one each. They share
 // all arrays except the activations. Pointers are device pointers.
 struct State {
@@ -127,6 +145,7 @@ struct State {
 
   // This is what a pipeline has in place of buckets and of the fields of one pass.
   Stage stage;
+  Experts experts;
 
   // These fields are the results.
   float* losses;   // one float for each iteration

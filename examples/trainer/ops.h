@@ -41,6 +41,13 @@
   X(InputGradientPart, 132) \
   X(TakePart, 132)         \
   X(KeepPart, 132)         \
+  X(Route, 132)            \
+  X(Dispatch, 132)         \
+  X(Collect, 132)          \
+  X(ExpertForward, 132)    \
+  X(ExpertGradient, 132)   \
+  X(ExpertInputGradient, 132) \
+  X(UpdateExpert, 132)     \
   X(BlockLoad, 132)        \
   X(BlockForward, 132)     \
   X(BlockLoss, 132)        \

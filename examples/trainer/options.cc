@@ -117,7 +117,8 @@ const std::vector<Flag>& Flags() {
       {"early-bytes", "X", "share of these bytes in the buckets that overlap backward (0.02)",
        Number<double>(&Options::early_bytes, 0, 0.9)},
       {"variant", "NAME",
-       "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn, sharded, tensor or pipeline (plain)",
+       "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn, sharded, tensor, experts or pipeline "
+       "(plain)",
        Choice<Variant>(&Options::variant, {{"plain", Variant::kPlain},
                                            {"one_stream", Variant::kOneStream},
                                            {"broadcast_buffers", Variant::kBroadcastBuffers},
@@ -125,7 +126,10 @@ const std::vector<Flag>& Flags() {
                                            {"sync_bn", Variant::kSyncBatchNorm},
                                            {"sharded", Variant::kSharded},
                                            {"tensor", Variant::kTensor},
+                                           {"experts", Variant::kExperts},
                                            {"pipeline", Variant::kPipeline}})},
+      {"routing", "HOW", "experts: which one gets an image, by its row or by the image: fixed or varying (fixed)",
+       Choice<Routing>(&Options::routing, {{"fixed", Routing::kFixed}, {"varying", Routing::kVarying}})},
       {"plan", "FILE", "pipeline: its stages, as crossover plan pipeline -o json prints them",
        Text(&Options::plan)},
       {"microbatches", "N", "pipeline: micro-batches of one iteration (4)",
@@ -316,6 +320,8 @@ std::string_view Name(Variant variant) {
       return "sharded";
     case Variant::kTensor:
       return "tensor";
+    case Variant::kExperts:
+      return "experts";
     case Variant::kPipeline:
       return "pipeline";
   }
@@ -359,11 +365,14 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     return UsageError{
         base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};
   }
-  // Each rank would evaluate images of its own, and the sums of layers are over all ranks.
-  if (options.variant == Variant::kTensor && options.eval_every != 0) {
-    return UsageError{
-        base::Refusal("--eval-every", "0, because of --variant=tensor", std::to_string(options.eval_every))};
+  // Ranks evaluate images of their own, and these two exchange what they compute of the same ones.
+  const bool exchanges = options.variant == Variant::kTensor || options.variant == Variant::kExperts;
+  if (exchanges && options.eval_every != 0) {
+    return UsageError{base::Refusal("--eval-every", "0, because of --variant=" + std::string(Name(options.variant)),
+                                    std::to_string(options.eval_every))};
   }
+  if (options.routing != Routing::kFixed && options.variant != Variant::kExperts)
+    return UsageError{base::Refusal("--routing", "fixed unless --variant=experts", "varying")};
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
     return UsageError{base::Refusal("--stream", "own, as --launch=graphs captures it", Name(options.stream))};
   }
@@ -393,10 +402,10 @@ std::string HelpText() {
 std::uint64_t JobDigest(const Options& o) {
   char text[512];
   const int size = std::snprintf(
-      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u %d",
+      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u %d %d",
       o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes,
       o.early_bytes, static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every,
-      static_cast<int>(o.gradients), o.prefetch, o.shares.empty() ? 0 : 1);
+      static_cast<int>(o.gradients), o.prefetch, o.shares.empty() ? 0 : 1, static_cast<int>(o.routing));
   return Digest(text, static_cast<std::size_t>(size));
 }
 

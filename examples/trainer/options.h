@@ -17,6 +17,7 @@ enum class Variant {
   kSyncBatchNorm,
   kSharded,
   kTensor,
+  kExperts,
   kPipeline
 };
 // NcclUse says how the job's communicator is made and called.
@@ -32,6 +33,7 @@ enum class Loader { kNone, kFork };
 enum class ComputeStream { kLegacy, kOwn, kPerThread };
 enum class KernelImage { kAuto, kFatbin, kText };
 enum class LossPoint { kForward, kStep };
+enum class Routing { kFixed, kVarying };  // how images get to experts: see expert_ops.h
 // StageFault is what is wrong with a pipeline, for tests: a stage does not wait for what it receives, or the
 // first activations of each iteration are not sent to rank 1.
 enum class StageFault { kNone, kNoWait, kNoMessage };
@@ -57,6 +59,7 @@ struct Options {
   double early_bytes = 0.02;
   Variant variant = Variant::kPlain;
   std::uint32_t prefetch = 0;
+  Routing routing = Routing::kFixed;
   std::uint32_t blocks = 0;        // of a pipeline's model; 0: as many as ranks, at least 4
   std::uint32_t microbatches = 0;  // of a pipeline; 0: 4
   std::vector<double> block_forward_ms, block_backward_ms;  // one for all or one for each; empty: 1

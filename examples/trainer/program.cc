@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "examples/trainer/experts.h"
+
 namespace crossover::trainer {
 namespace {
 
@@ -61,6 +63,36 @@ class Pass {
   const bool backward_;
 };
 
+// Returns whether the layer is that of the experts.
+bool IsExperts(std::uint32_t layer, const ProgramOptions& options) {
+  return options.variant == Variant::kExperts && layer == kExpertLayer;
+}
+
+void ExchangeWithExperts(Program& program, Exchange exchange) {
+  program.push_back({StepKind::kExchange, Kernel::kMarker, exchange, 0, 0});
+}
+
+// Computes the layer of the experts forward.
+void ForwardByExperts(Program& program, const ProgramOptions& options) {
+  Launch(program, Kernel::kRoute);
+  Launch(program, Kernel::kDispatch, 0);
+  if (options.routing == Routing::kVarying) Collective(program, StepKind::kShareCounts);
+  ExchangeWithExperts(program, kToExperts);
+  Launch(program, Kernel::kExpertForward);
+  ExchangeWithExperts(program, kFromExperts);
+  Launch(program, Kernel::kCollect, 0);
+}
+
+// Does the same backward; `add_bit` is that of the gradients' kernels.
+void BackwardByExperts(Program& program, std::uint32_t add_bit) {
+  Launch(program, Kernel::kDispatch, 1);
+  ExchangeWithExperts(program, kDeltasToExperts);
+  Launch(program, Kernel::kExpertGradient, 0, add_bit);
+  Launch(program, Kernel::kExpertInputGradient);
+  ExchangeWithExperts(program, kDeltasFromExperts);
+  Launch(program, Kernel::kCollect, 1);
+}
+
 void Forward(Program& program, std::uint32_t batch, const ProgramOptions& options) {
   Launch(program, Kernel::kLoadBatch, batch);
   if (options.variant == Variant::kBroadcastBuffers) Launch(program, Kernel::kUpdateMean);
@@ -68,8 +100,12 @@ void Forward(Program& program, std::uint32_t batch, const ProgramOptions& option
   const bool tensor = options.variant == Variant::kTensor;
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     pass.Enter(layer);
-    Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 0);
-    Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 1);
+    if (IsExperts(layer, options)) {
+      ForwardByExperts(program, options);
+    } else {
+      Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 0);
+      Launch(program, tensor ? Kernel::kLinearPart : Kernel::kLinear, layer, 1);
+    }
     pass.Leave(layer);
     if (tensor) program.push_back({StepKind::kSumActivation, Kernel::kMarker, layer + 1, 0, 0});
     // The data is a zero, in the pattern of a real job.
@@ -100,13 +136,20 @@ void Backward(Program& program, bool add, bool reduce, const ProgramOptions& opt
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
     const std::uint32_t layer = ReadyAfterLayer(bucket);
     pass.Enter(bucket);
-    Launch(program, weights, layer, 0 | add_bit);
-    Launch(program, weights, layer, 1 | add_bit);
-    Launch(program, Kernel::kBiasGradient, layer, add_bit);
+    const bool experts = IsExperts(layer, options);
+    if (experts) {
+      BackwardByExperts(program, add_bit);
+    } else {
+      Launch(program, weights, layer, 0 | add_bit);
+      Launch(program, weights, layer, 1 | add_bit);
+      Launch(program, Kernel::kBiasGradient, layer, add_bit);
+    }
     if (reduce && !tensor) Reduce(program, options, bucket);
     if (layer > 0) {
-      Launch(program, inputs, layer, 0);
-      Launch(program, inputs, layer, 1);
+      if (!experts) {
+        Launch(program, inputs, layer, 0);
+        Launch(program, inputs, layer, 1);
+      }
       if (tensor) program.push_back({StepKind::kSumDelta, Kernel::kMarker, layer, 0, 0});
       Launch(program, Kernel::kReluGradient, layer);
     }
@@ -127,6 +170,7 @@ void Optimizer(Program& program, const ProgramOptions& options) {
     Launch(program, Kernel::kUpdate, BiasOffset(layer), LayerOffset(layer + 1));
   }
   if (!tensor) Launch(program, Kernel::kUpdate, kParameters, options.total_parameters);
+  if (options.variant == Variant::kExperts) Launch(program, Kernel::kUpdateExpert);
 }
 
 }  // namespace

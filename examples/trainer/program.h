@@ -49,6 +49,8 @@ enum class StepKind : std::uint8_t {
   kSumActivation, // all-reduce of activation `a`, joined
   kSumDelta,      // all-reduce of the gradient by activation `a`, joined
   kSumParameters, // all-reduce of all parameters, joined
+  kShareCounts,   // all-gather of how many images go to each expert, joined; the host reads them
+  kExchange,      // exchange `a` of images with the experts (experts.h), joined
 };
 
 struct Step {
@@ -68,6 +70,7 @@ struct ProgramOptions {
   std::uint32_t accumulation = 1;
   std::uint32_t total_parameters = kParameters;  // with padding
   std::uint32_t prefetch = 0;                    // sharded: layers that are gathered ahead
+  Routing routing = Routing::kFixed;             // of experts
 };
 
 // Returns the program of one iteration. The shares of its launches add up to 1.

@@ -29,6 +29,7 @@ Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Tim
     bucket_ready_[b] = gpu.MakeEvent(false);
     bucket_done_[b] = gpu.MakeEvent(false);
   }
+  if (options.variant == Variant::kExperts) ReadCounts();  // those of fixed routing stay
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
     gather_ready_[layer] = gpu.MakeEvent(false);
     gather_done_[layer] = gpu.MakeEvent(false);
@@ -85,11 +86,36 @@ void Runner::Issue(const Step& step, cudaStream_t stream) {
       return communicator_->AllReduceSum(state.delta[step.a], state.summed, stream);
     case StepKind::kSumParameters:
       return communicator_->AllReduceSum(state.parameters, kParameters, stream);
+    case StepKind::kShareCounts:
+      return communicator_->AllGather(state.experts.counts, state.experts.all_counts, state.world, stream);
+    case StepKind::kExchange:
+      return ExchangeRows(static_cast<Exchange>(step.a), stream);
     case StepKind::kLaunch:
     case StepKind::kJoinBuckets:
     case StepKind::kJoinGather:
     case StepKind::kJoinScatters:
       return;
+  }
+}
+
+void Runner::ExchangeRows(Exchange exchange, cudaStream_t stream) {
+  const Experts& experts = state_.training.experts;
+  if (exchange == kToExperts || exchange == kDeltasToExperts) {
+    float* const received = exchange == kToExperts ? experts.received : experts.deltas;
+    return communicator_->Exchange(experts.sent, to_experts_, received, from_ranks_, stream);
+  }
+  communicator_->Exchange(experts.outgoing, from_ranks_, experts.answers, to_experts_, stream);
+}
+
+void Runner::ReadCounts() {
+  const State& state = state_.training;
+  std::vector<float> counts(std::size_t{state.world} * state.world);
+  gpu_.Download(counts.data(), state.experts.all_counts, counts.size() * sizeof(float));
+  to_experts_.resize(state.world);
+  from_ranks_.resize(state.world);
+  for (std::uint32_t rank = 0; rank < state.world; ++rank) {
+    to_experts_[rank] = static_cast<std::size_t>(counts[state.rank * state.world + rank]) * state.experts.floats;
+    from_ranks_[rank] = static_cast<std::size_t>(counts[rank * state.world + state.rank]) * state.experts.floats;
   }
 }
 
@@ -200,7 +226,11 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
     case StepKind::kSumActivation:
     case StepKind::kSumDelta:
     case StepKind::kSumParameters:
+    case StepKind::kExchange:
       return IssueJoined(step);
+    case StepKind::kShareCounts:
+      IssueJoined(step);
+      return ReadCounts();
     case StepKind::kGather:
       return IssueOnSide(step, gather_ready_[step.a], gather_done_[step.a]);
     case StepKind::kJoinGather:

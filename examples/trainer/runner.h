@@ -9,6 +9,7 @@
 
 #include "examples/trainer/communicator.h"
 #include "examples/trainer/device_state.h"
+#include "examples/trainer/experts.h"
 #include "examples/trainer/gpu.h"
 #include "examples/trainer/host_exchange.h"
 #include "examples/trainer/options.h"
@@ -44,6 +45,9 @@ class Runner {
   // Does the same, and makes the compute stream wait for it.
   void IssueJoined(const Step& step);
   void JoinBuckets();
+  // Reads on the host how many images go to each expert.
+  void ReadCounts();
+  void ExchangeRows(Exchange exchange, cudaStream_t stream);
   // Makes the compute stream wait for the events.
   void Join(std::span<const CUevent> done);
   // Exchanges all buckets at once, when the compute stream gets here.
@@ -70,6 +74,8 @@ class Runner {
   bool timed_ = false;  // within an iteration
   std::array<CUevent, kBuckets> bucket_ready_;
   std::array<CUevent, kBuckets> bucket_done_;
+  // Floats that this rank sends to each expert, and that it receives from each rank.
+  std::vector<std::size_t> to_experts_, from_ranks_;
   std::array<CUevent, kLayers> gather_ready_;
   std::array<CUevent, kLayers> gather_done_;
   CUevent ready_;

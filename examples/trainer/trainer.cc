@@ -16,6 +16,7 @@
 #include <numeric>
 #include <thread>
 
+#include "examples/trainer/experts.h"
 #include "examples/trainer/failure.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/progress.h"
@@ -53,9 +54,11 @@ class Training {
         order_(OrderImages(dataset.size(), options.seed)),
         sharded_(options.variant == Variant::kSharded),
         tensor_(options.variant == Variant::kTensor),
-        plan_(PlanBuckets(sharded_ || tensor_ ? 0 : options.gradient_bytes, options.early_bytes)),
+        experts_(options.variant == Variant::kExperts),
+        plan_(PlanBuckets(sharded_ || tensor_ || experts_ ? 0 : options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram(
-            {options.variant, options.loss_point, options.accumulation, plan_.total(), options.prefetch})),
+            {options.variant, options.loss_point, options.accumulation, plan_.total(), options.prefetch,
+             options.routing})),
         gpu_(rank.local_rank, options.stream, options.kernels, options.kernel_sms),
         communicator_(options.gradients == Gradients::kHost
                           ? nullptr
@@ -110,7 +113,8 @@ class Training {
   std::uint64_t EarlyBytes() const {
     return sharded_ || tensor_ ? 0 : std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float);
   }
-  // Returns the bytes of an all-reduce that takes as long as all collectives of an iteration.
+  // Returns the bytes of an all-reduce that takes as long as all collectives of an iteration. Of a job with
+  // experts it returns those of the gradients alone.
   std::uint64_t GradientBytes() const {
     if (tensor_) {
       return std::uint64_t{state_.training.summed} * sizeof(float) * kSumsOfAMicroBatch *
@@ -145,6 +149,7 @@ class Training {
       gpu_.Synchronize(gpu_.communication());
     }
     if (sharded_) Shard();
+    if (experts_) MakeExpert();
     if (rank_.rank != 0) return;
     std::printf("trainer: all ranks are ready\n");
     std::fflush(stdout);
@@ -164,6 +169,14 @@ class Training {
       }
     }
     gpu_.Upload(state.shard, mine.data(), mine.size() * sizeof(float));
+  }
+
+  // Lets this rank's expert begin with the parameters of the layer that it takes the place of.
+  void MakeExpert() {
+    std::vector<float> parameters(kExpertParameters);
+    const std::size_t bytes = parameters.size() * sizeof(float);
+    gpu_.Download(parameters.data(), state_.training.parameters + LayerOffset(kExpertLayer), bytes);
+    gpu_.Upload(state_.training.experts.parameters, parameters.data(), bytes);
   }
 
   // Gives every rank the parameters of rank 0 by a sum: the other ranks have zeros.
@@ -315,6 +328,10 @@ class Training {
     progress_.ReadLosses(state.losses);
     std::vector<float> parameters(plan_.total()), mean(kPixels), metrics(evaluations_.size() * 3);
     gpu_.Download(parameters.data(), state.parameters, parameters.size() * sizeof(float));
+    if (experts_) {  // what this rank's expert alone would say of all images
+      gpu_.Download(parameters.data() + LayerOffset(kExpertLayer), state.experts.parameters,
+                    kExpertParameters * sizeof(float));
+    }
     gpu_.Download(mean.data(), state.mean, mean.size() * sizeof(float));
     if (!metrics.empty()) gpu_.Download(metrics.data(), state.metrics, metrics.size() * sizeof(float));
     for (std::size_t e = 0; e < evaluations_.size(); ++e) {
@@ -351,7 +368,7 @@ class Training {
   Signals& signals_;
   std::ofstream log_file_;
   const ImageOrder order_;
-  const bool sharded_, tensor_;
+  const bool sharded_, tensor_, experts_;
   const BucketPlan plan_;
   const Program program_;
   Gpu gpu_;

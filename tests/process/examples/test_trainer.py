@@ -250,6 +250,22 @@ class Variants(Machine):
         self.assertEqual(padded[0][2]["losses_digest"], tensor[0][2]["losses_digest"])
         self.assertAlmostEqual(padded[0][2]["gradient_bytes"], 200_000, delta=40)
 
+    def test_experts_get_the_images_of_all_ranks(self):
+        plain = self.train(*QUICK)
+        for routing in ("fixed", "varying"):
+            with self.subTest(routing=routing):
+                flags = ["--variant=experts", f"--routing={routing}", "--accumulation=2"]
+                experts = self.train(*QUICK, *flags)
+                again = self.train(*QUICK, *flags, "--gradient-bytes=100000")
+                for rank in range(4):
+                    self.assertEqual(experts[rank][2]["losses_digest"], again[rank][2]["losses_digest"])
+                    self.assertEqual(experts[rank][2]["parameters_digest"], again[rank][2]["parameters_digest"])
+                self.assertEqual(len({rank[2]["parameters_digest"] for rank in experts}), 4, "each has an expert")
+        first = self.train(*QUICK, "--variant=experts")
+        for rank in range(4):  # all experts begin as the plain layer
+            self.assertAlmostEqual(float.fromhex(plain[rank][0][0]["loss"]), float.fromhex(first[rank][0][0]["loss"]),
+                                   places=5)
+
     def test_buffers_accumulation_and_evaluation(self):
         logs = self.train(*QUICK, "--variant=broadcast_buffers", "--accumulation=3", "--eval-every=5")
         self.assertEqual(len({json.dumps(rank[1]) for rank in logs}), 1)

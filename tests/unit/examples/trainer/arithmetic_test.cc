@@ -1,14 +1,17 @@
 // Calls the kernels' host functions as the software GPU calls them, for ranks that live in this process.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "examples/trainer/buckets.h"
 #include "examples/trainer/dataset.h"
+#include "examples/trainer/experts.h"
 #include "examples/trainer/kernels_host.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/program.h"
@@ -72,6 +75,7 @@ class HostRank {
     state.metric = Floats(3);
     state.losses = Floats(1000);
     state.metrics = Floats(30);
+    if (options.variant == Variant::kExperts) AddExpert(options.routing);
   }
 
   void Launch(Kernel kernel, std::uint64_t iteration, std::uint32_t a = 0, std::uint32_t b = 0) {
@@ -84,6 +88,21 @@ class HostRank {
   State state{};
 
  private:
+  void AddExpert(Routing routing) {
+    Experts& experts = state.experts;
+    experts.varying = routing == Routing::kVarying ? 1 : 0;
+    experts.floats = RowFloats(0, state.rows, state.accumulation);
+    for (float** array : {&experts.parameters, &experts.velocity, &experts.gradients})
+      *array = Floats(kExpertParameters);
+    std::copy_n(state.parameters + LayerOffset(kExpertLayer), kExpertParameters, experts.parameters);
+    slots_.resize(state.rows);
+    experts.slot = slots_.data();
+    experts.counts = Floats(state.world);
+    experts.all_counts = Floats(state.world * state.world);
+    for (float** array : {&experts.sent, &experts.answers}) *array = Floats(state.rows * experts.floats);
+    for (float** array : {&experts.received, &experts.deltas, &experts.outgoing})
+      *array = Floats(state.world * state.rows * experts.floats);
+  }
   float* Floats(std::size_t count) {
     memory_.push_back(std::make_unique<float[]>(count));
     return memory_.back().get();
@@ -91,6 +110,7 @@ class HostRank {
 
   std::vector<std::unique_ptr<float[]>> memory_;
   std::vector<std::uint8_t> labels_;
+  std::vector<std::uint32_t> slots_;
 };
 
 // A HostJob runs in one process: all ranks advance step by step, and collectives are sums in the order of
@@ -112,6 +132,9 @@ class HostJob {
         Sum(0, ranks[0]->state.rows * Width(step.a), [&](State& state) { return state.activation[step.a]; });
       } else if (step.kind == StepKind::kSumDelta) {
         Sum(0, ranks[0]->state.rows * Width(step.a), [&](State& state) { return state.delta[step.a]; });
+      } else if (step.kind == StepKind::kExchange) {
+        ShareCounts();
+        Exchange(step.a);
       } else if (step.kind == StepKind::kLaunch) {
         for (auto& rank : ranks) rank->Launch(step.kernel, iteration, step.a, step.b);
       }
@@ -132,6 +155,39 @@ class HostJob {
   Program Make(ProgramOptions options) const {
     options.total_parameters = plan.total();
     return TrainingProgram(options);
+  }
+
+  void ShareCounts() {
+    for (auto& rank : ranks) {
+      for (std::size_t from = 0; from < ranks.size(); ++from) {
+        std::copy_n(ranks[from]->state.experts.counts, ranks.size(),
+                    rank->state.experts.all_counts + from * ranks.size());
+      }
+    }
+  }
+
+  // Moves the rows of all ranks to the experts, or back.
+  void Exchange(std::uint32_t exchange) {
+    const bool back = exchange == kFromExperts || exchange == kDeltasFromExperts;
+    std::vector<std::size_t> received(ranks.size());
+    for (auto& from : ranks) {
+      const trainer::Experts& sender = from->state.experts;
+      std::size_t sent = 0;
+      for (std::size_t to = 0; to < ranks.size(); ++to) {
+        const trainer::Experts& expert = ranks[to]->state.experts;
+        const auto floats = static_cast<std::size_t>(sender.counts[to]) * sender.floats;
+        float* const there = exchange == kToExperts         ? expert.received
+                             : exchange == kDeltasToExperts ? expert.deltas
+                                                            : expert.outgoing;
+        if (back) {
+          std::copy_n(there + received[to], floats, sender.answers + sent);
+        } else {
+          std::copy_n(sender.sent + sent, floats, there + received[to]);
+        }
+        sent += floats;
+        received[to] += floats;
+      }
+    }
   }
 
   // Sums [begin, end) of the array that `of` returns over the ranks.
@@ -225,6 +281,48 @@ TEST(ArithmeticTest, TensorParallelRanksTrainTheModelOfDataParallelOnes) {
       ASSERT_NEAR(sum, plain.ranks[0]->state.parameters[i], 1e-3) << "parameter " << i;
     }
   }
+}
+
+TEST(ArithmeticTest, OneExpertIsThePlainLayer) {
+  HostJob plain(1, {.accumulation = 2}), experts(1, {.variant = Variant::kExperts, .accumulation = 2});
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    plain.Iterate(i);
+    experts.Iterate(i);
+    EXPECT_NEAR(experts.MeanLoss(i), plain.MeanLoss(i), 1e-5) << "iteration " << i;
+  }
+}
+
+// All experts begin as the plain layer. So the first losses are those of the plain model, whichever expert gets
+// an image, and the gradients of all experts together are those of the layer.
+TEST(ArithmeticTest, EachImageIsComputedByOneExpert) {
+  for (Routing routing : {Routing::kFixed, Routing::kVarying}) {
+    HostJob plain(4, {}), job(4, {.variant = Variant::kExperts, .routing = routing});
+    plain.Iterate(0);
+    job.Iterate(0);
+    EXPECT_NEAR(job.MeanLoss(0), plain.MeanLoss(0), 1e-6);
+    for (std::uint32_t i = 0; i < kExpertParameters; ++i) {
+      float of_experts = 0, of_layer = 0;
+      for (auto& rank : job.ranks) of_experts += rank->state.experts.gradients[i];
+      for (auto& rank : plain.ranks) of_layer += rank->state.gradients[LayerOffset(kExpertLayer) + i];
+      ASSERT_NEAR(of_experts, of_layer, 1e-4) << "parameter " << i;
+    }
+    float images = 0;
+    std::set<float> counts;
+    for (auto& rank : job.ranks) {
+      for (std::uint32_t expert = 0; expert < 4; ++expert) {
+        images += rank->state.experts.counts[expert];
+        counts.insert(rank->state.experts.counts[expert]);
+      }
+    }
+    EXPECT_EQ(images, 4 * 8);
+    EXPECT_EQ(counts.size() > 1, routing == Routing::kVarying);
+  }
+}
+
+TEST(ArithmeticTest, ExpertsLearn) {
+  HostJob job(4, {.variant = Variant::kExperts, .routing = Routing::kVarying});
+  for (std::uint64_t i = 0; i < 300; ++i) job.Iterate(i);
+  EXPECT_LT(job.MeanLoss(299), 0.5 * job.MeanLoss(0));
 }
 
 TEST(ArithmeticTest, RanksStayIdenticalPaddingIncluded) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/trainer/experts.h"
 #include "examples/trainer/shards.h"
 #include "examples/trainer/tensors.h"
 
@@ -55,7 +56,7 @@ TEST(ProgramTest, EarlyBucketsOverlapBackwardAndTheLastOneEndsIt) {
 TEST(ProgramTest, SharesAddUpToOneInEveryVariant) {
   for (Variant variant : {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers,
                           Variant::kLossAllreduce, Variant::kSyncBatchNorm, Variant::kSharded,
-                          Variant::kTensor}) {
+                          Variant::kTensor, Variant::kExperts}) {
     for (LossPoint point : {LossPoint::kForward, LossPoint::kStep}) {
       for (std::uint32_t accumulation : {1u, 3u}) {
         EXPECT_NEAR(Shares(TrainingProgram({variant, point, accumulation})), 1.0, 1e-9);
@@ -141,6 +142,32 @@ TEST(ProgramTest, ATensorParallelJobSumsEachLayerAndNoGradients) {
   }
   const Program assembly = AssemblyProgram(Variant::kTensor);
   EXPECT_EQ(assembly.back().kind, StepKind::kSumParameters);
+}
+
+TEST(ProgramTest, AJobWithExpertsExchangesFourTimesInAMicroBatch) {
+  const ProgramOptions options{.variant = Variant::kExperts, .accumulation = 2};
+  const Program program = TrainingProgram(options);
+  EXPECT_EQ(Count(program, StepKind::kExchange), std::size_t{2 * kExchangesOfAMicroBatch});
+  EXPECT_EQ(Count(program, StepKind::kShareCounts), 0u);
+  EXPECT_EQ(Count(program, StepKind::kReduceBucket), std::size_t{kBuckets}) << "other layers are data-parallel";
+  std::uint32_t next = 0;
+  for (const Step& step : program) {
+    EXPECT_TRUE(step.kind != StepKind::kLaunch || step.kernel != Kernel::kLinear || step.a != kExpertLayer);
+    if (step.kind == StepKind::kExchange) EXPECT_EQ(step.a, next++ % kExchangesOfAMicroBatch);
+  }
+  ProgramOptions varying = options;
+  varying.routing = Routing::kVarying;
+  EXPECT_EQ(Count(TrainingProgram(varying), StepKind::kShareCounts), 2u);
+}
+
+TEST(RowFloats, AddUpToTheBytesThatAreAskedFor) {
+  EXPECT_NEAR(RowFloats(1'000'000, 8, 2) * 8 * 2 * kExchangesOfAMicroBatch * sizeof(float), 1'000'000, 256);
+  EXPECT_EQ(RowFloats(0, 8, 1), Width(kExpertLayer));
+  for (std::uint32_t rows : {1u, 3u, 8u, 9u}) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t expert = 0; expert < 4; ++expert) sum += FixedCount(rows, 4, expert);
+    EXPECT_EQ(sum, rows);
+  }
 }
 
 TEST(SummedFloats, AddUpToTheBytesThatAreAskedFor) {
