@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _NAMESPACE = "bench"
 _KUBECTL = """#!/bin/sh

@@ -3,9 +3,10 @@ chain."""
 
 from pathlib import Path
 
-from benchmarks import cluster, evaluate, pairs, shapes, stats, validity
-from benchmarks.commands import GRADIENT_BYTES
+from benchmarks import cluster, shapes
 from benchmarks.results import Goal, Measured, controlled
+from testing import evaluate, pairs, stats, validity
+from testing.commands import GRADIENT_BYTES
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=900, warm_up=60)

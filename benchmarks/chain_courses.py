@@ -9,10 +9,11 @@ import subprocess
 import threading
 import time
 
-from benchmarks import cluster, logs, stats
+from benchmarks import cluster
 from benchmarks.chain import SHAPE
-from benchmarks.processes import Failed
-from benchmarks.shipped import slots_per_gpu
+from testing import logs, stats
+from testing.processes import Failed
+from testing.shipped import slots_per_gpu
 from tests.cluster.control import Control
 from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus

@@ -11,7 +11,7 @@ import threading
 import time
 
 from benchmarks.cluster import NAMESPACE, PODS
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import with_slots
 
 IMAGE = "crossover.test/sleep:1"

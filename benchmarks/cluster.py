@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.pods import SLOT, with_slots
 from tests.cluster.rig import Cluster, Refused, cgroups, phase

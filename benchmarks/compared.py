@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from benchmarks import stats
+from testing import stats
 
 LEAST_PAIRS, MOST_PAIRS = 20, 80
 _TRIMMED = 0.2

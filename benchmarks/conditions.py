@@ -2,7 +2,7 @@
 
 import unittest
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 def unmet(test_class, names):

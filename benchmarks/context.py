@@ -3,9 +3,9 @@
 import contextlib
 from dataclasses import dataclass, field, replace
 
-from benchmarks import pairs, session
-from benchmarks.commands import is_known_bad
 from benchmarks.results import controlled
+from testing import pairs, session
+from testing.commands import is_known_bad
 
 
 @dataclass

@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks.processes import MARK, Failed, dying_with_parent
+from testing.processes import MARK, Failed, dying_with_parent
 from tests.cluster.rig import versions
 
 _LOOK_S = 0.02

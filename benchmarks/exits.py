@@ -9,9 +9,10 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from benchmarks import kills, session
-from benchmarks.pairs import Shape
-from benchmarks.processes import Failed
+from benchmarks import kills
+from testing import session
+from testing.pairs import Shape
+from testing.processes import Failed
 
 WAYS = {"return": 0, "exception": 1, "signal": 0, "no_destroy": 0}  # the exit code of each
 _FOR_EVER = 1_000_000

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.frameworks import software_gpu
 
 

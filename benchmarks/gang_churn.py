@@ -4,9 +4,9 @@ objects of the API server afterwards."""
 import time
 from dataclasses import dataclass, field
 
-from benchmarks import stats
 from benchmarks.large_cluster import SWIFT, memory_mib
-from benchmarks.processes import Failed
+from testing import stats
+from testing.processes import Failed
 from tests.cluster.control import NAMESPACE, SCHEDULER
 from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
 from tests.cluster.gang_plays import Arrivals, fills

@@ -20,9 +20,10 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import awake, evaluate, pairs, session, shapes, stats, validity
-from benchmarks.commands import GRADIENT_BYTES, Build
-from benchmarks.processes import Failed, interruptible
+from benchmarks import shapes
+from testing import awake, evaluate, pairs, session, stats, validity
+from testing.commands import GRADIENT_BYTES, Build
+from testing.processes import Failed, interruptible
 
 RUNS = 3
 PLANTED = 0.05  # share of a cycle

@@ -15,8 +15,8 @@ import sys
 import time
 import uuid
 
-from benchmarks import wire
-from benchmarks.processes import Failed
+from testing import wire
+from testing.processes import Failed
 
 _PAUSE_S = 0.001
 _HELD_OPEN = 50

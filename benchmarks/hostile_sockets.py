@@ -18,7 +18,8 @@ import socket
 import sys
 import time
 
-from benchmarks import hostile, wire
+from benchmarks import hostile
+from testing import wire
 
 METRICS = ("127.0.0.1", 9402)
 _PAUSE_S = 0.001

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import wire
-from benchmarks.processes import Failed
+from testing import wire
+from testing.processes import Failed
 
 _GANG = "robbed"
 _LAST_PID = "/proc/sys/kernel/ns_last_pid"

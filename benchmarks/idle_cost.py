@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import commands, wire
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed, Processes
+from testing import commands, wire
+from testing.machine import Machine
+from testing.processes import Failed, Processes
 
 MACHINE = Machine(nodes=1, gpus_per_node=4)
 CLIENTS_PER_GPU = 4

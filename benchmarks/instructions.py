@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 def counted(command, environment):

@@ -10,10 +10,10 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 
-from benchmarks import session, transports
-from benchmarks.faults import SIGNALS, TWO_QUEUES
-from benchmarks.pairs import Shape
-from benchmarks.processes import Failed
+from testing import session, transports
+from testing.faults import SIGNALS, TWO_QUEUES
+from testing.pairs import Shape
+from testing.processes import Failed
 
 SURVIVOR = "alpha"
 _VICTIMS = ("beta", "gamma", "delta")

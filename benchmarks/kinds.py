@@ -5,7 +5,7 @@ A case of a model never counts as one of the software GPU: its kind says so, and
 
 from numbers import Real
 
-from benchmarks.machine import SMS
+from testing.machine import SMS
 
 # In order: real processes on software GPUs; a program that drives the shipped core through simulated time; a program
 # without GPUs or jobs; a Kubernetes with the shipped daemons; the suite for a real GPU.

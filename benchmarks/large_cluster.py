@@ -11,7 +11,7 @@ import time
 import urllib.parse
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster import fake_gpus, gangs
 from tests.cluster.control import Control
 from tests.cluster.gpu_judge import ASSIGNMENT

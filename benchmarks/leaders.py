@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
 from tests.cluster.gang_plays import Arrivals, fills
 from tests.cluster.leader_plays import Leaders

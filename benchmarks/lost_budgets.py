@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.processes import Failed, dying_with_parent
 from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import MAIN, Container, Pod
+from testing.processes import Failed, dying_with_parent
 from tests.cluster.rig import cgroups, versions
 
 _BUDGET_MIB = 64

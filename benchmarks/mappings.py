@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 def ask(build, cases):

@@ -6,10 +6,10 @@ No process of ours may keep a user from MPS, and none may carry the fault of one
 
 from dataclasses import dataclass, replace
 
-from benchmarks import pairs, session, transports
-from benchmarks.faults import SIGNALS
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed, await_true
+from testing import pairs, session, transports
+from testing.faults import SIGNALS
+from testing.machine import Machine
+from testing.processes import Failed, await_true
 
 _MARK = "crossover-users"
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=120)

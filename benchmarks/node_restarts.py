@@ -3,7 +3,7 @@
 import socket
 import time
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _KUBELET_SOCKET = "/var/lib/kubelet/device-plugins/kubelet.sock"
 _PATIENCE_S = 60.0

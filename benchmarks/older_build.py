@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import older_daemon
-from benchmarks.commands import Build
+from testing.commands import Build
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@ import os
 import shutil
 import subprocess
 
-from benchmarks.processes import Failed
 from benchmarks.revisions import cached, tree_of
+from testing.processes import Failed
 
 DAEMON, EXTENDER = "crossover-deviceplugin", "crossover-extender"
 _PRESET = "release"  # neither tests nor benchmarks

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
 from benchmarks.revisions import cached, tree_of
+from testing.processes import Failed
 
 _FOLDERS = ("sidecar", "common/base", "proto", "turn")
 _LINK = ("-static-libstdc++", "-static-libgcc", "-Wl,-z,nodelete", "-Wl,--no-undefined", "-Wl,--exclude-libs,ALL")

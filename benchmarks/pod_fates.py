@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _PATIENCE_S = 90.0
 _NOT_STARTED = "StartError"  # for example because its kubelet ended meanwhile

@@ -6,9 +6,9 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from benchmarks import session
-from benchmarks.pairs import Shape
-from benchmarks.processes import Failed
+from testing import session
+from testing.pairs import Shape
+from testing.processes import Failed
 
 _MARK = "crossover-restart"
 _SETTLED_S = 0.5  # longest time between two kills in which jobs take turns

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from benchmarks import kinds, stats
+from benchmarks import kinds
+from testing import stats
 
 _SENSES = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
 

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 TOP = Path(__file__).resolve().parent.parent
 

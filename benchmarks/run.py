@@ -11,12 +11,13 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import awake, built, results, validity
-from benchmarks.arguments import Parser
+from benchmarks import built, results
 from benchmarks.catalogue import FIGURES
-from benchmarks.commands import Build
 from benchmarks.context import Context
-from benchmarks.processes import Failed, interruptible
+from testing import awake, validity
+from testing.arguments import Parser
+from testing.commands import Build
+from testing.processes import Failed, interruptible
 
 
 def main(arguments=None):

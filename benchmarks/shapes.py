@@ -5,8 +5,8 @@ gradients. `broadcast_buffers` has a small broadcast before forward, and `loss_a
 forward and backward. The compute after each of them waits for it.
 """
 
-from benchmarks.bounds import Job, Segment, one_turn
-from benchmarks.machine import ring_all_reduce_seconds
+from testing.bounds import Job, Segment, one_turn
+from testing.machine import ring_all_reduce_seconds
 
 FORWARD, BACKWARD, OPTIMIZER = 0.3, 0.6, 0.1
 # Share of the compute between the wait for the gradients and the small collective.

@@ -5,9 +5,9 @@ import re
 import signal
 from dataclasses import replace
 
-from benchmarks import faults, session, transports
-from benchmarks.faults import Fault
-from benchmarks.processes import Failed, await_true
+from testing import faults, session, transports
+from testing.faults import Fault
+from testing.processes import Failed, await_true
 
 _PATIENCE_S = 20.0
 

@@ -6,10 +6,10 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from benchmarks import faults, session, transports
 from benchmarks.kills import Kill
-from benchmarks.pairs import Shape
-from benchmarks.processes import Failed
+from testing import faults, session, transports
+from testing.pairs import Shape
+from testing.processes import Failed
 
 _MARK = "crossover-kill"
 _LONGEST_PAUSE_S = 0.06  # about two cycles, so a kill may come anywhere in a turn or between two

@@ -13,10 +13,10 @@ import urllib.request
 from pathlib import Path
 
 from benchmarks.device_manager import DeviceManager
-from benchmarks.machine import Machine
 from benchmarks.pod_server import PodServer
-from benchmarks.processes import Failed, Processes, dying_with_parent
 from benchmarks.slot_pods import RESOURCE
+from testing.machine import Machine
+from testing.processes import Failed, Processes, dying_with_parent
 
 _MARK = "crossover-slots"
 _PATIENCE_S = 30.0

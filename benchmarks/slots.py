@@ -6,7 +6,7 @@ import time
 
 from benchmarks.checkpoint import devices
 from benchmarks.cluster import PODS, allocatable
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import SLOT, with_slots
 
 STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import processes, session
-from benchmarks.pairs import Shape
-from benchmarks.processes import Failed
+from testing import processes, session
+from testing.pairs import Shape
+from testing.processes import Failed
 
 RANKS = 2
 SHAPE = Shape(0.6, compute_ms=10.0, ranks=RANKS, iterations=1_000_000)

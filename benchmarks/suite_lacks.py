@@ -156,8 +156,9 @@ def _text(path):
 
 def _copy_of(tree, target):
     """Copies what the suite needs to a place that every user may read."""
-    for name in ("benchmarks", "examples/data"):
-        shutil.copytree(tree / name, target / name, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    for name in ("benchmarks", "testing", "examples/data"):
+        if (tree / name).exists():  # a suite of an older revision needs no `testing`
+            shutil.copytree(tree / name, target / name, ignore=shutil.ignore_patterns("results", "__pycache__"))
     for path in (target, *target.rglob("*")):
         path.chmod(0o755)
     return target

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _FOLDERS = ("bin", "lib", "simgpu/lib")
 _PROGRAMS = ("crossover-arbiter", "crossover-signaller", "gpu_job", "gpu_probe", "gpu_turn_taker", "nccl_peer",

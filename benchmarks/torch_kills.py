@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import kills, logs
+from benchmarks import kills
+from testing import logs
 from tests.frameworks import family, software_gpu
 
 _SCRIPT = "ddp.py"

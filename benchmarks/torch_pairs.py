@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import bounds, logs, stats, validity
-from benchmarks.commands import is_known_bad
-from benchmarks.machine import SMS
+from testing import bounds, logs, stats, validity
+from testing.commands import is_known_bad
+from testing.machine import SMS
 from tests.frameworks import software_gpu
 
 RANKS = 2

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import socket
 import sys
 import time
 
-from benchmarks import wire
-from benchmarks.processes import Failed
+from testing import wire
+from testing.processes import Failed
 
 _LOOK_S, _HOLD_S, _PAUSE_S = 0.002, 0.004, 0.05
 _ASKS_AGAIN_S = 0.5

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-from benchmarks import evaluate, session
-from benchmarks.commands import GRADIENT_BYTES, Job
-from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
+from testing import evaluate, session
+from testing.commands import GRADIENT_BYTES, Job
+from testing.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 
 _NAMES = ("alpha", "beta", "gamma", "delta")
 _SECONDS = 6.0  # in which all jobs run together, at their fluid rate

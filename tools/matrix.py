@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.arguments import Parser
+from testing.arguments import Parser
 from tests.cluster.rig import versions
 
 # These tests of tests/cluster depend on a kubelet, an API server or containerd. The others test the rig or one part.

@@ -13,10 +13,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import catalogue, moved_on  # noqa: E402
-from benchmarks import kept as kept_lines  # noqa: E402
-from benchmarks.machine import SMS  # noqa: E402
+from benchmarks import catalogue, kept as kept_lines, moved_on  # noqa: E402
 from benchmarks.results import Goal, Measured  # noqa: E402
+from testing.machine import SMS  # noqa: E402
 
 BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figures -->\n"
 _PERFORMANCE = ROOT / "docs/performance.md"

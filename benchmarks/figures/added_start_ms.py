@@ -12,10 +12,11 @@ import queue
 import random
 import time
 
-from benchmarks import cluster, stats
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
+from benchmarks import cluster
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.machine import Machine
+from testing.processes import Failed
 from tests.cluster.pods import restricted, with_slots
 from tests.cluster.rig.api import Watch
 

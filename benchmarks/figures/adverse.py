@@ -21,9 +21,9 @@ turns.
 
 from dataclasses import asdict, dataclass, replace
 
-from benchmarks import evaluate, logs, pairs, stats
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured, controlled
+from testing import evaluate, logs, pairs, stats
 
 GOAL = Goal(">=", 0.98, "worst", runs=5)
 _SHOWN = Goal(judged="median")

@@ -17,10 +17,11 @@ import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks import advice, mappings, pairs, stats
-from benchmarks.commands import GRADIENT_BYTES
-from benchmarks.machine import ring_all_reduce_seconds
+from benchmarks import advice, mappings
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, stats
+from testing.commands import GRADIENT_BYTES
+from testing.machine import ring_all_reduce_seconds
 
 _GOAL, _WORST = Goal("<=", 0.03), Goal("<=", 0.10)
 _TURNS = pairs.Shape(0.6, iterations=200, alone=90)

@@ -17,9 +17,10 @@ import itertools
 import re
 import threading
 
-from benchmarks import large_cluster, relay, stats
-from benchmarks.processes import Failed
+from benchmarks import large_cluster, relay
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 from tests.cluster.control import SCHEDULER
 from tests.cluster.rig.api import Watch
 

@@ -8,8 +8,8 @@ Control: books that take mapped memory for freed.
 import tempfile
 from pathlib import Path
 
-from benchmarks import allocations
 from benchmarks.results import Goal, Measured, controlled
+from testing import allocations
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-from benchmarks import pairs, session
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session
 
 GOAL = Goal("<=", 1.0)
 CASES = ("churn",)

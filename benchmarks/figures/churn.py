@@ -6,8 +6,8 @@ Control: gangs that wait for what is not there, and stay.
 """
 
 from benchmarks import gang_churn
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster.rig import Refused
 
 SCOPE = "component"

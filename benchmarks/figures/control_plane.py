@@ -19,9 +19,9 @@ import time
 
 from benchmarks import cluster
 from benchmarks.cluster import left_out
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.machine import Machine
+from testing.processes import Failed
 from tests.cluster.gang_cluster import FAKE, POOL, REAL, GangCluster
 from tests.cluster.gang_plays import Arrivals, fake_gpus_of, meet, meet_by_hand, place
 from tests.cluster.gangs import ANNOTATED, PLAIN

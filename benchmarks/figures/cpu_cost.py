@@ -10,8 +10,8 @@ import json
 import time
 from pathlib import Path
 
-from benchmarks import pairs
 from benchmarks.results import Goal, Measured
+from testing import pairs
 
 GOAL = Goal("<=", 0.02, "median", runs=5)
 _BY_CASE = {"plain_0.6": pairs.Shape(0.6, iterations=150, warm_up=30),

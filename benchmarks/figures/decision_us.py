@@ -20,9 +20,10 @@ import sys
 import threading
 import time
 
-from benchmarks import large_cluster, stats
-from benchmarks.processes import Failed
+from benchmarks import large_cluster
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 from tests.cluster.rig.api import Watch, connected_in
 from tests.cluster.rig.versions import TREE
 

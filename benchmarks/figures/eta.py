@@ -8,9 +8,10 @@ back 0.5 ms and 1 ms late, which is little.
 
 from dataclasses import replace
 
-from benchmarks import evaluate, pairs, shapes, stats
-from benchmarks.commands import GRADIENT_BYTES
+from benchmarks import shapes
 from benchmarks.results import Goal, Measured, controlled
+from testing import evaluate, pairs, stats
+from testing.commands import GRADIENT_BYTES
 
 _RATIOS = (0.2, 0.6, 1.0)
 _VARIANTS = ("plain", "broadcast_buffers", "loss_allreduce")

@@ -10,9 +10,9 @@ waits beats it; with layers gathered ahead, what a job's own compute hides is no
 Control, without the guard: a turn is given back behind the wait, so that it lasts while its job communicates.
 """
 
-from benchmarks import bounds, evaluate, pairs
-from benchmarks.machine import ring_all_reduce_seconds
 from benchmarks.results import Goal, Measured, controlled
+from testing import bounds, evaluate, pairs
+from testing.machine import ring_all_reduce_seconds
 
 _STARTS = 3
 GOAL = Goal(">=", 0.93, "worst", runs=_STARTS)

@@ -5,9 +5,9 @@ It stands beside eta and shows what the fallback costs. `eta_hostgates_loses` is
 fallback that costs nothing would mean that nothing was measured.
 """
 
-from benchmarks import pairs
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import pairs
 
 # Some 65 launches of 400 us take longer than the GPU's 20 ms. Behind a GPU gate they are made while the last iteration
 # communicates and the other job computes. Behind a host gate they begin with the turn.
@@ -25,7 +25,7 @@ def measure(context, case):
 
     etas = {}
     for gates in ("host", "gpu"):
-        etas[gates], samples = pairs.median_of(context, lambda: one(gates))
+        etas[gates], samples = pairs.measured_by(context, Goal(), lambda: one(gates))
         yield Measured("eta_hostgates_beside", f"{case}_{gates}gates", etas[gates], "1", Goal(), samples, None,
                        shape.condition(), {}, shape.conditions(gates=gates, launch_us=shape.launch_us))
     if case == "launch_bound":

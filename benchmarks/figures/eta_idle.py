@@ -6,9 +6,9 @@ eta_idle, against the shipped library, both without the guard: release after the
 the shipped library with a library that keeps a turn in which nothing runs, both without the guard.
 """
 
-from benchmarks import bounds, evaluate, pairs
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import bounds, evaluate, pairs
 
 GOAL = Goal(">=", 0.93, "median", runs=5)
 _GOAL_ONE_RANK = Goal("<=", 1.02, "worst", runs=5)

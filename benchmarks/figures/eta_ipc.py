@@ -8,9 +8,9 @@ Control, against the shipped library: release after the collective.
 
 import time
 
-from benchmarks import evaluate, pairs, stats, transports
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import evaluate, pairs, stats, transports
 
 _RATIOS = (0.2, 0.6, 1.0)
 _VARIANTS = ("plain", "broadcast_buffers", "loss_allreduce")

@@ -5,9 +5,9 @@ eta_many gives each job a link of its own. eta_many_shared has shared links, whe
 Control, against the shipped library, both without the guard: release after the collective.
 """
 
-from benchmarks import pairs
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import pairs
 
 _GOALS = {"private": Goal(">=", 0.98, "worst", runs=5), "shared": Goal(">=", 0.99, "worst", runs=5)}
 _ITERATIONS = {1.0: 120, 3.0: 60}

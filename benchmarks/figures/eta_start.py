@@ -8,9 +8,10 @@ Control, against the shipped library from the same starts, both without the guar
 from dataclasses import replace
 from functools import cache
 
-from benchmarks import drawn, jitter, pairs
-from benchmarks.machine import SMS
+from benchmarks import drawn, jitter
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs
+from testing.machine import SMS
 
 _OFFSETS, _SAME_INSTANT = 50, 10
 GOAL = Goal(">=", 0.975, "worst", runs=_OFFSETS + _SAME_INSTANT)

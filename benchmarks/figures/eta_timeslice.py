@@ -4,9 +4,9 @@ the worst run counts. All of a run counts.
 Control, against the shipped library, both without the guard: each turn is given back 5 ms late.
 """
 
-from benchmarks import pairs
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import pairs
 
 GOAL = Goal(">=", 0.97, "worst", runs=10)
 _RATIOS = (0.2, 0.6, 1.0)

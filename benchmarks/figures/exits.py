@@ -8,9 +8,10 @@ have begun, which differs in that alone. Of a control, only ends by a signal and
 controls: such a turn is given back when the process is gone.
 """
 
-from benchmarks import exits, older_library, stats
-from benchmarks.processes import Failed
+from benchmarks import exits, older_library
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 
 GOAL, P99_GOAL = Goal("==", 0), Goal("<=", 5)
 CASES = tuple(exits.WAYS)

@@ -5,9 +5,10 @@ The value is that of the job that fares worse, at the median. Control, against t
 guard: release after the collective.
 """
 
-from benchmarks import pairs, unequal
+from benchmarks import unequal
 from benchmarks.results import Goal, Measured
 from benchmarks.unequal import Group, Shape
+from testing import pairs
 
 GOAL = Goal(">=", 0.90, "median", runs=5)
 GOAL_WHOLE_TURNS = Goal(">=", 0.97, "median", runs=5)

@@ -6,8 +6,8 @@ Control: the driver leaves out a wait of the user's, which must be seen in the l
 
 from dataclasses import replace
 
-from benchmarks import faults
 from benchmarks.results import Goal, Measured, controlled
+from testing import faults
 
 GOAL = Goal("==", 0)
 CASES = tuple(name.replace(" ", "_") for name in faults.ROWS)

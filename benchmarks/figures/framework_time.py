@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import compared, instructions
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 
 GOAL = Goal("<=", 1.01)
 ERROR = 0.007

@@ -13,8 +13,9 @@ equal to the number of jobs.
 
 from dataclasses import replace
 
-from benchmarks import evaluate, job_model, kinds, pairs, stats
+from benchmarks import job_model, kinds
 from benchmarks.results import Goal, Measured, controlled
+from testing import evaluate, pairs, stats
 
 GOAL = Goal("<=", 0.03)
 _WORST = Goal("<=", 0.08)

@@ -11,8 +11,8 @@ and stragglers. gain_over_mps_half_beside compares with the same jobs where MPS 
 Control: no library on either side.
 """
 
-from benchmarks import pairs, stats
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, stats
 
 _STARTS = 10
 _SHARED = {0.3: 1.22, 0.6: 1.48, 1.0: 1.78}

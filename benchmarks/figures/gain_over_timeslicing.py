@@ -4,9 +4,9 @@ mode, against the shipped library, both without the guard.
 
 from dataclasses import replace
 
-from benchmarks import pairs
 from benchmarks.figures.gain_over_mps import cycle_ms
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs
 
 _LIMITS = {0.3: 1.20, 0.6: None, 1.0: None}
 _BY_CASE = {f"{ratio:g}": pairs.Shape(ratio, ranks=8, jitter=0.05, iterations=80) for ratio in _LIMITS}

@@ -10,8 +10,8 @@ import http.server
 import threading
 import urllib.request
 
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
 from tests.cluster.gang_plays import large_gang
 from tests.cluster.rig import Refused

@@ -6,9 +6,9 @@ Controls: those of losses_identical. The wait that is removed is one for a layer
 with what it has discarded.
 """
 
-from benchmarks import pairs
 from benchmarks.figures import losses_identical
 from benchmarks.figures.eta_gaps import AT_WAITS
+from testing import pairs
 
 GOAL = losses_identical.GOAL
 _AHEAD = (0, 1, 2)

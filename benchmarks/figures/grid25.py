@@ -12,9 +12,10 @@ grid25_uplink    bytes that a node receives from others, beyond the formula, whe
 Controls: the sum over the layers left out; what a grid with one more layer would receive; the order of ranks.
 """
 
-from benchmarks import grids, mappings
-from benchmarks.machine import Machine
+from benchmarks import mappings
 from benchmarks.results import Goal, Measured, controlled
+from testing import grids
+from testing.machine import Machine
 
 _GRIDS = {"8_ranks": (grids.Shape(2, 2), grids.Shape(1, 8)),
           "16_ranks": (grids.Shape(4, 1), grids.Shape(2, 4), grids.Shape(1, 16))}

@@ -10,8 +10,9 @@ that looks rarely (benchmarks/known_bad/rare_guard), where side by side gains so
 import json
 from dataclasses import dataclass
 
-from benchmarks import evaluate, job_model, kinds, pairs, stats
+from benchmarks import job_model, kinds
 from benchmarks.results import Goal, Measured, controlled
+from testing import evaluate, pairs, stats
 
 GOAL = Goal(">=", 0.985, "worst", runs=10)
 _BEST = Goal(">=", 0.97, "worst", runs=5)

@@ -12,10 +12,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import pairs, programs, stats
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, programs, stats
+from testing.machine import Machine
+from testing.processes import Failed
 
 GOAL, GOAL_P99 = Goal("<=", 1.5), Goal("<=", 2.0)
 _TURNS, _HOLD_US = 2000, 300

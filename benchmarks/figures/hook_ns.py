@@ -15,9 +15,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import pairs, programs, stats
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, programs, stats
+from testing.processes import Failed
 
 SCOPE = "component"
 _INACTIVE, _ACTIVE, _GATED = Goal("<=", 3), Goal("<=", 4), Goal("<=", 4)

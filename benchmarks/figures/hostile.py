@@ -9,8 +9,9 @@ import contextlib
 import time
 from pathlib import Path
 
-from benchmarks import hostile, pairs, session
+from benchmarks import hostile
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session
 
 GOAL, NAMED_GOAL, MEMORY_GOAL = Goal(">=", 0.98, "worst", runs=5), Goal(">=", 1), Goal("<=", 1.0)
 CASES = tuple(hostile.WAYS)

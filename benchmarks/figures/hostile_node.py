@@ -15,9 +15,9 @@ import time
 
 from benchmarks import cluster, hostile_sockets, identity_theft, turn_taker
 from benchmarks.figures import hostile
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.machine import Machine
+from testing.processes import Failed
 from tests.cluster.rig import cgroups
 
 GAINED_GOAL, NEWCOMER_GOAL = Goal("==", 0), Goal("<=", 1.0)

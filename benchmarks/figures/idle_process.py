@@ -5,8 +5,8 @@ Control: a preload that loads gRPC.
 
 import os
 
-from benchmarks import programs
 from benchmarks.results import Goal, Measured, controlled
+from testing import programs
 
 GOAL = Goal("<=", 0.3)
 SCOPE = "component"

@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks.processes import Failed, dying_with_parent
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed, dying_with_parent
 
 SCOPE = "component"
 GPUS = "no GPUs"

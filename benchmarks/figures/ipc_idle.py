@@ -6,8 +6,9 @@ each GPU.
 Control of both: a daemon with signals that does the signallers' work itself, so that their cost is its own.
 """
 
-from benchmarks import idle_cost, older_daemon, pairs, stats
+from benchmarks import idle_cost, older_daemon
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, stats
 
 GOAL = Goal("<=", 128.0, "median", runs=5)
 _GOAL_PROCESSOR = Goal("<=", 0.001, "median", runs=5)

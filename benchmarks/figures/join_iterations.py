@@ -7,10 +7,10 @@ it. Each job that is there has a step time in `crossover top` throughout.
 
 import threading
 
-from benchmarks import bounds, evaluate, pairs, session
-from benchmarks.commands import Job
 from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
+from testing import bounds, evaluate, pairs, session
+from testing.commands import Job
 
 GOAL = Goal("<=", 5, "worst", runs=5)
 _SHAPE = pairs.Shape(0.6, iterations=200)

@@ -11,8 +11,9 @@ death is known only once the kernel has torn its memory down.
 
 from collections import Counter
 
-from benchmarks import kills, stats
+from benchmarks import kills
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
 
 GOAL, P99_GOAL, NONE = Goal("==", 0), Goal("<=", 5), Goal("==", 0)
 _JOBS = {"2_jobs": 2, "3_jobs": 3, "4_jobs": 4, "2_jobs_one_namespace": 2}

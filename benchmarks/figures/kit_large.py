@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from benchmarks import frameworks
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.frameworks import family, software_gpu
 
 GOAL = Goal("<=", 16)

@@ -7,8 +7,8 @@ Controls: both replicas end and none is started again; the replica that is to ta
 """
 
 from benchmarks import leaders
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster.rig import Refused
 
 CASES = ("kwok",)

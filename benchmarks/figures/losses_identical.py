@@ -9,8 +9,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import faults, pairs, recorded, session
 from benchmarks.results import Goal, Measured, controlled
+from testing import faults, pairs, recorded, session
 
 GOAL = Goal("==", 1)
 _VARIANTS = {

@@ -14,9 +14,10 @@ Controls: pods in random order; of the time, gangs of 2,048 pods.
 
 import random
 
-from benchmarks import mappings, stats
-from benchmarks.processes import Failed
+from benchmarks import mappings
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 
 CASES = ("small", "large", "usual")
 SCOPE = "component"

@@ -6,9 +6,9 @@ Control: the same trace without any grouping, shortest remaining time first.
 from dataclasses import dataclass
 from functools import cache
 
-from benchmarks.programs import json_lines
 from benchmarks.results import Goal, Measured, controlled
 from benchmarks.traces import MURI_CLUSTER, left_out as trace_left_out
+from testing.programs import json_lines
 
 SCOPE = "component"
 GPUS = "a cluster simulated from a trace"

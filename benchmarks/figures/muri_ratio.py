@@ -10,8 +10,8 @@ Control: pairs of running jobs by chance, over Muri-S.
 
 from benchmarks.figures.muri import EFFICIENCY, GPUS, left_out, play
 from benchmarks.results import Goal, Measured, controlled
-from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import MURI_CLUSTER
+from testing.shipped import slots_per_gpu
 
 SCOPE = "component"
 # The longest jobs decide the makespan, whatever groups them. There no policy is held to less than another's.

@@ -10,11 +10,11 @@ same trace. One trace is one draw.
 Control: pairs of running jobs by chance.
 """
 
-from benchmarks import stats
 from benchmarks.figures.muri import EFFICIENCY, GPUS, MURI_L, MURI_S, left_out, play
 from benchmarks.results import Goal, Measured, controlled
-from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import MURI_CLUSTER
+from testing import stats
+from testing.shipped import slots_per_gpu
 
 SCOPE = "component"
 _SHAKEN = tuple(range(1, 13))  # seeds

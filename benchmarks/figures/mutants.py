@@ -8,8 +8,8 @@ vain counts as detected.
 Control: the lines of one file, with and without the test file that is written for it.
 """
 
-from benchmarks.processes import Failed
 from benchmarks.results import Control, Goal, Measured
+from testing.processes import Failed
 from tests.mutants import explained, runs, trial
 
 SCOPE = "component"

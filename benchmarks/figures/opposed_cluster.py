@@ -6,8 +6,8 @@ in part, keep a reservation or have a GPU twice, and another gang gets all GPUs 
 Control: all replicas are gone before the gang comes.
 """
 
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster import opposed_plays
 from tests.cluster.gang_cluster import GangCluster
 from tests.cluster.rig import Refused

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from benchmarks import cluster
 from benchmarks.conditions import unmet
-from benchmarks.machine import Machine
 from benchmarks.ownership import Ownership
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.machine import Machine
+from testing.processes import Failed
 from tests.cluster import test_mps, test_opposed, test_owner, test_signals
 from tests.cluster.pods import with_slots
 from tests.cluster.rig import phase

@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-from benchmarks.machine import SMS
 from benchmarks.results import Control, Goal, Measured
+from testing.machine import SMS
 
 _GOAL = Goal("<=", 7)
 _LASTS = Goal(">=", 0.98)

@@ -22,9 +22,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import pipelines, stats
-from benchmarks.processes import Failed
+from benchmarks import pipelines
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 
 CASES = ("random", "tables", "large")
 SCOPE = "component"

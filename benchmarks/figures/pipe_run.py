@@ -21,11 +21,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks import pairs, pipelines, session, stats
-from benchmarks.commands import Job
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
+from benchmarks import pipelines
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session, stats
+from testing.commands import Job
+from testing.machine import Machine
+from testing.processes import Failed
 
 CASES = ("planned", "slices", "output", "slow_server")
 # A micro-batch has few images: what eight ranks compute at the same moments must not make kernels late on few cores.

@@ -3,9 +3,9 @@
 Control: 4,000 gangs at once.
 """
 
-from benchmarks.programs import json_lines
 from benchmarks.results import Goal, Measured, controlled
-from benchmarks.shipped import slots_per_gpu
+from testing.programs import json_lines
+from testing.shipped import slots_per_gpu
 
 SCOPE = "component"
 GPUS = "no GPUs"

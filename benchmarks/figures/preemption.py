@@ -8,9 +8,9 @@ victims are chosen pod by pod.
 `preemption_ms` is the time of one decision that makes gangs leave a cluster of 1,000 gangs. Control: 40,000 gangs.
 """
 
-from benchmarks.processes import Failed
-from benchmarks.programs import json_lines
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
+from testing.programs import json_lines
 
 SCOPE = "component"
 GPUS = "no GPUs"

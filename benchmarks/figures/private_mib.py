@@ -11,10 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import cluster, stats, turn_taker
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
+from benchmarks import cluster, turn_taker
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.machine import Machine
+from testing.processes import Failed
 
 GOAL = Goal("<=", 25.0)
 CASES = ("100_clients",)

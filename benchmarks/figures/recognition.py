@@ -9,8 +9,8 @@ import os
 import unittest
 
 from benchmarks.conditions import unmet
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster import operators, test_recognition
 from tests.cluster.rig import Refused
 

@@ -11,8 +11,8 @@ answered otherwise.
 
 from pathlib import Path
 
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.referee import binaries, compare, planted, tables
 
 GOAL = Goal("==", 0)

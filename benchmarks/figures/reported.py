@@ -13,8 +13,8 @@ import unittest
 from benchmarks import reported
 from benchmarks.conditions import unmet
 from benchmarks.older_build import with_older
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster import operators
 from tests.cluster.rig import Refused
 

@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 from benchmarks import churn, cluster, node_restarts, pod_fates, slots
-from benchmarks.machine import Machine
 from benchmarks.results import Goal, Measured, controlled
+from testing.machine import Machine
 from tests.cluster.rig.api import Watch
 
 GOAL, BACK_GOAL = Goal("==", 0), Goal("<=", 2.0)

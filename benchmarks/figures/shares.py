@@ -20,9 +20,10 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import cluster, pairs, session, stats
-from benchmarks.processes import Failed
+from benchmarks import cluster
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session, stats
+from testing.processes import Failed
 from tests.cluster.control import Control
 from tests.cluster.rig import phase
 from tests.cluster.training import TrainingJob, load_image

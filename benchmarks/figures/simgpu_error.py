@@ -12,9 +12,10 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchmarks import constants, pairs, programs, stats
-from benchmarks.machine import Machine, link_speed_for, ring_all_reduce_seconds
+from benchmarks import constants
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, programs, stats
+from testing.machine import Machine, link_speed_for, ring_all_reduce_seconds
 
 _SHAPE = pairs.Shape(0.6, iterations=200)
 _KERNEL_MS = {"kernel_1ms": 1.0, "kernel_5ms": 5.0, "kernel_20ms": 20.0}
@@ -61,7 +62,8 @@ def measure(context, case):
         goal, what, probe, right, planted = GOAL_KERNEL, "kernels 5% longer", _kernel, (case, 1.0), (case, 1.05)
     else:
         goal, what, probe, right, planted = GOAL_ALLREDUCE, "links 10% slower", _all_reduce, (case, 1.0), (case, 1.10)
-    value, samples = pairs.median_of(context, lambda: _under_load(context, lambda: probe(context, *right)))
+    value, samples = pairs.measured_by(context, Goal(),
+                                       lambda: _under_load(context, lambda: probe(context, *right)))
     control = _under_load(context, lambda: probe(context, *planted))
     yield _measured(case, value, goal, samples, controlled(goal, what, control), _SHAPE, "beside ")
 

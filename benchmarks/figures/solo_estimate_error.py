@@ -4,8 +4,8 @@ alone and the step that they have alone.
 Control, the planted fault: the step together is shown as the step alone.
 """
 
-from benchmarks import pairs, session, stats
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session, stats
 
 GOAL = Goal("<=", 0.03, "median", runs=5)
 _BY_CASE = {f"plain_{ratio:g}": pairs.Shape(ratio, iterations=120, warm_up=30) for ratio in (0.2, 0.6, 1.0)}

@@ -5,10 +5,10 @@ what an iteration needs, and that is over before samples count. So this is the c
 Control: phases told apart by clocks, with a host wait at each collective.
 """
 
-from benchmarks import pairs
 from benchmarks.figures import solo_overhead
 from benchmarks.figures.eta_gaps import AT_WAITS
 from benchmarks.results import Goal
+from testing import pairs
 
 GOAL = Goal("<=", 0.005, "median", runs=5)
 _SHAPE = pairs.Shape(0.6, "sharded", compute_ms=40.0, iterations=100, extra=("--prefetch=0",), settings=AT_WAITS)

@@ -13,8 +13,8 @@ One sample is of four runs, without, with, with, without the library, so that a 
 meanwhile does not count for one of them.
 """
 
-from benchmarks import pairs, session, stats, validity
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs, session, stats, validity
 
 GOAL, LAUNCH_BOUND_GOAL = Goal("<=", 0.001, "median", runs=5), Goal("<=", 0.01, "median", runs=5)
 _SHAPE = pairs.Shape(0.6, iterations=150)
@@ -32,8 +32,8 @@ def measure(context, case):
         yield measured(context, "solo_overhead", case, _LAUNCH_BOUND, LAUNCH_BOUND_GOAL, ("slow_hooks", _SLOW),
                        f"{_LAUNCH_BOUND.condition()}, some 1460 launches of {_LAUNCH_BOUND.launch_us} us in a step")
     else:
-        value, samples = pairs.median_of(context, lambda: _overhead(context, _SHAPE,
-                                                                    context.build.known_bad("slow_hooks")))
+        value, samples = pairs.measured_by(context, Goal(), lambda: _overhead(
+            context, _SHAPE, context.build.known_bad("slow_hooks")))
         yield Measured("solo_overhead_beside", "slow_hooks", value, "1", Goal(), samples, None,
                        f"{_SLOW}; one job alone; {_SHAPE.condition()}", {}, _SHAPE.conditions(jobs=1))
 

@@ -6,8 +6,9 @@ Controls: torchrun may not start the job again, which must be seen; a library wi
 known only once the kernel has torn its memory down.
 """
 
-from benchmarks import frameworks, stats, torch_kills
+from benchmarks import frameworks, torch_kills
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
 
 GOAL, P99_GOAL = Goal("==", 0), Goal("<=", 5)
 CASES = ("ddp",)

@@ -13,8 +13,8 @@ import contextlib
 import random
 from collections import Counter
 
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing.processes import Failed
 from tests.cluster.gang_cluster import GangCluster
 from tests.cluster.rig import Refused
 

@@ -10,10 +10,10 @@ import json
 import os
 import signal
 
-from benchmarks import stats
 from benchmarks.conditions import unmet
-from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from testing import stats
+from testing.processes import Failed
 from tests.cluster import test_webhook_faults
 
 GOAL = Goal("==", 0)

@@ -1,13 +1,12 @@
 """Measures what the driver does: items (a), (d), (e) and (g) of benchmarks/gpu/README.md."""
 
-from benchmarks import stats
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
-from benchmarks.gpu.figures import (BESIDE_BLOCKED, LOOK_US, NEVER, NONE, WORD_HOP_US, YES, Goal, figure, loosened,
-                                    shown)
+from benchmarks.gpu.figures import BESIDE_BLOCKED, LOOK_US, NEVER, NONE, WORD_HOP_US, YES, Goal, figure, loosened, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.gpu.ways import each_way, missed
+from testing import stats
 
 _LEGACY = {"GPU_STREAM": "legacy"}  # the stream on which PyTorch computes
 _MOST_BEHIND_8 = Goal("<=", 4)  # of 24 streams that share 8 queues, 3 are in the queue of the one that waits

@@ -9,13 +9,13 @@ import signal
 import time
 from dataclasses import dataclass
 
-from benchmarks import stats
 from benchmarks.gpu import children, crew, steps
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import ETA, GAIN, GUARD, NEVER, SOLO_OVERHEAD, Goal, figure, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
 from benchmarks.gpu.ways import NO_MPS
+from testing import stats
 
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
 _GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also play the GPU move fewer

@@ -5,13 +5,13 @@ import os
 import random
 import time
 
-from benchmarks import stats
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import NEVER, NONE, figure, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
 from benchmarks.gpu.ways import WAYS, missed, sharing
+from testing import stats
 
 _UNPRIVILEGED = 65534
 # Options that make one MPS server serve all users. Drivers of CUDA 12 know the first one alone; newer ones know -M.

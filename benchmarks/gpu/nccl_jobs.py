@@ -11,7 +11,7 @@ from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import YES, figure, shown
 from benchmarks.gpu.parts import Part, Promise
 from benchmarks.gpu.rig import Mps
-from benchmarks.ports import free_port
+from testing.ports import free_port
 
 _RANKS = 2
 _PATIENCE_S = 120

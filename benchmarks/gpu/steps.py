@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from benchmarks import bounds, stats
+from testing import bounds, stats
 
 # This share of a run does not count: the library learns a job's rhythm first, and clocks rise.
 _SETTLING = 0.4

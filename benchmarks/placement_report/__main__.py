@@ -9,14 +9,14 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.arguments import Parser
-from benchmarks.commands import Build
 from benchmarks.placement_report import page
 from benchmarks.placement_report.pictures import pictures
 from benchmarks.placement_report.runs import POLICIES, RUNS
 from benchmarks.placement_report.summary import jobs_in, moments_in, summary
-from benchmarks.processes import Failed
-from benchmarks.programs import json_lines
+from testing.arguments import Parser
+from testing.commands import Build
+from testing.processes import Failed
+from testing.programs import json_lines
 
 _PATIENCE_S = 1800
 

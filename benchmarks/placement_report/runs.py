@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from benchmarks import traces
 from benchmarks.figures.muri import EFFICIENCY
-from benchmarks.processes import Failed
-from benchmarks.shipped import slots_per_gpu
+from testing.processes import Failed
+from testing.shipped import slots_per_gpu
 
 _SLOTS = f"--slots={slots_per_gpu()}"
 # Each name has (its name in tables, the arguments of placement_trace).

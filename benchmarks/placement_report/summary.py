@@ -3,7 +3,7 @@
 import csv
 from dataclasses import dataclass
 
-from benchmarks import stats
+from testing import stats
 
 _PERCENTS = {"median": 50, "p90": 90, "p99": 99, "max": 100}
 

@@ -11,7 +11,7 @@
 //   busy           min(1, sum c_i / t_i)                      part of the time in which the GPU computes
 //
 // If each job ends one iteration per cycle, all t_i are the cycle T. Then gain and eta are `gain` and
-// `cycle_bound` of benchmarks/bounds.py: sum(s_i) / T, and T* / T with T* = max(sum c_i, max s_i): a wait for
+// `cycle_bound` of testing/bounds.py: sum(s_i) / T, and T* / T with T* = max(sum c_i, max s_i): a wait for
 // input is off the GPU as communication is. In other cases eta means the same for rates: all jobs together
 // could run 1 / eta times as fast as they do, but no faster, because then the GPU is full or a job has
 // reached its speed alone. These formulas do not know how much of the GPU spinning collectives take, nor how

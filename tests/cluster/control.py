@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.rig.namespaces import CONTROL_PLANE
 from tests.cluster.services import service
 

@@ -7,7 +7,7 @@ import subprocess
 
 import yaml
 
-from benchmarks.processes import Failed, dying_with_parent
+from testing.processes import Failed, dying_with_parent
 from tests.cluster import operators
 from tests.cluster.rig import Refused
 

@@ -4,7 +4,7 @@ names."""
 import re
 import subprocess
 
-from benchmarks.processes import Failed, dying_with_parent
+from testing.processes import Failed, dying_with_parent
 from tests.cluster.gang_lives import job_of
 from tests.cluster.release import VERSION
 from tests.cluster.rig.versions import TREE

@@ -3,7 +3,7 @@ there and the GPUs that these were assigned. One thread serves thousands of node
 
 import threading
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.gpu_judge import holders_of
 from tests.cluster.rig.api import Watch
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.control import Control
 from tests.cluster.fake_gpus import GPU_NODES, FakeGpus
 from tests.cluster.gang_lives import GangLives
@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 0.05
 class GangCluster:
     """A GangCluster is a context in which the cluster runs.
 
-    KWOK plays `fake` nodes, each of `gpus` GPUs. `machine` (benchmarks.machine) describes the real nodes. `build` is a
+    KWOK plays `fake` nodes, each of `gpus` GPUs. `machine` (testing.machine) describes the real nodes. `build` is a
     Build; `control` has arguments of Control and `versions` those of Cluster."""
 
     def __init__(self, build, fake, gpus, machine=None, control=None, **versions):

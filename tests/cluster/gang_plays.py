@@ -4,7 +4,7 @@ import random
 import time
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.fake_gpus import uuid
 from tests.cluster.gang_cluster import FAKE, POOL
 from tests.cluster.gangs import BY_HAND, bind_by_hand

@@ -5,7 +5,7 @@ import http.client
 import ssl
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.rig.api import connected_in
 from tests.process.demo.leftovers import until
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from benchmarks.processes import dying_with_parent
+from testing.processes import dying_with_parent
 
 
 def kubectl(cluster, build, *words, user="admin", path=None):

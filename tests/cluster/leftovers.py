@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.processes import find_marked
+from testing.processes import find_marked
 from tests.cluster.rig import cgroups
 
 _TUNABLES = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",

@@ -9,9 +9,9 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
-from benchmarks.processes import Failed
+from testing import pairs
+from testing.commands import Build
+from testing.processes import Failed
 from tests.cluster import kubectl_plugin
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.pods import SLOT, assigned, with_slots

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import logs
-from benchmarks.processes import Failed
+from testing import logs
+from testing.processes import Failed
 from tests.cluster.pods import SLOT
 
 NAMESPACE = "crossover-system"

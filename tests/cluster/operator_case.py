@@ -8,8 +8,8 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
-from benchmarks.processes import Failed
+from testing.commands import Build
+from testing.processes import Failed
 from tests.cluster import operators
 from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
 from tests.cluster.gangs import ANNOTATED

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.control import NAMESPACE, SCHEDULER
 from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE
 from tests.cluster.gang_lives import RESERVATION

@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.parse
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster import pod_monitors
 from tests.cluster.rig.api import connected_in
 from tests.cluster.rig.versions import TREE

@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 
-from benchmarks import logs
-from benchmarks.processes import Failed, dying_with_parent
+from testing import logs
+from testing.processes import Failed, dying_with_parent
 from tests.cluster.built_images import NAMES, BuiltImages
 from tests.cluster.rig.versions import TREE
 

@@ -13,7 +13,7 @@ _C_LIBRARY = ("ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt.")
 
 
 class SoftwareGpus:
-    """Holds the software GPUs of one cluster. `machine` (benchmarks.machine) says how many GPUs its nodes have and how
+    """Holds the software GPUs of one cluster. `machine` (testing.machine) says how many GPUs its nodes have and how
     they are linked. `libraries` is the folder of the driver's libraries, `also` those of more that containers are to
     find with them. Create it before the images that use it."""
 

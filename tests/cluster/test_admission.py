@@ -5,7 +5,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import SLOT
 from tests.cluster.services import mutating_webhook, service
 from tests.cluster.webhook_case import MANIFESTS, NAMESPACE, PATIENCE_S, SYSTEM, WebhookCase, pod_that_says

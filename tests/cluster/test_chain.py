@@ -6,8 +6,8 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
+from testing import pairs
+from testing.commands import Build
 from tests.cluster import turn_orders
 from tests.cluster.control import Control
 from tests.cluster.node_daemon import NodeDaemons

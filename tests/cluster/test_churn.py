@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 from benchmarks import gang_churn
-from benchmarks.commands import Build
+from testing.commands import Build
 
 _PACE = 5.0  # gangs per second
 

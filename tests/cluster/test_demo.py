@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import find_marked
+from testing.processes import find_marked
 from tests.cluster.rig import removal
 from tools.demo.demo import MARK
 

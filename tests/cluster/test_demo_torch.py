@@ -5,7 +5,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tools.demo import demo
 from tools.demo.cluster import ClusterDemo
 from tools.demo.pytorch import PyTorch

@@ -10,7 +10,7 @@ import unittest
 from datetime import datetime, timezone
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.cluster.descheduler import Descheduler, policy
 from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
 from tests.cluster.gangs import ANNOTATED, JOBS, indexed_job

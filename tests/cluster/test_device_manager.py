@@ -4,12 +4,12 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
-from benchmarks.figures import mismatch_rate
 from benchmarks.context import Context
+from benchmarks.figures import mismatch_rate
 from benchmarks.slot_churn import Churn, Habits
 from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import PAIRS
+from testing.commands import Build
 
 _PODS = 100
 

@@ -6,7 +6,7 @@ import json
 import time
 import unittest
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.charts.chart import objects
 from tests.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
 from tests.cluster.pods import restricted

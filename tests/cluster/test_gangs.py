@@ -8,7 +8,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
 from tests.cluster.gang_plays import Arrivals, fills, large_gang, meet
 from tests.cluster.leader_plays import Leaders

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.charts.chart import INSTALLATIONS, render
 from tests.cluster.control import Control
 from tests.cluster.rig import Cluster, true

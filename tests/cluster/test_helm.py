@@ -10,10 +10,10 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
-from benchmarks.processes import Failed
-from benchmarks.shipped import slots_per_gpu
+from testing import pairs
+from testing.commands import Build
+from testing.processes import Failed
+from testing.shipped import slots_per_gpu
 from tests.cluster import panels, turn_orders
 from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of

@@ -8,7 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.charts.chart import MONITORING, find, objects
 from tests.cluster import kubectl_plugin
 from tests.cluster.pods import MARKED, restricted

@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
-from benchmarks import grids
-from benchmarks.commands import Build
-from benchmarks.machine import Machine
+from testing import grids
+from testing.commands import Build
+from testing.machine import Machine
 from tests.cluster.control import Control
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.rig import Cluster

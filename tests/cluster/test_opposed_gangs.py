@@ -6,7 +6,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.cluster import opposed_plays
 from tests.cluster.gang_cluster import GangCluster
 

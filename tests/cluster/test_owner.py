@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
+from testing import pairs
 from tests.cluster import dra_objects
 from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
 from tests.cluster.pods import with_slots

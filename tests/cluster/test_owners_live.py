@@ -8,8 +8,8 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
+from testing import pairs
+from testing.commands import Build
 from tests.cluster.gang_cluster import FAKE, PODS, POOL, REAL, SPACE, GangCluster
 from tests.cluster.gangs import IMAGE, JOBS, indexed_job
 from tests.cluster.gpu_judge import holders_of

@@ -8,8 +8,8 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
+from testing import pairs
+from testing.commands import Build
 from tests.cluster import inside
 from tests.cluster.pods import restricted, with_slots
 from tests.cluster.prometheus import judged, reading_token

@@ -6,7 +6,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
 from tests.cluster.gangs import JOBS, indexed_job
 from tests.cluster.opposed_plays import SETTINGS

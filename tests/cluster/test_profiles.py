@@ -4,8 +4,8 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
+from testing import pairs
+from testing.commands import Build
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.pods import with_slots
 from tests.cluster.rig import Cluster

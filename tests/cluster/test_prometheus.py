@@ -14,7 +14,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from benchmarks.ports import free_port
+from testing.ports import free_port
 
 _BUILD = Path(os.environ["BUILD"])
 os.environ.setdefault("BIN", str(_BUILD / "bin"))

@@ -6,7 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster, gone, phase, servers, true, versions
 from tests.cluster.services import mutating_webhook, service

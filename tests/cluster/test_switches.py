@@ -5,7 +5,7 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks import pairs
+from testing import pairs
 from tests.cluster import node_daemon
 from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.training import TrainingJob, load_image

@@ -12,7 +12,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import SLOT
 from tests.cluster.rig import gone
 from tests.cluster.rig.versions import TREE

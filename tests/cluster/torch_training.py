@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import logs
-from benchmarks.processes import Failed
+from testing import logs
+from testing.processes import Failed
 from tests.cluster.pods import restricted
 from tests.cluster.rig import images
 from tests.cluster.rig.versions import cache

@@ -4,7 +4,7 @@ the pods itself, or writes the jobs as a user would and leaves the binding to a 
 import json
 from dataclasses import replace
 
-from benchmarks import logs, session
+from testing import logs, session
 from tests.cluster.pods import SLOT, restricted
 from tests.cluster.rig import phase
 
@@ -77,7 +77,7 @@ class TrainingJob:
             self._cluster.kubectl("create", "--raw", path, "--filename", "-", input=json.dumps(binding))
 
     def bind_everywhere(self, machine):
-        """Binds a rank to each GPU of a machine (benchmarks.machine), in its order."""
+        """Binds a rank to each GPU of a machine (testing.machine), in its order."""
         places = [machine.place(rank) for rank in range(self._ranks)]
         self.bind([(self._cluster.nodes[number], machine.uuid(number, gpu)) for number, gpu in places])
 

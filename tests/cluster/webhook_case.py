@@ -9,7 +9,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster
 from tests.cluster.services import service

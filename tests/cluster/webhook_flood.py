@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.rig.api import connected_in
 from tests.cluster.webhook_case import NAMESPACE, PORT, pod_that_says
 

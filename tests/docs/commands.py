@@ -43,7 +43,7 @@ _ELSEWHERE = (
     (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py", '"timeline"'),
     (r"crossover profiles\b", "tests/process/cli/test_profiles.py", '"profiles"'),
     (r"crossover plan pipeline ", "tests/process/cli/test_pipeline.py", '"plan", "pipeline", "--profile"'),
-    (r"(?:build/dev/bin/)?crossover run ", "benchmarks/commands.py", '"run"'),
+    (r"(?:build/dev/bin/)?crossover run ", "testing/commands.py", '"run"'),
     (r"crossover-extender --config ", "tests/cluster/control.py", '"--config"'),
     (r"crossover-extender --holders", "charts/crossover/templates/hooks/uninstall.yaml", "--holders"),
     (r"crossover-extender --try-webhook", "tests/cluster/test_helm.py", '"--try-webhook"'),

@@ -4,7 +4,8 @@ import json
 import re
 import unittest
 
-from benchmarks import constants, machine
+from benchmarks import constants
+from testing import machine
 from tests.docs.pages import TREE
 
 _BASELINE = TREE / "benchmarks" / "results" / "simgpu_error.jsonl"

@@ -8,7 +8,7 @@ import unittest
 
 import yaml
 
-from benchmarks import faults
+from testing import faults
 from tests.charts.chart import metrics
 from tests.docs import registered
 from tests.docs.pages import TREE, files, read, section, sources, tables

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.commands import Build, daemon_command, daemon_config
-from benchmarks.ports import free_port
+from testing.commands import Build, daemon_command, daemon_config
+from testing.ports import free_port
 from tests.frameworks import family
 
 TOP = Path(__file__).resolve().parents[2]

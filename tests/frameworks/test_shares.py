@@ -5,7 +5,7 @@ import random
 import tempfile
 import unittest
 
-from benchmarks.ports import free_port
+from testing.ports import free_port
 from tests.frameworks import software_gpu as gpu
 
 _PROGRAM = gpu.TOP / "tests" / "frameworks" / "programs" / "shares_torch.py"

@@ -8,8 +8,8 @@ was. The exit code is 0 however many mutations survive, and 1 if the tree as it 
 import os
 import sys
 
-from benchmarks.arguments import Parser
-from benchmarks.processes import interruptible
+from testing.arguments import Parser
+from testing.processes import interruptible
 from tests.mutants import draw, explained
 from tests.mutants.runs import ROOT, Plan, revision, run
 from tests.mutants.trial import Failed

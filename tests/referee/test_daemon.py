@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.referee import binaries
 from tests.referee.control_daemon import DRIVERS, PROGRAM, ControlDaemon
 

@@ -9,7 +9,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 from tests.referee import binaries, compare, lookups, planted, tables
 from tests.referee.library import Library
 

@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.arguments import Parser
-from benchmarks.commands import Build
-from benchmarks.processes import Failed, find_marked, interruptible, kill_marked, until_interrupted
+from testing.arguments import Parser
+from testing.commands import Build
+from testing.processes import Failed, find_marked, interruptible, kill_marked, until_interrupted
 from tests.cluster.rig import Refused, removal
 from tools.demo import demo, table
 from tools.demo.cluster import ClusterDemo

@@ -7,8 +7,8 @@ import shlex
 import time
 from dataclasses import replace
 
-from benchmarks import logs, validity
-from benchmarks.shipped import slots_per_gpu
+from testing import logs, validity
+from testing.shipped import slots_per_gpu
 from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus
 from tests.cluster.release import Release

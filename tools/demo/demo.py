@@ -4,9 +4,9 @@
 import json
 from dataclasses import dataclass
 
-from benchmarks import bounds, evaluate
-from benchmarks.commands import GRADIENT_BYTES, Job
-from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
+from testing import bounds, evaluate
+from testing.commands import GRADIENT_BYTES, Job
+from testing.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 from tools.demo import perfetto, report, table
 from tools.demo.turns import turns_of, without_turns
 

@@ -5,7 +5,7 @@ job runs alone, then both run in two free-running modes, then with Crossover.
 import time
 from dataclasses import dataclass
 
-from benchmarks import session
+from testing import session
 from tools.demo import demo
 
 PATIENCE_S = 90

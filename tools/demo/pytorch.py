@@ -1,8 +1,8 @@
 """Holds what `make demo-torch` trains: the script of examples/pytorch, by unmodified PyTorch on stand-in libraries."""
 
-from benchmarks.commands import Job
-from benchmarks.machine import SMS, Machine
-from benchmarks.processes import Failed
+from testing.commands import Job
+from testing.machine import SMS, Machine
+from testing.processes import Failed
 from tests.cluster import torch_training
 from tests.cluster.rig.versions import TREE
 from tools.demo import demo

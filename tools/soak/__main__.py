@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks import results
 from benchmarks.catalogue import SOAK
-from benchmarks.arguments import Parser
-from benchmarks.commands import Build
-from benchmarks.processes import interruptible
+from testing.arguments import Parser
+from testing.commands import Build
+from testing.processes import interruptible
 from tools.soak import parts
 
 ROOT = Path(__file__).resolve().parent.parent.parent

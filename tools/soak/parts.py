@@ -4,7 +4,8 @@ import subprocess
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import faults, kills, leaders
+from benchmarks import kills, leaders
+from testing import faults
 
 
 # A bound is CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS [SIGNALS], see tests/unit/turn/explore.cc.

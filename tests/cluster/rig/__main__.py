@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 
-from benchmarks.processes import Failed, interruptible, until_interrupted
+from testing.processes import Failed, interruptible, until_interrupted
 from tests.cluster.rig import Cluster, Refused
 
 

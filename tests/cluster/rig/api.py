@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.rig.namespaces import CONTROL_PLANE
 
 _PATIENCE_S = 30.0

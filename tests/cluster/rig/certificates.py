@@ -4,7 +4,7 @@ import base64
 import json
 import subprocess
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days", "30"]
 

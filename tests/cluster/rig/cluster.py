@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from benchmarks.processes import Failed, Processes, dying_with_parent
+from testing.processes import Failed, Processes, dying_with_parent
 from tests.cluster.rig import images, namespaces, removal, servers, versions
 from tests.cluster.rig.api import Api
 from tests.cluster.rig.containerd import PAUSE_IMAGE

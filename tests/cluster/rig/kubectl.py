@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from benchmarks.processes import Failed, dying_with_parent
+from testing.processes import Failed, dying_with_parent
 from tests.cluster.rig.watch import watch
 
 

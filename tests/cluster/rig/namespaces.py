@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 
-from benchmarks.processes import MARK, dying_with_parent, only_child
+from testing.processes import MARK, dying_with_parent, only_child
 from tests.cluster.rig.versions import Refused
 
 CONTROL_PLANE = "10.77.0.1"

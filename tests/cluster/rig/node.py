@@ -13,7 +13,7 @@ import stat
 import time
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 from tests.cluster.rig import cgroups, configuration, containerd, namespaces
 
 _OWN = {"run": "/run", "lib": "/var/lib", "log": "/var/log", "cdi": "/etc/cdi"}

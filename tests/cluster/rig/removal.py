@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.processes import Failed, await_true, kill_marked
+from testing.processes import Failed, await_true, kill_marked
 from tests.cluster.rig import cgroups
 from tests.cluster.rig.versions import TREE
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.processes import MARK, Failed, dying_with_parent
+from testing.processes import MARK, Failed, dying_with_parent
 
 
 def wait_for(setup, place, urls, deadline_s):

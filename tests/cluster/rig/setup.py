@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from benchmarks.processes import Failed, dying_with_parent
+from testing.processes import Failed, dying_with_parent
 from tests.cluster.rig import configuration
 from tests.cluster.rig.certificates import Certificates
 from tests.cluster.rig.namespaces import API_SERVICE, CONTROL_PLANE

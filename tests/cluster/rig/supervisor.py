@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _LOOK_EVERY_S = 0.1
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0

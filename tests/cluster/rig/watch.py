@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import time
 
-from benchmarks.processes import Failed, dying_with_parent
+from testing.processes import Failed, dying_with_parent
 
 
 def watch(command, env, patience_s):

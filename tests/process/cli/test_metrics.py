@@ -6,7 +6,7 @@ import time
 import unittest
 import urllib.request
 
-from benchmarks.logs import read_rank_log
+from testing.logs import read_rank_log
 from tests.process.cli.machine import Node, clients, end_quietly
 from tools.metrics_reference import LABELS
 

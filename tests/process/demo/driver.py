@@ -8,8 +8,8 @@ It prints "up" once all runs, then waits.
 import sys
 import tempfile
 
-from benchmarks import isolation
-from benchmarks.processes import Processes, interruptible, until_interrupted
+from testing import isolation
+from testing.processes import Processes, interruptible, until_interrupted
 
 
 def main():

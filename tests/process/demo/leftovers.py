@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from benchmarks.processes import find_marked
+from testing.processes import find_marked
 
 
 def until(condition, patience_s=10.0):

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from benchmarks.commands import Build
+from testing.commands import Build
 
 # It logs iterations of 4 ms as the trainer does. The rank that STAND_IN_FAILS names ends early.
 _TRAINER = '''

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import find_marked, kill_marked
+from testing.processes import find_marked, kill_marked
 from tests.process.demo import stand_ins
 from tests.process.demo.leftovers import directories, interfaces, processes_gone, until
 from tools.demo.demo import MARK

@@ -6,8 +6,8 @@ import sys
 import unittest
 from pathlib import Path
 
-from benchmarks import isolation
-from benchmarks.processes import find_marked, kill_marked
+from testing import isolation
+from testing.processes import find_marked, kill_marked
 from tests.process.demo.leftovers import directories, interfaces, processes_gone, until
 
 

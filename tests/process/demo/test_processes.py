@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed, Processes, family
+from testing.processes import Failed, Processes, family
 from tests.process.demo.leftovers import until
 
 

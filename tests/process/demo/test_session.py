@@ -4,10 +4,10 @@ import unittest
 from dataclasses import replace
 from unittest import mock
 
-from benchmarks import session, validity
-from benchmarks.commands import Job
-from benchmarks.machine import Machine
-from benchmarks.processes import Failed
+from testing import session, validity
+from testing.commands import Job
+from testing.machine import Machine
+from testing.processes import Failed
 from tests.process.demo import stand_ins
 from tests.process.demo.leftovers import directories, processes_gone
 

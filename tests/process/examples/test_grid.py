@@ -5,9 +5,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from benchmarks import grids
-from benchmarks.commands import Build
-from benchmarks.machine import Machine
+from testing import grids
+from testing.commands import Build
+from testing.machine import Machine
 
 MACHINE = Machine(nodes=2, gpus_per_node=4)
 ITERATIONS = 2

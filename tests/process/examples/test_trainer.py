@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from benchmarks.ports import free_port
+from testing.ports import free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 LAUNCH = os.path.join(ROOT, "examples", "trainer", "launch.py")

@@ -1,11 +1,11 @@
-"""Plays each kind of fault of benchmarks/faults.py once. `make soak ONLY=faults` plays them at twenty moments."""
+"""Plays each kind of fault of testing/faults.py once. `make soak ONLY=faults` plays them at twenty moments."""
 
 import os
 import unittest
 from pathlib import Path
 
-from benchmarks import faults
-from benchmarks.commands import Build
+from testing import faults
+from testing.commands import Build
 
 _BUILD = Build(Path(os.environ.get("BUILD", "")))
 

@@ -14,7 +14,7 @@ _FALLS_BACK = "host gates instead"
 
 
 class Gates(unittest.TestCase):
-    """Runs two jobs in one PID namespace. benchmarks/faults.py has every rank in a namespace of its own."""
+    """Runs two jobs in one PID namespace. testing/faults.py has every rank in a namespace of its own."""
 
     def take_turns(self, a, b, iterations=100):
         """Runs two jobs with these environments. Asserts that their losses are those without the library and that both

@@ -6,8 +6,8 @@ import platform
 import unittest
 from pathlib import Path
 
-from benchmarks.commands import Build
 from benchmarks.figures import hook_ns
+from testing.commands import Build
 
 BUILD = Build(Path(os.environ.get("BUILD", "")))
 NATIVE = BUILD.native_library

@@ -11,7 +11,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from benchmarks import allocations
+from testing import allocations
 
 LIBRARY = os.environ.get("LIBRARY", "")
 SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")

@@ -13,9 +13,9 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks import logs
-from benchmarks.ports import free_port
-from benchmarks.recorded import calls, without_one
+from testing import logs
+from testing.ports import free_port
+from testing.recorded import calls, without_one
 
 LIBRARY = os.environ.get("LIBRARY", "")
 SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from benchmarks import wire
+from testing import wire
 from tests.process.signaller import test_signaller as alone
 
 _ARBITER = os.environ.get("ARBITER", "")

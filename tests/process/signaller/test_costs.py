@@ -9,9 +9,8 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from benchmarks import wire
-from tests.process.signaller import test_arbiter as beside
-from tests.process.signaller import test_signaller as alone
+from testing import wire
+from tests.process.signaller import test_arbiter as beside, test_signaller as alone
 
 _BIN = Path(os.environ.get("BIN", ""))
 _SERIES = re.compile(r'^crossover_(signal\w+){gpu_uuid="([^"]*)"[^}]*} (\S+)$', re.MULTILINE)

@@ -15,7 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks import wire
+from testing import wire
 
 PROGRAM = os.environ.get("SIGNALLER", "")
 _SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")

@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.logs import JobLog, parse_rank_log
+from testing.logs import JobLog, parse_rank_log
 
 GPUS = ("GPU-00000000-0000-0000-0000-000000000000", "GPU-00000000-0000-0000-0001-000000000001")
 MS = 1_000_000

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchmarks import awake
+from testing import awake
 
 
 def runs(pid):
@@ -32,7 +32,7 @@ class Awake(unittest.TestCase):
         self.assertFalse(awake.virtual("Features : fp asimd\n"))
 
     def test_the_kernel_is_asked_first(self):
-        with mock.patch("benchmarks.awake.virtual", return_value=True), mock.patch("builtins.open") as opened:
+        with mock.patch("testing.awake.virtual", return_value=True), mock.patch("builtins.open") as opened:
             with awake.awake():
                 self.assertEqual(awake._spinning, [])
                 with awake.awake():
@@ -40,12 +40,12 @@ class Awake(unittest.TestCase):
             opened.assert_called_once_with("/dev/cpu_dma_latency", "wb", buffering=0)
 
     def test_outside_of_a_block_nothing_is_kept_awake(self):
-        with mock.patch("benchmarks.awake.virtual", return_value=True):
+        with mock.patch("testing.awake.virtual", return_value=True):
             awake.insist()
         self.assertEqual(awake._spinning, [])
 
     def test_each_core_has_a_process_that_runs_where_no_other_wants_to(self):
-        with mock.patch("benchmarks.awake.virtual", return_value=True):
+        with mock.patch("testing.awake.virtual", return_value=True):
             with awake.awake():
                 with awake.awake():
                     awake.insist()
@@ -60,7 +60,7 @@ class Awake(unittest.TestCase):
             self.assertEqual([process.returncode for process in processes], len(processes) * [-9])
 
     def test_where_cores_are_real_there_are_none(self):
-        with mock.patch("benchmarks.awake.virtual", return_value=False), awake.awake():
+        with mock.patch("testing.awake.virtual", return_value=False), awake.awake():
             awake.insist()
             self.assertEqual(awake._spinning, [])
 
@@ -81,7 +81,7 @@ class Awake(unittest.TestCase):
                 time.sleep(0.01)
 
     def test_what_they_use_is_known(self):
-        with mock.patch("benchmarks.awake.virtual", return_value=True), awake.awake():
+        with mock.patch("testing.awake.virtual", return_value=True), awake.awake():
             awake.insist()
             for process in awake._spinning:
                 os.sched_setscheduler(process.pid, os.SCHED_OTHER, os.sched_param(0))

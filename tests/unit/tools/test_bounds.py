@@ -1,7 +1,7 @@
 import random
 import unittest
 
-from benchmarks.bounds import Job, Segment, best_cycle, cycle_bound, gain, one_turn
+from testing.bounds import Job, Segment, best_cycle, cycle_bound, gain, one_turn
 
 
 class CycleBound(unittest.TestCase):

@@ -33,7 +33,7 @@ class Cases(unittest.TestCase):
                 continue  # it needs the model, which is a program
             context = Context(_Build(), lambda text: None, runs=1)
             with (mock.patch.object(Context, "session", lambda *_, **__: None),
-                  mock.patch("benchmarks.validity.wait_until_quiet")):
+                  mock.patch("testing.validity.wait_until_quiet")):
                 for measured in run._measured(context, name, module, case):
                     yield measured, results.line(measured, "chain", "here", "run", catalogue.FIGURES[name].kind)
 

@@ -3,7 +3,7 @@ import unittest
 
 from benchmarks import compared
 from benchmarks.figures import framework_time
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 class Machine:

@@ -1,7 +1,8 @@
 import random
 import unittest
 
-from benchmarks import bounds, drawn
+from benchmarks import drawn
+from testing import bounds
 from tests.unit.tools import first_come
 
 

@@ -5,7 +5,7 @@ import unittest
 from benchmarks import exits
 from benchmarks.exits import End, Outcome
 from benchmarks.kills import Kill
-from benchmarks.logs import TraceEvent
+from testing.logs import TraceEvent
 
 
 def in_turn(*events, at=5, gpu="gpu"):

@@ -1,7 +1,7 @@
 import unittest
 
 from benchmarks import gang_churn
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 
 class Growth(unittest.TestCase):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from benchmarks import gate
 from benchmarks.gate import Run, judge, judge_case
-from benchmarks.logs import JobLog, parse_rank_log
-from benchmarks.processes import Failed
+from testing.logs import JobLog, parse_rank_log
+from testing.processes import Failed
 from tests.unit.tools.samples import MS, rank_lines
 
 ETA, GUARD = gate.CASES

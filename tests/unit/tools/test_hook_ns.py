@@ -3,10 +3,10 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchmarks.commands import Build
 from benchmarks.context import Context
 from benchmarks.figures import hook_ns
-from benchmarks.processes import Failed
+from testing.commands import Build
+from testing.processes import Failed
 
 
 def said(ns, instructions, locks=0):

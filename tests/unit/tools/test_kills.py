@@ -3,10 +3,11 @@
 import copy
 import unittest
 
-from benchmarks import kills, restarts, wire
+from benchmarks import kills, restarts
 from benchmarks.kills import Kill
-from benchmarks.logs import TraceEvent
-from benchmarks.machine import Machine
+from testing import wire
+from testing.logs import TraceEvent
+from testing.machine import Machine
 
 MS = 1_000_000
 SLOTS = {"alpha": 0, "beta": 1}

@@ -3,7 +3,7 @@ import io
 import unittest
 from unittest import mock
 
-from benchmarks import evaluate, logs, validity
+from testing import evaluate, logs, validity
 from tests.unit.tools import samples
 
 
@@ -92,7 +92,7 @@ class Validity(unittest.TestCase):
     def test_what_keeps_cores_awake_counts_as_idle(self):
         text = iter(["cpu  10 0 5 80 5 0 0 0 0 0\n", "cpu  70 0 5 110 5 0 0 10 0 0\n"])
         ticks = iter([5, 55])  # 50 of 60 that were used in between
-        with mock.patch("benchmarks.awake.ticks", lambda: next(ticks)), \
+        with mock.patch("testing.awake.ticks", lambda: next(ticks)), \
                 mock.patch("builtins.open", lambda *_, **__: io.StringIO(next(text))):
             meter = validity.CpuMeter()
             self.assertAlmostEqual(meter.idle(), 0.8)

@@ -4,7 +4,7 @@ import unittest
 
 from benchmarks import mps_node
 from benchmarks.mps_node import HOLD_S, Kind, moment
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _ALL = 4
 _WITHHELD = Kind(lambda node: node.go("struck"), lambda node: node.go("cured"), 9.0, 9.0)

@@ -8,15 +8,14 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-from benchmarks.placement_report import __main__ as report
-from benchmarks.placement_report import keep, page, plots
+from benchmarks.placement_report import __main__ as report, keep, page, plots
 from benchmarks.placement_report.pictures import pictures
 from benchmarks.placement_report.runs import POLICIES, RUNS, Run
 from benchmarks.placement_report.summary import (Job, Moment, distribution, jobs_in, moments_in, occupancy,
                                                  occupancy_over_time, summary)
-from benchmarks.processes import Failed
-from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import Trace
+from testing.processes import Failed
+from testing.shipped import slots_per_gpu
 
 ROOT = Path(__file__).resolve().parents[3]
 # There are two jobs on four GPUs. One has two of them for 100 s. The other waits for 60 s and has all for 40 s.

@@ -2,8 +2,8 @@ import contextlib
 import socket
 import unittest
 
-from benchmarks.ports import free_port
-from benchmarks.processes import Failed
+from testing.ports import free_port
+from testing.processes import Failed
 
 
 class Ports(unittest.TestCase):

@@ -2,7 +2,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.recorded import calls, without_one
+from testing.recorded import calls, without_one
 
 RECORD = """0 user cuLaunchKernel h7f0000001000 1
 0 ours cuStreamBatchMemOp_v2 h7f0000001000 4

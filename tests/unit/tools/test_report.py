@@ -1,7 +1,7 @@
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from benchmarks.logs import parse_trace
+from testing.logs import parse_trace
 from tests.unit.tools import samples
 from tools.demo import report, table, timeline, turns
 

@@ -3,9 +3,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import kinds, pairs, results
-from benchmarks.machine import Machine, link_speed_for, ring_all_reduce_seconds
+from benchmarks import kinds, results
 from benchmarks.results import Goal, Measured, controlled
+from testing import pairs
+from testing.machine import Machine, link_speed_for, ring_all_reduce_seconds
 
 KEYS = ["figure", "case", "value", "unit", "median", "worst", "goal", "ok", "control", "scope", "conditions", "where",
         "samples", "command", "revision", "taken"]

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-from benchmarks import logs, pairs, run, session, validity
-from benchmarks.figures import chain
+from benchmarks import run
 from benchmarks.context import Context
-from benchmarks.processes import Failed
+from benchmarks.figures import chain
 from benchmarks.results import Goal, Measured
+from testing import logs, pairs, session, validity
+from testing.processes import Failed
 
 
 def load(void=False):
@@ -40,8 +41,8 @@ class Retaking(unittest.TestCase):
                 raise Failed(outcome)
             return result(void=not outcome)
 
-        for target, stand_in in (("benchmarks.session.run", run),
-                                 ("benchmarks.validity.wait_until_quiet", lambda *_: None)):
+        for target, stand_in in (("testing.session.run", run),
+                                 ("testing.validity.wait_until_quiet", lambda *_: None)):
             patch = mock.patch(target, stand_in)
             patch.start()
             self.addCleanup(patch.stop)

@@ -1,6 +1,7 @@
 import unittest
 
-from benchmarks import evaluate, shapes
+from benchmarks import shapes
+from testing import evaluate
 
 
 class Shapes(unittest.TestCase):

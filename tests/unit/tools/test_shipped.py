@@ -3,8 +3,8 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.processes import Failed
-from benchmarks.shipped import slots_per_gpu
+from testing.processes import Failed
+from testing.shipped import slots_per_gpu
 
 ROOT = Path(__file__).resolve().parents[3]
 

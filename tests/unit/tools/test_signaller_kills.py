@@ -4,9 +4,10 @@ import unittest
 from dataclasses import fields, replace
 from unittest import mock
 
-from benchmarks import faults, signal_faults, signaller_kills
+from benchmarks import signal_faults, signaller_kills
 from benchmarks.kills import Kill
-from benchmarks.logs import TraceEvent
+from testing import faults
+from testing.logs import TraceEvent
 
 MS = 1_000_000
 

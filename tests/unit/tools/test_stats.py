@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks import stats
+from testing import stats
 
 
 class Stats(unittest.TestCase):

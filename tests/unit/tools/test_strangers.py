@@ -4,7 +4,7 @@ import unittest
 from dataclasses import replace
 
 from benchmarks import lost_budgets, older_library, strangers
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _PROGRAM = strangers.Program("one", ("BUILD/one",))
 _SOUND = strangers.Seen(("sound", "sound"), ("exit code 0", "exit code 0"), True, ("version 0\n", ""), ("", ""))

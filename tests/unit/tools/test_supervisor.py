@@ -7,7 +7,7 @@ import time
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import Failed, Processes
+from testing.processes import Failed, Processes
 from tests.cluster.rig.supervisor import Supervisor
 
 _PATIENCE_S = 30.0

@@ -3,8 +3,8 @@
 import unittest
 
 from benchmarks import torch_pairs
-from benchmarks.bounds import cycle_bound, one_turn
 from benchmarks.torch_pairs import Alone
+from testing.bounds import cycle_bound, one_turn
 
 
 class BestGain(unittest.TestCase):

@@ -5,8 +5,8 @@ from pathlib import Path
 from unittest import mock
 
 from benchmarks import traces
-from benchmarks.processes import Failed
 from benchmarks.traces import Trace
+from testing.processes import Failed
 
 BYTES = b"job_id\n1\n"
 TRACE = Trace("t.csv", "example.org/t", hashlib.sha256(BYTES).hexdigest(), "folder")

@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks.logs import TraceEvent
+from testing.logs import TraceEvent
 from tests.cluster import turn_orders
 
 _JOBS, _GPUS = {"alpha", "beta"}, ["GPU-0"]

@@ -1,7 +1,7 @@
 import json
 import unittest
 
-from benchmarks.logs import parse_trace
+from testing.logs import parse_trace
 from tests.unit.tools import samples
 from tools.demo import perfetto, turns
 

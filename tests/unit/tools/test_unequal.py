@@ -3,8 +3,8 @@
 import unittest
 
 from benchmarks import unequal
-from benchmarks.machine import COLLECTIVE_CTAS, SMS
 from benchmarks.unequal import Group, Shape
+from testing.machine import COLLECTIVE_CTAS, SMS
 
 SPINNING = COLLECTIVE_CTAS / SMS  # the part of a GPU that a collective holds
 

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.gpu import runtime_calls
 from simgpu.stand_ins import elf, wanted as lists
+from testing import runtime_calls
 
 _ROOT = Path(__file__).parents[4]
 _SOURCES = _ROOT / "simgpu/runtime"

@@ -1,7 +1,7 @@
 """Compares the calls of the driver that two libraries libcudart.so.13 make for the same calls of a program: NVIDIA's,
 and its stand-in of the software GPU. NVIDIA's needs a machine with a GPU.
 
-  python3 -m benchmarks.gpu.runtime_calls DRIVER RECORDER RUNTIME OTHER
+  python3 -m testing.runtime_calls DRIVER RECORDER RUNTIME OTHER
 
 DRIVER is the libcuda.so.1 of the machine. RECORDER is the folder of the libcuda.so.1 that writes calls down, which the
 tests build (tests/process/sidecar/recorder). Prints each call of the runtime with what either made of it. Exit status:
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[1]
 _PTX = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 _BYTES = 1 << 16
 # NVIDIA's runtime knows the current context by tables that are not documented. Its stand-in asks for it.
@@ -98,7 +98,7 @@ def recorded(driver, recorder, runtime):
         record = Path(directory) / "record"
         environment = {**os.environ, "CROSSOVER_TEST_CUDA": str(driver), "CROSSOVER_TEST_RECORD": str(record),
                        "LD_LIBRARY_PATH": f"{recorder}:{Path(driver).parent}"}
-        done = subprocess.run([sys.executable, "-B", "-m", "benchmarks.gpu.runtime_calls", "--play", str(record),
+        done = subprocess.run([sys.executable, "-B", "-m", "testing.runtime_calls", "--play", str(record),
                                str(runtime)], env=environment, cwd=_ROOT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ValueError(f"{runtime}: expected a runtime that runs over {driver}, got: {done.stderr.strip()}")

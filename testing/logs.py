@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import stats
+from testing import stats
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _ROOT = Path("/sys/fs/cgroup")
 _PATIENCE_S = 5.0

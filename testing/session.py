@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks import awake, commands, isolation, logs, validity
-from benchmarks.mps_daemons import MpsDaemons
-from benchmarks.ports import free_port
-from benchmarks.processes import Failed, Processes, await_true
+from testing import awake, commands, isolation, logs, validity
+from testing.mps_daemons import MpsDaemons
+from testing.ports import free_port
+from testing.processes import Failed, Processes, await_true
 
 _TOP = Path(__file__).resolve().parent.parent
 _LISTENS_WITHIN_S = 60.0  # an arbiter that was started; on a busy machine it takes seconds

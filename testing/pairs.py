@@ -3,10 +3,9 @@
 import random
 from dataclasses import dataclass, replace
 
-from benchmarks import bounds, evaluate, logs, session
-from benchmarks.commands import GRADIENT_BYTES, Job, sharded_bytes
-from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
-from benchmarks.results import Goal
+from testing import bounds, evaluate, logs, session
+from testing.commands import GRADIENT_BYTES, Job, sharded_bytes
+from testing.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 
 MARK = "crossover-bench"
 _NAMES = ("alpha", "beta", "gamma", "delta")
@@ -169,11 +168,6 @@ def measured_by(context, goal, measure, runs=None):
         if samples[-1] is None:
             return None, tuple(samples)
     return goal.of(samples), tuple(samples)
-
-
-def median_of(context, measure):
-    """Returns (median, samples) of `context.runs` calls of `measure`."""
-    return measured_by(context, Goal(), measure)
 
 
 def of_bound(context, eta):

@@ -7,9 +7,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.commands import rank_environment
-from benchmarks.ports import free_port
-from benchmarks.processes import Failed
+from testing.commands import rank_environment
+from testing.ports import free_port
+from testing.processes import Failed
 
 _PATIENCE_S = 120
 _FLOAT = 4  # bytes

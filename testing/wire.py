@@ -6,7 +6,7 @@ import socket
 import struct
 from mmap import mmap
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 PAGE_BYTES = 4096
 PAGE_MAGIC, PAGE_VERSION = 0x54534f58, 1

@@ -12,8 +12,8 @@ import signal
 import time
 from dataclasses import dataclass, field, replace
 
-from benchmarks import cgroups, impostor, logs, pairs, session, transports, wire
-from benchmarks.processes import Failed
+from testing import cgroups, impostor, logs, pairs, session, transports, wire
+from testing.processes import Failed
 
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
 # Settings of a daemon that offers signals. Without the guard jobs take turns to their end, so that a fault meets them.

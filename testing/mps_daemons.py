@@ -4,8 +4,8 @@ import os
 import subprocess
 import time
 
-from benchmarks import commands
-from benchmarks.processes import Failed
+from testing import commands
+from testing.processes import Failed
 
 _PATIENCE_S = 5.0
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _VALUES = Path(__file__).resolve().parents[1] / "charts/crossover/values.yaml"
 

@@ -5,7 +5,7 @@ import itertools
 import os
 import socket
 
-from benchmarks.processes import Failed
+from testing.processes import Failed
 
 _OWN = 20  # for each process
 _FIRST = 20000 + os.getpid() % 600 * _OWN  # all below the ports that Linux gives to outgoing connections

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from benchmarks import bounds, logs, stats
-from benchmarks.machine import COLLECTIVE_CTAS, SMS
+from testing import bounds, logs, stats
+from testing.machine import COLLECTIVE_CTAS, SMS
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 
-from benchmarks.processes import MARK, dying_with_parent, only_child
+from testing.processes import MARK, dying_with_parent, only_child
 
 _KEEPER = ("mount -t tmpfs -o size=1m tmpfs /run && mkdir -p /run/crossover && ip link set lo up && "
            "echo ready && exec sleep infinity")

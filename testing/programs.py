@@ -3,9 +3,9 @@
 import json
 import subprocess
 
-from benchmarks.pairs import MARK
-from benchmarks.processes import MARK as VARIABLE
-from benchmarks.processes import Failed, dying_with_parent
+from testing.pairs import MARK
+from testing.processes import MARK as VARIABLE
+from testing.processes import Failed, dying_with_parent
 
 
 def json_lines(command, environment, timeout_s=120):

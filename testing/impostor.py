@@ -10,7 +10,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from benchmarks import wire
+from testing import wire
 
 _PAGE_HEAD = struct.Struct("<4I")  # magic, version, bytes, clients
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW

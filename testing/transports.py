@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 
-from benchmarks.processes import Failed, await_true
+from testing.processes import Failed, await_true
 
 # The names in CROSSOVER_GATES, and the transports of clients that take turns so.
 TRANSPORTS = {"gpu": "gpu_gates", "ipc": "signalled_gates"}

@@ -7,7 +7,7 @@ void run is repeated up to three times; after that its figure is missed.
 import time
 from dataclasses import dataclass
 
-from benchmarks import awake
+from testing import awake
 
 CPU_LIMIT = 0.60
 LATENESS_P99_LIMIT_US = 300.0
