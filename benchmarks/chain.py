@@ -6,8 +6,8 @@ from pathlib import Path
 from benchmarks import cluster, shapes
 from benchmarks.results import Goal, Measured, controlled
 from testing import evaluate, pairs, stats, validity
+from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 from testing.commands import GRADIENT_BYTES
-from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=900, warm_up=60)
 CASES = ("kube_1.36", "kube_1.34", "kube_1.31", "containerd_1.6")

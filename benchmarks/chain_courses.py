@@ -12,14 +12,14 @@ import time
 from benchmarks import cluster
 from benchmarks.chain import SHAPE
 from testing import logs, stats
+from testing.cluster.control import Control
+from testing.cluster.pods import SLOT
+from testing.cluster.prometheus import Prometheus
+from testing.cluster.release import Release
+from testing.cluster.rig import Cluster, Refused
+from testing.cluster.software_gpus import SoftwareGpus
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
-from tests.cluster.control import Control
-from tests.cluster.pods import SLOT
-from tests.cluster.prometheus import Prometheus
-from tests.cluster.release import Release
-from tests.cluster.rig import Cluster, Refused
-from tests.cluster.software_gpus import SoftwareGpus
 
 _API = "/run/crossover/api.sock"
 _KEY = "digits"

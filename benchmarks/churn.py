@@ -11,8 +11,8 @@ import threading
 import time
 
 from benchmarks.cluster import NAMESPACE, PODS
+from testing.cluster.pods import with_slots
 from testing.processes import Failed
-from tests.cluster.pods import with_slots
 
 IMAGE = "crossover.test/sleep:1"
 STAYING, REPLACED, LANES = 2, 2, 2  # pods of each kind on a node; Jobs at a time

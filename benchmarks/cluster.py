@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from testing.cluster.node_daemon import NodeDaemons
+from testing.cluster.pods import SLOT, with_slots
+from testing.cluster.rig import Cluster, Refused, cgroups, phase
+from testing.cluster.rig.programs import Programs
+from testing.cluster.software_gpus import SoftwareGpus
 from testing.processes import Failed
-from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.pods import SLOT, with_slots
-from tests.cluster.rig import Cluster, Refused, cgroups, phase
-from tests.cluster.rig.programs import Programs
-from tests.cluster.software_gpus import SoftwareGpus
 
 _TOP = Path(__file__).resolve().parent.parent
 NAMESPACE = "team"

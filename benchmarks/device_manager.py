@@ -8,8 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+from testing.cluster.rig import versions
 from testing.processes import MARK, Failed, dying_with_parent
-from tests.cluster.rig import versions
 
 _LOOK_S = 0.02
 

@@ -1,11 +1,11 @@
-"""Kills leaders of schedulers and extenders while gangs come and go (tests/cluster/leader_plays.py)."""
+"""Kills leaders of schedulers and extenders while gangs come and go (testing/cluster/leader_plays.py)."""
 
 from dataclasses import dataclass
 
+from testing.cluster.gang_cluster import FAKE, POOL, GangCluster
+from testing.cluster.gang_plays import Arrivals, fills
+from testing.cluster.leader_plays import Leaders
 from testing.processes import Failed
-from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
-from tests.cluster.gang_plays import Arrivals, fills
-from tests.cluster.leader_plays import Leaders
 
 LEASE_S, ACTS_WITHIN_S = 3, 5.0
 _NODES, _GPUS, _DEADLINE_S, _AT_A_TIME = 6, 4, 30, 12

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import MAIN, Container, Pod
+from testing.cluster.rig import cgroups, versions
 from testing.processes import Failed, dying_with_parent
-from tests.cluster.rig import cgroups, versions
 
 _BUDGET_MIB = 64
 _MOST_MIB = 4 * _BUDGET_MIB

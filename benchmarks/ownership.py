@@ -6,8 +6,8 @@ import time
 from collections import defaultdict
 
 from benchmarks import checkpoint
-from tests.cluster.pods import SLOT
-from tests.cluster.rig.api import Watch
+from testing.cluster.pods import SLOT
+from testing.cluster.rig.api import Watch
 
 _ALL_PODS = "/api/v1/pods"
 _EVERY_S = 0.1

@@ -2,8 +2,8 @@
 
     python3 -m benchmarks.pod_changes PID CERTIFICATES RATE NODES
 
-The cluster is one of benchmarks.large_cluster, and the process PID is in its network namespace. For each line that it
-reads, it prints how many changes a second it has made so far.
+The cluster is one of testing.cluster.large_cluster, and the process PID is in its network namespace. For each line
+that it reads, it prints how many changes a second it has made so far.
 """
 
 import sys
@@ -11,9 +11,8 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks import large_cluster
-from tests.cluster import fake_gpus
-from tests.cluster.rig.api import Api
+from testing.cluster import fake_gpus, large_cluster
+from testing.cluster.rig.api import Api
 
 _THREADS = 4
 _PATH = large_cluster.PODS.format(large_cluster.HELD_SPACE)

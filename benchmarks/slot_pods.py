@@ -12,7 +12,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from tests.cluster.pods import SLOT as RESOURCE
+from testing.cluster.pods import SLOT as RESOURCE
 
 ASSIGNMENT = "crossover.dev/assignment"
 NAMESPACE = "team"

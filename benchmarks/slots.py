@@ -6,10 +6,10 @@ import time
 
 from benchmarks.checkpoint import devices
 from benchmarks.cluster import PODS, allocatable
+from testing.cluster.pods import SLOT, with_slots
 from testing.processes import Failed
-from tests.cluster.pods import SLOT, with_slots
 
-STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py
+STATUS_INTERVAL_S = 1.0  # of the kubelets: testing/cluster/rig/configuration.py
 _SETTLED_S = 2.5 * STATUS_INTERVAL_S  # after this time no older status is shown
 _PATIENCE_S = 60.0
 _FILLED_WITHIN_S = 20.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testing.arguments import Parser
-from tests.cluster.rig import versions
+from testing.cluster.rig import versions
 
 # These tests of tests/cluster depend on a kubelet, an API server or containerd. The others test the rig or one part.
 TESTS = tuple(f"cluster.{name}" for name in (

@@ -15,7 +15,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tools.render_manifests import CHART, TREE, template
+from testing.rendering import CHART, TREE, template
 
 _REQUIRED = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""')
 _ARCHITECTURE = re.compile(r'^(arch: )""$', re.MULTILINE)

@@ -4,24 +4,17 @@ tests. Its examples/ are written by hand.
     python3 -m tools.render_manifests           write it anew
     python3 -m tools.render_manifests --check   change nothing: exit 1 and name the files that differ
 
-The objects are written in the chart. Helm is the one of tools/install.sh --cluster, or else the one in PATH.
+The objects are written in the chart. testing/rendering.py says which Helm renders them.
 """
 
 import argparse
-import os
 import re
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
-from tests.cluster.rig import versions
+from testing.cluster.rig import versions
+from testing.rendering import CHART, NAMESPACE, REGISTRY, TREE, images, template
 
-TREE = Path(__file__).resolve().parents[1]
-CHART = TREE / "charts/crossover"
 MANIFESTS = TREE / "manifests"
-_NAMESPACE = "crossover-system"
-_REGISTRY = "registry.example"  # no real registry: kustomization.yaml says what to do about it
 _SOURCE = re.compile(r"^# Source: crossover/templates/(.+)\n", re.MULTILINE)
 _HELMS_OWN = re.compile(r"^ *(app\.kubernetes\.io/managed-by: |helm\.sh/|annotations: \{helm\.sh/).*\n", re.MULTILINE)
 _WRITTEN = "# Rendered from charts/crossover/templates/{}\n# by python3 -m tools.render_manifests: change it there.\n"
@@ -31,7 +24,7 @@ _NAMESPACE_TEXT = f"""# The node daemon needs what the level privileged allows: 
 apiVersion: v1
 kind: Namespace
 metadata:
-  name: {_NAMESPACE}
+  name: {NAMESPACE}
   labels: {{pod-security.kubernetes.io/enforce: privileged}}
 """
 _KUSTOMIZATION = """# kubectl apply --server-side --kustomize manifests: all of it. Name your images first, and the
@@ -45,28 +38,6 @@ images:
   - {{name: {registry}/crossover-extender, newName: {registry}/crossover-extender, newTag: {version}}}
   - {{name: registry.k8s.io/kube-scheduler, newTag: v{kubernetes}}}
 """
-
-
-def helm():
-    """Returns the path of the helm program. Raises FileNotFoundError where there is none."""
-    installed = versions.cache() / f"helm-{versions.default('helm')}"
-    found = shutil.which("helm", path=f"{installed}:{os.environ.get('PATH', '')}")
-    if not found:
-        raise FileNotFoundError("helm is missing: tools/install.sh --cluster")
-    return found
-
-
-def template(values=(), kube_version=None, chart=CHART):
-    """Runs `helm template` and returns the finished process. `values` are KEY=VALUE, as for --set."""
-    words = [helm(), "template", "crossover", str(chart), "--namespace", _NAMESPACE]
-    words += ["--kube-version", kube_version or versions.default("kube")]
-    for value in values:
-        words += ["--set", value]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def images(registry=_REGISTRY):
-    return [f"{name}.image.repository={registry}/crossover-{name}" for name in ("deviceplugin", "extender")]
 
 
 def _documents(text):
@@ -90,7 +61,7 @@ def render():
     texts["namespace.yaml"] = _NAMESPACE_TEXT
     order = sorted(texts, key=lambda path: (_FOLDERS.index(path.split("/")[0]), path))
     texts["kustomization.yaml"] = _KUSTOMIZATION.format(
-        resources="\n".join(f"  - {path}" for path in order), registry=_REGISTRY, version=chart_version(),
+        resources="\n".join(f"  - {path}" for path in order), registry=REGISTRY, version=chart_version(),
         kubernetes=versions.default("kube"))
     return texts
 

@@ -15,10 +15,10 @@ import time
 from benchmarks import cluster
 from benchmarks.results import Goal, Measured, controlled
 from testing import stats
+from testing.cluster.pods import restricted, with_slots
+from testing.cluster.rig.api import Watch
 from testing.machine import Machine
 from testing.processes import Failed
-from tests.cluster.pods import restricted, with_slots
-from tests.cluster.rig.api import Watch
 
 GOAL = Goal("<=", 50.0)
 CASES = ("idle",)

@@ -17,12 +17,13 @@ import itertools
 import re
 import threading
 
-from benchmarks import large_cluster, relay
+from benchmarks import relay
 from benchmarks.results import Goal, Measured, controlled
 from testing import stats
+from testing.cluster import large_cluster
+from testing.cluster.control import SCHEDULER
+from testing.cluster.rig.api import Watch
 from testing.processes import Failed
-from tests.cluster.control import SCHEDULER
-from tests.cluster.rig.api import Watch
 
 GOAL, P99_GOAL = Goal("<=", 2.0, "worst", runs=5), Goal("<=", 8.0)
 CASES = ("5000_nodes",)

@@ -5,10 +5,10 @@ and GPUs that are left over.
 Control: gangs that wait for what is not there, and stay.
 """
 
-from benchmarks import gang_churn
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import gang_churn
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster.rig import Refused
 
 SCOPE = "component"
 _GROWTH, _NONE = Goal("<=", 0.3), Goal("==", 0)

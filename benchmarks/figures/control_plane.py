@@ -20,12 +20,12 @@ import time
 from benchmarks import cluster
 from benchmarks.cluster import left_out
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.gang_cluster import FAKE, POOL, REAL, GangCluster
+from testing.cluster.gang_plays import Arrivals, fake_gpus_of, meet, meet_by_hand, place
+from testing.cluster.gangs import ANNOTATED, PLAIN
+from testing.cluster.rig import Refused
 from testing.machine import Machine
 from testing.processes import Failed
-from tests.cluster.gang_cluster import FAKE, POOL, REAL, GangCluster
-from tests.cluster.gang_plays import Arrivals, fake_gpus_of, meet, meet_by_hand, place
-from tests.cluster.gangs import ANNOTATED, PLAIN
-from tests.cluster.rig import Refused
 
 __all__ = ["CASES", "left_out", "measure"]
 

@@ -20,12 +20,12 @@ import sys
 import threading
 import time
 
-from benchmarks import large_cluster
 from benchmarks.results import Goal, Measured, controlled
 from testing import stats
+from testing.cluster import large_cluster
+from testing.cluster.rig.api import Watch, connected_in
+from testing.cluster.rig.versions import TREE
 from testing.processes import Failed
-from tests.cluster.rig.api import Watch, connected_in
-from tests.cluster.rig.versions import TREE
 
 GOAL = Goal("<=", 1200.0, "worst", runs=5)
 CASES = ("5000_nodes",)

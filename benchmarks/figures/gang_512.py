@@ -11,10 +11,10 @@ import threading
 import urllib.request
 
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.gang_cluster import FAKE, POOL, GangCluster
+from testing.cluster.gang_plays import large_gang
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
-from tests.cluster.gang_plays import large_gang
-from tests.cluster.rig import Refused
 
 CASES = ("kwok",)
 SCOPE = "component"

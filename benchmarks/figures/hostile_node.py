@@ -16,9 +16,9 @@ import time
 from benchmarks import cluster, hostile_sockets, identity_theft, turn_taker
 from benchmarks.figures import hostile
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.rig import cgroups
 from testing.machine import Machine
 from testing.processes import Failed
-from tests.cluster.rig import cgroups
 
 GAINED_GOAL, NEWCOMER_GOAL = Goal("==", 0), Goal("<=", 1.0)
 _WAYS = ("passes", "listens_not", "crowds", "babbles")

@@ -8,8 +8,8 @@ Controls: both replicas end and none is started again; the replica that is to ta
 
 from benchmarks import leaders
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster.rig import Refused
 
 CASES = ("kwok",)
 SCOPE = "component"

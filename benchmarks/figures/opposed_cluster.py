@@ -1,16 +1,16 @@
 """opposed_cluster counts what goes wrong for a gang, and what is left of it, where a cluster changes between its plan
 and its binding, or while it runs. The gang must run, or wait with the true reason in its events. No gang may be bound
 in part, keep a reservation or have a GPU twice, and another gang gets all GPUs afterwards
-(tests/cluster/opposed_plays.py).
+(testing/cluster/opposed_plays.py).
 
 Control: all replicas are gone before the gang comes.
 """
 
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import opposed_plays
+from testing.cluster.gang_cluster import GangCluster
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster import opposed_plays
-from tests.cluster.gang_cluster import GangCluster
-from tests.cluster.rig import Refused
 
 SCOPE = "component"
 _GOAL = Goal("==", 0)

@@ -15,11 +15,11 @@ from benchmarks import cluster
 from benchmarks.conditions import unmet
 from benchmarks.ownership import Ownership
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.pods import with_slots
+from testing.cluster.rig import phase
 from testing.machine import Machine
 from testing.processes import Failed
 from tests.cluster import test_mps, test_opposed, test_owner, test_signals
-from tests.cluster.pods import with_slots
-from tests.cluster.rig import phase
 
 GOAL = Goal("==", 0)
 _IMAGE = "crossover.test/sleep:1"

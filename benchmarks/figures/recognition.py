@@ -10,9 +10,10 @@ import unittest
 
 from benchmarks.conditions import unmet
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import operators
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster import operators, test_recognition
-from tests.cluster.rig import Refused
+from tests.cluster import test_recognition
 
 SCOPE = "component"
 _GOAL = Goal("==", 0)

@@ -14,9 +14,9 @@ from benchmarks import reported
 from benchmarks.conditions import unmet
 from benchmarks.older_build import with_older
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import operators
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster import operators
-from tests.cluster.rig import Refused
 
 CASES = tuple(reported.CASES)
 SCOPE = "component"

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks import churn, cluster, node_restarts, pod_fates, slots
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.rig.api import Watch
 from testing.machine import Machine
-from tests.cluster.rig.api import Watch
 
 GOAL, BACK_GOAL = Goal("==", 0), Goal("<=", 2.0)
 _RESTARTS = {"kubelet": 20, "daemon": 20, "both": 10}

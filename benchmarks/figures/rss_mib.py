@@ -6,8 +6,8 @@ Control: the API server, measured in the same way.
 
 import time
 
-from benchmarks import large_cluster
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import large_cluster
 
 GOAL = Goal("<=", 300.0)
 CASES = ("40000_slots",)

@@ -23,10 +23,10 @@ from pathlib import Path
 from benchmarks import cluster
 from benchmarks.results import Goal, Measured, controlled
 from testing import pairs, session, stats
+from testing.cluster.control import Control
+from testing.cluster.rig import phase
+from testing.cluster.training import TrainingJob, load_image
 from testing.processes import Failed
-from tests.cluster.control import Control
-from tests.cluster.rig import phase
-from tests.cluster.training import TrainingJob, load_image
 
 CASES = ("speeds", "shared_gpu")
 _GOAL = Goal("<=", 1.05)

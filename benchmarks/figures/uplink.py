@@ -14,9 +14,9 @@ import random
 from collections import Counter
 
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster.gang_cluster import GangCluster
+from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster.gang_cluster import GangCluster
-from tests.cluster.rig import Refused
 
 _RACK = "crossover.test/rack"
 _INDEX = "batch.kubernetes.io/job-completion-index"

@@ -4,7 +4,7 @@ promised."""
 import re
 import unittest
 
-from tests.charts.chart import TREE
+from testing.chart import TREE
 from tests.charts.test_monitoring import check_rules, evaluated, groupings, mixed, recording, unknown
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import CHART, INSTALLATIONS, TREE, find, objects, refusal
+from testing.chart import CHART, INSTALLATIONS, TREE, find, objects, refusal
 
 _SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
 # The chart sets these itself.

@@ -2,7 +2,7 @@
 
 import unittest
 
-from tests.charts.chart import INSTALLATIONS, MONITORING, TREE, objects, pod_templates, render
+from testing.chart import INSTALLATIONS, MONITORING, TREE, objects, pod_templates, render
 from tests.docs.pages import section
 
 _DAEMON, _MPS, _SIGNALLER = "crossover-deviceplugin", "crossover-mps", "crossover-signaller"

@@ -4,7 +4,7 @@ import unittest
 
 import yaml
 
-from tests.charts.chart import INSTALLATIONS, find, objects, pod_templates, template
+from testing.chart import INSTALLATIONS, find, objects, pod_templates, template
 
 _HOSTS = "its nodes' network"  # the installation; all but two of its ports differ
 _PORTS = {"defaults": {"verbs": 8480, "health": 8481, "metrics": 8482, "webhook": 8443, "scheduler": 10259},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, pod_templates, promtool
+from testing.chart import CHART, MONITORING, TREE, find, metrics, objects, pod_templates, promtool
 from tests.docs.pages import anchors
 
 _ALERTS = CHART / "files/alerts.yaml"

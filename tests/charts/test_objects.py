@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import INSTALLATIONS, VERSIONS, find, objects, pod_templates
-from tools import render_manifests
+from testing import rendering
+from testing.chart import INSTALLATIONS, VERSIONS, find, objects, pod_templates
 
 _CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration",
                  "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
@@ -75,8 +75,8 @@ def logs_after(starts):
 
 def notes(*values):
     """Returns the notes that Helm prints after an installation."""
-    words = [render_manifests.helm(), "install", "crossover", str(render_manifests.CHART), "--dry-run=client"]
-    for value in (*render_manifests.images(), *values):
+    words = [rendering.helm(), "install", "crossover", str(rendering.CHART), "--dry-run=client"]
+    for value in (*rendering.images(), *values):
         words += ["--set", value]
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(words, capture_output=True, text=True, check=True,
@@ -340,12 +340,12 @@ class Objects(unittest.TestCase):
 
     def test_the_namespace_is_the_releases(self):
         """Names within expressions must use the release's namespace, too."""
-        for file in (render_manifests.CHART / "templates").rglob("*"):
+        for file in (rendering.CHART / "templates").rglob("*"):
             if file.is_file():
                 self.assertNotIn("crossover-system", file.read_text(encoding="utf-8"), file.name)
 
     def test_the_domain_stands_in_one_place(self):
-        for file in (render_manifests.CHART / "templates").rglob("*.yaml"):
+        for file in (rendering.CHART / "templates").rglob("*.yaml"):
             text = re.sub(r"^\s*#.*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
             self.assertNotRegex(text, r"crossover\.dev(?!iceplugin)", file.name)
 

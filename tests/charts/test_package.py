@@ -6,8 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.charts.chart import TREE
-from tools import package_chart, render_manifests
+from testing import rendering
+from testing.chart import TREE
+from tools import package_chart
 
 _REPOSITORY, _MACHINE = "registry.example:5000/team", "x86_64"
 
@@ -21,7 +22,7 @@ class Package(unittest.TestCase):
     def test_it_names_its_images(self):
         self.assertEqual(package_chart.main([_REPOSITORY, _MACHINE, str(self.folder)]), 0)
         version = package_chart.versions()["CMakeLists.txt"]
-        done = render_manifests.template(chart=self.folder / f"crossover-{version}.tgz")
+        done = rendering.template(chart=self.folder / f"crossover-{version}.tgz")
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("extender", "deviceplugin"):
             self.assertIn(f"image: {_REPOSITORY}/crossover-{name}:{version}\n", done.stdout)
@@ -30,15 +31,15 @@ class Package(unittest.TestCase):
 
     def test_the_chart_of_the_tree_names_none(self):
         """This is the control."""
-        done = render_manifests.template()
+        done = rendering.template()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("image.repository is not set: name the repository", done.stderr)
-        self.assertNotIn("kubernetes.io/arch", render_manifests.template(render_manifests.images()).stdout)
+        self.assertNotIn("kubernetes.io/arch", rendering.template(rendering.images()).stdout)
 
     def test_it_holds_what_the_tree_has(self):
         (self.folder / "chart.tgz").write_bytes(package_chart.package(_REPOSITORY, _MACHINE, 0))
         subprocess.run(["tar", "-C", str(self.folder), "-xzf", str(self.folder / "chart.tgz")], check=True)
-        done = subprocess.run(["diff", "-r", str(render_manifests.CHART), str(self.folder / "crossover")],
+        done = subprocess.run(["diff", "-r", str(rendering.CHART), str(self.folder / "crossover")],
                               capture_output=True, text=True, check=False)
         changed = [line for line in done.stdout.splitlines() if line.startswith(("<", ">", "Only", "diff"))]
         self.assertEqual(len(changed), 7, done.stdout)  # two repositories and the architecture of values.yaml

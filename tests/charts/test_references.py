@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from tests.charts.chart import TREE, metrics
+from testing.chart import TREE, metrics
 from tools import annotations_reference, metrics_reference
 
 _NAME = re.compile(r'char k\w+(?:Annotation|Label|Gate)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from tests.charts.chart import INSTALLATIONS, objects, render
+from testing.chart import INSTALLATIONS, objects, render
 
 _JOINS = "rbac.authorization.k8s.io/aggregate-to-"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import CHART, INSTALLATIONS, template
-from tools import render_manifests
+from testing import rendering
+from testing.chart import CHART, INSTALLATIONS, template
 
 _SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 _VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
@@ -39,8 +39,8 @@ class Values(unittest.TestCase):
     def test_lint(self):
         for name, values in INSTALLATIONS.items():
             with self.subTest(name):
-                words = [render_manifests.helm(), "lint", "--strict", str(CHART)]
-                for value in [*render_manifests.images(), *values]:
+                words = [rendering.helm(), "lint", "--strict", str(CHART)]
+                for value in [*rendering.images(), *values]:
                     words += ["--set", value]
                 done = subprocess.run(words, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -128,7 +128,7 @@ class Values(unittest.TestCase):
         self.taken(["deviceplugin.config.trace_file=/dev/stdout"])
 
     def test_older_clusters_are_refused(self):
-        done = render_manifests.template(render_manifests.images(), "1.30.9")
+        done = rendering.template(rendering.images(), "1.30.9")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(">=1.31.0", done.stderr)
 
@@ -158,9 +158,9 @@ class Values(unittest.TestCase):
             loose = copy.deepcopy(_SCHEMA)
             loose["properties"]["webhook"]["additionalProperties"] = True
             (chart / "values.schema.json").write_text(json.dumps(loose), encoding="utf-8")
-            values = [*render_manifests.images(), "webhook.certificats=self"]
-            self.assertEqual(render_manifests.template(values, chart=chart).returncode, 0)
-            self.assertNotEqual(render_manifests.template(values).returncode, 0)
+            values = [*rendering.images(), "webhook.certificats=self"]
+            self.assertEqual(rendering.template(values, chart=chart).returncode, 0)
+            self.assertNotEqual(rendering.template(values).returncode, 0)
 
 
 if __name__ == "__main__":

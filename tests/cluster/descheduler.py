@@ -7,9 +7,9 @@ import subprocess
 
 import yaml
 
+from testing.cluster import operators
+from testing.cluster.rig import Refused
 from testing.processes import Failed, dying_with_parent
-from tests.cluster import operators
-from tests.cluster.rig import Refused
 
 _NAME = "descheduler"
 _NAMESPACE, _ACCOUNT = "kube-system", "descheduler-sa"

@@ -4,10 +4,10 @@ names."""
 import re
 import subprocess
 
+from testing.cluster.gang_lives import job_of
+from testing.cluster.release import VERSION
+from testing.cluster.rig.versions import TREE
 from testing.processes import Failed, dying_with_parent
-from tests.cluster.gang_lives import job_of
-from tests.cluster.release import VERSION
-from tests.cluster.rig.versions import TREE
 from tests.docs.commands import commands
 
 # These commands run until they are stopped. What they have printed by then is checked.

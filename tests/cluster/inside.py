@@ -5,8 +5,8 @@ import http.client
 import ssl
 from pathlib import Path
 
+from testing.cluster.rig.api import connected_in
 from testing.processes import Failed
-from tests.cluster.rig.api import connected_in
 from tests.process.demo.leftovers import until
 
 _LISTENS = "0A"

@@ -6,8 +6,8 @@ import json
 import threading
 from dataclasses import dataclass, field
 
-from tests.cluster.gang_lives import RESERVATION, TOLD
-from tests.cluster.gpu_judge import ASSIGNMENT
+from testing.cluster.gang_lives import RESERVATION, TOLD
+from testing.cluster.gpu_judge import ASSIGNMENT
 
 DOMAIN = "crossover.dev/"
 _MANAGED = "crossover.dev/managed"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from testing.cluster.rig import cgroups
 from testing.processes import find_marked
-from tests.cluster.rig import cgroups
 
 _TUNABLES = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
              "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", "net/ipv4/ip_forward")

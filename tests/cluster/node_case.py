@@ -10,13 +10,13 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.node_daemon import NodeDaemons
+from testing.cluster.pods import SLOT, assigned, with_slots
+from testing.cluster.rig import Cluster, phase
+from testing.cluster.software_gpus import SoftwareGpus
 from testing.commands import Build
 from testing.processes import Failed
 from tests.cluster import kubectl_plugin
-from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.pods import SLOT, assigned, with_slots
-from tests.cluster.rig import Cluster, phase
-from tests.cluster.software_gpus import SoftwareGpus
 
 NAMESPACE, SHELL = "team", "crossover.test/shell:1"
 _METRICS = "127.0.0.1:9401"

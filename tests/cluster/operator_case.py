@@ -8,15 +8,15 @@ import os
 import unittest
 from pathlib import Path
 
+from testing.cluster import operators
+from testing.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
+from testing.cluster.gangs import ANNOTATED
+from testing.cluster.rig import kwok
+from testing.cluster.rig.api import Watch
 from testing.commands import Build
 from testing.processes import Failed
-from tests.cluster import operators
-from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
-from tests.cluster.gangs import ANNOTATED
 from tests.cluster.job_eyes import JobEyes
 from tests.cluster.operator_jobs import WHOLE, plain
-from tests.cluster.rig import kwok
-from tests.cluster.rig.api import Watch
 
 _NODES, _GPUS = 2, 4
 GPUS = _NODES * _GPUS

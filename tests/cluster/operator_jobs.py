@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.cluster.gang_cluster import FAKE, POOL
-from tests.cluster.rig.kwok import ENDS
+from testing.cluster.gang_cluster import FAKE, POOL
+from testing.cluster.rig.kwok import ENDS
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "manifests/examples"
 _SHARE, _MEMORY = "crossover.dev/share", "crossover.dev/gpu-memory"

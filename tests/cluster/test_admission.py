@@ -5,9 +5,9 @@ import sys
 import unittest
 from pathlib import Path
 
+from testing.cluster.pods import SLOT
+from testing.cluster.services import mutating_webhook, service
 from testing.processes import Failed
-from tests.cluster.pods import SLOT
-from tests.cluster.services import mutating_webhook, service
 from tests.cluster.webhook_case import MANIFESTS, NAMESPACE, PATIENCE_S, SYSTEM, WebhookCase, pod_that_says
 from tests.process.demo.leftovers import until
 

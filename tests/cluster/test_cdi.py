@@ -4,10 +4,10 @@ each by a specification of its own."""
 import json
 import unittest
 
-from tests.cluster import gpu_ways
+from testing.cluster import gpu_ways
+from testing.cluster.pods import assigned, with_slots
+from testing.cluster.rig import phase
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.pods import assigned, with_slots
-from tests.cluster.rig import phase
 
 _DEVICE_FILES = ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm")
 _READER = "crossover.test/reader:1"

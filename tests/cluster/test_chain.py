@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.control import Control
+from testing.cluster.node_daemon import NodeDaemons
+from testing.cluster.rig import Cluster
+from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 from testing.commands import Build
 from tests.cluster import turn_orders
-from tests.cluster.control import Control
-from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.rig import Cluster
-from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _NAMESPACE = "team"
 _KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share

@@ -8,10 +8,10 @@ from collections import Counter
 
 import yaml
 
-from tests.charts.chart import INSTALLATIONS, MONITORING, find, objects, pod_templates, render
+from testing.chart import INSTALLATIONS, MONITORING, find, objects, pod_templates, render
+from testing.cluster.rig import Cluster, true
+from testing.cluster.rig.versions import definitions
 from tests.cluster import schemas
-from tests.cluster.rig import Cluster, true
-from tests.cluster.rig.versions import definitions
 from tools.render_manifests import MANIFESTS
 
 _NAMESPACE, _RESTRICTED = "crossover-system", "restricted"

@@ -4,7 +4,7 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks import gang_churn
+from testing.cluster import gang_churn
 from testing.commands import Build
 
 _PACE = 5.0  # gangs per second

@@ -9,8 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from testing.cluster.rig import removal
 from testing.processes import find_marked
-from tests.cluster.rig import removal
 from tools.demo.demo import MARK
 
 _TOO_BUSY = 90.0  # percent of all cores

@@ -10,12 +10,12 @@ import unittest
 from datetime import datetime, timezone
 from pathlib import Path
 
+from testing.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
+from testing.cluster.gangs import ANNOTATED, JOBS, indexed_job
+from testing.cluster.opposed_plays import SETTINGS
+from testing.cluster.rig.kwok import ENDS
 from testing.commands import Build
 from tests.cluster.descheduler import Descheduler, policy
-from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
-from tests.cluster.gangs import ANNOTATED, JOBS, indexed_job
-from tests.cluster.opposed_plays import SETTINGS
-from tests.cluster.rig.kwok import ENDS
 
 _NODES, _GPUS = 2, 4
 _ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"

@@ -6,11 +6,11 @@ import json
 import time
 import unittest
 
+from testing.chart import objects
+from testing.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
+from testing.cluster.pods import restricted
+from testing.cluster.rig import Cluster
 from testing.processes import Failed
-from tests.charts.chart import objects
-from tests.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
-from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster
 from tests.process.demo.leftovers import until
 
 _TEAM = "team"

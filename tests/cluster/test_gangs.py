@@ -8,10 +8,10 @@ import os
 import unittest
 from pathlib import Path
 
+from testing.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
+from testing.cluster.gang_plays import Arrivals, fills, large_gang, meet
+from testing.cluster.leader_plays import Leaders
 from testing.commands import Build
-from tests.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
-from tests.cluster.gang_plays import Arrivals, fills, large_gang, meet
-from tests.cluster.leader_plays import Leaders
 
 _NODES, _GPUS = 6, 4
 _MANY, _DEADLINE_S = 50, 30

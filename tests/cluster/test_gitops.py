@@ -9,11 +9,11 @@ from pathlib import Path
 
 import yaml
 
+from testing.chart import INSTALLATIONS, render
+from testing.cluster.control import Control
+from testing.cluster.rig import Cluster, true
+from testing.cluster.rig.versions import definitions
 from testing.commands import Build
-from tests.charts.chart import INSTALLATIONS, render
-from tests.cluster.control import Control
-from tests.cluster.rig import Cluster, true
-from tests.cluster.rig.versions import definitions
 
 _NAMESPACE = "crossover-system"
 _CONFIGURATION = "crossover-admission"

@@ -11,19 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.gang_lives import job_of
+from testing.cluster.pods import SLOT, restricted, with_slots
+from testing.cluster.prometheus import PLAIN, Prometheus
+from testing.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
+from testing.cluster.rig import Cluster, gone, phase, true
+from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests
 from testing.commands import Build
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
 from tests.cluster import panels, turn_orders
 from tests.cluster.documented import Documented, names_for
-from tests.cluster.gang_lives import job_of
 from tests.cluster.kubectl_plugin import kubectl
-from tests.cluster.pods import SLOT, restricted, with_slots
-from tests.cluster.prometheus import PLAIN, Prometheus
-from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
-from tests.cluster.rig import Cluster, gone, phase, true
-from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests
 from tests.cluster.webhook_case import Load, pod_that_says
 from tests.docs.commands import commands
 from tests.process.demo.leftovers import until

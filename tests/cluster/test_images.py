@@ -8,8 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.cluster.built_images import NAMES, BuiltImages
-from tests.cluster.rig.versions import TREE
+from testing.cluster.built_images import NAMES, BuiltImages
+from testing.cluster.rig.versions import TREE
 
 _VERSION = re.search(r"crossover VERSION ([0-9.]+)", (TREE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 _LIMIT_MIB = 16  # of an image without its base

@@ -8,12 +8,12 @@ import time
 import unittest
 from pathlib import Path
 
+from testing.chart import MONITORING, find, objects
+from testing.cluster.pods import MARKED, restricted
+from testing.cluster.rig import Cluster, true
+from testing.cluster.rig.versions import definitions
 from testing.commands import Build
-from tests.charts.chart import MONITORING, find, objects
 from tests.cluster import kubectl_plugin
-from tests.cluster.pods import MARKED, restricted
-from tests.cluster.rig import Cluster, true
-from tests.cluster.rig.versions import definitions
 
 _HOME = "crossover-system"
 _TEAM = "team"

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from testing import grids
+from testing.cluster.control import Control
+from testing.cluster.node_daemon import NodeDaemons
+from testing.cluster.rig import Cluster
+from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import TrainingJob
 from testing.commands import Build
 from testing.machine import Machine
-from tests.cluster.control import Control
-from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.rig import Cluster
-from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob
 
 _NAMESPACE = "team"
 _KEY = "grid"

@@ -6,10 +6,10 @@ import json
 import signal
 import unittest
 
+from testing.cluster.node_daemon import MpsDaemon
+from testing.cluster.pods import assigned, with_slots
+from testing.cluster.rig import gone, phase
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.node_daemon import MpsDaemon
-from tests.cluster.pods import assigned, with_slots
-from tests.cluster.rig import gone, phase
 
 _USER = "crossover.test/gpu-user:1"
 

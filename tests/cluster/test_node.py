@@ -4,8 +4,8 @@ publishes."""
 import json
 import unittest
 
+from testing.cluster.prometheus import judged
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.prometheus import judged
 
 _ANEW = "is made anew: it must not stay on its GPU"
 _QUIET_S = 5  # longer than a kubelet needs to tell the API server

@@ -7,11 +7,11 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tests.cluster import gpu_ways
+from testing.cluster import gpu_ways
+from testing.cluster.pods import SLOT, with_slots
+from testing.cluster.rig import phase, versions
+from testing.cluster.rig.images import USER
 from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
-from tests.cluster.pods import SLOT, with_slots
-from tests.cluster.rig import phase, versions
-from tests.cluster.rig.images import USER
 
 _MUSL = versions.cache() / "images-1/musl/lib/ld-musl-x86_64.so.1"
 _UNPACKED = versions.cache() / "cluster-debian-12"

@@ -6,9 +6,9 @@ import os
 import unittest
 from pathlib import Path
 
+from testing.cluster import opposed_plays
+from testing.cluster.gang_cluster import GangCluster
 from testing.commands import Build
-from tests.cluster import opposed_plays
-from tests.cluster.gang_cluster import GangCluster
 
 
 class OpposedGangs(unittest.TestCase):

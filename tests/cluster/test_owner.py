@@ -8,11 +8,11 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.pods import with_slots
+from testing.cluster.rig import phase
+from testing.cluster.training import TrainingJob, load_image
 from tests.cluster import dra_objects
 from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
-from tests.cluster.pods import with_slots
-from tests.cluster.rig import phase
-from tests.cluster.training import TrainingJob, load_image
 
 _OTHERS = "others"
 _PLUGINS = "/var/lib/kubelet/device-plugins"

@@ -9,13 +9,13 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.gang_cluster import FAKE, PODS, POOL, REAL, SPACE, GangCluster
+from testing.cluster.gangs import IMAGE, JOBS, indexed_job
+from testing.cluster.gpu_judge import holders_of
+from testing.cluster.opposed_plays import SETTINGS
+from testing.cluster.pods import MARKED, with_slots
+from testing.cluster.rig.kwok import ENDS, RUNS_FOR
 from testing.commands import Build
-from tests.cluster.gang_cluster import FAKE, PODS, POOL, REAL, SPACE, GangCluster
-from tests.cluster.gangs import IMAGE, JOBS, indexed_job
-from tests.cluster.gpu_judge import holders_of
-from tests.cluster.opposed_plays import SETTINGS
-from tests.cluster.pods import MARKED, with_slots
-from tests.cluster.rig.kwok import ENDS, RUNS_FOR
 
 _NODES, _GPUS = 2, 4
 _INDEX = "batch.kubernetes.io/job-completion-index"

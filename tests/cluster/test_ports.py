@@ -9,13 +9,13 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.pods import restricted, with_slots
+from testing.cluster.prometheus import judged, reading_token
+from testing.cluster.release import NAMESPACE, Release
+from testing.cluster.rig import Cluster, phase
+from testing.cluster.software_gpus import SoftwareGpus
 from testing.commands import Build
 from tests.cluster import inside
-from tests.cluster.pods import restricted, with_slots
-from tests.cluster.prometheus import judged, reading_token
-from tests.cluster.release import NAMESPACE, Release
-from tests.cluster.rig import Cluster, phase
-from tests.cluster.software_gpus import SoftwareGpus
 
 _TEAM, _OTHER = "team", "other"
 _SHELL = "crossover.test/shell:1"

@@ -6,11 +6,11 @@ import os
 import unittest
 from pathlib import Path
 
+from testing.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
+from testing.cluster.gangs import JOBS, indexed_job
+from testing.cluster.opposed_plays import SETTINGS
+from testing.cluster.rig.kwok import ENDS
 from testing.commands import Build
-from tests.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
-from tests.cluster.gangs import JOBS, indexed_job
-from tests.cluster.opposed_plays import SETTINGS
-from tests.cluster.rig.kwok import ENDS
 
 _GPUS = 2  # of the only node
 _LEASE_S = 4

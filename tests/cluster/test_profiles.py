@@ -5,12 +5,12 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.node_daemon import NodeDaemons
+from testing.cluster.pods import with_slots
+from testing.cluster.rig import Cluster
+from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import load_image
 from testing.commands import Build
-from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.pods import with_slots
-from tests.cluster.rig import Cluster
-from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import load_image
 
 _TEAM = "team"
 _SHAPE = pairs.Shape(0.6)

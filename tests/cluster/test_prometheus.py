@@ -22,10 +22,10 @@ os.environ.setdefault("LIBRARY", str(_BUILD / "lib/libcrossover.so"))
 os.environ.setdefault("SIMGPU_LIBRARIES", str(_BUILD / "simgpu/lib"))
 
 # These imports come after the variables are set, because the modules read them.
-from tests.charts.chart import find, objects, promtool  # noqa: E402
+from testing.chart import find, objects, promtool  # noqa: E402
+from testing.cluster import pod_monitors  # noqa: E402
 from tests.charts.test_chargeback import of_chargeback, of_metrics  # noqa: E402
 from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
-from tests.cluster import pod_monitors  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 
 _GAIN = "crossover_gain_ratio{source='measured'}"

@@ -7,11 +7,11 @@ import copy
 import json
 import unittest
 
-from tests.cluster.gang_cluster import FAKE, POOL, SPACE
+from testing.cluster.gang_cluster import FAKE, POOL, SPACE
+from testing.cluster.pods import SLOT
+from testing.cluster.rig.kwok import RUNS_FOR
 from tests.cluster.operator_case import GPUS, OneGang, OperatorCase
 from tests.cluster.operator_jobs import example, plain, templates, without_gpus
-from tests.cluster.pods import SLOT
-from tests.cluster.rig.kwok import RUNS_FOR
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 

@@ -6,10 +6,10 @@ import sys
 import unittest
 from pathlib import Path
 
+from testing.cluster.pods import restricted
+from testing.cluster.rig import Cluster, gone, phase, servers, true, versions
+from testing.cluster.services import mutating_webhook, service
 from testing.processes import Failed
-from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster, gone, phase, servers, true, versions
-from tests.cluster.services import mutating_webhook, service
 from tests.process.demo.leftovers import until
 
 _SHELL = "crossover.test/shell:1"

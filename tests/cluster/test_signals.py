@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from testing import pairs
+from testing.cluster.prometheus import Prometheus
+from testing.cluster.release import NAMESPACE, Release
+from testing.cluster.rig import Cluster, gone, phase
+from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import TrainingJob, load_image, plain_digests
 from testing.commands import Build
 from tests.cluster import turn_orders
-from tests.cluster.prometheus import Prometheus
-from tests.cluster.release import NAMESPACE, Release
-from tests.cluster.rig import Cluster, gone, phase
-from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob, load_image, plain_digests
 from tests.process.demo.leftovers import until
 
 _TEAM, _KEY = "team", "digits"

@@ -6,9 +6,9 @@ import unittest
 from pathlib import Path
 
 from testing import pairs
-from tests.cluster import node_daemon
+from testing.cluster import node_daemon
+from testing.cluster.training import TrainingJob, load_image
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.training import TrainingJob, load_image
 
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=400, warm_up=40)  # long enough to be switched off and on
 _LIVE_WITHIN_S = 5.0  # the documented limit for switches

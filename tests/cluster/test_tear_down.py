@@ -8,10 +8,10 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from testing.cluster.pods import restricted
+from testing.cluster.rig import Cluster, Refused, phase, removal
+from testing.cluster.rig.versions import TREE
 from tests.cluster import leftovers
-from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster, Refused, phase, removal
-from tests.cluster.rig.versions import TREE
 from tests.process.demo.leftovers import until
 
 _PATIENCE_S = 30.0
@@ -75,7 +75,7 @@ class TearDown(unittest.TestCase):
 
     def start_another(self):
         """Starts a cluster of one node that another process owns. Returns that process and the cluster's directory."""
-        other = subprocess.Popen([sys.executable, "-B", "-m", "tests.cluster.rig", "--nodes", "1"], cwd=TREE,
+        other = subprocess.Popen([sys.executable, "-B", "-m", "testing.cluster.rig", "--nodes", "1"], cwd=TREE,
                                  stdout=subprocess.PIPE, text=True)
         self.addCleanup(other.wait)
         self.addCleanup(other.terminate)
@@ -107,7 +107,7 @@ def _janitors(directory):
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
-        if "tests.cluster.rig.janitor" in words and str(directory) in words:
+        if "testing.cluster.rig.janitor" in words and str(directory) in words:
             found.append(int(entry.name))
     return found
 

@@ -12,10 +12,10 @@ import sys
 import unittest
 from pathlib import Path
 
+from testing.cluster.pods import SLOT
+from testing.cluster.rig import gone
+from testing.cluster.rig.versions import TREE
 from testing.processes import Failed
-from tests.cluster.pods import SLOT
-from tests.cluster.rig import gone
-from tests.cluster.rig.versions import TREE
 from tests.cluster.webhook_case import NAMESPACE, PATIENCE_S, PORT, SYSTEM, Load, WebhookCase, pod_that_says
 from tests.cluster.webhook_flood import Connection, Flood, request, review
 from tests.process.demo.leftovers import until

@@ -9,10 +9,10 @@ import threading
 import unittest
 from pathlib import Path
 
+from testing.cluster.pods import restricted
+from testing.cluster.rig import Cluster
+from testing.cluster.services import service
 from testing.processes import Failed
-from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster
-from tests.cluster.services import service
 from tests.process.demo.leftovers import until
 
 NAMESPACE, SYSTEM = "team", "crossover-system"

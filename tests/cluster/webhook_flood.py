@@ -7,8 +7,8 @@ import ssl
 import threading
 import time
 
+from testing.cluster.rig.api import connected_in
 from testing.processes import Failed
-from tests.cluster.rig.api import connected_in
 from tests.cluster.webhook_case import NAMESPACE, PORT, pod_that_says
 
 PATH = "/admit/pods"

@@ -9,7 +9,7 @@ import unittest
 import yaml
 
 from testing import faults
-from tests.charts.chart import metrics
+from testing.chart import metrics
 from tests.docs import registered
 from tests.docs.pages import TREE, files, read, section, sources, tables
 

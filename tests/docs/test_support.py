@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from tests.cluster.rig import versions
+from testing.cluster.rig import versions
 from tests.docs.pages import code, files, read, section, sources, tables
 from tests.docs.test_failures import fragments, wrong_test
 

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from testing.arguments import Parser
+from testing.cluster.rig import Refused, removal
 from testing.commands import Build
 from testing.processes import Failed, find_marked, interruptible, kill_marked, until_interrupted
-from tests.cluster.rig import Refused, removal
 from tools.demo import demo, table
 from tools.demo.cluster import ClusterDemo
 from tools.demo.digits import Digits

@@ -8,12 +8,12 @@ import time
 from dataclasses import replace
 
 from testing import logs, validity
+from testing.cluster.pods import SLOT
+from testing.cluster.prometheus import Prometheus
+from testing.cluster.release import Release
+from testing.cluster.rig import Cluster
+from testing.cluster.software_gpus import SoftwareGpus
 from testing.shipped import slots_per_gpu
-from tests.cluster.pods import SLOT
-from tests.cluster.prometheus import Prometheus
-from tests.cluster.release import Release
-from tests.cluster.rig import Cluster
-from tests.cluster.software_gpus import SoftwareGpus
 from tools.demo import demo
 
 PREFIX = f"{demo.MARK}-cluster-"

@@ -1,7 +1,7 @@
 """Holds what the demo's cluster trains by default: the trainer of examples/, on the UCI optical digits."""
 
-from tests.cluster.rig.versions import TREE
-from tests.cluster.training import TrainingJob, load_image
+from testing.cluster.rig.versions import TREE
+from testing.cluster.training import TrainingJob, load_image
 from tools.demo import demo
 
 _DATA = TREE / "examples/data/digits.csv"

@@ -1,10 +1,10 @@
 """Holds what `make demo-torch` trains: the script of examples/pytorch, by unmodified PyTorch on stand-in libraries."""
 
+from testing.cluster import torch_training
+from testing.cluster.rig.versions import TREE
 from testing.commands import Job
 from testing.machine import SMS, Machine
 from testing.processes import Failed
-from tests.cluster import torch_training
-from tests.cluster.rig.versions import TREE
 from tools.demo import demo
 
 _SCRIPT = TREE / "examples/pytorch/train.py"

@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks import gang_churn
+from testing.cluster import gang_churn
 from testing.processes import Failed
 
 

@@ -4,8 +4,8 @@ import json
 import unittest
 from unittest import mock
 
-from tests.cluster.gang_lives import GangLives
-from tests.cluster.gpu_judge import GpuJudge
+from testing.cluster.gang_lives import GangLives
+from testing.cluster.gpu_judge import GpuJudge
 
 
 def pod(job, number, node="", gpu="", reserved=False):

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tests.cluster.rig import versions
+from testing.cluster.rig import versions
 from tools import matrix
 
 _ALL = len(matrix.TESTS)

@@ -3,7 +3,7 @@
 import unittest
 
 from benchmarks.ownership import faults
-from tests.cluster.pods import SLOT
+from testing.cluster.pods import SLOT
 
 _GPU, _OTHER = "GPU-1", "GPU-2"
 

@@ -7,8 +7,8 @@ import time
 import unittest
 from pathlib import Path
 
+from testing.cluster.rig.supervisor import Supervisor
 from testing.processes import Failed, Processes
-from tests.cluster.rig.supervisor import Supervisor
 
 _PATIENCE_S = 30.0
 

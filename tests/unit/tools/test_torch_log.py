@@ -1,7 +1,7 @@
 import json
 import unittest
 
-from tests.cluster.torch_training import rank_log
+from testing.cluster.torch_training import rank_log
 
 MS = 1_000_000
 
