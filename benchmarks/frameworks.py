@@ -1,9 +1,9 @@
-"""Runs what figures take from tests/frameworks, whose faults are AssertionErrors, as figures want it."""
+"""Runs what figures take from testing/frameworks, whose faults are AssertionErrors, as figures want it."""
 
 from contextlib import contextmanager
 
+from testing.frameworks import software_gpu
 from testing.processes import Failed
-from tests.frameworks import software_gpu
 
 
 @contextmanager

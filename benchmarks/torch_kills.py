@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import kills
 from testing import logs
-from tests.frameworks import family, software_gpu
+from testing.frameworks import family, software_gpu
 
 _SCRIPT = "ddp.py"
 _VICTIM, _NEIGHBOUR = "beta", "alpha"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from testing import bounds, logs, stats, validity
 from testing.commands import is_known_bad
+from testing.frameworks import software_gpu
 from testing.machine import SMS
-from tests.frameworks import software_gpu
 
 RANKS = 2
 _SCRIPT = "ddp.py"

@@ -33,7 +33,7 @@ _INSTRUCTIONS = "_instructions"
 CASES = (*_STEPS, *(case + _INSTRUCTIONS for case in _STEPS))
 _CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
 _PYTHON = _CACHE / "frameworks-1/bin/python"
-_PROGRAMS = Path(__file__).resolve().parents[2] / "tests" / "frameworks" / "programs"
+_PROGRAMS = Path(__file__).resolve().parents[2] / "testing" / "frameworks" / "programs"
 _ADDR_NO_RANDOMIZE = 0x0040000
 # Each pair is a long and a short run, in steps. The difference is long enough to be that of the steps.
 _COUNTED_STEPS = {"stand_in": (2000, 200), "torch": (120, 20), "jax": (220, 20)}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks import frameworks
 from benchmarks.results import Goal, Measured, controlled
+from testing.frameworks import family, software_gpu
 from testing.processes import Failed
-from tests.frameworks import family, software_gpu
 
 GOAL = Goal("<=", 16)
 SCOPE = "component"

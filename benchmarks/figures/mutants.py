@@ -1,7 +1,7 @@
 """mutants changes one thing on each of 100 lines of the product, drawn at random with the revision as seed. It counts
-the changes that no unit test detects (tests/mutants). Each survivor is in the remarks, with what
-tests/mutants/explained.txt says of it. A change that does not compile is drawn anew. A change that makes a test wait in
-vain counts as detected.
+the changes that no unit test detects (testing/mutants). Each survivor is in the remarks, with what
+testing/mutants/explained.txt says of it. A change that does not compile is drawn anew. A change that makes a test wait
+in vain counts as detected.
 
 `mutants_unexplained` counts the survivors of which that file says nothing.
 
@@ -9,8 +9,8 @@ Control: the lines of one file, with and without the test file that is written f
 """
 
 from benchmarks.results import Control, Goal, Measured
+from testing.mutants import explained, runs, trial
 from testing.processes import Failed
-from tests.mutants import explained, runs, trial
 
 SCOPE = "component"
 GPUS = "no GPUs"

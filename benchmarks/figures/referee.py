@@ -1,5 +1,5 @@
 """referee counts the rows and answers of ours that differ from those of NVIDIA's own binaries and are not in the list
-of wanted differences (tests/referee): hook table, look-ups with and without the library, the software GPU's answers,
+of wanted differences (testing/referee): hook table, look-ups with and without the library, the software GPU's answers,
 the symbols that we bind, the stand-in for MPS.
 
 A case is a binary by its package and the major version that tools/install/referee.txt pins. Where Debian has replaced
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.results import Goal, Measured, controlled
 from testing.processes import Failed
-from tests.referee import binaries, compare, planted, tables
+from testing.referee import binaries, compare, planted, tables
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

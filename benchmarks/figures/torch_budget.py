@@ -8,7 +8,7 @@ Control: a budget that is one page larger.
 
 from benchmarks import frameworks
 from benchmarks.results import Goal, Measured, controlled
-from tests.frameworks import budgets
+from testing.frameworks import budgets
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

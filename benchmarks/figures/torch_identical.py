@@ -1,6 +1,6 @@
 """torch_identical counts how the calls of unmodified PyTorch differ with the library from those of the same job alone,
-by the rows of tests/frameworks/patterns.py: launches of kernels and collectives, and waits of streams, of each rank, in
-their order, and the peak of memory. A row runs alone, with the library and no other job, and beside another job. One
+by the rows of testing/frameworks/patterns.py: launches of kernels and collectives, and waits of streams, of each rank,
+in their order, and the peak of memory. A row runs alone, with the library and no other job, and beside another job. One
 that takes turns where its row says that it is watched, or the other way round, counts as a difference.
 
 Controls: a job that launches one kernel more; a wait that is removed from what was recorded, or a launch where the
@@ -9,9 +9,9 @@ program makes no wait that counts.
 
 from benchmarks import frameworks
 from benchmarks.results import Goal, Measured, controlled
-from tests.frameworks import ways
-from tests.frameworks.patterns import PATTERNS, named
-from tests.frameworks.records import count
+from testing.frameworks import ways
+from testing.frameworks.patterns import PATTERNS, named
+from testing.frameworks.records import count
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

@@ -2,8 +2,7 @@
 
 import unittest
 
-from tests.frameworks import budgets
-from tests.frameworks import software_gpu as gpu
+from testing.frameworks import budgets, software_gpu as gpu
 
 _BUDGET_MIB = 301  # no multiple of a page
 

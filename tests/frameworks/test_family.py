@@ -9,12 +9,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.frameworks import family
-from tests.frameworks import software_gpu as gpu
+from testing.frameworks import family, software_gpu as gpu
 
 # A shell that starts a process in a session of its own, and says its ID. `exec` makes it the process itself.
 _SHELL = ("sh", "-c", "setsid sh -c 'echo $$; exec sleep infinity' & wait")
-_PROGRAM = gpu.TOP / "tests" / "frameworks" / "programs" / "waits.py"
+_PROGRAM = gpu.TOP / "testing" / "frameworks" / "programs" / "waits.py"
 
 
 def _start(command, **popen):

@@ -5,8 +5,7 @@ import tempfile
 import unittest
 
 from simgpu.stand_ins import wanted
-from tests.frameworks import records
-from tests.frameworks import software_gpu as gpu
+from testing.frameworks import records, software_gpu as gpu
 
 _STEPS = 40
 # A job that starts later on a busy machine shares fewer of its 40 steps: it has 140 turns where none is lost.
@@ -54,7 +53,7 @@ class Values(unittest.TestCase):
     def run_program(self, effects):
         gpu.require(self)
         machine = gpu.Machine(self.enterContext(tempfile.TemporaryDirectory()), effects=effects)
-        return machine.run(gpu.TOP / "tests" / "frameworks" / "programs" / "values_torch.py")
+        return machine.run(gpu.TOP / "testing" / "frameworks" / "programs" / "values_torch.py")
 
     def test_fills_copies_and_joins_leave_the_values_of_the_cpu(self):
         done = self.run_program(effects=True)

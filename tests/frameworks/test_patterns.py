@@ -4,9 +4,8 @@ that differs from it by one launch."""
 import re
 import unittest
 
-from tests.frameworks import records, ways
-from tests.frameworks import software_gpu as gpu
-from tests.frameworks.patterns import PATTERNS, Expected, Pattern, named
+from testing.frameworks import records, software_gpu as gpu, ways
+from testing.frameworks.patterns import PATTERNS, Expected, Pattern, named
 
 
 class Table(unittest.TestCase):

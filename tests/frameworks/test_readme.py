@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.frameworks import software_gpu as gpu
+from testing.frameworks import software_gpu as gpu
 
 _README = gpu.TOP / "simgpu" / "stand_ins" / "README.md"
 _STEPS, _RANKS = 20, 2  # as the commands say

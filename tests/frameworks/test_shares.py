@@ -5,10 +5,10 @@ import random
 import tempfile
 import unittest
 
+from testing.frameworks import software_gpu as gpu
 from testing.ports import free_port
-from tests.frameworks import software_gpu as gpu
 
-_PROGRAM = gpu.TOP / "tests" / "frameworks" / "programs" / "shares_torch.py"
+_PROGRAM = gpu.TOP / "testing" / "frameworks" / "programs" / "shares_torch.py"
 _DIVIDE = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -13,7 +13,7 @@ SOFTWARE_GPU = BUILD / "simgpu" / "lib"
 CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover") / "frameworks-1"
 PYTHON = CACHE / "bin" / "python"
 SITE = CACHE / "lib" / "python3.11" / "site-packages"
-PROGRAMS = TOP / "tests" / "frameworks" / "programs"
+PROGRAMS = TOP / "testing" / "frameworks" / "programs"
 _PATIENCE_S = 300
 
 

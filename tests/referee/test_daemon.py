@@ -9,8 +9,8 @@ import unittest
 from pathlib import Path
 
 from testing.commands import Build
-from tests.referee import binaries
-from tests.referee.control_daemon import DRIVERS, PROGRAM, ControlDaemon
+from testing.referee import binaries
+from testing.referee.control_daemon import DRIVERS, PROGRAM, ControlDaemon
 
 BUILD = Build(Path(os.environ.get("BUILD", "build/dev")).resolve())
 _FIRST_WITH_ALL_USERS = 555

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.referee import binaries
+from testing.referee import binaries
 
 # Knows the packages in the folder OFFERED, as NAME_VERSION.deb. Without a version it takes the only one.
 _APT_GET = """#!/bin/sh

@@ -10,8 +10,8 @@ import unittest
 from pathlib import Path
 
 from testing.commands import Build
-from tests.referee import binaries, compare, lookups, planted, tables
-from tests.referee.library import Library
+from testing.referee import binaries, compare, lookups, planted, tables
+from testing.referee.library import Library
 
 BUILD = Build(Path(os.environ.get("BUILD", "build/dev")).resolve())
 _MAJORS = 3

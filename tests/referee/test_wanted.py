@@ -2,8 +2,8 @@
 
 import unittest
 
-from tests.referee import compare, wanted
-from tests.referee.wanted import Compared, Lacking
+from testing.referee import compare, wanted
+from testing.referee.wanted import Compared, Lacking
 
 _LIST = """
 # This line is a remark.

@@ -110,7 +110,7 @@ def mutants(build):
     """Makes 100 small changes of the product, each of which a unit test should detect. Then runs the figure, which
     knows how the changes ended that were already tried."""
     for count in range(10, 101, 10):
-        yield Unit(f"to-{count}", partial(_command, ["python3", "-m", "tests.mutants", "--count", count], 3600))
+        yield Unit(f"to-{count}", partial(_command, ["python3", "-m", "testing.mutants", "--count", count], 3600))
     figure = ["python3", "-m", "benchmarks.run", "--build", build.top, "--only", "mutants", "--runs", "1"]
     yield Unit("figure", partial(_command, figure, 7200))
 

@@ -5,11 +5,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tests.mutants import draw, explained, runs, trial
-from tests.mutants.operators import Mutation, mutated, mutations, numbers
-from tests.mutants.programs import Programs
-from tests.mutants.tokens import code_by_line, tokens
-from tests.mutants.trial import Outcome
+from testing.mutants import draw, explained, runs, trial
+from testing.mutants.operators import Mutation, mutated, mutations, numbers
+from testing.mutants.programs import Programs
+from testing.mutants.tokens import code_by_line, tokens
+from testing.mutants.trial import Outcome
 
 
 def changes(line, above=""):

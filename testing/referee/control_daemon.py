@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.referee.wanted import Compared, Lacking
+from testing.referee.wanted import Compared, Lacking
 
 PROGRAM = "nvidia-cuda-mps-control"
 ABSENT = "absent"

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from tests.referee import control_daemon, lookups, tables, wanted
-from tests.referee.library import Library
+from testing.referee import control_daemon, lookups, tables, wanted
+from testing.referee.library import Library
 
 LIST = Path(__file__).with_name("wanted.txt")
 

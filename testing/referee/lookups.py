@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from tests.referee import tables
-from tests.referee.library import by_place
-from tests.referee.tables import LEGACY, PER_THREAD, RELEASES
-from tests.referee.wanted import Compared, Lacking
+from testing.referee import tables
+from testing.referee.library import by_place
+from testing.referee.tables import LEGACY, PER_THREAD, RELEASES
+from testing.referee.wanted import Compared, Lacking
 
 ABSENT = "absent"
 _GANG = {"CROSSOVER_GANG": "referee"}

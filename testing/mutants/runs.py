@@ -8,9 +8,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.mutants import draw
-from tests.mutants.operators import Mutation
-from tests.mutants.trial import Outcome, Trials
+from testing.mutants import draw
+from testing.mutants.operators import Mutation
+from testing.mutants.trial import Outcome, Trials
 
 ROOT = Path(__file__).resolve().parents[2]
 WHERE = ROOT / "build" / "mutants"

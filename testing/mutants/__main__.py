@@ -1,22 +1,22 @@
-"""Tries mutations: `python3 -m tests.mutants [--count 100] [--seed REVISION] [--only FILE,...] [--without TEST_FILE]`.
+"""Tries mutations: `python3 -m testing.mutants [--count 100] [--seed REVISION] [--only FILE,...] [--without TEST_FILE]`
 
-It draws lines of the product at random, changes one thing on each (tests/mutants/operators.py), and says which changes
-no unit test sees. It works in a copy of the working tree, build/mutants/tree. A run that was stopped continues where it
-was. The exit code is 0 however many mutations survive, and 1 if the tree as it is fails.
+It draws lines of the product at random, changes one thing on each (testing/mutants/operators.py), and says which
+changes no unit test sees. It works in a copy of the working tree, build/mutants/tree. A run that was stopped continues
+where it was. The exit code is 0 however many mutations survive, and 1 if the tree as it is fails.
 """
 
 import os
 import sys
 
 from testing.arguments import Parser
+from testing.mutants import draw, explained
+from testing.mutants.runs import ROOT, Plan, revision, run
+from testing.mutants.trial import Failed
 from testing.processes import interruptible
-from tests.mutants import draw, explained
-from tests.mutants.runs import ROOT, Plan, revision, run
-from tests.mutants.trial import Failed
 
 
 def main(arguments=None):
-    parser = Parser(prog="tests.mutants", description="Small changes of the code that the unit tests should see.")
+    parser = Parser(prog="testing.mutants", description="Small changes of the code that the unit tests should see.")
     parser.add_argument("--count", type=int, default=100, help="how many that compile (%(default)s)")
     parser.add_argument("--seed", default="", help="what the draw depends on (the revision)")
     parser.add_argument("--only", default="", help="folders or files, separated by commas (all)")

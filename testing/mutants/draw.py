@@ -4,7 +4,7 @@ on the seed and the sources alone, and on no clock, machine or language version.
 import hashlib
 from pathlib import Path
 
-from tests.mutants.operators import mutations
+from testing.mutants.operators import mutations
 
 FOLDERS = ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin", "deviceplugin/books")
 

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.operators import mutated
-from tests.mutants.programs import Programs
+from testing.mutants.operators import mutated
+from testing.mutants.programs import Programs
 
 _FIRST_LIMIT_S = 300
 _LEAST_LIMIT_S, _TIMES_AS_LONG = 30, 8

@@ -4,9 +4,9 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from tests.referee import compare, lookups, tables
-from tests.referee.control_daemon import PROGRAM
-from tests.referee.library import Library
+from testing.referee import compare, lookups, tables
+from testing.referee.control_daemon import PROGRAM
+from testing.referee.library import Library
 
 # Answers start_server without a user otherwise than NVIDIA's program, and passes all else on.
 _OTHERWISE = """#!/bin/sh

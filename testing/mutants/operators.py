@@ -18,7 +18,7 @@ template do not.
 import re
 from dataclasses import dataclass
 
-from tests.mutants.tokens import code_by_line
+from testing.mutants.tokens import code_by_line
 
 _REPLACED = {
     "relational": {"<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",),

@@ -5,7 +5,7 @@ import json
 import subprocess
 import tempfile
 
-from tests.frameworks import software_gpu as gpu
+from testing.frameworks import software_gpu as gpu
 
 # PyTorch's allocators, by the words that choose them.
 ALLOCATORS = {"caching": "", "expandable_segments": "expandable_segments:True", "cuda_malloc_async":

@@ -1,4 +1,4 @@
-"""Reads why some mutations survive, from tests/mutants/explained.txt. It has blocks of four lines,
+"""Reads why some mutations survive, from testing/mutants/explained.txt. It has blocks of four lines,
 
     FILE
     the line as it is

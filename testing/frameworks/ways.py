@@ -6,9 +6,8 @@ import dataclasses
 import re
 import tempfile
 
-from tests.frameworks import records
-from tests.frameworks import software_gpu as gpu
-from tests.frameworks.patterns import Expected
+from testing.frameworks import records, software_gpu as gpu
+from testing.frameworks.patterns import Expected
 
 RANKS = (0, 1)
 ALONE, UNDER, BESIDE, MORE = "alone", "under the library", "beside another job", "with one launch more"

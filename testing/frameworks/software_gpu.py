@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from testing.commands import Build, daemon_command, daemon_config
+from testing.frameworks import family
 from testing.ports import free_port
-from tests.frameworks import family
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
@@ -19,7 +19,7 @@ DRIVER, STAND_INS = BUILT.gpu_libraries, BUILT.stand_ins
 CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover") / "torch-1"
 PYTHON = CACHE / "bin" / "python"
 SITE = CACHE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-JOBS = TOP / "tests" / "frameworks" / "jobs"
+JOBS = TOP / "testing" / "frameworks" / "jobs"
 PATIENCE_S = 600
 
 
