@@ -13,10 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.slot_node import SlotNode
-from benchmarks.slot_pods import MAIN, Container, Pod
 from testing.cluster.rig import cgroups, versions
 from testing.processes import Failed, dying_with_parent
+from testing.slots.slot_node import SlotNode
+from testing.slots.slot_pods import MAIN, Container, Pod
 
 _BUDGET_MIB = 64
 _MOST_MIB = 4 * _BUDGET_MIB

@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.slot_node import SlotNode
-from benchmarks.slot_pods import MAIN, RESOURCE, Container, Pod
 from testing.processes import Failed
+from testing.slots.slot_node import SlotNode
+from testing.slots.slot_pods import MAIN, RESOURCE, Container, Pod
 
 _PROGRAM = "nvidia-cuda-mps-control"
 _MPS, _BESIDE = "mps", "mps-beside"

@@ -9,8 +9,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.slot_churn import Churn
-from benchmarks.slot_pods import gpus_of
+from testing.slots.slot_churn import Churn
+from testing.slots.slot_pods import gpus_of
 
 DOUBLES, DRIFTS = "crossover_slot_doubles", "crossover_assignment_drifts"
 _LONGEST_WAIT_S = 0.008  # about as long as the admission of two pods

@@ -11,22 +11,16 @@ each goal, so the one that is nearer to the goal counts. This machine's compiler
 shipped sources cost when the same compiler builds them.
 """
 
-import os
-import tempfile
-from pathlib import Path
-
 from benchmarks.results import Goal, Measured, controlled
-from testing import pairs, programs, stats
+from testing import launches, stats
+from testing.launches import run_state, worst_instructions
 from testing.processes import Failed
 
 SCOPE = "component"
 _INACTIVE, _ACTIVE, _GATED = Goal("<=", 3), Goal("<=", 4), Goal("<=", 4)
 _NS = {"inactive": _INACTIVE, "unheard": _ACTIVE, "no_nccl": _ACTIVE, "linked_unused": _ACTIVE, "linked": _ACTIVE,
        "loaded": _INACTIVE, "gated_linked": _GATED, "gated": _GATED}
-CASES = tuple(_NS)
-# Each goal in time has its goal in instructions. Where the compiler copies the arguments on the stack, the copy is
-# twenty of them.
-INSTRUCTIONS = {_INACTIVE: Goal("<=", 40), _ACTIVE: Goal("<=", 60), _GATED: Goal("<=", 65)}
+CASES = launches.STATES
 CLEAN = Goal("==", 0)
 CONTROLS = ("slow_hooks", "hooks_4ns")
 _WORDS = {
@@ -39,11 +33,6 @@ _WORDS = {
     "gated_linked": "in a turn, NCCL linked into the program",
     "gated": "in a turn, NCCL loaded",
 }
-
-
-def instruction_goal(state):
-    """Returns the goal for the instructions of a launch in a state."""
-    return INSTRUCTIONS[_NS[state]]
 
 
 def measure(context, case):
@@ -61,8 +50,9 @@ def measure(context, case):
     condition = f"{_WORDS[case]}; 64 kernels by turns, empty driver"
     beside = {"same_compiler_as_controls": [_in_short(run) for run in runs["native"]], "runs": shipped}
     yield _measured("hook_ns", case, "ns", _NS[case], worst_ns, whole, shipped, bad, condition, beside)
-    yield _measured("hook_ns_instructions", case, "instructions", instruction_goal(case), worst_instructions, whole,
-                    shipped, bad, f"{condition}; the most of all launches of the table, counted one by one", {})
+    yield _measured("hook_ns_instructions", case, "instructions", Goal("<=", launches.MOST_INSTRUCTIONS[case]),
+                    worst_instructions, whole, shipped, bad,
+                    f"{condition}; the most of all launches of the table, counted one by one", {})
     yield Measured("hook_ns_unclean", case, max(map(_unclean, shipped)) if whole else None,
                    "locks, allocations and system calls", CLEAN, tuple(map(_unclean, shipped)),
                    controlled(CLEAN, "every hook takes a mutex and calls getpid",
@@ -90,13 +80,6 @@ def worst_ns(run):
     return max(entry["hook_ns"] for entry in run["entries"].values() if "hook_ns" in entry)
 
 
-def worst_instructions(run):
-    """Returns the most instructions of all launches of the table, for the median kernel, or None on a processor that
-    cannot count them."""
-    counts = [entry["instructions"] for entry in run["entries"].values()]
-    return None if None in counts else max(counts)
-
-
 def _in_short(run):
     return {"hook_ns": worst_ns(run), "instructions": worst_instructions(run)}
 
@@ -111,19 +94,3 @@ def _run_noted(context, library, state):
     except Failed as failure:
         context.fail(str(failure))
         return None
-
-
-def run_state(build, library, state, *arguments):
-    """Returns what the measuring program reports of a state. Raises Failed where the library is not built or the
-    program does not reach the state."""
-    if not library.exists():
-        raise Failed(f"{library} is not built")
-    with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:
-        environment = {**os.environ, "LD_PRELOAD": str(library),
-                       "CROSSOVER_SOCKET": str(Path(directory) / "arbiter.sock"),
-                       "LD_LIBRARY_PATH": str(build.top / "empty_cuda")}
-        for name in ("CROSSOVER_GANG", "CROSSOVER_DISABLE"):
-            environment.pop(name, None)
-        if state != "inactive":
-            environment["CROSSOVER_GANG"] = "hook-ns"
-        return programs.json_lines([build.program("hook_ns"), state, *arguments], environment)[0]

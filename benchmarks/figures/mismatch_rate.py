@@ -8,9 +8,9 @@ Control: pods whose assignment the daemon does not see.
 """
 
 from benchmarks.results import Goal, Measured, controlled
-from benchmarks.slot_churn import Churn, Habits
-from benchmarks.slot_node import SlotNode
-from benchmarks.slot_pods import ASSIGNMENT, PAIRS
+from testing.slots.slot_churn import Habits
+from testing.slots.slot_plays import play, unassigned
+from testing.slots.slot_pods import PAIRS
 
 GOAL = Goal("==", 0)
 SCOPE = "component"
@@ -18,32 +18,20 @@ _HABITS = {"mixed": Habits(), "equal_sizes": Habits(kind=PAIRS), "late_endings":
            "bound_in_any_order": Habits(any_order=True)}
 CASES = tuple(_HABITS)
 _PODS, _CONTROL_PODS = 2000, 500
-_SEED = 6
 
 
 def measure(context, case):
-    tally = play(context, _HABITS[case], _PODS)
-    blind = play(context, _HABITS[case], _CONTROL_PODS, unassigned)
+    tally = _play(context, _HABITS[case], _PODS)
+    blind = _play(context, _HABITS[case], _CONTROL_PODS, shown=unassigned)
     what = f"the daemon does not see what {_CONTROL_PODS} pods are assigned"
     yield Measured("mismatch_rate", case, tally.rate, "of the containers", GOAL, (tally.rate,),
                    controlled(GOAL, what, blind.rate), _condition(case), tally.remarks())
 
 
-def play(context, habits, count, shown=lambda pod: pod):
-    """Runs `count` pods and returns their Tally. `shown` maps each pod to what the daemon sees of it."""
-    with SlotNode(context.build, shown=shown) as node:
-        churn = Churn(node, _SEED, habits)
-        while churn.tally.pods < count:
-            churn.burst(count - churn.tally.pods)
-    context.say(f"    {churn.tally.differing} of {churn.tally.containers} containers")
-    return churn.tally
-
-
-def unassigned(pod):
-    """Returns the pod without its assignment."""
-    metadata = pod["metadata"]
-    kept = {key: value for key, value in metadata["annotations"].items() if key != ASSIGNMENT}
-    return {**pod, "metadata": {**metadata, "annotations": kept}}
+def _play(context, habits, count, **shown):
+    tally = play(context.build, habits, count, **shown)
+    context.say(f"    {tally.differing} of {tally.containers} containers")
+    return tally
 
 
 def _condition(case):

@@ -9,9 +9,9 @@ Control: a daemon that takes pods for ended once they run.
 """
 
 from benchmarks.results import Goal, Measured, controlled
-from benchmarks.slot_churn import Habits
 from benchmarks.slot_faults import FaultyChurn
-from benchmarks.slot_node import SlotNode
+from testing.slots.slot_churn import Habits
+from testing.slots.slot_node import SlotNode
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

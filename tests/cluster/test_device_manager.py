@@ -4,22 +4,21 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks.context import Context
-from benchmarks.figures import mismatch_rate
-from benchmarks.slot_churn import Churn, Habits
-from benchmarks.slot_node import SlotNode
-from benchmarks.slot_pods import PAIRS
 from testing.commands import Build
+from testing.slots.slot_churn import Churn, Habits
+from testing.slots.slot_node import SlotNode
+from testing.slots.slot_plays import play, unassigned
+from testing.slots.slot_pods import PAIRS
 
 _PODS = 100
 
 
 class DeviceManager(unittest.TestCase):
     def setUp(self):
-        self.context = Context(Build(Path(os.environ["BUILD"])), say=lambda _: None)
+        self.build = Build(Path(os.environ["BUILD"]))
 
     def play(self, **habits):
-        return mismatch_rate.play(self.context, Habits(**habits), _PODS)
+        return play(self.build, Habits(**habits), _PODS)
 
     def check(self, tally):
         self.assertGreaterEqual(tally.containers, _PODS)
@@ -39,11 +38,11 @@ class DeviceManager(unittest.TestCase):
         self.check(self.play(any_order=True))
 
     def test_a_daemon_that_does_not_see_the_assignments_is_found_out(self):
-        blind = mismatch_rate.play(self.context, Habits(), _PODS, mismatch_rate.unassigned)
+        blind = play(self.build, Habits(), _PODS, unassigned)
         self.assertGreater(blind.rate, 0.3)
 
     def test_what_runs_keeps_its_slots_when_the_kubelet_starts_anew(self):
-        with SlotNode(self.context.build) as node:
+        with SlotNode(self.build) as node:
             churn = Churn(node, seed=1, habits=Habits(kind=PAIRS))
             churn.burst(6)
             before = dict(churn.alive)

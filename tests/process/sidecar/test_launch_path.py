@@ -1,12 +1,13 @@
 """Tests what a launch costs, in instructions, in each state that the library tells apart. The count is the same on
-every run, so it has a bound here. `benchmarks/figures/hook_ns.py` has the bounds, and measures the time."""
+every run, so it has a bound here: testing/launches.py has the bounds. `benchmarks/figures/hook_ns.py` measures the
+time."""
 
 import os
 import platform
 import unittest
 from pathlib import Path
 
-from benchmarks.figures import hook_ns
+from testing import launches
 from testing.commands import Build
 
 BUILD = Build(Path(os.environ.get("BUILD", "")))
@@ -15,19 +16,19 @@ PORTABLE = BUILD.portable_library(platform.machine())
 
 
 def run(library, state):
-    return hook_ns.run_state(BUILD, library, state, "count")
+    return launches.run_state(BUILD, library, state, "count")
 
 
 class LaunchPath(unittest.TestCase):
     def expect_within(self, library):
-        for state in hook_ns.CASES:
+        for state in launches.STATES:
             with self.subTest(state=state, library=library.name):
                 said = run(library, state)
                 self.assertEqual(said["state"], state)
                 self.assertEqual((said["allocations"], said["locks"], said["system_calls"]), (0, 0, 0))
                 for name, entry in said["entries"].items():
                     self.assertEqual((entry["atomics"], entry["system_calls"]), (0, 0), name)
-                    self.assertTrue(hook_ns.instruction_goal(state).met_by(entry["instructions"]), (name, entry))
+                    self.assertTrue(launches.within(state, entry["instructions"]), (name, entry))
 
     def setUp(self):
         if platform.machine() != "x86_64":
@@ -43,14 +44,14 @@ class LaunchPath(unittest.TestCase):
 
     def test_a_hook_that_takes_4_ns_more_is_seen_in_every_state(self):
         """This is the control."""
-        for state in hook_ns.CASES:
+        for state in launches.STATES:
             with self.subTest(state=state):
-                counted = hook_ns.worst_instructions(run(BUILD.known_bad("hooks_4ns"), state))
-                self.assertFalse(hook_ns.instruction_goal(state).met_by(counted), counted)
+                counted = launches.worst_instructions(run(BUILD.known_bad("hooks_4ns"), state))
+                self.assertFalse(launches.within(state, counted), counted)
 
     def test_a_lock_and_a_system_call_are_seen_in_every_state(self):
         """This is the control."""
-        for state in hook_ns.CASES:
+        for state in launches.STATES:
             with self.subTest(state=state):
                 said = run(BUILD.known_bad("slow_hooks"), state)
                 self.assertGreaterEqual(said["locks"], said["launches"])

@@ -4,8 +4,9 @@ import json
 import unittest
 from collections import Counter
 
-from benchmarks import slot_churn, slot_faults, slot_tally
-from benchmarks.slot_pods import ASSIGNMENT, INIT, MAIN, RESOURCE, SIDECAR, Container, Pod, Planner, gpus_of
+from benchmarks import slot_faults
+from testing.slots import slot_churn, slot_tally
+from testing.slots.slot_pods import ASSIGNMENT, INIT, MAIN, RESOURCE, SIDECAR, Container, Pod, Planner, gpus_of
 
 GPUS = tuple("abcdefgh")
 SLOTS = 3

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.slot_pods import gpus_of
+from testing.slots.slot_pods import gpus_of
 
 _EXAMPLES = 10
 

@@ -5,9 +5,9 @@ import random
 import time
 from dataclasses import dataclass
 
-from benchmarks.slot_pods import MIXED, RESOURCE, Planner, gpus_of
-from benchmarks.slot_tally import Tally
 from testing.processes import Failed
+from testing.slots.slot_pods import MIXED, RESOURCE, Planner, gpus_of
+from testing.slots.slot_tally import Tally
 
 _LARGEST_BURST = 6
 _PATIENCE_S = 60.0

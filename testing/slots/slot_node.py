@@ -12,11 +12,11 @@ import time
 import urllib.request
 from pathlib import Path
 
-from benchmarks.device_manager import DeviceManager
-from benchmarks.pod_server import PodServer
-from benchmarks.slot_pods import RESOURCE
 from testing.machine import Machine
 from testing.processes import Failed, Processes, dying_with_parent
+from testing.slots.device_manager import DeviceManager
+from testing.slots.pod_server import PodServer
+from testing.slots.slot_pods import RESOURCE
 
 _MARK = "crossover-slots"
 _PATIENCE_S = 30.0
