@@ -9,8 +9,8 @@ guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. T
         is the work of both jobs over that of one job after the other.
 
 The control of each case is part of the gate. It is judged alike and must fail: hand-overs that take 5% more of a
-cycle than they do, and the guard switched off. A void run (validity.py) is made again up to three times; then the
-gate fails.
+cycle than they do, and the guard switched off. A void run (testing/validity.py) is made again up to three times;
+then the gate fails.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from testing.frameworks.patterns import Expected
 RANKS = (0, 1)
 ALONE, UNDER, BESIDE, MORE = "alone", "under the library", "beside another job", "with one launch more"
 _KERNEL_SCALE = 40
-_LEAST_TURNS = 50  # of a job that takes turns, see test_jobs.py
+_LEAST_TURNS = 50  # of a job that takes turns, see tests/frameworks/test_jobs.py
 _BY_GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
 
 

@@ -1,4 +1,4 @@
-"""Asks a library of NVIDIA's, or one of ours in its place, for functions (probe.cc)."""
+"""Asks a library of NVIDIA's, or one of ours in its place, for functions (tests/referee/probe.cc)."""
 
 import re
 import subprocess

@@ -1,5 +1,6 @@
-"""Provides a test case for jobs of operators. It has a cluster with one or several of them (operators.py) and
-Crossover. KWOK plays two nodes of four shared GPUs each, and two more with whole GPUs.
+"""Provides a test case for jobs of operators. It has a cluster with one or several of them
+(testing/cluster/operators.py) and Crossover. KWOK plays two nodes of four shared GPUs each, and two more with whole
+GPUs.
 """
 
 import contextlib

@@ -50,6 +50,7 @@ _ELSEWHERE = (
     (r"cmake --preset gpu |build/gpu/bin/", "tools/bare/build_and_run.sh", "cmake --build --preset gpu"),
     (r"(?:ONLY=\S+ )?benchmarks/gpu/run\b", "tests/process/benchmarks/test_gpu_suite.py", "benchmarks/gpu/run"),
     (r"python3 -m testing\.mutants ", "tools/soak/parts.py", '"testing.mutants"'),
+    (r"python3 -m testing\.runtime_calls ", "tests/process/simgpu/runtime/test_library.py", "runtime_calls.recorded("),
     (r"python3 -m testing\.cluster\.rig", "tests/cluster/test_tear_down.py", '"testing.cluster.rig"'),
     (r"LD_PRELOAD=\S+ CROSSOVER_SOCKET=", "tools/bare/two_jobs.sh", "LD_PRELOAD=$build/lib/libcrossover.so"),
     (r"tools/build\.sh release ", "tools/release.sh", "tools/build.sh release all crossover_portable"),

@@ -11,11 +11,11 @@ from tests.docs.pages import TREE, anchors, code, files, links, pages, read
 
 _FOREIGN = ("http://", "https://", "mailto:")
 # Sources, alerts and pages name a page and one of its headings so: docs/usage.md, "One owner"; docs/x.md#heading.
-_NAMED = re.compile(r'\b((?:docs|charts|benchmarks|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?'
+_NAMED = re.compile(r'\b((?:docs|charts|benchmarks|testing|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?'
                     r'(?:, \\?"([^"\\]+)\\?")?')
 _SOURCES = (".cc", ".h", ".py", ".sh", ".yaml", ".txt", ".tpl")
 _TOPS = ("benchmarks", "charts", "cli", "common", "deviceplugin", "docker", "docs", "examples", "extender", "manifests",
-         "proto", "sidecar", "simgpu", "tests", "tools", "turn")
+         "proto", "sidecar", "simgpu", "testing", "tests", "tools", "turn")
 
 
 def resolved(page, target):

@@ -1,4 +1,5 @@
-"""Checks Python files lightly: they parse, use all that they import, and have no lines over 120 columns."""
+"""Checks Python files lightly: they parse, use all that they import, have no lines over 120 columns, and import only
+packages that are below their own (testing/README.md)."""
 
 import ast
 import sys
@@ -6,6 +7,29 @@ import sys
 import tree
 
 LINE = 120
+# The files of a package do not import these others. The testing package is below benchmarks, and both are below tests.
+ABOVE = {"testing": ("benchmarks", "tests", "tools"), "benchmarks": ("tests",), "tests": ("benchmarks",)}
+# These folders test benchmarks, and import them.
+TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/tools/")
+# These figures count the tests of a class that do not pass, and import the class. benchmarks/figures/reported.py does
+# so, too: it finds its classes by their names.
+FIGURES_OF_TESTS = tuple(f"benchmarks/figures/{name}.py" for name in (
+    "doors", "opposed_helm", "opposed_node", "recognition", "webhook_faults"))
+
+
+def packages(parsed):
+    """Yields (line, package) of all imports in a file, also of those within functions."""
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.lineno, node.module.split(".")[0]
+
+
+def may_import(path, package):
+    """Returns whether a file may import a package."""
+    own = path.split("/")[0]
+    return package not in ABOVE.get(own, ()) or path.startswith((*TESTS_OF_BENCHMARKS, *FIGURES_OF_TESTS))
 
 
 class Names(ast.NodeVisitor):
@@ -39,6 +63,9 @@ def complaints(path):
     for name, line in names.imported.items():
         if name not in names.used and "__all__" not in text:
             yield line, f"'{name}' is imported and not used"
+    for line, package in packages(parsed):
+        if not may_import(path, package):
+            yield line, f"{path.split('/')[0]} does not import {package} (testing/README.md)"
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > LINE:
             yield number, f"line over {LINE} columns"
