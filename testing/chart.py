@@ -37,17 +37,17 @@ INSTALLATIONS = {
 }
 
 
-def render(*values, kube_version=None, with_images=True):
+def render(*values, kube_version=None, with_images=True, flags=()):
     """Returns the rendered text. Raises AssertionError with Helm's message if it fails."""
-    done = template(*values, kube_version=kube_version, with_images=with_images)
+    done = template(*values, kube_version=kube_version, with_images=with_images, flags=flags)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return done.stdout
 
 
-def template(*values, kube_version=None, with_images=True):
+def template(*values, kube_version=None, with_images=True, flags=()):
     images = rendering.images() if with_images else ()
-    return rendering.template([*images, *values], kube_version)
+    return rendering.template([*images, *values], kube_version, flags=flags)
 
 
 def refusal(values):

@@ -21,10 +21,10 @@ def helm():
     return found
 
 
-def template(values=(), kube_version=None, chart=CHART):
-    """Runs `helm template` and returns the finished process. `values` are KEY=VALUE, as for --set."""
+def template(values=(), kube_version=None, chart=CHART, flags=()):
+    """Runs `helm template`, with `flags`, and returns the finished process. `values` are KEY=VALUE, as for --set."""
     words = [helm(), "template", "crossover", str(chart), "--namespace", NAMESPACE]
-    words += ["--kube-version", kube_version or versions.default("kube")]
+    words += ["--kube-version", kube_version or versions.default("kube"), *flags]
     for value in values:
         words += ["--set", value]
     return subprocess.run(words, capture_output=True, text=True, check=False)

@@ -21,15 +21,9 @@ _WRITTEN_WITHIN_S = 60.0
 _BY_SERVER, _BY_CLIENT = ("--server-side", "--field-manager=gitops"), ()
 
 
-def without_hooks(text):
-    """Returns the documents of a rendered chart that are no hooks of Helm, as `helm template --no-hooks` leaves them."""
-    documents = [document for document in yaml.safe_load_all(text) if document]
-    return [each for each in documents if "helm.sh/hook" not in each["metadata"].get("annotations", {})]
-
-
 def changed_fields(wanted, live, path=""):
-    """Yields the path of each field that the API server or a controller keeps in another form than it was written. Lists
-    whose entries have names are compared by these."""
+    """Yields the path of each field that the API server or a controller keeps in another form than it was written.
+    Entries of lists that have names are compared by these."""
     if isinstance(wanted, dict) and isinstance(live, dict):
         for key, value in wanted.items():
             if value not in ({}, [], None):  # the API server leaves out what is empty
@@ -56,6 +50,9 @@ class GitOps(unittest.TestCase):
             cls.cluster.wait_for("customresourcedefinition", item["metadata"]["name"], true("Established"))
         cls.cluster.namespace(_NAMESPACE, enforce="privileged")
 
+    def rendered(self, name):
+        return render(*INSTALLATIONS[name], kube_version=self.version, flags=("--no-hooks",))
+
     def apply(self, text, how):
         return self.cluster.kubectl("apply", *how, "--namespace", _NAMESPACE, "--filename", "-", input=text)
 
@@ -70,8 +67,8 @@ class GitOps(unittest.TestCase):
         """The second comparison is that of a tool which does not ask the API server what it would make of the text."""
         for name, how in [*((name, _BY_SERVER) for name in INSTALLATIONS), ("defaults", _BY_CLIENT)]:
             with self.subTest(name=name, how=how):
-                items = without_hooks(render(*INSTALLATIONS[name], kube_version=self.version))
-                text = yaml.safe_dump_all(items)
+                text = self.rendered(name)
+                items = [item for item in yaml.safe_load_all(text) if item]
                 self.addCleanup(self.delete, text)
                 for _ in range(2):
                     self.apply(text, how)
@@ -100,7 +97,7 @@ class GitOps(unittest.TestCase):
                              input=text)
 
     def test_the_extenders_certificate_is_no_difference(self):
-        text = yaml.safe_dump_all(without_hooks(render(kube_version=self.version)))
+        text = self.rendered("defaults")
         self.addCleanup(self.delete, text)
         for how in (_BY_SERVER, _BY_CLIENT):
             self.apply(text, how)

@@ -34,6 +34,7 @@ _ELSEWHERE = (
      "documented.run("),
     (r"kubectl rollout restart ", "tests/cluster/test_helm.py", "documented.run(restart)"),
     (r"helm install ", "testing/cluster/release.py", '"--set"'),
+    (r"helm template --no-hooks", "tests/cluster/test_gitops.py", '"--no-hooks"'),
     (r"helm test ", "tests/cluster/test_helm.py", 'release.do("test")'),
     (r"helm uninstall crossover --namespace crossover-system --wait", "tests/cluster/test_helm.py",
      'release.do("uninstall", "--wait")'),
