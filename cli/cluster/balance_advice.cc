@@ -22,14 +22,33 @@ struct Gang {
   double step_s = 0;  // the longest that a node reports
 };
 
-// Adds what one node reports. The seconds of the job are means over its ranks there.
-void Add(const json& job, Gang* gang) {
+bool HasEnded(const json& job) { return At(job, "ended") == json(true); }
+
+// Returns the ranks of other jobs on the GPU.
+std::vector<gains::Neighbour> NeighboursOf(const json& jobs, const json& own, const std::string& gpu) {
+  std::vector<gains::Neighbour> neighbours;
+  for (const json& job : jobs) {
+    if (&job == &own || HasEnded(job)) continue;
+    for (const json& rank : ListAt(job, {"ranks"})) {
+      const double compute_s = NumberAt(rank, "computeSeconds");
+      if (!gpu.empty() && TextAt(rank, {"gpu"}) == gpu)
+        neighbours.push_back({.compute_s = compute_s, .step_s = compute_s + NumberAt(job, "exposedSeconds")});
+    }
+  }
+  return neighbours;
+}
+
+// Adds what one node reports of a job of its `jobs`. The seconds of the job are means over its ranks there.
+void Add(const json& jobs, const json& job, Gang* gang) {
   const json& ranks = ListAt(job, {"ranks"});
+  const double away_s = NumberAt(job, "exposedSeconds");
   double waits_s = 0;
   for (const json& rank : ranks) {
-    const gains::RankTimes times{.compute_s = NumberAt(rank, "computeSeconds"),
-                                 .wait_s = std::max(0.0, NumberAt(rank, "waitSeconds"))};
+    gains::RankTimes times{.compute_s = NumberAt(rank, "computeSeconds"),
+                           .wait_s = std::max(0.0, NumberAt(rank, "waitSeconds"))};
     waits_s += times.wait_s;
+    times.wait_s = gains::WaitBeside(times.wait_s, away_s, times.compute_s + times.wait_s + away_s,
+                                     NeighboursOf(jobs, job, TextAt(rank, {"gpu"})));
     if (times.compute_s > 0) gang->ranks.push_back(times);
   }
   gang->size = std::max(gang->size, CountAt(job, {}, "gangSize"));
@@ -61,11 +80,11 @@ json Judged(const Gang& gang, json advice) {
 json BalanceAdvice(const json& gpu_nodes, const std::string& name_space) {
   std::map<std::pair<std::string, std::string>, Gang> gangs;
   for (const json& node : gpu_nodes) {
-    for (const json& job : ListAt(node, {"status", "jobs"})) {
+    const json& jobs = ListAt(node, {"status", "jobs"});
+    for (const json& job : jobs) {
       const std::string of = TextAt(job, {"namespace"});
-      const bool over = At(job, "ended") == json(true);
-      if (over || ListAt(job, {"ranks"}).empty() || (!name_space.empty() && of != name_space)) continue;
-      Add(job, &gangs[{of, TextAt(job, {"gang"})}]);
+      if (HasEnded(job) || ListAt(job, {"ranks"}).empty() || (!name_space.empty() && of != name_space)) continue;
+      Add(jobs, job, &gangs[{of, TextAt(job, {"gang"})}]);
     }
   }
   std::vector<json> advice;

@@ -4,6 +4,15 @@
 
 namespace crossover::gains {
 
+double WaitBeside(double wait_s, double away_s, double step_s, std::span<const Neighbour> neighbours) {
+  double busy_s = 0;
+  for (const Neighbour& neighbour : neighbours) {
+    const double turns = neighbour.step_s > 0 ? std::min(1.0, step_s / neighbour.step_s) : 1;
+    busy_s += turns * neighbour.compute_s;
+  }
+  return std::max(wait_s, busy_s - away_s);
+}
+
 Balance BalanceOf(std::span<const RankTimes> ranks, std::span<const double> parts) {
   Balance balance;
   double all = 0, speeds = 0, waits = 0;

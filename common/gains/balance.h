@@ -23,6 +23,20 @@ struct RankTimes {
   double wait_s = 0;  // for its turn
 };
 
+// A Neighbour is a rank of another job on the same GPU, in seconds of its own iteration.
+struct Neighbour {
+  double compute_s = 0;
+  double step_s = 0;  // its iteration alone
+};
+
+// Returns how long a rank waits for its turn in an iteration of `step_s` in which no other rank of its job
+// keeps it waiting. `wait_s` is what it waits now, and `away_s` how long its job's communication takes.
+//
+// A rank with a small part waits for the others of its job, and a neighbour has its turn meanwhile. Its own
+// wait for a turn is short then. With a larger part it would not be: a neighbour that takes a turn in each
+// iteration is on the GPU for all of its compute, of which only the communication hides some.
+double WaitBeside(double wait_s, double away_s, double step_s, std::span<const Neighbour> neighbours);
+
 struct Balance {
   std::vector<double> parts;  // by rank, in the unit of the parts given
   double longest_s = 0;       // of a rank now: its compute and its wait

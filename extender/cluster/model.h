@@ -165,6 +165,7 @@ struct GpuNode {
     double compute_s = 0, wait_s = 0;
     int number = -1;  // as its process says; -1: not known
     double input_s = 0;
+    std::string gpu{};    // UUID; empty: not known
     std::string model{};  // of its GPU; empty: not known
 
     friend bool operator==(const Rank&, const Rank&) = default;

@@ -51,7 +51,8 @@ std::vector<GpuNode::Rank> RanksOf(const json& object, const Models& models) {
                        .compute_s = NumberIn(each, "computeSeconds", kMostSeconds),
                        .wait_s = NumberIn(each, "waitSeconds", kMostSeconds),
                        .input_s = NumberIn(each, "inputSeconds", kMostSeconds)};
-    const auto model = models.find(TextIn(each, "gpu"));
+    rank.gpu = TextIn(each, "gpu");
+    const auto model = models.find(rank.gpu);
     if (model != models.end()) rank.model = model->second;
     if (At(each, "rank").is_number_unsigned())
       rank.number = static_cast<int>(NumberIn(each, "rank", kMostRank));

@@ -13,7 +13,7 @@ namespace crossover::extender {
 namespace {
 
 struct Reported {
-  std::vector<const GpuNode::Rank*> ranks;
+  std::vector<GpuNode::Rank> ranks;
   double measured_s = std::numeric_limits<double>::infinity();
 
   void Add(const Reported& other) {
@@ -32,27 +32,45 @@ std::string WeightsTextOf(const Pod& pod) {
   return found == pod.annotations.end() ? "" : found->second;
 }
 
-// Returns what the pod's node reports of the pod's ranks.
+// Returns the ranks of other jobs on the GPU.
+std::vector<gains::Neighbour> NeighboursOf(const GpuNode& node, const GpuNode::Job& own, const std::string& gpu) {
+  std::vector<gains::Neighbour> neighbours;
+  for (const GpuNode::Job& job : node.jobs) {
+    if (&job == &own || job.ended) continue;
+    for (const GpuNode::Rank& rank : job.ranks) {
+      if (!gpu.empty() && rank.gpu == gpu)
+        neighbours.push_back({.compute_s = rank.compute_s, .step_s = rank.compute_s + job.exposed_s});
+    }
+  }
+  return neighbours;
+}
+
+// Returns what the pod's node reports of the pod's ranks. Their waits are those that they would have in an
+// iteration for which no other rank makes them wait.
 Reported RanksOf(const ClusterCache& cache, const Pod& pod) {
   Reported reported;
   const GpuNode* node = cache.FindGpuNode(pod.node);
   if (node == nullptr) return reported;
   for (const GpuNode::Job& job : node->jobs) {
     if (job.ended || job.name_space != pod.name_space) continue;
-    for (const GpuNode::Rank& rank : job.ranks) {
-      if (rank.pod == pod.name) reported.Add({.ranks = {&rank}, .measured_s = job.at_s});
+    for (GpuNode::Rank rank : job.ranks) {
+      if (rank.pod != pod.name) continue;
+      rank.wait_s =
+          gains::WaitBeside(rank.wait_s, job.exposed_s, rank.compute_s + rank.wait_s + job.exposed_s,
+                            NeighboursOf(*node, job, rank.gpu));
+      reported.Add({.ranks = {std::move(rank)}, .measured_s = job.at_s});
     }
   }
   return reported;
 }
 
 // Returns the times by rank, or none if a number is missing or there twice.
-std::vector<RankTimes> ByNumber(std::span<const GpuNode::Rank* const> reported) {
+std::vector<RankTimes> ByNumber(std::span<const GpuNode::Rank> reported) {
   std::vector<RankTimes> ranks(reported.size());
-  for (const GpuNode::Rank* rank : reported) {
-    const auto number = static_cast<std::size_t>(rank->number);
-    if (rank->number < 0 || number >= ranks.size() || ranks[number].compute_s > 0) return {};
-    ranks[number] = {.compute_s = rank->compute_s, .wait_s = rank->wait_s};
+  for (const GpuNode::Rank& rank : reported) {
+    const auto number = static_cast<std::size_t>(rank.number);
+    if (rank.number < 0 || number >= ranks.size() || ranks[number].compute_s > 0) return {};
+    ranks[number] = {.compute_s = rank.compute_s, .wait_s = rank.wait_s};
   }
   return ranks;
 }

@@ -45,6 +45,15 @@ TEST(Balance, LetsAllRanksEndAtTheSameTime) {
   }
 }
 
+TEST(WaitBesideTest, ATurnThatTheWaitForOtherRanksHidesIsNotHiddenFromALargerPart) {
+  const std::vector<Neighbour> one = {{.compute_s = 0.04, .step_s = 0.048}};
+  EXPECT_DOUBLE_EQ(WaitBeside(0.02, 0.008, 0.056, one), 0.032) << "communication hides a part of its turn";
+  EXPECT_DOUBLE_EQ(WaitBeside(0.035, 0.008, 0.056, one), 0.035);
+  EXPECT_DOUBLE_EQ(WaitBeside(0.02, 0.008, 0.056, {}), 0.02);
+  const std::vector<Neighbour> slow = {{.compute_s = 0.08, .step_s = 0.112}};
+  EXPECT_DOUBLE_EQ(WaitBeside(0, 0.008, 0.056, slow), 0.032) << "it has a turn in each second iteration";
+}
+
 TEST(Balance, ARankThatWaitsLongerThanTheStepGetsNoPart) {
   const Balance balance = BalanceOf(std::vector<RankTimes>{{0.1}, {0.1, 1}}, std::vector(2, 1.0));
   EXPECT_EQ(balance.parts[1], 0);

@@ -137,8 +137,8 @@ TEST(ProgramTest, ATensorParallelJobSumsEachLayerAndNoGradients) {
   EXPECT_EQ(sums, std::size_t{3 * kSumsOfAMicroBatch});
   EXPECT_EQ(Count(program, StepKind::kReduceBucket) + Count(program, StepKind::kJoinBuckets), 0u);
   for (std::size_t i = 0; i < program.size(); ++i) {
-    if (program[i].kind == StepKind::kSumActivation)
-      EXPECT_EQ(program[i - 1].kernel, Kernel::kLinearPart);
+    if (program[i].kind != StepKind::kSumActivation) continue;
+    EXPECT_EQ(program[i - 1].kernel, Kernel::kLinearPart);
   }
   const Program assembly = AssemblyProgram(Variant::kTensor);
   EXPECT_EQ(assembly.back().kind, StepKind::kSumParameters);
@@ -153,7 +153,8 @@ TEST(ProgramTest, AJobWithExpertsExchangesFourTimesInAMicroBatch) {
   std::uint32_t next = 0;
   for (const Step& step : program) {
     EXPECT_TRUE(step.kind != StepKind::kLaunch || step.kernel != Kernel::kLinear || step.a != kExpertLayer);
-    if (step.kind == StepKind::kExchange) EXPECT_EQ(step.a, next++ % kExchangesOfAMicroBatch);
+    if (step.kind != StepKind::kExchange) continue;
+    EXPECT_EQ(step.a, next++ % kExchangesOfAMicroBatch);
   }
   ProgramOptions varying = options;
   varying.routing = Routing::kVarying;

@@ -60,6 +60,26 @@ TEST_F(ShareJobsTest, RanksAreThoseOfAllNodesByNumber) {
   EXPECT_EQ(jobs[0].measured_s, 7) << "the oldest";
 }
 
+TEST_F(ShareJobsTest, ANeighboursTurnIsInTheWayOfALargerPart) {
+  GpuNode node = *cache_.FindGpuNode("node-0");
+  node.jobs[0].exposed_s = 0.008;
+  node.jobs[0].ranks[0].gpu = "GPU-a";
+  node.jobs[0].ranks[1].gpu = "GPU-b";
+  GpuNode::Job other = node.jobs[0];
+  other.gang = "other";
+  other.ranks = {{"other-0", 0.04}};
+  other.ranks[0].gpu = "GPU-a";
+  node.jobs.push_back(other);
+  cache_.Put(node);
+  auto ranks = JobsWithShares(cache_)[0].ranks;
+  ASSERT_THAT(ranks, SizeIs(4));
+  EXPECT_DOUBLE_EQ(ranks[0].wait_s, 0.032) << "its turn takes 40 ms, of which communication hides 8 ms";
+  EXPECT_EQ(ranks[1].wait_s, 0) << "nothing else is on that GPU";
+  node.jobs[1].ended = true;
+  cache_.Put(node);
+  EXPECT_EQ(JobsWithShares(cache_)[0].ranks[0].wait_s, 0.01) << "as it is measured";
+}
+
 TEST_F(ShareJobsTest, ARankThatIsNotKnownMakesAllUnknown) {
   const std::vector<GpuNode::Rank> wrong[] = {
       {{"train-1", 0.4, 0, 3}},                          // one is missing

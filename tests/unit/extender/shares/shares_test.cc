@@ -80,6 +80,30 @@ TEST(SharesTest, ARankThatWaitsForItsTurnGetsLess) {
   EXPECT_EQ(job.state.weights[1], kLeastWeight) << "its wait alone is longer than the step";
 }
 
+// The first rank shares its GPU with a job that computes for 40 ms. While the rank has a small part it waits
+// for the others of its job, and hardly for its turn: by that wait alone it would get more, and then less
+// again, for ever.
+TEST(SharesTest, StayWhereANeighbourHasItsTurnsInTheWaitForOtherRanks) {
+  constexpr double kAway = 0.008;
+  const std::vector<gains::Neighbour> neighbour = {{.compute_s = 0.04, .step_s = 0.048}};
+  const auto changes = [&](bool beside) {
+    Played job({0.04, 0.04, 0.04, 0.04});
+    int count = 0;
+    for (int i = 0; i < 8; ++i) {
+      job.waits_s[0] = 0;
+      const std::vector<RankTimes> times = job.Times();
+      const double waits = job.Longest() - times[0].compute_s;  // for the others of its job
+      const double measured = waits > 0.03 ? 0.02 : 0.04 - kAway;
+      job.waits_s[0] =
+          beside ? gains::WaitBeside(measured, kAway, job.Longest() + kAway, neighbour) : measured;
+      count += job.Next().kind == Kind::kChange ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(changes(true), 1);
+  EXPECT_GT(changes(false), 3) << "the control";
+}
+
 TEST(SharesTest, ComeNearTheBestWhereAPartOfTheTimeIsFixed) {
   Played job({0.1, 0.1, 0.2, 0.4}, 0.05);
   for (int i = 0; i < 5; ++i) job.Next();
