@@ -273,7 +273,7 @@ std::string InputText(const json& entry) {
   for (const json& wait : ListAt(entry, {"inputWaits"})) {
     text += TextAt(entry, {"namespace"}) + "/" + TextAt(wait, {"gang"}) + ": pod " + TextAt(wait, {"pod"}) +
             " on node " + TextAt(wait, {"node"}) + " launches nothing for " + InMs(wait, "seconds") +
-            " ms of an iteration, as it waits for input. It costs " +
+            " ms of an iteration, as it waits for input. It costs up to " +
             Number(1e2 * NumberAt(wait, "partOfStep"), 0) + "% of each step of all ranks.\n";
   }
   return text;

@@ -36,7 +36,7 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // Also lists the runs whose slowest rank has 5% more compute than the rank in the middle (slowest.since in
 // status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would
 // be shorter by the difference. Lists the runs in which a rank waits for its input for 3% of a step or more
-// (inputWait in status.runs) in the same way. With input in time, a step would be shorter by all of it.
+// (inputWait in status.runs) in the same way. With input in time, a step would be shorter by as much at most.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s, double link_bytes_per_s = 0);
 // Returns gains::UsualLink() of the links of `gpu_nodes`, a list of GPUNodes.
 double UsualLink(const nlohmann::json& gpu_nodes);

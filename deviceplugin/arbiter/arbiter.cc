@@ -381,7 +381,7 @@ void Arbiter::TellOfUnlikeRanks(Connection& connection) {
 void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
   TellOfUnlikeRanks(connection);
   const Member& member = *connection.member;
-  member.input_wait_us = profile.input_wait_us;
+  member.input_wait = profile.input_wait;
   const std::uint32_t before = member.transport.exchange(profile.transport);
   if (before == profile.transport) return;
   ++member.transport_changes;

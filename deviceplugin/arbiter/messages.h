@@ -40,7 +40,7 @@ struct Profile {
   std::uint32_t period_tokens = 0;
   std::uint32_t turns_per_period = 0;
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
-  std::uint32_t input_wait_us = 0;
+  std::uint32_t input_wait = 0;  // as crossover_profile has it
 };
 
 // A Calls is one message of a report of what a process calls in an iteration. All is checked but what only

@@ -47,8 +47,8 @@ struct Member {
   // These change while the client lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
   mutable std::atomic<std::uint32_t> transport_changes{0};
-  // Its process says how long it waits for input in an iteration. 0: not at all, or not known.
-  mutable std::atomic<std::uint32_t> input_wait_us{0};
+  // Its process says how long it waits for input in an iteration, as crossover_profile has it.
+  mutable std::atomic<std::uint32_t> input_wait{0};
   mutable std::atomic<bool> observed{false};  // the user wants this client to be only watched
 };
 

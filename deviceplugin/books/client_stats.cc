@@ -62,10 +62,11 @@ Precise PreciseOf(const StepAlone& alone) { return {alone.each, alone.error}; }
 
 // Returns the part of `away` for which the client's host launches nothing. Its process says it, and may say
 // anything.
-turn::Time InputWaitOf(const arbiter::Member& member, const JobProfile& learned) {
-  if (!learned.away) return 0;
+std::optional<turn::Time> InputWaitOf(const arbiter::Member& member, const JobProfile& learned) {
+  const turn::Time told = member.input_wait.load();
+  if (!learned.away || told == 0) return std::nullopt;
   constexpr turn::Time kNsPerUs = 1000;
-  return std::min(learned.away->value, member.input_wait_us.load() * kNsPerUs);
+  return std::min(learned.away->value, (told - 1) * kNsPerUs);
 }
 
 bool Clocked(const std::optional<StepAlone>& alone) {

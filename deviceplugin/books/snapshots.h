@@ -69,7 +69,7 @@ struct ClientView {
   std::optional<StepAlone> alone;
   std::optional<turn::Time> compute;  // per iteration, on the GPU, as its turns show it (Rhythm::busy)
   std::optional<turn::Time> away;     // per iteration, away from it, as the gaps show it; set with `compute`
-  turn::Time input_wait = 0;          // the part of `away` for which its host launches nothing
+  std::optional<turn::Time> input_wait;  // the part of `away` for which its host launches nothing
   std::optional<double> slowdown;     // step / alone, while it shares
   double slowdown_error = 0;          // standard error, relative to `slowdown`
 };
@@ -98,7 +98,7 @@ struct RankView {
   bool disturbed = false;        // a process that is not registered is beside it: no timings are learned now
   std::shared_ptr<const arbiter::CallList> calls{};  // in an iteration; null: it has not said
   std::optional<turn::Time> wait{};                  // median of its last waits for a turn
-  turn::Time input_wait = 0;                         // as in ClientView
+  std::optional<turn::Time> input_wait{};            // as in ClientView
 };
 
 // A TurnView is a turn that has begun. `ended` is 0 while it lasts.

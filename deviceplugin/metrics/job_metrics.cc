@@ -32,7 +32,7 @@ struct Families {
   MetricFamily input_wait =
       Family("crossover_input_wait_seconds",
              "Time in an iteration of a client for which its host launches nothing, as it waits for input or "
-             "computes something itself; as the client says.",
+             "computes something itself; of those that tell it.",
              MetricType::Gauge);
   MetricFamily communication =
       Family("crossover_communication_seconds",

@@ -42,9 +42,9 @@ ClientFigures FiguresOf(const ClientView& client, const GpuView& view) {
   }
   if (client.compute) figures.compute_s = Seconds(*client.compute);
   if (const auto away = Away(client)) {
-    const double input_s = std::min(Seconds(client.input_wait), away->value);
+    const double input_s = std::min(Seconds(client.input_wait.value_or(0)), away->value);
     const double communication_s = away->value - input_s, step_s = *figures.compute_s + away->value;
-    figures.input_wait_s = input_s;
+    if (client.input_wait) figures.input_wait_s = input_s;
     figures.communication_s = Sourced{communication_s, away->estimated};
     if (step_s > 0) figures.exposed_ratio = Sourced{communication_s / step_s, away->estimated};
   }

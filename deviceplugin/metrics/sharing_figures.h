@@ -3,7 +3,8 @@
 // Each job i has its step alone s_i, its step t_i in its present company, and its compute c_i. From these
 // follow
 //
-//   input wait     i_i                                        its host launches nothing, as its process says
+//   input wait     i_i                                        its host launches nothing, as its process says;
+//                                                             0 where it does not say it
 //   communication  m_i = s_i - c_i - i_i                      exposed: compute does not hide it
 //   slowdown       t_i / s_i
 //   gain           sum s_i / t_i                              work per time; one job after the other has 1
@@ -41,7 +42,7 @@ struct ClientFigures {
   std::optional<Sourced> step_alone_s;
   std::optional<double> step_alone_age_s;
   std::optional<double> compute_s;
-  std::optional<double> input_wait_s;  // set with `compute_s`
+  std::optional<double> input_wait_s;
   std::optional<Sourced> communication_s;
   std::optional<Sourced>
       exposed_ratio;  // communication over the sum of compute, communication and input wait

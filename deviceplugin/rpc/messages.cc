@@ -90,10 +90,8 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   if (view.waits_for) client->set_waiting_ms(Ms(*view.waits_for));
   client->set_turns(Count(view.turns));
   if (view.wait) client->set_wait_ms(Ms(*view.wait));
-  if (view.compute) {
-    client->set_compute_ms(Ms(*view.compute));
-    client->set_input_wait_ms(Ms(view.input_wait));
-  }
+  if (view.compute) client->set_compute_ms(Ms(*view.compute));
+  if (view.input_wait) client->set_input_wait_ms(Ms(*view.input_wait));
   if (view.hold) client->set_hold_ms(Ms(*view.hold));
   if (view.step) client->set_step_ms(Ms(*view.step));
   if (view.alone) {

@@ -52,7 +52,7 @@ struct Ranks {
       compute.Add(Seconds(learned.compute->value));
       each.push_back({rank.member->pod, rank.member->gpu->uuid, rank.member->rank,
                       Seconds(learned.compute->value), Seconds(rank.wait.value_or(0)),
-                      Seconds(rank.input_wait)});
+                      Seconds(rank.input_wait.value_or(0))});
     }
     AddCalls(rank);
     if (learned.away) exposed.Add(Seconds(learned.away->value));

@@ -347,7 +347,8 @@ std::uint32_t Session::TurnsPerIteration() const {
 void Session::NumberIteration() {
   if (!detector_.locked() && !gaps_.by_gaps()) return;
   const std::uint64_t iteration = Iteration();
-  input_wait_.SeeIteration(static_cast<std::uint32_t>(iteration));
+  // Turns that last until the next launch contain the waits, and gaps may be communication.
+  if (overlap_ && !gaps_.by_gaps()) input_wait_.SeeIteration(static_cast<std::uint32_t>(iteration));
   const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(TurnsPerIteration());
   base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
                   static_cast<std::uint32_t>(iteration - turn));

@@ -295,7 +295,7 @@ bool Session::FillProfile(crossover_profile* profile) {
   profile->launches = slow_launches_;
   profile->period_tokens = detector_.period();
   profile->turns_per_period = gaps_.by_gaps() ? 1 : detector_.turns_per_period();
-  profile->input_wait_us = input_wait_.usual_us();
+  profile->input_wait = input_wait_.usual_us() ? *input_wait_.usual_us() + 1 : 0;
   const bool signalled = transport_ == CROSSOVER_TRANSPORT_GPU_GATES && signals_.awaited();
   profile->transport =
       signalled ? static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_SIGNALLED_GATES) : transport_;

@@ -57,6 +57,7 @@ void Session::CountTurn() {
 }
 
 void Session::BeginTurn(phase::StreamKey launching) {
+  if (input_wait_.waits()) input_wait_.End(base::MonotonicNs());
   const bool capturing = AnyCapture();
   if (capturing && turns_.blocks() && std::exchange(lasts_, false)) EndTurn();
   // The turn begins with the graph's launch, or with the first launch after all captures: a wait could
@@ -64,7 +65,6 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
   if (AtWaits() && launching != main_) return;  // other streams need no turn
   armed_ = false;
-  if (input_wait_.waits()) input_wait_.End(base::MonotonicNs());
   SetAttention();
   if (std::exchange(lasts_, false)) EndTurnBeforeNext();
   if (turns_.page() == nullptr || turns_.holding() || blocked_ || !MayTake()) return;

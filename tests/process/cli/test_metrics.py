@@ -100,6 +100,8 @@ class Metrics(unittest.TestCase):
             if len(waits) == 2 and min(waits.values()) > 0.8e-3 * _STALL_MS:
                 break
             time.sleep(0.2)
+        communication = self.of(scraped, "crossover_communication_seconds")
+        self.assertGreater(min(communication.values()), 1e-3, "m is 6 ms, and no part of the wait for input")
         for compute_s in self.of(scraped, "crossover_compute_seconds").values():
             self.assertLess(compute_s, 1e-3 * (10 + _STALL_MS / 2), "c is 10 ms, and the stall is no part of it")
         shown = clients(node.top())

@@ -211,7 +211,7 @@ TEST(AdviceTest, ARankThatWaitsForItsInputIsNamedWithWhatItCosts) {
   EXPECT_THAT(
       AdviceText(AdviceOf(profiles, 0), false),
       HasSubstr("\nRanks that wait for input:\nteam/b: pod b-0 on node n7 launches nothing for 8.0 ms of "
-                "an iteration, as it waits for input. It costs 25% of each step of all ranks.\n"));
+                "an iteration, as it waits for input. It costs up to 25% of each step of all ranks.\n"));
 }
 
 TEST(AdviceTest, TheLatestRunOfEachGangCountsTheCostliestFirst) {

@@ -120,13 +120,13 @@ TEST(MessagesTest, TakesAProfile) {
   wire.iterations = 1ull << 40;
   wire.turns_per_period = 2;
   wire.transport = CROSSOVER_TRANSPORT_HOST_GATES;
-  wire.input_wait_us = 15'000;
+  wire.input_wait = 15'000;
   const Message message = ParseWire(wire);
   const auto* profile = std::get_if<Profile>(&message);
   ASSERT_NE(profile, nullptr) << Reason(message);
   EXPECT_EQ(profile->iterations, 1ull << 40);
   EXPECT_EQ(profile->turns_per_period, 2u);
-  EXPECT_EQ(profile->input_wait_us, 15'000u);
+  EXPECT_EQ(profile->input_wait, 15'000u);
   wire.transport = 9;
   EXPECT_THAT(Reason(ParseWire(wire)), HasSubstr("transport:"));
 }

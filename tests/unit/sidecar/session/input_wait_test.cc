@@ -28,7 +28,7 @@ class InputWaitTest : public ::testing::Test {
 
 TEST_F(InputWaitTest, TheMeanOfTheLastIterations) {
   Iterate(4, 15);
-  EXPECT_EQ(wait_.usual_us(), 0u) << "three are known, which is too few";
+  EXPECT_EQ(wait_.usual_us(), std::nullopt) << "three are known, which is too few";
   Iterate(1, 15);
   EXPECT_EQ(wait_.usual_us(), 15'000u);
   Iterate(100, 5);
@@ -38,6 +38,16 @@ TEST_F(InputWaitTest, TheMeanOfTheLastIterations) {
 TEST_F(InputWaitTest, AJobWhoseInputIsThereInTimeWaitsForNothing) {
   Iterate(100, 0);
   EXPECT_EQ(wait_.usual_us(), 0u);
+}
+
+TEST_F(InputWaitTest, AWaitBeginsOnce) {
+  Iterate(20, 15);
+  for (int i = 0; i < 20; ++i) {
+    wait_.Begin(now_ + kMs);
+    now_ += 5 * kMs;
+    Iterate(1, 15);
+  }
+  EXPECT_EQ(wait_.usual_us(), 39'000u) << "from 1 ms behind the last iteration on";
 }
 
 TEST_F(InputWaitTest, OneLongPauseIsNoInput) {
@@ -69,7 +79,7 @@ TEST_F(InputWaitTest, ForgetsEverything) {
   wait_.Begin(now_);
   wait_.Forget();
   EXPECT_FALSE(wait_.waits());
-  EXPECT_EQ(wait_.usual_us(), 0u);
+  EXPECT_EQ(wait_.usual_us(), std::nullopt);
 }
 
 }  // namespace
