@@ -328,10 +328,6 @@ class Training {
     progress_.ReadLosses(state.losses);
     std::vector<float> parameters(plan_.total()), mean(kPixels), metrics(evaluations_.size() * 3);
     gpu_.Download(parameters.data(), state.parameters, parameters.size() * sizeof(float));
-    if (experts_) {  // what this rank's expert alone would say of all images
-      gpu_.Download(parameters.data() + LayerOffset(kExpertLayer), state.experts.parameters,
-                    kExpertParameters * sizeof(float));
-    }
     gpu_.Download(mean.data(), state.mean, mean.size() * sizeof(float));
     if (!metrics.empty()) gpu_.Download(metrics.data(), state.metrics, metrics.size() * sizeof(float));
     for (std::size_t e = 0; e < evaluations_.size(); ++e) {
@@ -340,6 +336,10 @@ class Training {
           static_cast<double>(metrics[e * 3 + 1]) / static_cast<double>(metrics[e * 3 + 2]);
     }
     summary_.parameters_digest = Digest(parameters.data(), parameters.size() * sizeof(float));
+    if (experts_) {  // the accuracy is that of this rank's expert for all images
+      gpu_.Download(parameters.data() + LayerOffset(kExpertLayer), state.experts.parameters,
+                    kExpertParameters * sizeof(float));
+    }
     summary_.accuracy = Accuracy(parameters, mean, dataset_, order_);
   }
 

@@ -50,6 +50,10 @@ class Variants(unittest.TestCase):
     def test_graphs_of_compute(self):
         self.assert_takes_turns("--launch=graphs", "--stream=own")
 
+    def test_sums_of_all_layers_that_are_alike(self):
+        """Each of them looks like an iteration. A turn between two of them is short, and waits for no other rank."""
+        self.assert_takes_turns("--variant=tensor")
+
     def test_forked_data_loaders(self):
         self.assert_takes_turns("--loader=fork")
 
@@ -66,15 +70,17 @@ class Variants(unittest.TestCase):
         self.assert_takes_turns("--abort-every=40")
 
     def test_collectives_between_all_layers(self):
-        for variant in ("one_stream", "sync_bn", "sharded"):
-            with self.subTest(variant=variant):
-                self.assert_is_watched("", f"--variant={variant}")
+        for options in (("one_stream",), ("sync_bn",), ("sharded",), ("experts",), ("experts", "--routing=varying")):
+            with self.subTest(options=options):
+                self.assert_is_watched("", f"--variant={options[0]}", *options[1:])
 
     def test_turns_that_end_at_waits(self):
         """Run beside a job of the same kind and beside a plain one, with the environment for both."""
         sharded, ahead, norm = ("--variant=sharded",), ("--variant=sharded", "--prefetch=2"), ("--variant=sync_bn",)
-        host = ("--variant=sharded", "--join=host")
-        for options, beside in ((sharded, ()), (sharded, sharded), (ahead, ahead), (norm, norm), (host, host)):
+        host, tensor = ("--variant=sharded", "--join=host"), ("--variant=tensor",)
+        experts, varying = ("--variant=experts",), ("--variant=experts", "--routing=varying")
+        for options, beside in ((sharded, ()), (sharded, sharded), (ahead, ahead), (norm, norm), (host, host),
+                                (tensor, tensor), (experts, experts), (varying, tensor)):
             with self.subTest(options=options, beside=beside):
                 turns, said, other = run_beside(self, _ITERATIONS, options, beside, CROSSOVER_TURNS_AT_WAITS="1")
                 self.assertEqual((said, other), ("", ""))
