@@ -5,6 +5,7 @@ reading of tables."""
 import heapq
 import itertools
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,9 +42,9 @@ def stages_of(blocks, borders):
              blocks[end - 1].output) for begin, end in itertools.pairwise(borders)]
 
 
-def iteration_ns(stages, microbatches, link=Link(), sliced=0):
+def iteration_ns(stages, microbatches, link=Link(), sliced=0, slice_cost=0.0):
     """Returns the time of an iteration by 1F1B, by an event loop: each stage is told of what arrives, and decides by
-    what it has begun what is next."""
+    what it has begun what is next. A half takes half the time and `slice_cost` of it more, rounded."""
     count = len(stages)
     arrived = [set() for _ in stages]  # ("F", micro-batch, half) or ("B", micro-batch), ready to run
     forwards, halves, backwards = [0] * count, [0] * count, [0] * count
@@ -60,7 +61,7 @@ def iteration_ns(stages, microbatches, link=Link(), sliced=0):
             half = (halves[stage] if m < sliced else None)
             work = ("F", m, half)
             takes = stages[stage][0]
-            takes = (takes + 1) // 2 if half is not None else takes  # halves are rounded up
+            takes = math.floor(takes / 2 * (1 + slice_cost) + 0.5) if half is not None else takes
         else:
             work, takes = ("B", backwards[stage]), stages[stage][1]
         if busy[stage] or work not in arrived[stage]:

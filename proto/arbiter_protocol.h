@@ -121,8 +121,8 @@ struct crossover_profile {
   uint32_t period_tokens; /* collectives in the learned period; 0 while learning */
   uint32_t turns_per_period;
   uint32_t transport; /* enum crossover_transport */
-  /* For how long of an iteration the GPU has nothing to do because the client's host launches nothing: one more
-   * than the microseconds, or 0 if that is not known. */
+  /* For how long of an iteration the GPU has nothing to do because the client's host launches nothing: one
+   * more than the microseconds, or 0 if that is not known. */
   uint32_t input_wait;
 };
 

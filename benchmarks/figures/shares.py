@@ -2,9 +2,8 @@
 the batch by speed (crossover.dev/batch-shares). Crossover measures the ranks, writes the weights, and the job heeds
 them.
 
-shares         the step once no weights change any more, over the step of ideal shares. m is what the step with equal
-               shares had beside its compute, in the same run. The ideal parts need not be whole images. A step is the
-               median over seconds of the mean step within a second
+shares         the step once no weights change any more, over the step of ideal shares, by c and m as they are set. The
+               ideal parts need not be whole images. A step is the median over seconds of the mean step within a second
 shares_losses  the farthest that the loss of an iteration is from that of the same job with equal shares, which runs
                without Crossover: the sum over the ranks' images is the same, but for the rounding
 
@@ -43,8 +42,7 @@ _TRAINING = ("--batch=128", "--learning-rate=0.001", "--momentum=0")
 _SHAPE = pairs.Shape(0.2, compute_ms=40.0)
 _COUNTED_S = 20.0  # the end of the job
 _BEFORE_S = 10.0  # of equal shares, right before the first change
-_ALONE = slice(40, 200)  # iterations that the job makes before another comes
-_ALONE_S = 20.0  # they take half of that
+_ALONE_S = 20.0  # of the job, before another comes
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,10 @@ class _Case:
     iterations: int
     other_ms: float = 0.0
 
-    def ideal_ms(self, wait_ms):
-        """Returns the step of ideal shares, where collectives take `wait_ms` beyond the compute. In the step T the
-        first rank can compute for T - `other_ms`, because the other job computes while this one communicates, and each
-        other rank for T - `wait_ms`."""
-        work = _SHAPE.compute_ms * _SHAPE.ranks
+    def ideal_ms(self):
+        """Returns the step of ideal shares. In the step T the first rank can compute for T - `other_ms`, because the
+        other job computes while this one communicates, and each other rank for T - m."""
+        work, wait_ms = _SHAPE.compute_ms * _SHAPE.ranks, _SHAPE.compute_ms * _SHAPE.ratio
         if not self.other_ms:
             return work / sum(_SPEEDS) + wait_ms
         return (work + self.other_ms + (_SHAPE.ranks - 1) * wait_ms) / _SHAPE.ranks
@@ -84,8 +81,10 @@ def measure(context, case):
         raise Failed("the job got no weights")
     at = [change["iteration"] for change in changes[0]]
     ended = job.ranks[0].iterations
+    if ended[at[-1]].end_ns > ended[-1].end_ns - _COUNTED_S * 1e9:
+        raise Failed(f"weights changed at iteration {at[-1]}: expected none in the last {_COUNTED_S:g} s")
     equal_ms, step_ms = _step_ms(_last(ended[:at[0]], _BEFORE_S)), _step_ms(_last(ended, _COUNTED_S))
-    ideal_ms = taken.ideal_ms(_wait_ms(job))
+    ideal_ms = taken.ideal_ms()
     images = [[change["images"] for change in rank] for rank in changes]
     context.say(f"    {equal_ms:.2f} ms with equal shares, {step_ms:.2f} ms at the end, ideal {ideal_ms:.2f} ms; "
                 f"changes at {at} to {images}")
@@ -97,7 +96,8 @@ def measure(context, case):
     losses = _Losses(context, shape)
     farthest = losses.farthest_from_equal(job)
     yield Measured("shares_losses", case, farthest, "of the loss", _LOSSES_GOAL, (farthest,),
-                   controlled(_LOSSES_GOAL, "gradients count as if shares were equal", losses.unweighted()), condition)
+                   controlled(_LOSSES_GOAL, "gradients count as if shares were equal",
+                              losses.unweighted([rank[-1] for rank in images])), condition)
 
 
 def _in_cluster(context, case, shape):
@@ -156,11 +156,6 @@ def _last(iterations, seconds):
     return [one for one in iterations if one.end_ns > iterations[-1].end_ns - seconds * 1e9]
 
 
-def _wait_ms(job):
-    """Returns what a step has beyond the compute of the slowest rank while the job is alone."""
-    return _step_ms(job.ranks[0].iterations[_ALONE]) - max(job.computes_ms(_ALONE.start, _ALONE.stop))
-
-
 class _Losses:
     """Compares losses with those of the same job as plain processes with equal shares, on fast GPUs and links."""
 
@@ -181,11 +176,12 @@ class _Losses:
         equal = self._equal[:iterations]
         return max(abs(a / b - 1) for a, b in zip(_mean_losses(job), equal, strict=True))
 
-    def unweighted(self):
-        """Returns the same of a job that has the weights 4, 4, 2 and 1 and does not weight its gradients."""
+    def unweighted(self, images):
+        """Returns the same of a job whose ranks have so many images and that does not weight its gradients."""
         with tempfile.TemporaryDirectory(prefix="crossover-shares-") as directory:
             weights = Path(directory) / "weights"
-            weights.write_text("1000 1000 500 250\n", encoding="ascii")
+            weights.write_text(" ".join(str(round(1000 * each / max(images))) for each in images) + "\n",
+                               encoding="ascii")
             job = self._run(f"--shares={weights}", "--share-fault=unweighted", iterations=300)
         return self.farthest_from_equal(job, 300)
 

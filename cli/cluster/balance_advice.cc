@@ -19,7 +19,8 @@ using kube::At;
 struct Gang {
   std::int64_t size = 0;  // its ranks on all nodes
   std::vector<gains::RankTimes> ranks{};
-  double step_s = 0;  // the longest that a node reports
+  double step_s = 0;   // the longest that a node reports
+  bool sends = false;  // its ranks send to single other ones
 };
 
 bool HasEnded(const json& job) { return At(job, "ended") == json(true); }
@@ -51,6 +52,10 @@ void Add(const json& jobs, const json& job, Gang* gang) {
                                      NeighboursOf(jobs, job, TextAt(rank, {"gpu"})));
     if (times.compute_s > 0) gang->ranks.push_back(times);
   }
+  for (const json& call : ListAt(job, {"communication"})) {
+    const std::string function = TextAt(call, {"function"});
+    gang->sends |= function == "Send" || function == "Recv" || function == "AlltoAll";
+  }
   gang->size = std::max(gang->size, CountAt(job, {}, "gangSize"));
   gang->step_s = std::max(gang->step_s, NumberAt(job, "computeSeconds") + NumberAt(job, "exposedSeconds") +
                                             waits_s / static_cast<double>(ranks.size()));
@@ -61,6 +66,12 @@ json Judged(const Gang& gang, json advice) {
   if (known != gang.size) {
     advice["why"] = "its nodes report " + std::to_string(known) + " of " + std::to_string(gang.size) +
                     " ranks, expected all (a node reports up to 16 of a job)";
+    return advice;
+  }
+  if (gang.sends) {
+    advice["why"] =
+        "its ranks send to single other ones, as stages of a pipeline or experts do: parts of the "
+        "batch do not make such ranks equal";
     return advice;
   }
   const auto [shortest, longest] = std::ranges::minmax(
@@ -83,7 +94,8 @@ json BalanceAdvice(const json& gpu_nodes, const std::string& name_space) {
     const json& jobs = ListAt(node, {"status", "jobs"});
     for (const json& job : jobs) {
       const std::string of = TextAt(job, {"namespace"});
-      if (HasEnded(job) || ListAt(job, {"ranks"}).empty() || (!name_space.empty() && of != name_space)) continue;
+      if (HasEnded(job) || ListAt(job, {"ranks"}).empty() || (!name_space.empty() && of != name_space))
+        continue;
       Add(jobs, job, &gangs[{of, TextAt(job, {"gang"})}]);
     }
   }
@@ -102,7 +114,7 @@ std::string BalanceText(const json& advice, bool wide) {
   for (const json& gang : advice) {
     const std::string name = TextAt(gang, {"gang"});
     if (const std::string why = TextAt(gang, {"why"}); !why.empty()) {
-      if (wide) text += name + ": not known, as " + why + "\n";
+      if (wide) text += name + ": no gain is told, as " + why + "\n";
       continue;
     }
     const double gain = NumberAt(gang, "gain");

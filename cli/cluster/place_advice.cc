@@ -9,6 +9,7 @@
 #include "cli/render/table.h"
 #include "common/gains/balance.h"
 #include "common/gains/place.h"
+#include "common/kube/json.h"
 #include "common/kube/timestamp.h"
 
 namespace crossover::cli {
@@ -33,15 +34,19 @@ std::string WhyNot(const json& run, const json& profile) {
 json Judged(const json& run, const json& profile, json advice) {
   const double compute_s = NumberAt(run, "computeSeconds"), exposed_s = NumberAt(run, "exposedSeconds");
   const double uplink_s = NumberAt(run, "uplinkSeconds"), least_s = NumberAt(run, "leastUplinkSeconds");
+  const double input_s =
+      std::clamp(NumberAt(kube::At(run, "inputWait"), "seconds"), 0.0, std::max(0.0, exposed_s));
   if (uplink_s <= 0 || least_s < 0 || least_s > uplink_s) {
     advice["why"] = WhyNot(run, profile);
   } else if (compute_s <= 0 || exposed_s < 0) {
     advice["why"] = "expected computeSeconds and exposedSeconds of its run, got none";
   } else {
-    advice.update({{"uplinkSeconds", uplink_s},
-                   {"leastUplinkSeconds", least_s},
-                   {"stepSeconds", compute_s + exposed_s},
-                   {"gain", gains::GainOfPlace(compute_s, exposed_s, uplink_s, least_s)}});
+    advice.update(
+        {{"uplinkSeconds", uplink_s},
+         {"leastUplinkSeconds", least_s},
+         {"stepSeconds", compute_s + exposed_s},
+         // Another place makes no wait for input shorter.
+         {"gain", gains::GainOfPlace(compute_s + input_s, exposed_s - input_s, uplink_s, least_s)}});
   }
   return advice;
 }
@@ -77,10 +82,12 @@ std::string PlaceText(const json& advice, bool wide) {
     }
     const double gain = NumberAt(gang, "gain");
     if (gain < 1 + gains::kWorth) continue;
-    text += name + ": the busiest uplink of a node carries its bytes for " + InMs(gang, "uplinkSeconds") +
-            " ms of a step of " + InMs(gang, "stepSeconds") + " ms, and for " +
-            InMs(gang, "leastUplinkSeconds") + " ms if its pods are placed by what they send. A step is " +
-            Number(gain, 2) + " times as fast then. The next run of the job is placed so.\n";
+    text +=
+        name + ": the busiest uplink of a node carries its bytes for " + InMs(gang, "uplinkSeconds") +
+        " ms of a step of " + InMs(gang, "stepSeconds") + " ms, and for " + InMs(gang, "leastUplinkSeconds") +
+        " ms if its pods are placed by what they send. A step is " + Number(gain, 2) +
+        " times as fast then. The next run of the job is placed so, unless constraints between its pods or "
+        "unequal GPUs decide.\n";
   }
   return text;
 }

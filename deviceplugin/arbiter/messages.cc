@@ -74,7 +74,7 @@ Message ParseHello(const crossover_hello& wire) {
 
 Message ParseProfile(const crossover_profile& wire) {
   if (!ValidTransport(wire.transport)) return Refused("transport", kTransports, wire.transport);
-  return Profile{wire.iterations,       wire.turns,     wire.launches,     wire.period_tokens,
+  return Profile{wire.iterations,       wire.turns,     wire.launches,  wire.period_tokens,
                  wire.turns_per_period, wire.transport, wire.input_wait};
 }
 

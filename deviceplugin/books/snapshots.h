@@ -70,8 +70,8 @@ struct ClientView {
   std::optional<turn::Time> compute;  // per iteration, on the GPU, as its turns show it (Rhythm::busy)
   std::optional<turn::Time> away;     // per iteration, away from it, as the gaps show it; set with `compute`
   std::optional<turn::Time> input_wait;  // the part of `away` for which its host launches nothing
-  std::optional<double> slowdown;     // step / alone, while it shares
-  double slowdown_error = 0;          // standard error, relative to `slowdown`
+  std::optional<double> slowdown;        // step / alone, while it shares
+  double slowdown_error = 0;             // standard error, relative to `slowdown`
 };
 
 struct GpuView {

@@ -30,8 +30,8 @@ class Communicator {
   void AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream);
   void ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream);
 
-  // Sends to[r] floats to each rank r, and receives from[r] floats from it, all in one group. What is sent and
-  // what is received lie in the order of the ranks.
+  // Sends to[r] floats to each rank r, and receives from[r] floats from it, all in one group. What is sent
+  // and what is received lie in the order of the ranks.
   void Exchange(const float* sent, const std::vector<std::size_t>& to, float* received,
                 const std::vector<std::size_t>& from, cudaStream_t stream);
 

@@ -97,8 +97,7 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
   result.evaluation.evaluation = 1;
   if (options.variant == Variant::kTensor) {
     TakeAll(result.training, options.batch);
-    result.training.summed =
-        SummedFloats(options.gradient_bytes, result.training.rows, options.accumulation);
+    result.training.summed = SummedFloats(options.gradient_bytes, result.training.rows, options.accumulation);
   } else {
     ShareEqually(result.training, options.batch);
   }

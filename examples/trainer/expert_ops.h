@@ -79,8 +79,8 @@ struct ExpertForward {
   }
 };
 
-// Computes the gradients of this rank's expert; b: 2 to add to those of the earlier micro-batches. One element
-// is the weights of one input; the last one is the biases.
+// Computes the gradients of this rank's expert; b: 2 to add to those of the earlier micro-batches. One
+// element is the weights of one input; the last one is the biases.
 struct ExpertGradient {
   TRAINER_HD static std::uint32_t Count(const Call&) { return Width(kExpertLayer) + 1; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t input) {

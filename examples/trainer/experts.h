@@ -1,15 +1,16 @@
 // Says how a job with experts spreads one layer over the ranks.
 //
-// As in a mixture of experts, each rank has an expert of its own in place of the layer kExpertLayer. Each image
-// goes to one expert, so ranks exchange rows, four times in a micro-batch:
+// As in a mixture of experts, each rank has an expert of its own in place of the layer kExpertLayer. Each
+// image goes to one expert, so ranks exchange rows, four times in a micro-batch:
 //
 //     activation before the layer   --Dispatch-->  sent      ==exchange==>  received
 //     ExpertForward:                               outgoing  ==exchange==>  answers    --Collect-->  after it
 //     delta after the layer         --Dispatch-->  sent      ==exchange==>  deltas
-//     ExpertInputGradient:                         outgoing  ==exchange==>  answers    --Collect-->  before it
+//     ExpertInputGradient:                         outgoing  ==exchange==>  answers    --Collect-->  before
+//     it
 //
-// Rows that a rank sends are in the order of the experts, and rows that it receives in the order of the ranks.
-// All other layers are data-parallel, as in the variant `plain`.
+// Rows that a rank sends are in the order of the experts, and rows that it receives in the order of the
+// ranks. All other layers are data-parallel, as in the variant `plain`.
 #pragma once
 
 #include <algorithm>

@@ -65,8 +65,8 @@ struct Stage {
   float* gradient;    // [slot][level]: of the loss by the activation
 };
 
-// An Experts is what a job with experts has in place of one layer: see experts.h. Pointers are device pointers.
-// The message of one image has `floats` floats.
+// An Experts is what a job with experts has in place of one layer: see experts.h. Pointers are device
+// pointers. The message of one image has `floats` floats.
 struct Experts {
   std::uint32_t varying;  // 1: the expert of an image depends on the image; 0: on its row
   std::uint32_t floats;
@@ -161,7 +161,8 @@ inline void ShareEqually(State& state, std::uint32_t rows) {
   state.divisor = static_cast<float>(rows * state.accumulation);
 }
 
-// Gives the rank the images of all ranks: in a tensor-parallel job all ranks have the same. REQUIRES: as above.
+// Gives the rank the images of all ranks: in a tensor-parallel job all ranks have the same. REQUIRES: as
+// above.
 inline void TakeAll(State& state, std::uint32_t rows) {
   state.rows = state.batch_rows = state.world * rows;
   state.first_row = 0;

@@ -14,44 +14,44 @@
 
 // Lists X(name, SMs). The launches of a kernel fill this many SMs unless --kernel-sms says another number.
 // A kernel with 1 always fills 1.
-#define TRAINER_KERNELS(X) \
-  X(Marker, 1)             \
-  X(LoadBatch, 132)        \
-  X(UpdateMean, 132)       \
-  X(Linear, 132)           \
-  X(Relu, 132)             \
-  X(Softmax, 132)          \
-  X(SumLoss, 132)          \
-  X(LossGradient, 132)     \
-  X(WeightGradient, 132)   \
-  X(BiasGradient, 132)     \
-  X(InputGradient, 132)    \
-  X(ReluGradient, 132)     \
-  X(Pack, 132)             \
-  X(Unpack, 132)           \
-  X(Update, 132)           \
-  X(RecordLoss, 132)       \
-  X(RecordMetric, 132)     \
-  X(Unshard, 132)          \
-  X(Discard, 132)          \
-  X(PackUnit, 132)         \
-  X(UpdateShard, 132)      \
-  X(LinearPart, 132)       \
-  X(WeightGradientPart, 132) \
-  X(InputGradientPart, 132) \
-  X(TakePart, 132)         \
-  X(KeepPart, 132)         \
-  X(Route, 132)            \
-  X(Dispatch, 132)         \
-  X(Collect, 132)          \
-  X(ExpertForward, 132)    \
-  X(ExpertGradient, 132)   \
+#define TRAINER_KERNELS(X)    \
+  X(Marker, 1)                \
+  X(LoadBatch, 132)           \
+  X(UpdateMean, 132)          \
+  X(Linear, 132)              \
+  X(Relu, 132)                \
+  X(Softmax, 132)             \
+  X(SumLoss, 132)             \
+  X(LossGradient, 132)        \
+  X(WeightGradient, 132)      \
+  X(BiasGradient, 132)        \
+  X(InputGradient, 132)       \
+  X(ReluGradient, 132)        \
+  X(Pack, 132)                \
+  X(Unpack, 132)              \
+  X(Update, 132)              \
+  X(RecordLoss, 132)          \
+  X(RecordMetric, 132)        \
+  X(Unshard, 132)             \
+  X(Discard, 132)             \
+  X(PackUnit, 132)            \
+  X(UpdateShard, 132)         \
+  X(LinearPart, 132)          \
+  X(WeightGradientPart, 132)  \
+  X(InputGradientPart, 132)   \
+  X(TakePart, 132)            \
+  X(KeepPart, 132)            \
+  X(Route, 132)               \
+  X(Dispatch, 132)            \
+  X(Collect, 132)             \
+  X(ExpertForward, 132)       \
+  X(ExpertGradient, 132)      \
   X(ExpertInputGradient, 132) \
-  X(UpdateExpert, 132)     \
-  X(BlockLoad, 132)        \
-  X(BlockForward, 132)     \
-  X(BlockLoss, 132)        \
-  X(BlockBackward, 132)    \
+  X(UpdateExpert, 132)        \
+  X(BlockLoad, 132)           \
+  X(BlockForward, 132)        \
+  X(BlockLoss, 132)           \
+  X(BlockBackward, 132)       \
   X(BlockPassLoss, 132)
 
 namespace crossover::trainer::ops {
@@ -346,7 +346,9 @@ struct UpdateShard {
 // In a tensor-parallel job each rank has a part of the inputs of each layer, with their weights: rank r has
 // [PartBegin(n, s), PartEnd(n, s)) of n inputs. All ranks have the same activations, and the same biases.
 TRAINER_HD inline std::uint32_t PartBegin(std::uint32_t n, const State& s) { return n * s.rank / s.world; }
-TRAINER_HD inline std::uint32_t PartEnd(std::uint32_t n, const State& s) { return n * (s.rank + 1) / s.world; }
+TRAINER_HD inline std::uint32_t PartEnd(std::uint32_t n, const State& s) {
+  return n * (s.rank + 1) / s.world;
+}
 TRAINER_HD inline bool InPart(std::uint32_t input, std::uint32_t n, const State& s) {
   return input >= PartBegin(n, s) && input < PartEnd(n, s);
 }

@@ -128,7 +128,8 @@ const std::vector<Flag>& Flags() {
                                            {"tensor", Variant::kTensor},
                                            {"experts", Variant::kExperts},
                                            {"pipeline", Variant::kPipeline}})},
-      {"routing", "HOW", "experts: which one gets an image, by its row or by the image: fixed or varying (fixed)",
+      {"routing", "HOW",
+       "experts: which one gets an image, by its row or by the image: fixed or varying (fixed)",
        Choice<Routing>(&Options::routing, {{"fixed", Routing::kFixed}, {"varying", Routing::kVarying}})},
       {"plan", "FILE", "pipeline: its stages, as crossover plan pipeline -o json prints them",
        Text(&Options::plan)},
@@ -368,7 +369,8 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
   // Ranks evaluate images of their own, and these two exchange what they compute of the same ones.
   const bool exchanges = options.variant == Variant::kTensor || options.variant == Variant::kExperts;
   if (exchanges && options.eval_every != 0) {
-    return UsageError{base::Refusal("--eval-every", "0, because of --variant=" + std::string(Name(options.variant)),
+    return UsageError{base::Refusal("--eval-every",
+                                    "0, because of --variant=" + std::string(Name(options.variant)),
                                     std::to_string(options.eval_every))};
   }
   if (options.routing != Routing::kFixed && options.variant != Variant::kExperts)

@@ -35,22 +35,22 @@ inline constexpr std::size_t kKernelCount = sizeof(kKernelInfo) / sizeof(kKernel
 std::uint32_t SmsOf(std::size_t kernel, const std::vector<std::uint32_t>& wished);
 
 enum class StepKind : std::uint8_t {
-  kLaunch,        // a kernel on the compute stream
-  kReduceBucket,  // all-reduce of bucket `a`
-  kJoinBuckets,   // the compute stream waits for all buckets
-  kSyncBuffers,   // broadcast of the model's buffers from rank 0, joined
-  kReduceLoss,    // all-reduce of the loss, joined
-  kReduceMetric,  // all-reduce of the evaluation's sums, joined
-  kReduceStats,   // all-reduce of a layer's statistics, joined
-  kGather,        // all-gather of layer `a`
-  kJoinGather,    // the compute stream waits for it
-  kScatter,       // reduce-scatter of the gradients of layer `a`
-  kJoinScatters,  // the compute stream waits for all of them
-  kSumActivation, // all-reduce of activation `a`, joined
-  kSumDelta,      // all-reduce of the gradient by activation `a`, joined
-  kSumParameters, // all-reduce of all parameters, joined
-  kShareCounts,   // all-gather of how many images go to each expert, joined; the host reads them
-  kExchange,      // exchange `a` of images with the experts (experts.h), joined
+  kLaunch,         // a kernel on the compute stream
+  kReduceBucket,   // all-reduce of bucket `a`
+  kJoinBuckets,    // the compute stream waits for all buckets
+  kSyncBuffers,    // broadcast of the model's buffers from rank 0, joined
+  kReduceLoss,     // all-reduce of the loss, joined
+  kReduceMetric,   // all-reduce of the evaluation's sums, joined
+  kReduceStats,    // all-reduce of a layer's statistics, joined
+  kGather,         // all-gather of layer `a`
+  kJoinGather,     // the compute stream waits for it
+  kScatter,        // reduce-scatter of the gradients of layer `a`
+  kJoinScatters,   // the compute stream waits for all of them
+  kSumActivation,  // all-reduce of activation `a`, joined
+  kSumDelta,       // all-reduce of the gradient by activation `a`, joined
+  kSumParameters,  // all-reduce of all parameters, joined
+  kShareCounts,    // all-gather of how many images go to each expert, joined; the host reads them
+  kExchange,       // exchange `a` of images with the experts (experts.h), joined
 };
 
 struct Step {

@@ -114,8 +114,10 @@ void Runner::ReadCounts() {
   to_experts_.resize(state.world);
   from_ranks_.resize(state.world);
   for (std::uint32_t rank = 0; rank < state.world; ++rank) {
-    to_experts_[rank] = static_cast<std::size_t>(counts[state.rank * state.world + rank]) * state.experts.floats;
-    from_ranks_[rank] = static_cast<std::size_t>(counts[rank * state.world + state.rank]) * state.experts.floats;
+    to_experts_[rank] =
+        static_cast<std::size_t>(counts[state.rank * state.world + rank]) * state.experts.floats;
+    from_ranks_[rank] =
+        static_cast<std::size_t>(counts[rank * state.world + state.rank]) * state.experts.floats;
   }
 }
 

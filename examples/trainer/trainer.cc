@@ -56,9 +56,8 @@ class Training {
         tensor_(options.variant == Variant::kTensor),
         experts_(options.variant == Variant::kExperts),
         plan_(PlanBuckets(sharded_ || tensor_ || experts_ ? 0 : options.gradient_bytes, options.early_bytes)),
-        program_(TrainingProgram(
-            {options.variant, options.loss_point, options.accumulation, plan_.total(), options.prefetch,
-             options.routing})),
+        program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total(),
+                                  options.prefetch, options.routing})),
         gpu_(rank.local_rank, options.stream, options.kernels, options.kernel_sms),
         communicator_(options.gradients == Gradients::kHost
                           ? nullptr

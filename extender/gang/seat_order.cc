@@ -1,7 +1,7 @@
 #include "extender/gang/seat_order.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -50,20 +50,39 @@ std::vector<double> SpeedsOf(const placement::State& state, const std::vector<pl
   return alike ? std::vector<double>() : speeds;
 }
 
-// Rounds times up to powers of 1.05. What is smaller is noise, and must not count for more than an uplink.
-std::vector<double> Coarse(std::vector<double> times) {
-  const double step = std::log(JobProfile::kSlow);
-  for (double& time : times) time = std::exp(step * std::ceil(std::log(time) / step));
-  return times;
+// Makes times equal that are within 5% of each other: each takes the longest time that is at most 5% above it
+// and not taken by a longer one. What differs by less is noise, and must not count for more than an uplink.
+std::vector<double> Coarse(const std::vector<double>& times) {
+  std::vector<double> longest_first = times;
+  std::ranges::sort(longest_first, std::greater());
+  std::vector<double> coarse;
+  for (const double time : times) {
+    double of = longest_first.front();
+    for (const double other : longest_first) {
+      if (other * JobProfile::kSlow >= of) continue;  // in the class of `of`
+      if (time > other) break;
+      of = other;
+    }
+    coarse.push_back(of);
+  }
+  return coarse;
 }
 
+// An Orders has the costs of the order of ranks and of the better one, and in them the longest compute by the
+// times that are known.
+struct Orders {
+  placement::MappingCost before, after;
+  double longest_before_s = 0, longest_after_s = 0;
+};
+
 // Returns why the second order is better, by the first level at which they differ.
-std::string WhyBetter(const placement::State& state, const placement::Fabric& fabric,
-                      const placement::MappingCost& before, const placement::MappingCost& after) {
+std::string WhyBetter(const placement::State& state, const placement::Fabric& fabric, const Orders& orders) {
+  const auto& [before, after, longest_before_s, longest_after_s] = orders;
   const auto [was, is] = std::ranges::mismatch(before, after);
   if (was == before.begin()) {
     return "pods that compute most have the fastest GPUs: the longest compute takes " +
-           text::Decimal(1e3 * *is) + " instead of " + text::Decimal(1e3 * *was) + " ms an iteration";
+           text::Decimal(1e3 * longest_after_s) + " instead of " + text::Decimal(1e3 * longest_before_s) +
+           " ms an iteration";
   }
   const auto level = static_cast<std::size_t>(was - before.begin()) - 1;  // behind the time of compute
   const bool of_nodes = level == state.levels.size();
@@ -110,7 +129,13 @@ SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const pla
   std::vector<placement::Seat> mapped;
   for (const int seat : seat_of) mapped.push_back(std::move(order.seats[static_cast<std::size_t>(seat)]));
   order.seats = std::move(mapped);
-  order.why = WhyBetter(state, fabric, CostOf(workload, fabric, as_given), CostOf(workload, fabric, seat_of));
+  Orders orders{.before = CostOf(workload, fabric, as_given), .after = CostOf(workload, fabric, seat_of)};
+  if (!workload.compute_s.empty()) {
+    workload.compute_s = known->compute_s;
+    orders.longest_before_s = CostOf(workload, fabric, as_given).front();
+    orders.longest_after_s = CostOf(workload, fabric, seat_of).front();
+  }
+  order.why = WhyBetter(state, fabric, orders);
   return order;
 }
 

@@ -13,8 +13,8 @@ struct GangSettings {
   placement::Settings placement;
   // `domains` names the topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
-  // `gpu_speeds` says how fast GPUs of a model are, relative to one model or another that is 1. It is of use
-  // where a gang has GPUs of several models.
+  // `gpu_speeds` has the speed of each model of GPUs, relative to a model whose speed is 1. It counts where a
+  // gang has GPUs of several models.
   std::map<std::string, double> gpu_speeds;
   double deadline_s = 120;      // from the start of a plan to the binding of all its pods
   double hold_s = 25;           // a bind is answered within this; shorter than the scheduler's timeout

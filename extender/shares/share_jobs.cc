@@ -33,7 +33,8 @@ std::string WeightsTextOf(const Pod& pod) {
 }
 
 // Returns the ranks of other jobs on the GPU.
-std::vector<gains::Neighbour> NeighboursOf(const GpuNode& node, const GpuNode::Job& own, const std::string& gpu) {
+std::vector<gains::Neighbour> NeighboursOf(const GpuNode& node, const GpuNode::Job& own,
+                                           const std::string& gpu) {
   std::vector<gains::Neighbour> neighbours;
   for (const GpuNode::Job& job : node.jobs) {
     if (&job == &own || job.ended) continue;

@@ -1,9 +1,10 @@
+#include "deviceplugin/profile_keeper.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "deviceplugin/profile_keeper.h"
 #include "tests/unit/deviceplugin/profiles/sample.h"
 
 namespace crossover::deviceplugin {

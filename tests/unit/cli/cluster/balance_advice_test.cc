@@ -55,6 +55,16 @@ TEST(BalanceAdviceTest, AWaitForATurnCountsAsTimeOfARank) {
   EXPECT_DOUBLE_EQ(advice[0]["gain"], 0.04 / 0.03);
 }
 
+TEST(BalanceAdviceTest, StagesOfAPipelineHaveNoPartsOfABatch) {
+  json nodes = TwoNodes();
+  nodes[1]["status"]["jobs"][0]["communication"] = json::array({{{"pod", "a-0"}, {"function", "Send"}}});
+  const json advice = BalanceAdvice(nodes, "");
+  EXPECT_THAT(advice[0]["why"].get<std::string>(), HasSubstr("send to single other ones"));
+  EXPECT_FALSE(advice[0].contains("gain"));
+  nodes[1]["status"]["jobs"][0]["communication"][0]["function"] = "AllReduce";
+  EXPECT_TRUE(BalanceAdvice(nodes, "")[0].contains("gain"));
+}
+
 TEST(BalanceAdviceTest, EqualRanksNeedNoAdvice) {
   const json advice = BalanceAdvice(json::array({NodeWith({0.02, 0.0205, 0.02, 0.02}, 0.0205, 0.01)}), "");
   EXPECT_NEAR(advice[0]["gain"], 1.01, 0.005);
@@ -65,9 +75,10 @@ TEST(BalanceAdviceTest, WithoutAllRanksItSaysSo) {
   const json advice = BalanceAdvice(json::array({TwoNodes()[0]}), "");
   EXPECT_FALSE(advice[0].contains("gain"));
   EXPECT_EQ(BalanceText(advice, false), "");
-  EXPECT_EQ(BalanceText(advice, true),
-            "team/a: not known, as its nodes report 2 of 4 ranks, expected all (a node reports up to 16 of a "
-            "job)\n");
+  EXPECT_EQ(
+      BalanceText(advice, true),
+      "team/a: no gain is told, as its nodes report 2 of 4 ranks, expected all (a node reports up to 16 of a "
+      "job)\n");
 }
 
 TEST(BalanceAdviceTest, AnEarlierRunAndOtherNamespacesAreLeftOut) {

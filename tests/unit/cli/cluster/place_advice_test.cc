@@ -42,7 +42,15 @@ TEST(PlaceAdviceTest, SaysWhatOtherSeatsWouldGain) {
       PlaceText(advice, false),
       HasSubstr("team/b: the busiest uplink of a node carries its bytes for 40.0 ms of a step of 60.0 "
                 "ms, and for 10.0 ms if its pods are placed by what they send. A step is 2.00 times "
-                "as fast then. The next run of the job is placed so.\n"));
+                "as fast then. The next run of the job is placed so, unless constraints between its pods or "
+                "unequal GPUs decide.\n"));
+}
+
+TEST(PlaceAdviceTest, AWaitForInputDoesNotBecomeShorter) {
+  json run = Ran("team/a", 0.01);
+  run["inputWait"] = {{"seconds", 0.03}};
+  EXPECT_DOUBLE_EQ(PlaceAdvice(Profiles(json::array({run})), 0)[0]["gain"], 60.0 / 50)
+      << "10 of 40 ms are communication, and nothing of it is left";
 }
 
 TEST(PlaceAdviceTest, TheLatestRunOfAGangCounts) {

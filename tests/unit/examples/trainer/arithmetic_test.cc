@@ -264,7 +264,8 @@ TEST(ArithmeticTest, FourRanksLearn) {
 
 TEST(ArithmeticTest, TensorParallelRanksTrainTheModelOfDataParallelOnes) {
   for (std::uint32_t world : {1u, 3u, 4u}) {
-    HostJob plain(world, {.accumulation = 2}), tensor(world, {.variant = Variant::kTensor, .accumulation = 2});
+    HostJob plain(world, {.accumulation = 2}),
+        tensor(world, {.variant = Variant::kTensor, .accumulation = 2});
     for (std::uint64_t i = 0; i < 20; ++i) {
       plain.Iterate(i);
       tensor.Iterate(i);
@@ -292,8 +293,8 @@ TEST(ArithmeticTest, OneExpertIsThePlainLayer) {
   }
 }
 
-// All experts begin as the plain layer. So the first losses are those of the plain model, whichever expert gets
-// an image, and the gradients of all experts together are those of the layer.
+// All experts begin as the plain layer. So the first losses are those of the plain model, whichever expert
+// gets an image, and the gradients of all experts together are those of the layer.
 TEST(ArithmeticTest, EachImageIsComputedByOneExpert) {
   for (Routing routing : {Routing::kFixed, Routing::kVarying}) {
     HostJob plain(4, {}), job(4, {.variant = Variant::kExperts, .routing = routing});

@@ -54,9 +54,9 @@ TEST(ProgramTest, EarlyBucketsOverlapBackwardAndTheLastOneEndsIt) {
 }
 
 TEST(ProgramTest, SharesAddUpToOneInEveryVariant) {
-  for (Variant variant : {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers,
-                          Variant::kLossAllreduce, Variant::kSyncBatchNorm, Variant::kSharded,
-                          Variant::kTensor, Variant::kExperts}) {
+  for (Variant variant :
+       {Variant::kPlain, Variant::kOneStream, Variant::kBroadcastBuffers, Variant::kLossAllreduce,
+        Variant::kSyncBatchNorm, Variant::kSharded, Variant::kTensor, Variant::kExperts}) {
     for (LossPoint point : {LossPoint::kForward, LossPoint::kStep}) {
       for (std::uint32_t accumulation : {1u, 3u}) {
         EXPECT_NEAR(Shares(TrainingProgram({variant, point, accumulation})), 1.0, 1e-9);
@@ -149,7 +149,8 @@ TEST(ProgramTest, AJobWithExpertsExchangesFourTimesInAMicroBatch) {
   const Program program = TrainingProgram(options);
   EXPECT_EQ(Count(program, StepKind::kExchange), std::size_t{2 * kExchangesOfAMicroBatch});
   EXPECT_EQ(Count(program, StepKind::kShareCounts), 0u);
-  EXPECT_EQ(Count(program, StepKind::kReduceBucket), std::size_t{kBuckets}) << "other layers are data-parallel";
+  EXPECT_EQ(Count(program, StepKind::kReduceBucket), std::size_t{kBuckets})
+      << "other layers are data-parallel";
   std::uint32_t next = 0;
   for (const Step& step : program) {
     EXPECT_TRUE(step.kind != StepKind::kLaunch || step.kernel != Kernel::kLinear || step.a != kExpertLayer);
