@@ -73,7 +73,7 @@ def chart_version():
 def differences(texts, folder=MANIFESTS):
     """Returns the paths of files that differ from `texts`, or are missing, or are too many."""
     there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml")
-             if file.parent != folder / _EXAMPLES}
+             if folder / _EXAMPLES not in file.parents}
     return sorted(path for path in there.keys() | texts.keys() if there.get(path) != texts.get(path))
 
 
