@@ -22,11 +22,11 @@ base::UniqueFd Open(const std::string& path, int flags) {
 
 // Returns what `fd` has, and ends early once that is more than `longest` bytes. Returns nothing, with errno
 // set, if it cannot be read.
-std::optional<std::string> ReadAll(const base::UniqueFd& fd, std::size_t longest) {
+std::optional<std::string> ReadAll(int fd, std::size_t longest) {
   std::string text;
   std::array<char, 4096> buffer;
   while (text.size() <= longest) {
-    const ssize_t size = base::RetryOnSignal([&] { return read(fd.get(), buffer.data(), buffer.size()); });
+    const ssize_t size = base::RetryOnSignal([&] { return read(fd, buffer.data(), buffer.size()); });
     if (size < 0) return std::nullopt;
     if (size == 0) break;
     text.append(buffer.data(), static_cast<std::size_t>(size));
@@ -44,8 +44,14 @@ std::string CannotBeRead(const std::string& path) {
 std::optional<std::string> ReadFile(const std::string& path, std::string* error) {
   const base::UniqueFd fd = Open(path, 0);
   std::optional<std::string> text;
-  if (fd) text = ReadAll(fd, std::numeric_limits<std::size_t>::max());
+  if (fd) text = ReadAll(fd.get(), std::numeric_limits<std::size_t>::max());
   if (!text) *error = CannotBeRead(path);
+  return text;
+}
+
+std::optional<std::string> ReadStandardInput(std::string* error) {
+  std::optional<std::string> text = ReadAll(STDIN_FILENO, std::numeric_limits<std::size_t>::max());
+  if (!text) *error = CannotBeRead(kStandardInput);
   return text;
 }
 
@@ -58,7 +64,7 @@ std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t
     return std::nullopt;
   }
   std::optional<std::string> text;
-  if (fd) text = ReadAll(fd, longest);
+  if (fd) text = ReadAll(fd.get(), longest);
   if (!text) {
     *error = CannotBeRead(path);
   } else if (text->size() > longest) {

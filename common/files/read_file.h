@@ -13,6 +13,10 @@ namespace crossover::files {
 // REASON" in `error`, on failure.
 std::optional<std::string> ReadFile(const std::string& path, std::string* error);
 
+// Does the same for standard input, whose name is kStandardInput in `error`.
+std::optional<std::string> ReadStandardInput(std::string* error);
+inline constexpr char kStandardInput[] = "standard input";
+
 // Returns a file that an untrusted user may have written or replaced. Does not follow a symbolic link and
 // does not block on a pipe. Returns nothing, with a line in `error`, if the path is no regular file, is
 // longer than `longest` bytes, or cannot be read.
