@@ -5,13 +5,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "pipeline/input.h"
+#include "pipeline/json_file.h"
 
 namespace crossover::pipeline {
 namespace {
@@ -42,9 +45,19 @@ int GpusAt(const json& object, const std::string& place) {
          found == object.end() ? "none" : Said(*found));
 }
 
+// Returns "" where the object does not have the key.
+std::string NameAt(const json& object, const std::string& place, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  if (!found->is_string() || found->get_ref<const std::string&>().empty())
+    Refuse(place, key, "a name", Said(*found));
+  return found->get<std::string>();
+}
+
 Server ServerIn(const json& object, const std::string& place) {
   constexpr double kGib = 1u << 30, kGbit = 1e9 / 8, kUs = 1e3;
   static const std::set<std::string> known = {"name",
+                                              "node",
                                               "gpus",
                                               "speed",
                                               "gpu_memory_gib",
@@ -56,16 +69,14 @@ Server ServerIn(const json& object, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
     if (!known.contains(key)) {
       Refuse(place, "key",
-             "name, gpus, speed, gpu_memory_gib, inner_gbit, network_gbit, inner_latency_us or "
+             "name, node, gpus, speed, gpu_memory_gib, inner_gbit, network_gbit, inner_latency_us or "
              "network_latency_us",
              key);
     }
   }
-  const auto name = object.find("name");
-  if (name == object.end()) Refuse(place, "name", "a name", "none");
-  if (!name->is_string() || name->get_ref<const std::string&>().empty())
-    Refuse(place, "name", "a name", Said(*name));
-  Server server{.name = name->get<std::string>(), .gpus = GpusAt(object, place)};
+  if (!object.contains("name")) Refuse(place, "name", "a name", "none");
+  Server server{.name = NameAt(object, place, "name"), .node = NameAt(object, place, "node")};
+  server.gpus = GpusAt(object, place);
   server.speed = NumberAt(object, place, "speed", 1e-3, 1e3, 1);
   server.memory = static_cast<std::uint64_t>(NumberAt(object, place, "gpu_memory_gib", 0, 1e6, 0) * kGib);
   server.inner_bytes_per_second = NumberAt(object, place, "inner_gbit", 0, 1e6, 0) * kGbit;
@@ -76,24 +87,57 @@ Server ServerIn(const json& object, const std::string& place) {
 }
 
 auto KindOf(const Server& server) {
-  return std::tie(server.gpus, server.speed, server.memory, server.inner_bytes_per_second,
+  return std::tie(server.node, server.gpus, server.speed, server.memory, server.inner_bytes_per_second,
                   server.network_bytes_per_second, server.inner_latency, server.network_latency);
 }
 
 using Order = std::vector<std::size_t>;  // indices of servers
 
-// Sets the link of a device of `from` to one of `to`. Over the network the slower end of the link counts.
-void SetLink(const Server& from, const Server& to, Device* device) {
-  if (&from == &to) {
-    device->latency = from.inner_latency;
-    device->bytes_per_second = from.inner_bytes_per_second;
-    return;
+// Returns the slower one of two links in bytes per second, of which 0 is the fastest.
+double Slower(double one, double other) {
+  return one > 0 && other > 0 ? std::min(one, other) : std::max(one, other);
+}
+
+// Returns the servers without the nodes that have only one of them, so that servers that are alike can be
+// told.
+std::vector<Server> WithSharedNodes(std::vector<Server> servers) {
+  std::map<std::string, int> on_node;
+  for (const Server& server : servers) ++on_node[server.node];
+  for (Server& server : servers) {
+    if (on_node[server.node] == 1) server.node.clear();
   }
-  device->latency = std::max(from.network_latency, to.network_latency);
-  device->bytes_per_second = from.network_bytes_per_second;
-  const double other = to.network_bytes_per_second;
-  if (other > 0 && (device->bytes_per_second <= 0 || other < device->bytes_per_second))
-    device->bytes_per_second = other;
+  return servers;
+}
+
+// Sets the link of a device of `from` to one of `to`. The slower end of the link counts.
+void SetLink(const Server& from, const Server& to, Device* device) {
+  const bool inner = &from == &to || (!from.node.empty() && from.node == to.node);
+  device->latency = inner ? std::max(from.inner_latency, to.inner_latency)
+                          : std::max(from.network_latency, to.network_latency);
+  device->bytes_per_second = inner ? Slower(from.inner_bytes_per_second, to.inner_bytes_per_second)
+                                   : Slower(from.network_bytes_per_second, to.network_bytes_per_second);
+}
+
+// Returns how many of the first servers in this order have so many GPUs. REQUIRES: all of them have as many.
+std::size_t UsedOf(const std::vector<Server>& servers, const Order& order, int stages) {
+  std::size_t used = 0;
+  for (int gpus = 0; gpus < stages;) gpus += servers[order[used++]].gpus;
+  return used;
+}
+
+// Returns the order with those of the first servers, which have the stages, that are of one node behind each
+// other.
+Order Grouped(const std::vector<Server>& servers, Order order, int stages) {
+  std::map<std::string_view, std::size_t> nodes;              // the place of the first server of each
+  std::vector<std::pair<std::size_t, std::size_t>> by_place;  // of the first server of the node; the server
+  const std::size_t used = UsedOf(servers, order, stages);
+  for (std::size_t place = 0; place < used; ++place) {
+    const std::string& node = servers[order[place]].node;
+    by_place.emplace_back(node.empty() ? place : nodes.try_emplace(node, place).first->second, order[place]);
+  }
+  std::ranges::stable_sort(by_place, {}, [](const auto& entry) { return entry.first; });
+  for (std::size_t place = 0; place < used; ++place) order[place] = by_place[place].second;
+  return order;
 }
 
 // Returns the devices of the first `stages` GPUs of the servers in this order. The link of the last one is to
@@ -152,7 +196,11 @@ class Ranking {
       if (static_cast<int>(orders.size()) == kMostOrders) return false;
       orders.push_back(order);
     } while (std::ranges::next_permutation(order, before).found);
-    for (Order& one : orders) Try(std::move(one));
+    std::set<Order> seen;
+    for (const Order& one : orders) {
+      Order grouped = Grouped(servers_, one, stages_);
+      if (seen.insert(grouped).second) Try(std::move(grouped));
+    }
     return true;
   }
 
@@ -161,23 +209,21 @@ class Ranking {
   void TrySome(Order order) {
     const auto faster = [&](std::size_t a, std::size_t b) { return servers_[a].speed > servers_[b].speed; };
     std::ranges::stable_sort(order, faster);
-    int gpus = 0;
-    std::size_t used = 0;
-    while (gpus < stages_) gpus += servers_[order[used++]].gpus;
+    const std::size_t used = UsedOf(servers_, order, stages_);
     Climb(order, used);
     std::reverse(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(used));
     Climb(std::move(order), used);
   }
 
   void Climb(Order order, std::size_t used) {
-    std::optional<std::pair<double, Time>> worth = Try(order);
+    std::optional<std::pair<double, Time>> worth = Try(Grouped(servers_, order, stages_));
     for (bool better = true; better;) {
       better = false;
       for (std::size_t a = 0; a < used; ++a) {
         for (std::size_t b = a + 1; b < order.size(); ++b) {
           if (tried_ >= kMostOrders || KindOf(servers_[order[a]]) == KindOf(servers_[order[b]])) continue;
           std::swap(order[a], order[b]);
-          const auto found = Try(order);
+          const auto found = Try(Grouped(servers_, order, stages_));
           if (found && (!worth || *found < *worth)) {
             worth = found;
             better = true;
@@ -212,11 +258,14 @@ class Ranking {
 std::optional<std::vector<Server>> ReadServers(const std::string& text, const std::string& name,
                                                std::string* error) {
   try {
-    const json parsed = json::parse(text, nullptr, false);
-    const auto list = parsed.is_object() ? parsed.find("servers") : parsed.end();
-    if (!parsed.is_object() || list == parsed.end() || !list->is_array() || list->empty() ||
-        list->size() > kMostServers)
-      Refuse(name, "content", "JSON with a list of 1 to " + std::to_string(kMostServers) + " servers", text);
+    const json parsed = Parsed(text, name, "JSON that can be parsed");
+    if (!parsed.is_object()) Refuse(name, "content", "an object with servers", Said(parsed));
+    RefuseOtherKeys(parsed, name, "servers");
+    const auto list = parsed.find("servers");
+    if (list == parsed.end()) Refuse(name, "servers", "a list", "none");
+    if (!list->is_array()) Refuse(name, "servers", "a list", Said(*list));
+    if (list->empty() || list->size() > kMostServers)
+      Refuse(name, "servers", "from 1 to " + std::to_string(kMostServers), std::to_string(list->size()));
     std::vector<Server> servers;
     std::set<std::string> names;
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -232,7 +281,8 @@ std::optional<std::vector<Server>> ReadServers(const std::string& text, const st
   }
 }
 
-std::optional<Mapping> Map(const Problem& problem, const std::vector<Server>& servers, int stages) {
+std::optional<Mapping> Map(const Problem& problem, const std::vector<Server>& all, int stages) {
+  const std::vector<Server> servers = WithSharedNodes(all);
   int gpus = 0;
   for (const Server& server : servers) gpus += server.gpus;
   if (gpus < stages) return std::nullopt;

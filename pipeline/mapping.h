@@ -3,12 +3,15 @@
 //
 // The stages follow each other through the GPUs of one server, and then through those of the next: each
 // further way from one server to another would add a transfer over the network and remove none. What is
-// chosen is the order of the servers. A cluster description is JSON:
+// chosen is the order of the servers. GPUs of a server are alike, so a node with unlike GPUs is several
+// servers that say so by `node`. They follow each other, and a transfer between them takes the inner link of
+// the slower one. A cluster description is JSON:
 //
 //   {"servers": [{"name": "a", "gpus": 8, "speed": 1.0, "gpu_memory_gib": 80, "inner_gbit": 2400,
-//                 "network_gbit": 100, "inner_latency_us": 5, "network_latency_us": 20}]}
+//                 "network_gbit": 100, "inner_latency_us": 5, "network_latency_us": 20, "node": "n"}]}
 //
-// All but name and gpus may be missing: speed 1, no limit of memory, and transfers that cost nothing.
+// All but name and gpus may be missing: speed 1, no limit of memory, transfers that cost nothing, and a node
+// without another server.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@ namespace crossover::pipeline {
 // A Server has GPUs that are alike.
 struct Server {
   std::string name;
+  std::string node{};  // empty: no other server is on its node
   int gpus = 1;
   double speed = 1;
   std::uint64_t memory = 0;                                         // of each GPU, bytes; 0: no limit
@@ -51,11 +55,11 @@ struct Mapping {
   Division division;
 };
 
-// Returns the best mapping of so many stages onto the servers that was found, without slices; none where none
-// was found on which they fit. `problem.devices` is not read. Orders of servers that are alike count once.
-// Where there are more than kMostOrders, it begins with the fastest servers and exchanges two as long as that
-// helps, for at most so many orders.
-std::optional<Mapping> Map(const Problem& problem, const std::vector<Server>& servers, int stages);
+// Returns the best mapping of so many stages onto some or all of the servers that was found, without slices;
+// none where none was found on which they fit. `problem.devices` is not read. Orders of servers that are
+// alike count once, and the servers of a node follow each other. Where there are more than kMostOrders, it
+// begins with the fastest servers and exchanges two as long as that helps, for at most so many orders.
+std::optional<Mapping> Map(const Problem& problem, const std::vector<Server>& all, int stages);
 inline constexpr int kMostOrders = 5040;
 
 }  // namespace crossover::pipeline

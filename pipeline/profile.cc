@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "pipeline/input.h"
+#include "pipeline/json_file.h"
 
 namespace crossover::pipeline {
 namespace {
@@ -40,6 +41,11 @@ void Set(Block* block, std::string_view key, double value, const std::string& pl
   if (key == "output_bytes") block->output_bytes = static_cast<std::uint64_t>(value);
   if (key == "stored_bytes") block->stored_bytes = static_cast<std::uint64_t>(value);
   if (key == "parameter_bytes") block->parameter_bytes = static_cast<std::uint64_t>(value);
+}
+
+void RefuseTooMany(std::size_t blocks, const std::string& name) {
+  if (blocks > kMostBlocks)
+    Refuse(name, "blocks", "at most " + std::to_string(kMostBlocks), std::to_string(blocks));
 }
 
 // Returns the number that `text` is, or none.
@@ -89,6 +95,7 @@ std::vector<std::string_view> Columns(std::string_view line, const std::string& 
 std::vector<Block> ReadCsv(std::string_view text, const std::string& name) {
   std::vector<Block> blocks;
   std::vector<std::string_view> columns;
+  std::size_t rows = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = Trimmed(text.substr(0, end));
@@ -102,8 +109,7 @@ std::vector<Block> ReadCsv(std::string_view text, const std::string& name) {
     const std::vector<std::string_view> fields = Fields(line);
     if (fields.size() != columns.size())
       Refuse(place, "line", std::to_string(columns.size()) + " fields", std::to_string(fields.size()));
-    if (blocks.size() == kMostBlocks)
-      Refuse(place, "blocks", "at most " + std::to_string(kMostBlocks), "more");
+    if (++rows > kMostBlocks) continue;
     Block& block = blocks.emplace_back();
     block.name = "block" + std::to_string(blocks.size() - 1);
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -114,6 +120,7 @@ std::vector<Block> ReadCsv(std::string_view text, const std::string& name) {
       }
     }
   }
+  RefuseTooMany(rows, name);
   return blocks;
 }
 
@@ -139,8 +146,7 @@ Block BlockIn(const json& object, const std::string& place) {
 
 std::vector<Block> ReadBlocks(const json& list, const std::string& name) {
   if (!list.is_array()) Refuse(name, "blocks", "a list", Said(list));
-  if (list.size() > kMostBlocks)
-    Refuse(name, "blocks", "at most " + std::to_string(kMostBlocks), std::to_string(list.size()));
+  RefuseTooMany(list.size(), name);
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < list.size(); ++i)
     blocks.push_back(BlockIn(list[i], name + ": blocks[" + std::to_string(i) + "]"));
@@ -199,8 +205,7 @@ std::vector<Block> ReadTrace(const json& events, const std::string& name) {
     double& earliest = first[found->second.place].first;
     if (!backward) earliest = std::min(earliest, begin->get<double>());
   }
-  if (first.size() > kMostBlocks)
-    Refuse(name, "blocks", "at most " + std::to_string(kMostBlocks), std::to_string(first.size()));
+  RefuseTooMany(first.size(), name);
   std::ranges::stable_sort(first, {}, [](const auto& entry) { return entry.first; });
   std::vector<Block> blocks;
   for (const auto& [begin, block] : first) {
@@ -214,11 +219,13 @@ std::vector<Block> ReadTrace(const json& events, const std::string& name) {
 }
 
 std::vector<Block> ReadJson(const std::string& text, const std::string& name) {
-  const json parsed = json::parse(text, nullptr, false);
-  if (parsed.is_discarded()) Refuse(name, "content", "CSV, or JSON that can be parsed", text);
+  const json parsed = Parsed(text, name, "CSV, or JSON that can be parsed");
   if (parsed.is_array()) return ReadTrace(parsed, name);
   if (parsed.contains("traceEvents")) return ReadTrace(parsed.at("traceEvents"), name);
-  if (parsed.contains("blocks")) return ReadBlocks(parsed.at("blocks"), name);
+  if (parsed.contains("blocks")) {
+    RefuseOtherKeys(parsed, name, "blocks");
+    return ReadBlocks(parsed.at("blocks"), name);
+  }
   Refuse(name, "content", "an object with blocks or traceEvents", text);
 }
 

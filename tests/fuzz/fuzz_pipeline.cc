@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::string error;
   const auto servers = pipeline::ReadServers(text, "file", &error);
-  crossover::fuzz::Require(servers.has_value() || error.starts_with("file: "));
+  crossover::fuzz::Require(servers.has_value() || error.starts_with("file:"));
   error.clear();
   const auto blocks = pipeline::ReadProfile(text, "file", &error);
   crossover::fuzz::Require(blocks.has_value() || error.starts_with("file:"));

@@ -19,11 +19,13 @@ TEST(Servers, AreRead) {
   std::string error;
   const auto servers = ReadServers(
       R"({"servers": [{"name": "a", "gpus": 8, "speed": 0.5, "gpu_memory_gib": 80, "inner_gbit": 8,
-                       "network_gbit": 1, "inner_latency_us": 5, "network_latency_us": 20},
+                       "network_gbit": 1, "inner_latency_us": 5, "network_latency_us": 20,
+                       "node": "n"},
                       {"name": "b", "gpus": 1}]})",
       "c", &error);
   ASSERT_TRUE(servers) << error;
   EXPECT_EQ((*servers)[0], (Server{.name = "a",
+                                   .node = "n",
                                    .gpus = 8,
                                    .speed = 0.5,
                                    .memory = std::uint64_t{80} << 30,
@@ -35,9 +37,20 @@ TEST(Servers, AreRead) {
 }
 
 TEST(Servers, WhatIsWrongIsNamed) {
-  EXPECT_EQ(ErrorOfCluster("x"), "c: content: expected JSON with a list of 1 to 1000 servers, got x");
-  EXPECT_EQ(ErrorOfCluster(R"({"servers": []})"),
-            "c: content: expected JSON with a list of 1 to 1000 servers, got {\"servers\": []}");
+  EXPECT_EQ(ErrorOfCluster("x"), "c:1:1: content: expected JSON that can be parsed, got x");
+  EXPECT_EQ(ErrorOfCluster(""), "c:1:1: content: expected JSON that can be parsed, got the end of the file");
+  EXPECT_EQ(ErrorOfCluster("{\"servers\":\n[,"), "c:2:2: content: expected JSON that can be parsed, got [,");
+  EXPECT_EQ(ErrorOfCluster("[]"), "c: content: expected an object with servers, got array");
+  EXPECT_EQ(ErrorOfCluster("{}"), "c: servers: expected a list, got none");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": {}})"), "c: servers: expected a list, got object");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [], "nodes": []})"), "c: key: expected servers, got nodes");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": []})"), "c: servers: expected from 1 to 1000, got 0");
+  std::string many = "3";
+  for (int server = 1; server < 1'002; ++server) many += ",3";
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [)" + many + "]}"),
+            "c: servers: expected from 1 to 1000, got 1002");
+  EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1, "node": ""}]})"),
+            "c: servers[0]: node: expected a name, got \"\"");
   EXPECT_EQ(ErrorOfCluster(R"({"servers": [3]})"), "c: servers[0]: server: expected an object, got 3");
   EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"gpus": 1}]})"),
             "c: servers[0]: name: expected a name, got none");
@@ -48,7 +61,7 @@ TEST(Servers, WhatIsWrongIsNamed) {
   EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1, "speed": 0}]})"),
             "c: servers[0]: speed: expected a number from 0.001 to 1000, got 0");
   EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1, "gpu": 1}]})"),
-            "c: servers[0]: key: expected name, gpus, speed, gpu_memory_gib, inner_gbit, network_gbit, "
+            "c: servers[0]: key: expected name, node, gpus, speed, gpu_memory_gib, inner_gbit, network_gbit, "
             "inner_latency_us or network_latency_us, got gpu");
   EXPECT_EQ(ErrorOfCluster(R"({"servers": [{"name": "a", "gpus": 1}, {"name": "a", "gpus": 1}]})"),
             "c: servers[1]: name: expected a name that no other server has, got a");
@@ -138,6 +151,86 @@ TEST(Map, TheLastGpuIsLinkedToTheFirst) {
   const auto alone = Map(problem, {c}, 2);
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone->problem.devices[1].latency, 5);
+}
+
+// Returns a server for each model, H100 and A100, on each of so many nodes.
+std::vector<Server> UnlikeNodes(int nodes) {
+  std::vector<Server> servers;
+  for (int n = 0; n < nodes; ++n) {
+    for (const bool fast : {true, false}) {
+      Server server{.name = (fast ? "h" : "a") + std::to_string(n), .node = "n" + std::to_string(n)};
+      server.speed = fast ? 1 : 0.5;
+      server.inner_latency = fast ? 5 : 7;
+      server.inner_bytes_per_second = fast ? 4e9 : 0;
+      server.network_latency = 1'000;
+      servers.push_back(server);
+    }
+  }
+  return servers;
+}
+
+Problem ProblemFor(std::size_t stages) {
+  Problem problem;
+  problem.blocks.resize(2 * stages);
+  for (Block& block : problem.blocks) block.forward = block.backward = 1'000;
+  problem.microbatches = static_cast<int>(2 * stages);
+  return problem;
+}
+
+// With six nodes there are more orders than are looked at.
+TEST(Map, ServersOfANodeFollowEachOther) {
+  for (const int nodes : {2, 6}) {
+    const std::vector<Server> servers = UnlikeNodes(nodes);
+    const auto found = Map(ProblemFor(servers.size()), servers, 2 * nodes);
+    ASSERT_TRUE(found);
+    int crossed = 0;
+    for (std::size_t d = 0; d + 1 < found->problem.devices.size(); ++d) {
+      const Device& device = found->problem.devices[d];
+      crossed += device.latency == 1'000;
+      if (device.latency == 1'000) continue;
+      EXPECT_EQ(device.latency, 7) << "that of the slower one";
+      EXPECT_EQ(device.bytes_per_second, 4e9) << "the other one has no limit";
+    }
+    EXPECT_EQ(crossed, nodes - 1) << nodes;
+  }
+}
+
+// A transfer that is hidden costs nothing, and still takes the network.
+TEST(Map, NoNodeIsLeftAndEnteredAgain) {
+  Draw draw(3);
+  for (int round = 0; round < 40; ++round) {
+    Problem problem = draw.AProblem(9, 4);
+    std::vector<Server> servers = UnlikeNodes(2);
+    for (Server& server : servers) server.network_latency = server.inner_latency = draw.From(0, 3);
+    const auto stages = static_cast<int>(problem.devices.size());
+    const auto found = Map(problem, servers, stages);
+    ASSERT_TRUE(found);
+    std::string nodes;
+    for (const Seat& seat : found->seats) nodes += seat.server.back();
+    const auto left = std::ranges::unique(nodes);
+    nodes.erase(left.begin(), left.end());
+    EXPECT_LE(nodes.size(), 2u) << nodes;
+  }
+}
+
+// To stay on a node must not mean to take its slow GPUs.
+TEST(Map, OfUnlikeNodesItTakesTheFastGpus) {
+  for (const int nodes : {2, 6}) {
+    const auto found = Map(ProblemFor(2), UnlikeNodes(nodes), 2);
+    ASSERT_TRUE(found);
+    for (const Device& device : found->problem.devices) EXPECT_EQ(device.speed, 1) << nodes;
+  }
+}
+
+TEST(Map, AloneOnANodeIsAsWithoutOne) {
+  std::vector<Server> servers;
+  for (int i = 0; i < 9; ++i)
+    servers.push_back({.name = std::to_string(i), .node = std::to_string(i), .network_latency = 9});
+  const auto found = Map(ProblemFor(9), servers, 9);
+  ASSERT_TRUE(found);
+  for (std::size_t d = 0; d < 9; ++d)
+    EXPECT_EQ(found->seats[d].server, std::to_string(d)) << "they are alike";
+  EXPECT_EQ(found->problem.devices[0].latency, 9);
 }
 
 TEST(Map, TooFewGpusOrTooLittleMemoryIsNoMapping) {

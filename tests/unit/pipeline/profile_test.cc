@@ -89,7 +89,16 @@ TEST(Profile, WhatIsWrongIsNamed) {
       {"forward_ms,backward_ms\nnan,2\n", "p:2: forward_ms: expected milliseconds from 0 to 1e9, got nan"},
       {"forward_ms,backward_ms,stored_bytes\n1,2,1e30\n",
        "p:2: stored_bytes: expected bytes from 0 to 1e15, got 1e30"},
-      {"{", "p: content: expected CSV, or JSON that can be parsed, got {"},
+      {"{", "p:1:2: content: expected CSV, or JSON that can be parsed, got the end of the file"},
+      {"{\"blocks\": [\n  {\"forward_ms\": 1}\n  {\"forward_ms\": 2}]}",
+       "p:3:3: content: expected CSV, or JSON that can be parsed, got   {"},
+      {"{\n\"blocks\": nil}",
+       "p:2:12: content: expected CSV, or JSON that can be parsed, got \"blocks\": ni"},
+      {"{\"blocks\":\n\"a\nb\"}", "p:2:3: content: expected CSV, or JSON that can be parsed, got \"a?"},
+      {"{\"blocks\": [1e999]}",
+       "p:1:17: content: expected CSV, or JSON that can be parsed, got {\"blocks\": [1e999"},
+      {"[\"\n", "p:1:3: content: expected CSV, or JSON that can be parsed, got [\"?"},
+      {R"({"blocks": [], "colour": 1})", "p: key: expected blocks, got colour"},
       {"{}", "p: content: expected an object with blocks or traceEvents, got {}"},
       {R"({"blocks": 3})", "p: blocks: expected a list, got 3"},
       {R"({"blocks": [3]})", "p: blocks[0]: block: expected an object, got 3"},
@@ -107,6 +116,18 @@ TEST(Profile, WhatIsWrongIsNamed) {
       {"[]", "p: blocks: expected at least one, got none"},
   };
   for (const auto& [text, error] : cases) EXPECT_EQ(ErrorOf(text), error);
+}
+
+TEST(Profile, TooManyBlocksAreCounted) {
+  std::string csv = "forward_ms,backward_ms\n", list, events;
+  for (int block = 0; block < 10'002; ++block) {
+    csv += "1,2\n";
+    list += std::string(block > 0 ? "," : "") + R"({"forward_ms": 1, "backward_ms": 2})";
+    events += std::string(block > 0 ? "," : "") + R"({"ph": "X", "ts": 1, "dur": 1, "name": "block:)" +
+              std::to_string(block) + "\"}";
+  }
+  for (const std::string& text : {csv, R"({"blocks": [)" + list + "]}", "[" + events + "]"})
+    EXPECT_EQ(ErrorOf(text), "p: blocks: expected at most 10000, got 10002");
 }
 
 }  // namespace
