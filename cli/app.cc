@@ -10,6 +10,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/mode/mode.h"
 #include "cli/node/client.h"
+#include "cli/options/between.h"
 #include "cli/pipeline/pipeline.h"
 #include "cli/profiles/profiles.h"
 #include "cli/run/run.h"
@@ -70,7 +71,7 @@ void AddTop(CLI::App* app, Action* action) {
   AddSocket(top, &options->socket);
   AddOutput(top, "table", &options->json, options);
   top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(Between(0.1, 3600));
 }
 
 void AddTimeline(CLI::App* app, Action* action) {
@@ -80,7 +81,7 @@ void AddTimeline(CLI::App* app, Action* action) {
   AddSocket(timeline, &options->socket);
   timeline->add_option("--gpu", options->gpu, "UUID of the only GPU to show (default: all)");
   timeline->add_option("--seconds", options->seconds, "how far back, 0.01 to 3600")
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(Between(0.01, 3600))
       ->capture_default_str();
   AddOutput(timeline, "text", &options->json, options);
   timeline->add_flag("--follow", options->follow, "print events as they come; with json, one a line");
@@ -150,23 +151,23 @@ void AddPlan(CLI::App* app, Action* action) {
   pipeline
       ->add_option("--slice-cost", options->slice_cost,
                    "how much longer two halves take than the whole: 0.05 is a twentieth")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(Between(0, 1))
       ->capture_default_str();
   pipeline
       ->add_option("--state-factor", options->state_factor,
                    "bytes of parameters, gradients and optimiser for each byte of parameters")
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(Between(1, 100))
       ->capture_default_str();
   CLI::Option* cluster = pipeline->add_option(
       "--cluster", options->cluster, "JSON with the servers (docs/pipelines.md); default: equal GPUs");
   pipeline->add_option("--gpu-memory-gib", options->gpu_memory_gib, "memory of each GPU (default: no limit)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(Between(0, 1e6))
       ->excludes(cluster);
   pipeline->add_option("--link-gbit", options->link_gbit, "links between neighbours (default: free)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(Between(0, 1e6))
       ->excludes(cluster);
   pipeline->add_option("--latency-us", options->latency_us, "latency of a transfer")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(Between(0, 1e9))
       ->excludes(cluster);
   pipeline->add_option("--picture", options->picture, "HTML page of the schedule to write");
   AddOutput(pipeline, "table", &options->json, options);

@@ -16,6 +16,8 @@
 #include "cli/cluster/nodes.h"
 #include "cli/cluster/servers.h"
 #include "cli/cluster/timeline.h"
+#include "cli/options/between.h"
+#include "cli/render/print.h"
 
 namespace crossover::cli {
 namespace {
@@ -31,7 +33,7 @@ void AddShowing(CLI::App* command, Showing* show) {
           "text (the default) or another")
       ->check(CLI::IsMember(formats));
   command->add_option("-w,--watch", show->watch_s, "again each so many seconds, 0.1 to 3600")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(Between(0.1, 3600));
 }
 
 void AddTop(CLI::App* app, Action* action) {
@@ -87,7 +89,7 @@ void AddAdvise(CLI::App* app, Action* action) {
   CLI::App* advise = app->add_subcommand("advise", "GPU hours that sharing would have saved, by namespace");
   advise->add_option("-n,--namespace", options->name_space, "the only namespace (default: all)");
   advise->add_option("--days", options->days, "how far to look back, 0.01 to 90")
-      ->check(CLI::Range(0.01, 90.0))
+      ->check(Between(0.01, 90))
       ->capture_default_str();
   AddShowing(advise, &options->show);
   advise->callback(
@@ -112,7 +114,7 @@ void AddServers(CLI::App* app, Action* action) {
       },
       "MODEL=FACTOR: how fast GPUs of a model are, relative to those of the profile (default: 1)");
   servers->add_option("--inner-gbit", options->inner_gbit, "links between GPUs of a node (default: free)")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(Between(0, 1e6));
   servers->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return Servers(kubectl, *options); }; });
 }

@@ -1,6 +1,5 @@
 #include "cli/cluster/output.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/render/yaml.h"
@@ -17,10 +16,6 @@ std::string Shown(const nlohmann::json& value, const std::string& text, Format f
 std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first) {
   if (format == Format::kJson) return kube::Dump(value) + "\n";
   return (format == Format::kYaml && !first ? "---\n" : "") + Shown(value, text, format);
-}
-
-bool Print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// Prints answers about a cluster.
+// Puts answers about a cluster into the format that is asked for. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,5 @@ enum class Format : std::uint8_t { kText, kWide, kJson, kYaml };
 std::string Shown(const nlohmann::json& value, const std::string& text, Format format);
 // Does what Shown() does, for one of several answers: JSON is one line, and --- separates YAML documents.
 std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first);
-// Writes to standard output. Returns whether that worked.
-bool Print(const std::string& text);
 
 }  // namespace crossover::cli

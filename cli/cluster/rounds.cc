@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "cli/render/print.h"
+
 namespace crossover::cli {
 namespace {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/cluster/objects.h"
-#include "cli/cluster/output.h"
+#include "cli/render/print.h"
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
 

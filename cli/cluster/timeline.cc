@@ -7,6 +7,7 @@
 
 #include "cli/cluster/daemons.h"
 #include "cli/cluster/objects.h"
+#include "cli/render/print.h"
 
 namespace crossover::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/node/client.h"
+#include "cli/render/print.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::cli {
@@ -19,11 +20,10 @@ int SwitchMode(const std::string& socket, const std::string& to) {
     std::fprintf(stderr, "crossover mode: %s\n", error.c_str());
     return 1;
   }
-  std::printf("mode %s, was %s; configured: %s\n", response.mode().c_str(), response.mode_before().c_str(),
-              response.mode_configured().c_str());
-  if (!response.mode_limited_by().empty())
-    std::printf("no more than that: %s\n", response.mode_limited_by().c_str());
-  return 0;
+  std::string text = "mode " + response.mode() + ", was " + response.mode_before() +
+                     "; configured: " + response.mode_configured() + "\n";
+  if (!response.mode_limited_by().empty()) text += "no more than that: " + response.mode_limited_by() + "\n";
+  return Print(text) ? 0 : 1;
 }
 
 }  // namespace crossover::cli

@@ -6,6 +6,7 @@
 #include "cli/node/client.h"
 #include "cli/profiles/table.h"
 #include "cli/render/json.h"
+#include "cli/render/print.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::cli {
@@ -19,7 +20,7 @@ int Profiles(const ProfilesOptions& options) {
   }
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const std::string text = options.json ? Json(response, true) : ProfilesTable(response, now.count());
-  return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+  return Print(text) ? 0 : 1;
 }
 
 }  // namespace crossover::cli

@@ -8,6 +8,7 @@
 
 #include "cli/node/client.h"
 #include "cli/render/json.h"
+#include "cli/render/print.h"
 #include "cli/timeline/chart.h"
 #include "proto/crossover_node.pb.h"
 
@@ -22,10 +23,6 @@ std::size_t ChartWidth() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthOfAFile;
   return std::max(kLeastWidth, std::max<std::size_t>(size.ws_col, kForNames) - kForNames);
-}
-
-bool Print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
 int Fail(const std::string& error) {

@@ -8,6 +8,7 @@
 
 #include "cli/node/client.h"
 #include "cli/render/json.h"
+#include "cli/render/print.h"
 #include "cli/top/table.h"
 #include "proto/crossover_node.pb.h"
 
@@ -29,8 +30,7 @@ int Top(const TopOptions& options) {
     }
     const std::string text =
         options.json ? Json(top, !options.watch_s) + (options.watch_s ? "\n" : "") : TopTable(top);
-    if (std::fputs(((clear ? kClearScreen : "") + text).c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-      return 1;
+    if (!Print((clear ? kClearScreen : "") + text)) return 1;
     if (!options.watch_s) return 0;
     std::this_thread::sleep_for(std::chrono::duration<double>(*options.watch_s));
   }

@@ -237,7 +237,9 @@ class BadUsage(unittest.TestCase):
     def test_names_option_value_and_what_is_allowed(self):
         for arguments, words in ((("top", "-o", "xml"), ("--output", "xml", "table,json")),
                                  (("top", "-w", "0"), ("--watch", "0", "0.1")),
+                                 (("top", "-w", "nan"), ("--watch", "nan", "3600")),
                                  (("timeline", "--seconds", "x"), ("--seconds", "x")),
+                                 (("timeline", "--seconds", "nan"), ("--seconds", "nan", "3600")),
                                  (("timeline", "--seconds", "0"), ("--seconds", "0", "3600")),
                                  (("mode", "on"), ("mode", "on", "off,observe,enforce,configured")),
                                  (("mode",), ("mode is required",)),
@@ -253,6 +255,12 @@ class BadUsage(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         for word in ("--output", "xml", formats):
             self.assertIn(word, done.stderr)
+        for command, option, limits in (("top", "--watch", "0.1 to 3600"), ("advise", "--days", "0.01 to 90"),
+                                        ("servers", "--inner-gbit", "0 to 1e+06")):
+            for value in ("nan", "inf", "1e9"):
+                done = finished([BIN / "kubectl-crossover", command, option, value])
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"{option}: expected a number from {limits}, got {value};", done.stderr)
         done = finished([BIN / "kubectl-crossover", "top", "--help"])
         self.assertIn(formats, done.stdout)
         self.assertTrue(done.stdout.replace("\n", "").isprintable(), done.stdout)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -135,6 +136,14 @@ class Profiles(unittest.TestCase):
         node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
         self.assertEqual(node.stop_daemon(), 0)
         self.assertTrue(self.file("alpha").exists())
+
+    def test_who_cannot_write_the_answer_says_so(self):
+        node = self.node()
+        for words in (("profiles",), ("profiles", "-o", "json"), ("mode", "observe"), ("top",), ("timeline",)):
+            with self.subTest(words=words), open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(node.command(*words), stdout=full, stderr=subprocess.DEVNULL, timeout=60,
+                                      check=False)
+                self.assertEqual(done.returncode, 1)
 
     def test_a_directory_that_cannot_be_made_is_an_error(self):
         node = Node(self)
