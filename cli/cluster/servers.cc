@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/cluster/objects.h"
 #include "cli/render/print.h"
@@ -57,7 +58,17 @@ std::string FaultOfSpeeds(const std::map<std::string, double>& speed, const std:
     if (!speed.contains(model)) without.insert(model);
   }
   if (without.empty()) return "";
-  return base::Refusal("--speed", "one for each of " + Listed(models), "none of " + Listed(without));
+  return base::Refusal("--speed", "a speed for each of " + Listed(models), "none for " + Listed(without));
+}
+
+// Returns a line about the nodes of whose links no speed is known, or "" where there are none.
+std::string NoteOf(const std::vector<std::string>& nodes) {
+  if (nodes.empty()) return "";
+  std::string text;
+  for (const std::string& node : nodes) text += (text.empty() ? "" : ", ") + base::Shown(node);
+  return (nodes.size() == 1 ? "node " + text + ": the speed of its link is"
+                            : "nodes " + text + ": the speeds of their links are") +
+         " not known, so transfers take no time there\n";
 }
 
 json ServerOf(const std::string& name, const Alike& alike, double speed, double link_bytes_per_s,
@@ -106,19 +117,20 @@ ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
   answer.error = nodes.empty() ? "no node has a GPU that is healthy and given out"
                                : FaultOfSpeeds(options.speed, models);
   if (!answer.error.empty()) return answer;
+  std::vector<std::string> not_known;  // nodes
   for (const auto& [name, node] : nodes) {
     const auto& [object, by_model] = node;
     const auto link = static_cast<double>(CountAt(*object, {"status"}, "linkBytesPerSecond"));
-    if (link <= 0 && nodes.size() > 1)
-      answer.note +=
-          "node " + name + ": the speed of its link is not known, so transfers take no time there\n";
+    if (link <= 0) not_known.push_back(name);
     for (const auto& [model, alike] : by_model) {
-      const auto speed = options.speed.find(model);
-      answer.description["servers"].push_back(ServerOf(by_model.size() > 1 ? name + "/" + model : name, alike,
-                                                       speed == options.speed.end() ? 1 : speed->second, link,
-                                                       options.inner_gbit));
+      const auto found = options.speed.find(model);
+      const double speed = found == options.speed.end() ? 1 : found->second;
+      json server = ServerOf(name, alike, speed, link, options.inner_gbit);
+      if (by_model.size() > 1) server.update({{"name", name + "/" + model}, {"node", name}});
+      answer.description["servers"].push_back(std::move(server));
     }
   }
+  if (nodes.size() > 1) answer.note = NoteOf(not_known);
   return answer;
 }
 

@@ -52,19 +52,43 @@ TEST(ServersTest, GpusOfSeveralModelsNeedTheirSpeeds) {
   const json nodes = json::array({Node("a", json::array({Gpu("H100", 80), Gpu("A100", 40)}), 100),
                                   Node("b", json::array({Gpu("A100", 40)}), 100)});
   EXPECT_EQ(ServersOf(nodes, {}).error,
-            R"(--speed: expected one for each of "A100", "H100", got none of "A100", "H100")");
+            R"(--speed: expected a speed for each of "A100", "H100", got none for "A100", "H100")");
   ServersOptions options{.nodes = {}, .speed = {{"H100", 1}}, .inner_gbit = 0};
   EXPECT_EQ(ServersOf(nodes, options).error,
-            R"(--speed: expected one for each of "A100", "H100", got none of "A100")");
+            R"(--speed: expected a speed for each of "A100", "H100", got none for "A100")");
   options.speed["A100"] = 0.5;
   const ServersAnswer answer = ServersOf(nodes, options);
   ASSERT_EQ(answer.error, "");
   ASSERT_EQ(answer.description["servers"].size(), 3u);
   EXPECT_EQ(answer.description["servers"][0]["name"], "a/A100");
+  EXPECT_EQ(answer.description["servers"][0]["node"], "a");
+  EXPECT_EQ(answer.description["servers"][1]["node"], "a");
+  EXPECT_FALSE(answer.description["servers"][2].contains("node")) << "it has no other server";
   EXPECT_EQ(answer.description["servers"][0]["speed"], 0.5);
   EXPECT_EQ(answer.description["servers"][2]["name"], "b");
   options.nodes = {"b"};
   EXPECT_EQ(ServersOf(nodes, options).error, R"(--speed: expected a model of "A100", got H100)");
+}
+
+TEST(ServersTest, ThePlannerCrossesTheNetworkOnceBetweenTwoNodes) {
+  const json gpus = json::array({Gpu("H100", 80), Gpu("A100", 40)});
+  const ServersOptions options{.nodes = {}, .speed = {{"H100", 1}, {"A100", 0.5}}, .inner_gbit = 2400};
+  const ServersAnswer answer = ServersOf(json::array({Node("a", gpus, 1), Node("b", gpus, 1)}), options);
+  std::string error;
+  const auto servers = pipeline::ReadServers(answer.description.dump(), "cluster.json", &error);
+  ASSERT_TRUE(servers) << error;
+  pipeline::Problem problem;
+  problem.blocks.resize(8);
+  for (pipeline::Block& block : problem.blocks) {
+    block.forward = block.backward = 1'000'000;
+    block.output_bytes = 1'000'000;
+  }
+  problem.microbatches = 8;
+  const auto mapping = pipeline::Map(problem, *servers, 4);
+  ASSERT_TRUE(mapping);
+  std::string nodes;
+  for (const pipeline::Seat& seat : mapping->seats) nodes += seat.server.front();
+  EXPECT_TRUE(nodes == "aabb" || nodes == "bbaa") << nodes;
 }
 
 TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
@@ -80,6 +104,9 @@ TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
   EXPECT_EQ(ServersOf(nodes, {}).note,
             "node b: the speed of its link is not known, so transfers take no time there\n");
   EXPECT_EQ(ServersOf(json::array({nodes[0]}), {}).note, "") << "nothing leaves the only node";
+  nodes[1]["status"].erase("linkBytesPerSecond");
+  EXPECT_EQ(ServersOf(nodes, {}).note,
+            "nodes a, b: the speeds of their links are not known, so transfers take no time there\n");
 }
 
 TEST(ServersTest, TheSpeedOfAModel) {
