@@ -125,7 +125,7 @@ void AddPlan(CLI::App* app, Action* action) {
       Add(plan, "pipeline", "divide a model into the stages of a pipeline", action, PlanPipeline, options);
   pipeline
       ->add_option("--profile", options->profile,
-                   "what its blocks cost: CSV, JSON, or a trace of torch.profiler (docs/pipelines.md)")
+                   "what its blocks cost (docs/pipelines.md): CSV, JSON, or a torch.profiler trace; -: stdin")
       ->required();
   pipeline
       ->add_option("--try-all-up-to", options->try_all_up_to,
@@ -146,20 +146,21 @@ void AddPlan(CLI::App* app, Action* action) {
       ->capture_default_str();
   pipeline->add_option("--chunks", options->chunks, "stages of each GPU, for interleaved")
       ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+      ->default_str(std::to_string(PipelineOptions::kChunks));
   pipeline->add_flag("!--no-slices", options->slices, "halve no forward passes of the first micro-batches");
   pipeline
       ->add_option("--slice-cost", options->slice_cost,
                    "how much longer two halves take than the whole: 0.05 is a twentieth")
       ->check(Between(0, 1))
-      ->capture_default_str();
+      ->default_str("0.05");
   pipeline
       ->add_option("--state-factor", options->state_factor,
                    "bytes of parameters, gradients and optimiser for each byte of parameters")
       ->check(Between(1, 100))
       ->capture_default_str();
-  CLI::Option* cluster = pipeline->add_option(
-      "--cluster", options->cluster, "JSON with the servers (docs/pipelines.md); default: equal GPUs");
+  CLI::Option* cluster =
+      pipeline->add_option("--cluster", options->cluster,
+                           "JSON with the servers (docs/pipelines.md); -: stdin; default: equal GPUs");
   pipeline->add_option("--gpu-memory-gib", options->gpu_memory_gib, "memory of each GPU (default: no limit)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);

@@ -1,15 +1,19 @@
 #include "cli/pipeline/pipeline.h"
 
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/pipeline/report.h"
+#include "cli/render/print.h"
+#include "common/base/refusal.h"
 #include "common/files/read_file.h"
+#include "common/files/replace_file.h"
 
 namespace crossover::cli {
 namespace {
@@ -29,6 +33,41 @@ Kind KindOf(const std::string& schedule) {
   return schedule == "interleaved" ? Kind::kInterleaved : Kind::kOneForwardOneBackward;
 }
 
+bool IsStandardInput(const std::string& path) { return path == "-"; }
+
+std::string NameOf(const std::string& path) { return IsStandardInput(path) ? files::kStandardInput : path; }
+
+std::optional<std::string> Read(const std::string& path, std::string* error) {
+  return IsStandardInput(path) ? files::ReadStandardInput(error) : files::ReadFile(path, error);
+}
+
+// Returns whether both paths lead to one file, which to replace would take from who reads it.
+bool IsSameFile(const std::string& picture, const std::string& input) {
+  std::error_code missing;
+  const std::string path = IsStandardInput(input) ? "/dev/stdin" : input;
+  return std::filesystem::is_regular_file(picture, missing) &&
+         std::filesystem::equivalent(picture, path, missing);
+}
+
+// Returns "" where the options may stand beside each other, else what is wrong.
+std::string FaultOf(const PipelineOptions& options) {
+  const auto needs = [&](const char* option, const char* schedule) {
+    return base::Refusal(option, std::string("--schedule=") + schedule + " beside it", options.schedule);
+  };
+  if (options.chunks && options.schedule != "interleaved") return needs("--chunks", "interleaved");
+  if (options.slice_cost && options.schedule != "1f1b") return needs("--slice-cost", "1f1b");
+  if (!options.slices && options.schedule != "1f1b") return needs("--no-slices", "1f1b");
+  if (IsStandardInput(options.profile) && IsStandardInput(options.cluster))
+    return base::Refusal("--cluster", "a file, as --profile is standard input", options.cluster);
+  for (const auto& [option, input] :
+       {std::pair("--profile", options.profile), {"--cluster", options.cluster}}) {
+    if (IsSameFile(options.picture, input))
+      return base::Refusal("--picture", std::string("another file than that of ") + option,
+                           base::Shown(options.picture));
+  }
+  return "";
+}
+
 // Returns the servers: those of the file, or one with as many GPUs as there are stages.
 std::optional<std::vector<pipeline::Server>> ServersOf(const PipelineOptions& options, std::string* error) {
   if (options.cluster.empty()) {
@@ -41,9 +80,9 @@ std::optional<std::vector<pipeline::Server>> ServersOf(const PipelineOptions& op
     server.inner_latency = static_cast<Time>(options.latency_us * kUs);
     return std::vector{server};
   }
-  const std::optional<std::string> text = files::ReadFile(options.cluster, error);
+  const std::optional<std::string> text = Read(options.cluster, error);
   if (!text) return std::nullopt;
-  return pipeline::ReadServers(*text, options.cluster, error);
+  return pipeline::ReadServers(*text, NameOf(options.cluster), error);
 }
 
 // Returns the time of the best division that a tenth of the search finds for another schedule, or kNever
@@ -74,19 +113,40 @@ std::string JsonText(const PipelinePlan& plan) {
   return PipelineJson(plan).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-int Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  return file.flush() ? 0 : Refuse("--picture: " + path + ": cannot be written", 1);
+// Returns the problem without its devices' memory and links, which the servers have.
+Problem ProblemOf(const PipelineOptions& options, std::vector<pipeline::Block> blocks) {
+  Problem problem;
+  problem.blocks = std::move(blocks);
+  problem.devices.resize(static_cast<std::size_t>(options.stages));
+  problem.microbatches = options.microbatches;
+  problem.kind = KindOf(options.schedule);
+  if (problem.kind == Kind::kInterleaved)
+    problem.chunks_per_device = options.chunks.value_or(PipelineOptions::kChunks);
+  problem.slice_cost = options.slice_cost.value_or(PipelineOptions::kSliceCost);
+  problem.state_factor = options.state_factor;
+  problem.most_to_try = options.try_all_up_to;
+  problem.most_operations = options.most_operations;
+  return problem;
+}
+
+// Returns the exit code.
+int Show(const PipelineOptions& options, const PipelinePlan& plan) {
+  if (!options.picture.empty()) {
+    const std::string fault = files::ReplaceFile(options.picture, PipelinePicture(plan));
+    if (!fault.empty()) return Refuse("--picture: " + fault, 1);
+  }
+  if (Print(options.json ? JsonText(plan) : PipelineTable(plan))) return 0;
+  return Refuse("standard output: cannot be written", 1);
 }
 
 }  // namespace
 
 int PlanPipeline(const PipelineOptions& options) {
+  if (const std::string fault = FaultOf(options); !fault.empty()) return Refuse(fault);
   std::string error;
-  const std::optional<std::string> text = files::ReadFile(options.profile, &error);
+  const std::optional<std::string> text = Read(options.profile, &error);
   if (!text) return Refuse("--profile: " + error);
-  const auto blocks = pipeline::ReadProfile(*text, options.profile, &error);
+  const auto blocks = pipeline::ReadProfile(*text, NameOf(options.profile), &error);
   if (!blocks) return Refuse(error);
   const auto servers = ServersOf(options, &error);
   if (!servers) return Refuse("--cluster: " + error);
@@ -96,16 +156,7 @@ int PlanPipeline(const PipelineOptions& options) {
     return Refuse("--cluster: expected at least " + std::to_string(options.stages) + " GPUs, got " +
                   std::to_string(gpus));
   }
-  Problem problem;
-  problem.blocks = *blocks;
-  problem.devices.resize(static_cast<std::size_t>(options.stages));
-  problem.microbatches = options.microbatches;
-  problem.kind = KindOf(options.schedule);
-  problem.chunks_per_device = problem.kind == Kind::kInterleaved ? options.chunks : 1;
-  problem.slice_cost = options.slice_cost;
-  problem.state_factor = options.state_factor;
-  problem.most_to_try = options.try_all_up_to;
-  problem.most_operations = options.most_operations;
+  const Problem problem = ProblemOf(options, *blocks);
   if (const std::string fault = FaultOf(problem); !fault.empty()) return Refuse(fault);
   auto mapping = pipeline::Map(problem, *servers, options.stages);
   if (!mapping) {
@@ -119,12 +170,7 @@ int PlanPipeline(const PipelineOptions& options) {
   if (options.slices) plan.mapping.division = Slice(found, plan.mapping.division);
   const pipeline::Shape shape = found.shape(plan.mapping.division.sliced);
   Simulate(shape, OrdersOf(shape), CostsOf(found, plan.mapping.division.borders), &plan.spans);
-  if (!options.picture.empty()) {
-    if (const int code = Write(options.picture, PipelinePicture(plan)); code != 0) return code;
-  }
-  const std::string shown = options.json ? JsonText(plan) : PipelineTable(plan);
-  std::fputs(shown.c_str(), stdout);
-  return 0;
+  return Show(options, plan);
 }
 
 }  // namespace crossover::cli

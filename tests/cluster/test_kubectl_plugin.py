@@ -201,15 +201,14 @@ class KubectlPlugin(unittest.TestCase):
 
     def test_the_cluster_is_described_for_the_planner(self):
         self.publish()
-        description = self.cluster.directory / "cluster.json"
-        description.write_text(self.plugin("servers", "--inner-gbit", "2400"), encoding="utf-8")
-        self.assertEqual(json.loads(description.read_text(encoding="utf-8")),
+        description = self.plugin("servers", "--inner-gbit", "2400")
+        self.assertEqual(json.loads(description),
                          {"servers": [{"name": self.node, "gpus": 1, "speed": 1.0, "inner_gbit": 2400.0}]})
         blocks = self.cluster.directory / "blocks.csv"
         blocks.write_text("forward_ms,backward_ms\n1,2\n1,2\n", encoding="utf-8")
-        planned = subprocess.run([self.build.cli, "plan", "pipeline", "--profile", blocks, "--stages", "1",
-                                  "--microbatches", "2", "--cluster", description, "-o", "json"],
-                                 capture_output=True, text=True, check=True)
+        planned = subprocess.run([self.build.cli, "plan", "pipeline", "--cluster", "-", "--profile", blocks, "--stages",
+                                  "1", "--microbatches", "2", "-o", "json"], input=description, capture_output=True,
+                                 text=True, check=True)
         self.assertEqual(json.loads(planned.stdout)["stages"][0]["server"], self.node)
         refused = self.plugin("servers", "--node", "nowhere", code=2)
         self.assertIn(f'expected a node of "{self.node}", got nowhere', refused)

@@ -19,8 +19,8 @@ _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
 _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
 # These are for a cluster. tests/cluster/documented.py runs them while two jobs share GPUs.
-_LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
-                   r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
+_LIVE = re.compile(r"kubectl (?:(?:crossover(?! servers \|)|get|describe|events|exec|rollout status|annotate) |"
+                   r"logs (?!.*--previous)|label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
 # The others are (pattern, file that runs a command like it, words of that file which run it).
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "testing/cluster/release.py",
@@ -43,6 +43,8 @@ _ELSEWHERE = (
     (r"crossover-deviceplugin --config ", "testing/cluster/node_daemon.py", '"--config"'),
     (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py", '"timeline"'),
     (r"crossover profiles\b", "tests/process/cli/test_profiles.py", '"profiles"'),
+    (r"kubectl crossover servers \| crossover plan pipeline --cluster - ", "tests/cluster/test_kubectl_plugin.py",
+     '"plan", "pipeline", "--cluster", "-"'),
     (r"crossover plan pipeline ", "tests/process/cli/test_pipeline.py", '"plan", "pipeline", "--profile"'),
     (r"(?:build/dev/bin/)?crossover run ", "testing/commands.py", '"run"'),
     (r"crossover-extender --config ", "testing/cluster/control.py", '"--config"'),
