@@ -94,6 +94,52 @@ TEST(AdviceTest, WhoCannotMeetSavesNothing) {
   for (const json& entry : apart["namespaces"]) EXPECT_EQ(entry["savedGPUHours"], 0) << "of other namespaces";
 }
 
+// Returns a run whose step takes 100 ms and computes for that part of it.
+json Computes(const char* gang, double part) {
+  return Ran(gang, "08:00", "12:00", 0.1 * part, 0.1 * (1 - part));
+}
+
+// Returns, for each job without a pair, why.
+json ReasonsOf(const json& profile, double link_bytes_per_s = 0) {
+  json reasons = json::object();
+  const json advice = AdviceOf(json::array({profile}), 0, link_bytes_per_s);
+  for (const json& run : advice["namespaces"][0]["unpaired"])
+    reasons[run["gang"].get<std::string>()] = run["why"];
+  return reasons;
+}
+
+TEST(AdviceTest, AJobWithoutAPairIsToldWhy) {
+  json small = Computes("team/small", 0.5);
+  small["gpus"] = 1;
+  const json profile =
+      Profile("team", json::array({Computes("team/a", 0.5), Computes("team/b", 0.5), Computes("team/c", 0.55),
+                                   Ran("team/unseen", "08:00", "12:00", 0), small}));
+  EXPECT_EQ(ReasonsOf(profile),
+            json({{"team/c", "the jobs that it gains with are in pairs that save more"},
+                  {"team/unseen", "its compute and its waits are not known"},
+                  {"team/small", "no other job on 1 GPU, whose needs are known, ran at the same time"}}));
+}
+
+TEST(AdviceTest, AJobThatGainsTooLittleIsToldWhatIsInTheWay) {
+  const json busy = Profile("team", json::array({Computes("team/full", 0.98), Computes("team/busy", 0.95),
+                                                 Computes("team/fuller", 0.99)}));
+  EXPECT_EQ(
+      ReasonsOf(busy)["team/full"],
+      "with team/busy it gains most, 0.98 times, expected 1.05 at least: it computes for 98% of its step, "
+      "and for 95% of a step of the other job");
+  json sends = Profile("team", json::array({Computes("team/a", 0.2), Computes("team/b", 0.2)}));
+  for (json& run : sends["status"]["runs"]) run["nodes"] = 2;
+  sends["status"]["linkBytes"] = 9'500'000;
+  EXPECT_TRUE(ReasonsOf(sends).empty()) << "the control: the link is not known";
+  EXPECT_EQ(ReasonsOf(sends, 1e8)["team/a"],
+            "with team/b it gains most, 1.00 times, expected 1.05 at least: the link is busy for 95% of its "
+            "step, and for 95% of a step of the other job");
+  const json advice = AdviceOf(json::array({busy}), 0);
+  EXPECT_THAT(AdviceText(advice, true),
+              HasSubstr("\nJobs without another to gain with:\nteam/busy: with team/full it gains"));
+  EXPECT_THAT(AdviceText(advice, false), Not(HasSubstr("team/busy")));
+}
+
 TEST(AdviceTest, RunsThatSharedAreNoAdvice) {
   json profile = Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "12:00"),
                                               Ran("c", "08:00", "12:00")}));
@@ -183,7 +229,7 @@ json Slow(json run, const char* pod, double compute, const char* since = "2027-0
 
 TEST(AdviceTest, ASlowRankIsNamedWithWhatItCosts) {
   const json profiles =
-      json::array({Profile("team", json::array({Slow(Ran("a", "08:00", "12:00"), "a-3", 0.0280)}))});
+      json::array({Profile("team", json::array({Slow(Ran("team/a", "08:00", "12:00"), "a-3", 0.0280)}))});
   const json slow = Only(profiles)["slowRanks"];
   ASSERT_EQ(slow.size(), 1u);
   EXPECT_EQ(slow[0]["pod"], "a-3");
@@ -202,7 +248,7 @@ json Waiting(json run, const char* pod, double seconds) {
 TEST(AdviceTest, ARankThatWaitsForItsInputIsNamedWithWhatItCosts) {
   const json profiles =
       json::array({Profile("team", json::array({Waiting(Ran("a", "08:00", "12:00"), "a-3", 0.0040),
-                                                Waiting(Ran("b", "08:00", "12:00"), "b-0", 0.0080),
+                                                Waiting(Ran("team/b", "08:00", "12:00"), "b-0", 0.0080),
                                                 Waiting(Ran("c", "08:00", "12:00"), "c-0", 0.0009)}))});
   const json waits = Only(profiles)["inputWaits"];
   ASSERT_EQ(waits.size(), 2u) << "of 32 ms, less than 3% is not told: " << waits;
