@@ -65,7 +65,7 @@ class Awake(unittest.TestCase):
             self.assertEqual(awake._spinning, [])
 
     def test_they_end_when_their_parent_is_killed(self):
-        program = ("import os, signal\nfrom benchmarks import awake\nawake.virtual = lambda: True\n"
+        program = ("import os, signal\nfrom testing import awake\nawake.virtual = lambda: True\n"
                    "with awake.awake():\n    awake.insist()\n"
                    "    print(*[process.pid for process in awake._spinning], flush=True)\n"
                    "    os.kill(os.getpid(), signal.SIGKILL)\n")
