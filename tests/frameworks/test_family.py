@@ -40,7 +40,7 @@ class Family(unittest.TestCase):
             self.assertEqual(process.wait(), 1)
 
     def test_what_is_left_ends_when_the_process_that_started_it_is_killed(self):
-        starter = ("import subprocess; from tests.frameworks import family; "
+        starter = ("import subprocess; from testing.frameworks import family; "
                    f"subprocess.run(family.within({_SHELL}))")
         with _start([sys.executable, "-B", "-c", starter], cwd=gpu.TOP) as process:
             self.assertGreater(int(process.stdout.readline()), 0)
@@ -80,7 +80,7 @@ class Ranks(unittest.TestCase):
             self.assert_two_ranks_end(machine.close)
 
     def test_ranks_end_when_the_test_is_killed(self):
-        runs = ("from tests.frameworks import software_gpu as gpu; import sys; "
+        runs = ("from testing.frameworks import software_gpu as gpu; import sys; "
                 "gpu.Machine(sys.argv[1]).start('job', *sys.argv[2:]).wait()")
         with subprocess.Popen([sys.executable, "-B", "-c", runs, self.directory, _PROGRAM, self.pipe],
                               cwd=gpu.TOP) as process:
