@@ -88,11 +88,13 @@ char Servers::RefusalOf(uid_t uid) {
 }
 
 pid_t Servers::StartServer(uid_t uid) {
+  const pid_t daemon = getpid();
   const pid_t server = fork();
   if (server == 0) {
     prctl(PR_SET_NAME, "nvidia-cuda-mps-server");
     if (setuid(uid) != 0) _exit(1);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // after setuid(), because a change of the user clears it
+    prctl(PR_SET_PDEATHSIG, SIGKILL);   // after setuid(), because a change of the user clears it
+    if (getppid() != daemon) _exit(1);  // the daemon has ended before that line
     // The daemon's socket and its clients' connections must end with the daemon.
     for (int fd = STDERR_FILENO + 1; fd < kMostDescriptors; ++fd) close(fd);
     for (;;) pause();

@@ -149,8 +149,10 @@ void RealGpu::Synchronize(CUstream stream) const {
 }
 
 pid_t ForkTied() {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const pid_t parent = ::getpid(), pid = ::fork();
+  if (pid != 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // the parent has ended before that line
   return pid;
 }
 

@@ -26,9 +26,11 @@ Program::Program(const std::vector<std::string>& command) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) abort();
   stderr_.Reset(ends[0]);
+  const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);  // the parent has ended before that line
     dup2(ends[1], STDERR_FILENO);
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -78,9 +80,11 @@ int Program::Wait() {
 Child::Child(const std::function<void(const Reporter&)>& body) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) abort();
+  const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);  // the parent has ended before that line
     close(ends[0]);
     body(Reporter(ends[1]));
     _exit(0);
