@@ -8,26 +8,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include "common/base/fd.h"
 #include "common/base/retry.h"
+#include "common/files/write_all.h"
 
 namespace crossover::files {
 namespace {
 
 constexpr mode_t kUsualMode = 0666;  // less the process's umask
-
-// Returns whether all of `text` was written. Sets errno where it was not.
-bool WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = base::RetryOnSignal([&] { return write(fd, text.data(), text.size()); });
-    if (size < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
-}
 
 bool WriteInto(const std::string& path, const std::string& text) {
   const base::UniqueFd fd(

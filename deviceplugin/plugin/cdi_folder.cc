@@ -13,6 +13,7 @@
 
 #include "common/base/fd.h"
 #include "common/files/read_file.h"
+#include "common/files/write_all.h"
 #include "common/logging/log.h"
 
 namespace crossover::deviceplugin {
@@ -39,9 +40,8 @@ std::string Replace(const std::string& path, const std::string& text) {
   {
     const base::UniqueFd file(
         open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-    const bool written =
-        file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (!written || fchmod(file.get(), 0644) != 0 || fsync(file.get()) != 0)
+    if (!file || !files::WriteAll(file.get(), text) || fchmod(file.get(), 0644) != 0 ||
+        fsync(file.get()) != 0)
       return path + ": cannot be written: " + ReasonOf(errno);
   }
   if (rename(draft.c_str(), path.c_str()) != 0) return path + ": cannot be written: " + ReasonOf(errno);

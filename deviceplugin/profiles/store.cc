@@ -14,8 +14,8 @@
 
 #include "common/base/fd.h"
 #include "common/base/refusal.h"
-#include "common/base/retry.h"
 #include "common/files/read_file.h"
+#include "common/files/write_all.h"
 #include "common/logging/log.h"
 #include "deviceplugin/profiles/messages.h"
 
@@ -62,16 +62,6 @@ bool CheckDirectory(const std::string& path, std::string* error) {
     return true;
   }
   return false;
-}
-
-bool WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = base::RetryOnSignal([&] { return write(fd, text.data(), text.size()); });
-    if (written == 0) errno = EIO;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 std::vector<std::string> Names(const std::string& directory) {
@@ -216,7 +206,8 @@ int ProfileStore::Write(const std::string& file, const std::string& text, std::s
     *error = Because(temporary + " cannot be made");
     return why;
   }
-  if (!WriteAll(fd.get(), text) || fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!files::WriteAll(fd.get(), text) || fsync(fd.get()) != 0 ||
+      rename(temporary.c_str(), path.c_str()) != 0) {
     const int why = errno;
     *error = Because(path + " cannot be written");
     unlink(temporary.c_str());

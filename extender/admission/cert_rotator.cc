@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "common/base/fd.h"
-#include "common/base/retry.h"
+#include "common/files/write_all.h"
 #include "common/logging/log.h"
 
 namespace crossover::extender::admission {
@@ -29,12 +29,7 @@ std::string Replace(const std::string& path, const std::string& text) {
   const auto failed = [&path] { return path + ": " + std::strerror(errno); };
   const base::UniqueFd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerAlone));
   if (!file) return failed();
-  for (std::size_t written = 0; written < text.size();) {
-    const ssize_t size =
-        base::RetryOnSignal([&] { return write(file.get(), text.data() + written, text.size() - written); });
-    if (size < 0) return failed();
-    written += static_cast<std::size_t>(size);
-  }
+  if (!files::WriteAll(file.get(), text)) return failed();
   return rename(fresh.c_str(), path.c_str()) == 0 ? "" : failed();
 }
 
