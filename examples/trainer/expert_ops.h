@@ -69,13 +69,9 @@ struct ExpertForward {
     const State& s = c.s;
     constexpr std::uint32_t kInputs = Width(kExpertLayer), kOutputs = Width(kExpertLayer + 1);
     const float* input = s.experts.received + std::uint64_t{row} * s.experts.floats;
-    const float* bias = s.experts.parameters + WeightCount(kExpertLayer);
-    float* output = s.experts.outgoing + std::uint64_t{row} * s.experts.floats;
-    for (std::uint32_t j = 0; j < kOutputs; ++j) output[j] = bias[j];
-    for (std::uint32_t i = 0; i < kInputs; ++i) {
-      for (std::uint32_t j = 0; j < kOutputs; ++j)
-        output[j] += input[i] * s.experts.parameters[i * kOutputs + j];
-    }
+    Outputs(input, 0, kInputs, s.experts.parameters, kOutputs,
+            s.experts.parameters + WeightCount(kExpertLayer),
+            s.experts.outgoing + std::uint64_t{row} * s.experts.floats, kOutputs);
   }
 };
 

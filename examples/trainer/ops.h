@@ -120,26 +120,34 @@ struct UpdateMean {
   }
 };
 
-// Computes a layer; a: layer, b: half of its outputs. One element is one row, so the inner loop runs over
-// neighbours.
+// Computes `size` outputs of a layer from its inputs [first, end) of one row. weights[i * stride + j] leads
+// from input i to output j. The biases may be nullptr for none. The inner loop runs over neighbours.
+TRAINER_HD inline void Outputs(const float* input, std::uint32_t first, std::uint32_t end,
+                               const float* weights, std::uint32_t stride, const float* bias,
+                               float* __restrict output, std::uint32_t size) {
+  for (std::uint32_t j = 0; j < size; ++j) output[j] = bias != nullptr ? bias[j] : 0;
+  for (std::uint32_t i = first; i < end; ++i) {
+    const float* weight = weights + i * stride;
+    const float value = input[i];
+    for (std::uint32_t j = 0; j < size; ++j) output[j] += value * weight[j];
+  }
+}
+
+// Computes what the inputs [first, end) add to half `c.b` of layer `c.a`, and the biases if `with_bias`.
+TRAINER_HD inline void AddInputs(const Call& c, std::uint32_t row, std::uint32_t first, std::uint32_t end,
+                                 bool with_bias) {
+  const State& s = c.s;
+  const std::uint32_t outputs = Width(c.a + 1);
+  const std::uint32_t begin = HalfBegin(outputs, c.b);
+  Outputs(s.activation[c.a] + row * Width(c.a), first, end, s.parameters + LayerOffset(c.a) + begin, outputs,
+          with_bias ? s.parameters + BiasOffset(c.a) + begin : nullptr,
+          s.activation[c.a + 1] + row * outputs + begin, HalfSize(outputs, c.b));
+}
+
+// Computes a layer; a: layer, b: half of its outputs. One element is one row.
 struct Linear {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
-  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
-    const State& s = c.s;
-    const std::uint32_t inputs = Width(c.a);
-    const std::uint32_t outputs = Width(c.a + 1);
-    const std::uint32_t begin = HalfBegin(outputs, c.b);
-    const std::uint32_t size = HalfSize(outputs, c.b);
-    const float* input = s.activation[c.a] + row * inputs;
-    const float* bias = s.parameters + BiasOffset(c.a) + begin;
-    float* __restrict output = s.activation[c.a + 1] + row * outputs + begin;
-    for (std::uint32_t j = 0; j < size; ++j) output[j] = bias[j];
-    for (std::uint32_t i = 0; i < inputs; ++i) {
-      const float* weight = s.parameters + LayerOffset(c.a) + i * outputs + begin;
-      const float value = input[i];
-      for (std::uint32_t j = 0; j < size; ++j) output[j] += value * weight[j];
-    }
-  }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) { AddInputs(c, row, 0, Width(c.a), true); }
 };
 
 // Applies ReLU; a: level of the activation.
@@ -358,20 +366,8 @@ TRAINER_HD inline bool InPart(std::uint32_t input, std::uint32_t n, const State&
 struct LinearPart {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
-    const State& s = c.s;
     const std::uint32_t inputs = Width(c.a);
-    const std::uint32_t outputs = Width(c.a + 1);
-    const std::uint32_t begin = HalfBegin(outputs, c.b);
-    const std::uint32_t size = HalfSize(outputs, c.b);
-    const float* input = s.activation[c.a] + row * inputs;
-    const float* bias = s.parameters + BiasOffset(c.a) + begin;
-    float* __restrict output = s.activation[c.a + 1] + row * outputs + begin;
-    for (std::uint32_t j = 0; j < size; ++j) output[j] = s.rank == 0 ? bias[j] : 0;
-    for (std::uint32_t i = PartBegin(inputs, s); i < PartEnd(inputs, s); ++i) {
-      const float* weight = s.parameters + LayerOffset(c.a) + i * outputs + begin;
-      const float value = input[i];
-      for (std::uint32_t j = 0; j < size; ++j) output[j] += value * weight[j];
-    }
+    AddInputs(c, row, PartBegin(inputs, c.s), PartEnd(inputs, c.s), c.s.rank == 0);
   }
 };
 
