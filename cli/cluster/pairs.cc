@@ -11,8 +11,6 @@
 namespace crossover::cli {
 namespace {
 
-constexpr double kHour = 3600;
-
 bool IsKnown(const Run& run) { return run.use.gpu > 0; }
 
 double SecondsTogether(const Run& a, const Run& b) {
@@ -34,17 +32,18 @@ std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::siz
   if (!CouldMeet(runs[a], runs[b])) return std::nullopt;
   const double gain = GainOf(runs[a], runs[b]);
   if (gain < gains::kWorthSharing) return std::nullopt;
-  const double hours = 2 * static_cast<double>(runs[a].gpus) * SecondsTogether(runs[a], runs[b]) / kHour;
+  const double hours =
+      2 * static_cast<double>(runs[a].gpus) * SecondsTogether(runs[a], runs[b]) / kSecondsPerHour;
   return Pair{.a = a, .b = b, .gain = gain, .saved_hours = hours * (1 - 1 / gain)};
 }
 
 std::string Percent(double part) { return Number(1e2 * part, 0) + "%"; }
 
-// Returns why `run` gains too little with `other`.
-std::string WhyTooLittle(const Run& run, const Run& other) {
+// Returns why `run` gains too little with `other`, which is `gain`.
+std::string WhyTooLittle(const Run& run, const Run& other, double gain) {
   const bool link = run.use.link + other.use.link > run.use.gpu + other.use.gpu;
   const auto part = [link](const Run& of) { return Percent(link ? of.use.link : of.use.gpu); };
-  return "with " + other.gang + " it gains most, " + Number(GainOf(run, other), 2) + " times, expected " +
+  return "with " + other.gang + " it gains most, " + Number(gain, 2) + " times, expected " +
          Number(gains::kWorthSharing, 2) + " at least: " + (link ? "the link is busy" : "it computes") +
          " for " + part(run) + " of its step, and for " + part(other) + " of a step of the other job";
 }
@@ -52,14 +51,19 @@ std::string WhyTooLittle(const Run& run, const Run& other) {
 std::string WhyAlone(const std::vector<Run>& runs, const Run& run) {
   if (!IsKnown(run)) return "its compute and its waits are not known";
   const Run* best = nullptr;
+  double most = 0;
   for (const Run& other : runs) {
-    if (CouldMeet(run, other) && (best == nullptr || GainOf(run, other) > GainOf(run, *best))) best = &other;
+    if (!CouldMeet(run, other)) continue;
+    const double gain = GainOf(run, other);
+    if (best != nullptr && gain <= most) continue;
+    best = &other;
+    most = gain;
   }
   if (best == nullptr) {
     return "no other job on " + std::to_string(run.gpus) + (run.gpus == 1 ? " GPU" : " GPUs") +
            ", whose needs are known, ran at the same time";
   }
-  if (GainOf(run, *best) < gains::kWorthSharing) return WhyTooLittle(run, *best);
+  if (most < gains::kWorthSharing) return WhyTooLittle(run, *best, most);
   return "the jobs that it gains with are in pairs that save more";
 }
 

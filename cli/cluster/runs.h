@@ -13,6 +13,8 @@
 
 namespace crossover::cli {
 
+inline constexpr double kSecondsPerHour = 3600;
+
 // A SlowRank makes all other ranks of its run wait.
 struct SlowRank {
   std::string pod, node, since;
@@ -35,7 +37,7 @@ struct Run {
   bool shared = false;
   std::optional<SlowRank> slow{};
   std::optional<LongInput> input{};
-  double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / 3600; }
+  double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kSecondsPerHour; }
 };
 
 using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // by gang and start
