@@ -1,9 +1,5 @@
 #include "extender/helm_hooks/findings.h"
 
-#include <map>
-#include <set>
-#include <tuple>
-
 #include "common/base/names.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -19,28 +15,17 @@ constexpr char kShares[] = "true";
 
 }  // namespace
 
-std::vector<Holder> HoldersIn(const json& gpu_nodes) {
-  using Who = std::tuple<std::string, std::string, std::string>;  // namespace, pod, node
-  std::map<Who, std::set<std::string>> slots;
-  for (const json& item : ListAt(gpu_nodes, "items")) {
-    const auto node = ParseGpuNode(item);
-    if (!node) continue;
-    for (const GpuNode::Gpu& gpu : node->gpus) {
-      for (const GpuNode::Holder& holder : gpu.holders)
-        slots[{holder.name_space, holder.pod, node->name}].insert(holder.slots.begin(), holder.slots.end());
-    }
-  }
+std::vector<Holder> HoldersIn(const json& pods) {
   std::vector<Holder> holders;
-  for (const auto& [who, ids] : slots) {
-    const auto& [name_space, pod, node] = who;
-    holders.push_back({.name_space = name_space, .pod = pod, .node = node, .slots = ids.size()});
+  for (const json& item : ListAt(pods, "items")) {
+    const auto pod = ParsePod(item);
+    if (!pod || pod->over || pod->node.empty() || pod->slots() <= 0) continue;
+    holders.push_back({.name_space = pod->name_space,
+                       .pod = pod->name,
+                       .node = pod->node,
+                       .slots = static_cast<std::size_t>(pod->slots())});
   }
   return holders;
-}
-
-bool StillHolds(const Holder& holder, const json& pod) {
-  const auto known = ParsePod(pod);
-  return !known || (!known->over && known->node == holder.node && known->slots() > 0);
 }
 
 std::string LineOf(const Holder& holder) {

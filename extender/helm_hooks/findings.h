@@ -8,18 +8,13 @@
 
 namespace crossover::extender {
 
-// A Holder is a pod that holds slots of a node.
+// A Holder is a pod that holds slots of a node, or is about to: it is bound to the node and has not ended.
 struct Holder {
   std::string name_space, pod, node;
   std::size_t slots = 0;
 };
-// Returns the holders in a list of GPUNodes, sorted; a pod occurs once for each of its nodes.
-std::vector<Holder> HoldersIn(const nlohmann::json& gpu_nodes);
-
-// Returns whether `pod`, the pod of that name, still holds slots on the holder's node. It does not if it
-// has ended, runs on another node, or is a new pod that asks for no slots. The GPUNode of a node whose
-// daemon is gone still lists such pods. Returns true if `pod` cannot be read.
-bool StillHolds(const Holder& holder, const nlohmann::json& pod);
+// Returns the holders in a list of pods, in its order.
+std::vector<Holder> HoldersIn(const nlohmann::json& pods);
 
 // Returns a line for users, such as "ns/pod on node: 2 slots".
 std::string LineOf(const Holder& holder);

@@ -2,8 +2,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "common/base/names.h"
 #include "common/kube/client.h"
@@ -15,67 +14,40 @@ namespace {
 
 using nlohmann::json;
 
-constexpr long kOk = 200, kCreated = 201, kNotFound = 404;
+constexpr long kOk = 200, kCreated = 201;
 constexpr int kFine = 0, kFound = 1, kUnknown = 2;
 constexpr std::size_t kMostTold = 50;
-constexpr char kGpuNodes[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes";
+// The pods that are bound to a node and have not ended.
+constexpr char kPodsOfNodes[] =
+    "/api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
 
 int Fail(int code, const std::string& why) {
   std::fprintf(stderr, "crossover-extender: %s\n", why.c_str());
   return code;
 }
 
-// Returns false if the API server says that the pod is gone or holds no slots any more. Any other answer
-// counts as true. Sets `*answers` to false if there is no answer at all.
-bool IsThere(const kube::Client& client, const Holder& holder, bool* answers) {
-  const std::string path = "/api/v1/namespaces/" + holder.name_space + "/pods/" + holder.pod;
-  const kube::Response response = client.Get(path);
-  if (response.status == kNotFound) return false;
-  if (response.status == kOk) return StillHolds(holder, json::parse(response.body, nullptr, false));
-  *answers = response.status != 0;
-  std::fprintf(stderr, "crossover-extender: %s: %s\n", path.c_str(), kube::WhyNot(response).c_str());
-  return true;
-}
-
-// Prints the `holders` that are there, at most kMostTold, and returns the exit code. Once the API server
-// does not answer, it counts the rest as there.
-int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
-  std::string lines;
-  std::size_t found = 0, looked = 0;
-  bool answers = true;
-  for (; looked < holders.size() && found < kMostTold; ++looked) {
-    if (answers && !IsThere(client, holders[looked], &answers)) continue;
-    ++found;
-    lines += "  " + LineOf(holders[looked]) + "\n";
-  }
-  if (found == 0) {
-    std::printf("no pod holds a slot\n");
-    return kFine;
-  }
-  const std::size_t rest = holders.size() - looked;
-  const std::string of = rest > 0 ? " of up to " + std::to_string(found + rest) : "";
-  std::printf("pods that hold slots (%zu%s):\n%s", found, of.c_str(), lines.c_str());
-  return kFound;
-}
-
 }  // namespace
 
 int ListHolders(const kube::Access& access) {
   const kube::Client client(access);
-  std::vector<Holder> holders;
-  std::string next;
+  std::string lines, next;
+  std::size_t found = 0;
   do {
-    const kube::Response page = client.Get(std::string(kGpuNodes) + "?" + kube::PageParameters(next));
-    if (page.status == kNotFound && next.empty()) {
-      std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
-      return kFine;
-    }
+    const kube::Response page = client.Get(std::string(kPodsOfNodes) + "&" + kube::PageParameters(next));
     const json list = page.status == kOk ? json::parse(page.body, nullptr, false) : json();
-    if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(page));
-    for (Holder& holder : HoldersIn(list)) holders.push_back(std::move(holder));
+    if (!list.is_object()) return Fail(kUnknown, std::string(kPodsOfNodes) + ": " + kube::WhyNot(page));
+    for (const Holder& holder : HoldersIn(list)) {
+      if (++found <= kMostTold) lines += "  " + LineOf(holder) + "\n";
+    }
     next = kube::NextPageOf(list);
   } while (!next.empty());
-  return Tell(client, holders);
+  if (found == 0) {
+    std::printf("no pod holds a slot\n");
+    return kFine;
+  }
+  const std::string told = found > kMostTold ? std::to_string(kMostTold) + " of " : "";
+  std::printf("pods that hold slots (%s%zu):\n%s", told.c_str(), found, lines.c_str());
+  return kFound;
 }
 
 int TryWebhook(const kube::Access& access, const std::string& name_space) {

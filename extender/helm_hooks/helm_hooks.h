@@ -8,10 +8,10 @@
 
 namespace crossover::extender {
 
-// Prints the pods that hold slots, fifty at most. Returns 0 if no pod holds one, 1 if some do, 2 if the API
-// server could not be asked. If the daemon of a node is gone, nothing removes pods from its GPUNode. So a
-// pod counts only if the API server still has it or cannot tell. A pod that was deleted by force does not
-// count, even if its containers still run.
+// Prints the pods that hold slots or are about to, fifty at most. Returns 0 if there is none, 1 if there are
+// some, 2 if the API server could not be asked. It reads the pods themselves: the status of a GPUNode is some
+// seconds late, and nothing removes pods from it once the daemon of the node is gone. A pod that was deleted
+// by force does not count, even if its containers still run.
 int ListHolders(const kube::Access& access);
 
 // Asks the API server to create a pod that shares, as a dry run. Returns 0 if the webhook rewrote the pod,

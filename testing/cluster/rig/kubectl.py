@@ -8,6 +8,8 @@ import time
 from testing.cluster.rig.watch import watch
 from testing.processes import Failed, dying_with_parent
 
+_NOT_YET = ("is not available", "is waiting to start")  # kubectl's words where a container does not run yet
+
 
 class Kubectl:
     """Runs kubectl in a cluster's network namespace."""
@@ -77,7 +79,14 @@ class Kubectl:
         return latest
 
     def logs(self, pod, namespace=None, container=None):
-        return self("logs", pod, *_in(namespace), *(["-c", container] if container else []))
+        """Returns what a container has said so far. That is nothing before it runs."""
+        words = ["logs", pod, *_in(namespace), *(["-c", container] if container else [])]
+        done = self(*words, check=False)
+        if done.returncode == 0:
+            return done.stdout
+        if any(why in done.stderr for why in _NOT_YET):
+            return ""
+        raise Failed(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
 
     def events(self, namespace=None, about=None):
         """Returns lines "OBJECT REASON: MESSAGE", the oldest first. `about` limits them to the object of this name."""

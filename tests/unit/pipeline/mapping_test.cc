@@ -207,8 +207,7 @@ TEST(Map, NoNodeIsLeftAndEnteredAgain) {
     ASSERT_TRUE(found);
     std::string nodes;
     for (const Seat& seat : found->seats) nodes += seat.server.back();
-    const auto left = std::ranges::unique(nodes);
-    nodes.erase(left.begin(), left.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     EXPECT_LE(nodes.size(), 2u) << nodes;
   }
 }
