@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostServers = 1'000;
 constexpr int kMostGpus = 1024;     // of a server
 constexpr std::size_t kTried = 24;  // orders of which the division is searched in full
 
@@ -77,7 +76,7 @@ Server ServerIn(const json& object, const std::string& place) {
   if (!object.contains("name")) Refuse(place, "name", "a name", "none");
   Server server{.name = NameAt(object, place, "name"), .node = NameAt(object, place, "node")};
   server.gpus = GpusAt(object, place);
-  server.speed = NumberAt(object, place, "speed", 1e-3, 1e3, 1);
+  server.speed = NumberAt(object, place, "speed", kLeastSpeed, kMostSpeed, 1);
   server.memory = static_cast<std::uint64_t>(NumberAt(object, place, "gpu_memory_gib", 0, 1e6, 0) * kGib);
   server.inner_bytes_per_second = NumberAt(object, place, "inner_gbit", 0, 1e6, 0) * kGbit;
   server.network_bytes_per_second = NumberAt(object, place, "network_gbit", 0, 1e6, 0) * kGbit;

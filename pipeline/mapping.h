@@ -14,6 +14,7 @@
 // without another server.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ struct Server {
 
   friend bool operator==(const Server&, const Server&) = default;
 };
+
+// A cluster description has such limits, both of servers and of the speed of each.
+inline constexpr std::size_t kMostServers = 1'000;
+inline constexpr double kLeastSpeed = 1e-3, kMostSpeed = 1e3;
 
 // Returns the servers in `text`, the content of the file `name`. If anything in it is refused, returns
 // nothing and sets `error` to a line with file, place, key, what is expected and the value.

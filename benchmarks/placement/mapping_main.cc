@@ -72,7 +72,8 @@ json Answer(const json& asked) {
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   json answer = {{"seat_of", seat_of}, {"ms", took.count()}};
   if (asked.contains("link")) {
-    const auto times = extender::UplinkTimesOf(Groups(asked), Seats(asked)).value();
+    const extender::Communication known{.pods = workload.pods, .groups = Groups(asked)};
+    const auto times = extender::UplinkTimesOf(known, Seats(asked)).value();
     answer["uplink"] = {times.now_s, times.least_s};
   }
   return answer;

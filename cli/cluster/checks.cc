@@ -289,6 +289,13 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "its pods are placed without regard to racks: label the nodes, and name that label in "
        "extender.config.gangs.topology, behind region and zone",
        UnnamedDomains},
+      {"gpu_model_without_speed",
+       {"gpu_nodes", "extender_config"},
+       V::kWarn,
+       "gangs.gpu_speeds names the models of all GPUs, or none",
+       "a job that has such a GPU and others is placed without regard to compute: name the model in "
+       "extender.config.gangs.gpu_speeds exactly as it is here",
+       ModelsWithoutSpeed},
       {"gang_waits",
        {"pods"},
        V::kWarn,

@@ -72,6 +72,7 @@ Places NodesThatCountAsUnready(const ClusterFacts& facts);
 Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
 // topology.cc has this check.
 Places UnnamedDomains(const ClusterFacts& facts);
+Places ModelsWithoutSpeed(const ClusterFacts& facts);
 // Returns the gangs on several nodes of which no label of `gangs.topology` that is narrower than a zone says
 // which are near each other, with their number of nodes. Returns none where the extender's configuration is
 // not known.

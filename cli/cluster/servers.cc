@@ -13,6 +13,7 @@
 #include "cli/render/print.h"
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
+#include "pipeline/mapping.h"
 
 namespace crossover::cli {
 namespace {
@@ -40,9 +41,15 @@ std::map<std::string, Alike> ByModel(const json& gpu_node) {
   return models;
 }
 
+// Returns the names, each in quotation marks; the first kMostNamed, and how many there are more.
 std::string Listed(const std::set<std::string>& names) {
+  constexpr std::size_t kMostNamed = 20;
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "\"" : ", \"") + base::Shown(name) + "\"";
+  std::size_t named = 0;
+  for (const std::string& name : names) {
+    if (++named > kMostNamed) return text + " and " + std::to_string(names.size() - kMostNamed) + " more";
+    text += (text.empty() ? "\"" : ", \"") + base::Shown(name) + "\"";
+  }
   return text;
 }
 
@@ -62,12 +69,10 @@ std::string FaultOfSpeeds(const std::map<std::string, double>& speed, const std:
 }
 
 // Returns a line about the nodes of whose links no speed is known, or "" where there are none.
-std::string NoteOf(const std::vector<std::string>& nodes) {
+std::string NoteOf(const std::set<std::string>& nodes) {
   if (nodes.empty()) return "";
-  std::string text;
-  for (const std::string& node : nodes) text += (text.empty() ? "" : ", ") + base::Shown(node);
-  return (nodes.size() == 1 ? "node " + text + ": the speed of its link is"
-                            : "nodes " + text + ": the speeds of their links are") +
+  return (nodes.size() == 1 ? "node " + Listed(nodes) + ": the speed of its link is"
+                            : "nodes " + Listed(nodes) + ": the speeds of their links are") +
          " not known, so transfers take no time there\n";
 }
 
@@ -84,14 +89,13 @@ json ServerOf(const std::string& name, const Alike& alike, double speed, double 
 }  // namespace
 
 std::string AddSpeed(const std::string& words, ServersOptions* options) {
-  constexpr double kLeast = 1e-3, kMost = 1e3;  // as in pipeline/mapping.h
   const std::size_t sign = std::min(words.rfind('='), words.size());
   const std::string model = words.substr(0, sign);
   double factor = 0;
   const char* const end = words.data() + words.size();
   const auto parsed = std::from_chars(words.data() + std::min(sign + 1, words.size()), end, factor);
   const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
-  if (model.empty() || !is_number || !(factor >= kLeast && factor <= kMost))
+  if (model.empty() || !is_number || !(factor >= pipeline::kLeastSpeed && factor <= pipeline::kMostSpeed))
     return "expected MODEL=FACTOR with a factor from 0.001 to 1000, got " + base::Shown(words);
   if (options->speed.emplace(model, factor).second) return "";
   return "expected one factor for each model, got two for " + base::Shown(model);
@@ -117,11 +121,11 @@ ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
   answer.error = nodes.empty() ? "no node has a GPU that is healthy and given out"
                                : FaultOfSpeeds(options.speed, models);
   if (!answer.error.empty()) return answer;
-  std::vector<std::string> not_known;  // nodes
+  std::set<std::string> not_known;  // nodes
   for (const auto& [name, node] : nodes) {
     const auto& [object, by_model] = node;
     const auto link = static_cast<double>(CountAt(*object, {"status"}, "linkBytesPerSecond"));
-    if (link <= 0) not_known.push_back(name);
+    if (link <= 0) not_known.insert(name);
     for (const auto& [model, alike] : by_model) {
       const auto found = options.speed.find(model);
       const double speed = found == options.speed.end() ? 1 : found->second;
@@ -129,6 +133,14 @@ ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
       if (by_model.size() > 1) server.update({{"name", name + "/" + model}, {"node", name}});
       answer.description["servers"].push_back(std::move(server));
     }
+  }
+  const std::size_t servers = answer.description["servers"].size();
+  if (servers > pipeline::kMostServers) {
+    answer.error = base::Refusal("--node",
+                                 "nodes with " + std::to_string(pipeline::kMostServers) +
+                                     " kinds of GPUs at most together, which a plan takes",
+                                 std::to_string(servers));
+    return answer;
   }
   if (nodes.size() > 1) answer.note = NoteOf(not_known);
   return answer;

@@ -1,4 +1,5 @@
-// Checks whether the labels of nodes tell which nodes of a gang are near each other.
+// Checks what seats are chosen by: labels of nodes tell which of them are near each other, and the
+// configuration of the extender tells how fast GPUs are.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
+#include "common/base/refusal.h"
 #include "common/kube/json.h"
 
 namespace crossover::cli {
@@ -80,6 +82,25 @@ std::string OverNodes(const std::string& gang, std::size_t nodes) {
 Places UnnamedDomains(const ClusterFacts& facts) {
   Places places;
   for (const auto& [gang, nodes] : GangsOverUnnamedDomains(facts)) places.push_back(OverNodes(gang, nodes));
+  return places;
+}
+
+Places ModelsWithoutSpeed(const ClusterFacts& facts) {
+  const std::string config = ConfigIn(facts);
+  if (config.find("gpu_speeds") == std::string::npos) return {};
+  std::map<std::string, std::string> node_of;  // by model
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+      const std::string model = TextAt(gpu, {"model"});
+      if (!model.empty()) node_of.try_emplace(model, NameOf(*node));
+    }
+  }
+  if (node_of.size() < 2) return {};
+  Places places;
+  for (const auto& [model, node] : node_of) {
+    if (config.find(model) == std::string::npos)
+      places.push_back("\"" + base::Shown(model) + "\" of node " + node);
+  }
   return places;
 }
 

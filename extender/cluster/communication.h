@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ struct CallGroup {
 
   friend bool operator==(const CallGroup&, const CallGroup&) = default;
 };
+
+// GpuSpeeds have the speed of each model of GPUs, relative to a model whose speed is 1.
+using GpuSpeeds = std::map<std::string, double>;
 
 // A Communication is what the pods of a job call in an iteration. Pods are numbered from 0 in the order of
 // their ranks (gang/pod_rank.h).

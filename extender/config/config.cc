@@ -102,7 +102,7 @@ void ReadGroups(const YAML::Node& node, const std::string& key,
 }
 
 // Reads a map from models of GPUs to their speeds.
-void ReadSpeeds(const YAML::Node& node, const std::string& key, std::map<std::string, double>* speeds) {
+void ReadSpeeds(const YAML::Node& node, const std::string& key, GpuSpeeds* speeds) {
   constexpr double kLeast = 0.001, kMost = 1'000.0;
   if (!node.IsMap()) yaml::Reject(node, key, "a map from models of GPUs to numbers");
   speeds->clear();

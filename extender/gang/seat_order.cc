@@ -1,13 +1,12 @@
 #include "extender/gang/seat_order.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "common/text/number.h"
 #include "extender/gang/planner.h"
-#include "extender/profiles/flows.h"
+#include "extender/profiles/workload.h"
 
 namespace crossover::extender {
 namespace {
@@ -28,44 +27,17 @@ bool AreAlike(const std::vector<placement::Seat>& seats) {
       seats, [&seats](const placement::Seat& seat) { return seat.gpus.size() == seats.front().gpus.size(); });
 }
 
-// Returns the speed of each seat, which is that of its slowest GPU. Returns nothing where the speed of one
-// model is not known, or all are alike.
-std::vector<double> SpeedsOf(const placement::State& state, const std::vector<placement::Seat>& seats,
-                             const std::map<std::string, double>& by_model) {
-  std::vector<double> speeds;
-  for (const placement::Seat& seat : seats) {
-    const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
-    if (node == state.nodes.end()) return {};
-    std::optional<double> slowest;
-    for (const std::string& uuid : seat.gpus) {
-      const auto gpu = std::ranges::find(node->gpus, uuid, &placement::Gpu::uuid);
-      const auto speed = gpu == node->gpus.end() ? by_model.end() : by_model.find(gpu->model);
-      if (speed == by_model.end()) return {};
-      slowest = std::min(slowest.value_or(speed->second), speed->second);
-    }
-    if (!slowest) return {};
-    speeds.push_back(*slowest);
+// Returns the speed of the slowest of these GPUs of `node`, or 0 where that of one model is not known.
+double SpeedOf(const std::vector<std::string>& uuids, const placement::Node& node,
+               const GpuSpeeds& by_model) {
+  std::optional<double> slowest;
+  for (const std::string& uuid : uuids) {
+    const auto gpu = std::ranges::find(node.gpus, uuid, &placement::Gpu::uuid);
+    const auto speed = gpu == node.gpus.end() ? by_model.end() : by_model.find(gpu->model);
+    if (speed == by_model.end()) return 0;
+    slowest = std::min(slowest.value_or(speed->second), speed->second);
   }
-  const bool alike = std::ranges::adjacent_find(speeds, std::ranges::not_equal_to()) == speeds.end();
-  return alike ? std::vector<double>() : speeds;
-}
-
-// Makes times equal that are within 5% of each other: each takes the longest time that is at most 5% above it
-// and not taken by a longer one. What differs by less is noise, and must not count for more than an uplink.
-std::vector<double> Coarse(const std::vector<double>& times) {
-  std::vector<double> longest_first = times;
-  std::ranges::sort(longest_first, std::greater());
-  std::vector<double> coarse;
-  for (const double time : times) {
-    double of = longest_first.front();
-    for (const double other : longest_first) {
-      if (other * JobProfile::kSlow >= of) continue;  // in the class of `of`
-      if (time > other) break;
-      of = other;
-    }
-    coarse.push_back(of);
-  }
-  return coarse;
+  return slowest.value_or(0);
 }
 
 // An Orders has the costs of the order of ranks and of the better one, and in them the longest compute by the
@@ -96,14 +68,16 @@ std::string WhyBetter(const placement::State& state, const placement::Fabric& fa
 
 }  // namespace
 
-placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats) {
+placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats,
+                           const GpuSpeeds& speeds) {
   std::vector<placement::SeatPlace> places;
   for (const placement::Seat& seat : seats) {
     const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
     const bool known = node != state.nodes.end();
     places.push_back({.domains = known ? node->domains : std::vector<std::string>(),
                       .node = seat.node,
-                      .link = known ? node->link : 0});
+                      .link = known ? node->link : 0,
+                      .speed = known ? SpeedOf(seat.gpus, *node, speeds) : 0});
   }
   return placement::FabricOf(places, state.levels.size());
 }
@@ -114,26 +88,21 @@ SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const pla
   const Communication* known = gang.divisions.empty() ? KnownOf(store, record) : nullptr;
   const auto pods = static_cast<int>(order.seats.size());
   if (known == nullptr || known->pods != pods || !AreAlike(order.seats)) return order;
-  auto flows = FlowsOf(known->groups);
-  if (!flows) return order;
-  placement::Workload workload{.pods = pods, .flows = *std::move(flows)};
-  placement::Fabric fabric = FabricOf(state, order.seats);
-  if (known->compute_s.size() == order.seats.size()) {
-    fabric.seat_speeds = SpeedsOf(state, order.seats, store.settings.gpu_speeds);
-    if (!fabric.seat_speeds.empty()) workload.compute_s = Coarse(known->compute_s);
-  }
-  const std::vector<int> seat_of = MapPods(workload, fabric);
+  const placement::Fabric fabric = FabricOf(state, order.seats, store.settings.gpu_speeds);
+  auto workload = WorkloadOf(*known, fabric);
+  if (!workload) return order;
+  const std::vector<int> seat_of = MapPods(*workload, fabric);
   std::vector<int> as_given(order.seats.size());
   for (int pod = 0; pod < pods; ++pod) as_given[static_cast<std::size_t>(pod)] = pod;
   if (seat_of == as_given) return order;
   std::vector<placement::Seat> mapped;
   for (const int seat : seat_of) mapped.push_back(std::move(order.seats[static_cast<std::size_t>(seat)]));
   order.seats = std::move(mapped);
-  Orders orders{.before = CostOf(workload, fabric, as_given), .after = CostOf(workload, fabric, seat_of)};
-  if (!workload.compute_s.empty()) {
-    workload.compute_s = known->compute_s;
-    orders.longest_before_s = CostOf(workload, fabric, as_given).front();
-    orders.longest_after_s = CostOf(workload, fabric, seat_of).front();
+  Orders orders{.before = CostOf(*workload, fabric, as_given), .after = CostOf(*workload, fabric, seat_of)};
+  if (!workload->compute_s.empty()) {
+    workload->compute_s = known->compute_s;
+    orders.longest_before_s = CostOf(*workload, fabric, as_given).front();
+    orders.longest_after_s = CostOf(*workload, fabric, seat_of).front();
   }
   order.why = WhyBetter(state, fabric, orders);
   return order;

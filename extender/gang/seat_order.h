@@ -18,15 +18,16 @@ struct SeatOrder {
 
 // Returns `seats`, the seats of a whole plan for `gang`, in the order that puts the least load on the uplinks
 // of the topology domains of `state` and of the nodes (placement/mapping.h). Where the GPUs of the seats are
-// of unequal speed (GangSettings::gpu_speeds), the longest compute of a pod counts before the uplinks; times
-// within 5% count as equal. They stay as they are if the
-// job's profile has no communication of as many pods in which enough runs agree, if constraints between pods
-// divide the gang (they are planned for each pod), or if seats differ in the number of GPUs. REQUIRES:
-// `record` has no plan.
+// of unequal speed (GangSettings::gpu_speeds), the longest compute of a pod counts before the uplinks
+// (profiles/workload.h). They stay as they are if the job's profile has no communication of as many pods in
+// which enough runs agree, if constraints between pods divide the gang (they are planned for each pod), or if
+// seats differ in the number of GPUs. REQUIRES: `record` has no plan.
 SeatOrder OrderSeats(const GangStore& store, const GangRecord& record, const placement::State& state,
                      const placement::Gang& gang, std::vector<placement::Seat> seats);
 
-// Returns the fabric of the seats, with a level for each of state.levels, by the nodes of `state`.
-placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats);
+// Returns the fabric of the seats, with a level for each of state.levels, by the nodes of `state` and the
+// speeds of models of GPUs.
+placement::Fabric FabricOf(const placement::State& state, const std::vector<placement::Seat>& seats,
+                           const GpuSpeeds& speeds);
 
 }  // namespace crossover::extender

@@ -1,10 +1,10 @@
 // Defines what administrators can configure about gangs.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "extender/cluster/communication.h"
 #include "extender/placement/settings.h"
 
 namespace crossover::extender {
@@ -13,9 +13,7 @@ struct GangSettings {
   placement::Settings placement;
   // `domains` names the topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
-  // `gpu_speeds` has the speed of each model of GPUs, relative to a model whose speed is 1. It counts where a
-  // gang has GPUs of several models.
-  std::map<std::string, double> gpu_speeds;
+  GpuSpeeds gpu_speeds;         // they count where a gang has GPUs of several models
   double deadline_s = 120;      // from the start of a plan to the binding of all its pods
   double hold_s = 25;           // a bind is answered within this; shorter than the scheduler's timeout
   double ungate_after_s = 300;  // gates without a plan are lifted then, for autoscalers; below 0: never

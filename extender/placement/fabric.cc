@@ -8,11 +8,16 @@
 namespace crossover::placement {
 namespace {
 
+// Returns whether all of the speeds are known, which are not 0, and not all are alike.
+bool AreUnequal(const std::vector<double>& speeds) {
+  return std::ranges::find(speeds, 0.0) == speeds.end() &&
+         std::ranges::adjacent_find(speeds, std::ranges::not_equal_to()) != speeds.end();
+}
+
 // Sets the speeds of the uplinks, those above the nodes to 1, if the nodes tell theirs and not all are alike.
 // `links` has the speed of each domain of the nodes' level, 0 where it is not known.
 void AddSpeeds(std::vector<double> links, Fabric* fabric) {
-  const bool known = std::ranges::find(links, 0.0) == links.end();
-  if (!known || std::ranges::adjacent_find(links, std::ranges::not_equal_to()) == links.end()) return;
+  if (!AreUnequal(links)) return;
   for (const std::vector<int>& level : fabric->domains)
     fabric->speeds.emplace_back(static_cast<std::size_t>(std::ranges::max(level)) + 1, 1.0);
   fabric->speeds.back() = std::move(links);
@@ -36,6 +41,9 @@ Fabric FabricOf(std::span<const SeatPlace> seats, std::size_t levels) {
     }
   }
   AddSpeeds(std::move(links), &fabric);
+  std::vector<double> speeds;
+  for (const SeatPlace& seat : seats) speeds.push_back(seat.speed);
+  if (AreUnequal(speeds)) fabric.seat_speeds = std::move(speeds);
   return fabric;
 }
 

@@ -159,8 +159,7 @@ void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communicatio
 }
 
 std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
-                                  std::span<const GpuNode::Job* const> nodes,
-                                  const std::map<std::string, double>& speeds) {
+                                  std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds) {
   std::map<std::string, double> by_pod;
   for (const GpuNode::Job* job : nodes) {
     for (const GpuNode::Rank& rank : job->ranks) {
@@ -177,6 +176,25 @@ std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
     computes.push_back(found->second);
   }
   return computes;
+}
+
+std::vector<double> SpeedsOfPods(const std::vector<std::string>& names,
+                                 std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds) {
+  std::map<std::string, double> by_pod;
+  for (const GpuNode::Job* job : nodes) {
+    for (const GpuNode::Rank& rank : job->ranks) {
+      const auto known = speeds.find(rank.model);
+      const double speed = known == speeds.end() ? 0 : known->second;
+      const auto [slowest, is_new] = by_pod.try_emplace(rank.pod, speed);
+      slowest->second = std::min(slowest->second, speed);
+    }
+  }
+  std::vector<double> of_pods;
+  for (const std::string& name : names) {
+    const auto found = by_pod.find(name);
+    of_pods.push_back(found == by_pod.end() ? 0 : found->second);
+  }
+  return of_pods;
 }
 
 void KeepCompute(std::vector<double> seen, const JobProfile::Run& run, Communication* known) {

@@ -62,8 +62,12 @@ void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communicatio
 // report of one job. That of a pod with several ranks is its longest. Returns nothing if a rank's GPU has a
 // model without a speed, or a pod has no rank whose compute is known.
 std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
-                                  std::span<const GpuNode::Job* const> nodes,
-                                  const std::map<std::string, double>& speeds);
+                                  std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
+
+// Returns the speed of the slowest GPU of each of the pods `names`, by what the nodes report of one job; 0
+// where a GPU has a model without a speed, or no rank of the pod is known.
+std::vector<double> SpeedsOfPods(const std::vector<std::string>& names,
+                                 std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
 
 // Sets the compute of the pods in `known`, if the run is the one that was counted last and that of one pod
 // has moved by more than kSameCompute. `seen` is that of all pods, or empty, which changes nothing.

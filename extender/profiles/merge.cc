@@ -209,6 +209,7 @@ struct RunCalls {
   JoinedCalls calls;
   std::vector<std::string> nodes;  // of the pods of `calls`
   std::vector<double> compute_s;   // of these pods; empty: it is not known of all
+  std::vector<double> speeds;      // of their GPUs, as SpeedsOfPods() returns them
   ProfileRecord* record;
 };
 
@@ -227,13 +228,13 @@ std::vector<std::string> NodesOf(const std::vector<std::string>& pods, const Job
 }
 
 // Returns where the pods are, or nothing where it is not known of one of them.
-std::optional<std::vector<placement::SeatPlace>> SeatsOf(const std::vector<std::string>& nodes,
-                                                         const NodePlaces& places) {
+std::optional<std::vector<placement::SeatPlace>> SeatsOf(const RunCalls& run, const NodePlaces& places) {
   std::vector<placement::SeatPlace> seats;
-  for (const std::string& node : nodes) {
-    const auto place = places.find(node);
+  for (std::size_t pod = 0; pod < run.nodes.size(); ++pod) {
+    const auto place = places.find(run.nodes[pod]);
     if (place == places.end()) return std::nullopt;
     seats.push_back(place->second);
+    seats.back().speed = run.speeds[pod];
   }
   return seats;
 }
@@ -241,11 +242,11 @@ std::optional<std::vector<placement::SeatPlace>> SeatsOf(const std::vector<std::
 // Sets the times of the uplinks of a run of `each.record`, if runs agree on what its pods call.
 void TimeUplinks(const RunCalls& each, const NodePlaces& places, ProfileRun* run) {
   const Communication& known = each.record->communication;
-  auto seats = SeatsOf(each.nodes, places);
+  auto seats = SeatsOf(each, places);
   if (known.runs < kRunsThatAgree || known.pods != each.calls.pods() || !seats) return;
   PlacedRun& placed = each.record->placed[run->gang];
-  if (placed.seats != *seats || placed.groups != known.groups)
-    placed = {*seats, known.groups, UplinkTimesOf(known.groups, *std::move(seats))};
+  if (placed.seats != *seats || placed.groups != known.groups || placed.compute_s != known.compute_s)
+    placed = {*seats, known.groups, known.compute_s, UplinkTimesOf(known, *std::move(seats))};
   const UplinkTimes times = placed.times.value_or(UplinkTimes{});
   run->uplink_s = times.now_s;
   run->least_uplink_s = times.least_s;
@@ -314,7 +315,9 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
       JoinedCalls joined = JoinCallsOf(present, order);
       std::vector<std::string> nodes = NodesOf(joined.names, run);
       std::vector<double> compute_s = ComputeOfPods(joined.names, present, settings.gpu_speeds);
-      calls.push_back({together, std::move(joined), std::move(nodes), std::move(compute_s), &record});
+      std::vector<double> speeds = SpeedsOfPods(joined.names, present, settings.gpu_speeds);
+      calls.push_back(
+          {together, std::move(joined), std::move(nodes), std::move(compute_s), std::move(speeds), &record});
     }
   }
   CountRuns(std::move(calls), places);

@@ -24,6 +24,7 @@ using ProfileId = std::pair<std::string, std::string>;
 struct PlacedRun {
   std::vector<placement::SeatPlace> seats;  // by pod
   std::vector<CallGroup> groups;
+  std::vector<double> compute_s;  // by pod
   std::optional<UplinkTimes> times;
 };
 
@@ -54,7 +55,7 @@ struct ProfileSettings {
   double noticeable = 0.05;         // share by which a figure must change to be written
   double least_gap_s = 60;          // between two writes of one profile
   double refresh_s = 6 * 3600;      // after so long, the last use is written even if no figure changed
-  std::map<std::string, double> gpu_speeds{};  // as GangSettings has them
+  GpuSpeeds gpu_speeds{};
 };
 
 }  // namespace crossover::extender

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
-#include "extender/profiles/flows.h"
+#include "extender/profiles/workload.h"
 
 namespace crossover::extender {
 namespace {
@@ -18,23 +17,23 @@ double TimeOf(const placement::Workload& workload, const placement::Fabric& fabr
 
 }  // namespace
 
-std::optional<UplinkTimes> UplinkTimesOf(std::span<const CallGroup> groups,
+std::optional<UplinkTimes> UplinkTimesOf(const Communication& communication,
                                          std::vector<placement::SeatPlace> seats) {
   const auto is_unknown = [](const placement::SeatPlace& seat) { return seat.link <= 0; };
   if (seats.empty() || std::ranges::any_of(seats, is_unknown)) return std::nullopt;
-  auto flows = FlowsOf(groups);
-  if (!flows) return std::nullopt;
-  const placement::Workload workload{.pods = static_cast<int>(seats.size()), .flows = *std::move(flows)};
   std::size_t levels = 0;
   for (const placement::SeatPlace& seat : seats) levels = std::max(levels, seat.domains.size());
   std::vector<int> in_order(seats.size());
   std::iota(in_order.begin(), in_order.end(), 0);
   const double link = seats.front().link;
-  const double now_s = TimeOf(workload, placement::FabricOf(seats, levels), in_order, link);
+  const placement::Fabric as_placed = placement::FabricOf(seats, levels);
+  const auto workload = WorkloadOf(communication, as_placed);
+  if (!workload) return std::nullopt;
+  const double now_s = TimeOf(*workload, as_placed, in_order, link);
   // The engine gives a gang its seats in this order.
   std::ranges::sort(seats);
   const placement::Fabric fabric = placement::FabricOf(seats, levels);
-  return UplinkTimes{now_s, std::min(now_s, TimeOf(workload, fabric, MapPods(workload, fabric), link))};
+  return UplinkTimes{now_s, std::min(now_s, TimeOf(*workload, fabric, MapPods(*workload, fabric), link))};
 }
 
 }  // namespace crossover::extender

@@ -235,6 +235,13 @@ const std::vector<Planted>& Faults() {
              node["metadata"]["labels"][key] = "x";
          }
        }},
+      {"gpu_model_without_speed", "\"A100\" of node n2",
+       [](ClusterFacts* f) {
+         First(f, "gpu_nodes")["status"]["gpus"][0]["model"] = "H100 80GB";
+         f->lists["gpu_nodes"][1]["status"]["gpus"][0]["model"] = "A100";
+         First(f, "extender_config")["data"]["extender.yaml"] =
+             "gangs:\n  gpu_speeds:\n    H100 80GB: 1\n    A10: 0.5\n";
+       }},
       {"gang_waits", "team/a-0 for 30 min",
        [](ClusterFacts* f) {
          First(f, "pods")["spec"].erase("nodeName");
@@ -263,6 +270,24 @@ TEST(ClusterChecksTest, AGangOverRacksThatLabelsNameIsWell) {
   EXPECT_EQ(Found(facts).size(), 1u);
   facts.lists["extender_config"].clear();
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "nothing is known of a configuration with another name";
+}
+
+TEST(ClusterChecksTest, SpeedsOfModelsMayBeLeftOut) {
+  ClusterFacts facts = SoundCluster();
+  First(&facts, "gpu_nodes")["status"]["gpus"][0]["model"] = "H100";
+  facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["model"] = "A100";
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "no speeds are named";
+  json& config = First(&facts, "extender_config")["data"]["extender.yaml"];
+  config = "gangs: {gpu_speeds: {H100: 1, A100: 0.5}}";
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+  config = "gangs: {gpu_speeds: {L4: 1}}";
+  facts.lists["gpu_nodes"].erase(1);
+  for (const char* list : {"nodes", "programs"}) facts.lists[list].erase(1);
+  EXPECT_EQ(std::ranges::count(
+                ExamineCluster(facts), "gpu_model_without_speed",
+                [](const Finding& finding) { return finding.verdict == Verdict::kOk ? "" : finding.name; }),
+            0)
+      << "all GPUs are alike";
 }
 
 TEST(ClusterChecksTest, NothingIsFoundWhereNothingIsWrong) {

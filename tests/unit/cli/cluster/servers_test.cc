@@ -102,11 +102,27 @@ TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
   json nodes = TwoNodes();
   nodes[0]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
-            "node b: the speed of its link is not known, so transfers take no time there\n");
+            "node \"b\": the speed of its link is not known, so transfers take no time there\n");
   EXPECT_EQ(ServersOf(json::array({nodes[0]}), {}).note, "") << "nothing leaves the only node";
   nodes[1]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
-            "nodes a, b: the speeds of their links are not known, so transfers take no time there\n");
+            "nodes \"a\", \"b\": the speeds of their links are not known, so transfers take no time there\n");
+}
+
+TEST(ServersTest, NamesAndServersAreBounded) {
+  json nodes = json::array();
+  const auto name = [](int i) { return "n" + std::to_string(10000 + i); };
+  for (int i = 0; i < 1000; ++i) nodes.push_back(Node(name(i).c_str(), json::array({Gpu("H100", 80)})));
+  const ServersAnswer most = ServersOf(nodes, {});
+  EXPECT_EQ(most.error, "");
+  EXPECT_THAT(most.note, HasSubstr(R"("n10019" and 980 more: the speeds of their links are not known)"));
+  std::string error;
+  EXPECT_TRUE(pipeline::ReadServers(most.description.dump(), "cluster.json", &error)) << error;
+  nodes.push_back(Node(name(1000).c_str(), json::array({Gpu("H100", 80)})));
+  EXPECT_EQ(ServersOf(nodes, {}).error,
+            "--node: expected nodes with 1000 kinds of GPUs at most together, which a plan takes, got 1001");
+  EXPECT_THAT(ServersOf(nodes, {.nodes = {"x"}, .speed = {}, .inner_gbit = 0}).error,
+              HasSubstr("and 981 more, got x"));
 }
 
 TEST(ServersTest, TheSpeedOfAModel) {

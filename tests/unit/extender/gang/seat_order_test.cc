@@ -263,11 +263,11 @@ TEST(FabricTest, SpeedsCountWhereAllAreToldAndNotAllAreAlike) {
                  {.name = "c", .domains = {"r1"}, .gpus = {}}};
   state.levels = {"rack"};
   const std::vector<placement::Seat> seats = {{"b", {}}, {"a", {}}, {"b", {}}};
-  EXPECT_THAT(FabricOf(state, seats).speeds, ElementsAre(ElementsAre(1, 1), ElementsAre(7, 5)));
+  EXPECT_THAT(FabricOf(state, seats, {}).speeds, ElementsAre(ElementsAre(1, 1), ElementsAre(7, 5)));
   state.nodes[1].link = 5;
-  EXPECT_THAT(FabricOf(state, seats).speeds, IsEmpty()) << "all are alike";
+  EXPECT_THAT(FabricOf(state, seats, {}).speeds, IsEmpty()) << "all are alike";
   state.nodes[1].link = 7;
-  EXPECT_THAT(FabricOf(state, {{"b", {}}, {"a", {}}, {"c", {}}}).speeds, IsEmpty()) << "c tells none";
+  EXPECT_THAT(FabricOf(state, {{"b", {}}, {"a", {}}, {"c", {}}}, {}).speeds, IsEmpty()) << "c tells none";
 }
 
 TEST(FabricTest, DomainsAreWithinThoseOfTheLevelBefore) {
@@ -278,7 +278,7 @@ TEST(FabricTest, DomainsAreWithinThoseOfTheLevelBefore) {
                  {.name = "d", .domains = {}, .gpus = {}}};
   state.levels = {"zone", "rack"};
   const auto domains =
-      FabricOf(state, {{"b", {}}, {"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}, {"not known", {}}}).domains;
+      FabricOf(state, {{"b", {}}, {"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}, {"not known", {}}}, {}).domains;
   EXPECT_THAT(domains, ElementsAre(ElementsAre(0, 1, 0, 0, 2, 2), ElementsAre(0, 1, 0, 2, 3, 3),
                                    ElementsAre(0, 1, 0, 2, 3, 4)));
 }

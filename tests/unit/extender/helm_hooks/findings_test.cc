@@ -19,7 +19,7 @@ json PodOn(const char* name, const char* node, const char* phase, json slots = "
           {"status", {{"phase", phase}}}};
 }
 
-std::vector<std::string> LinesOf(const json& pods) {
+std::vector<std::string> LinesOf(const std::vector<json>& pods) {
   std::vector<std::string> lines;
   for (const Holder& holder : HoldersIn({{"items", pods}})) lines.push_back(LineOf(holder));
   return lines;

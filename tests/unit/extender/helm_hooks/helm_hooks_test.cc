@@ -18,8 +18,9 @@ using testing::HasSubstr;
 std::string ListOf(const std::vector<std::string>& names, const std::string& next = "") {
   std::string pods;
   for (const std::string& name : names) {
-    pods += (pods.empty() ? "" : ", ") + (R"({"metadata": {"namespace": "team", "uid": "u", "name": ")" + name +
-            R"("}, "spec": {"nodeName": "n1", "containers": [{"name": "main", "resources": {
+    pods += (pods.empty() ? "" : ", ") +
+            (R"({"metadata": {"namespace": "team", "uid": "u", "name": ")" + name +
+             R"("}, "spec": {"nodeName": "n1", "containers": [{"name": "main", "resources": {
                   "limits": {"crossover.dev/slot": "1"}}}]}, "status": {"phase": "Running"}})");
   }
   return R"({"metadata": {"continue": ")" + next + R"("}, "items": [)" + pods + "]}";
@@ -46,7 +47,8 @@ class ListHoldersTest : public ::testing::Test {
 
 // The server keeps what has ended, or is bound to no node, to itself.
 constexpr char kAsked[] =
-    "GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+    "GET "
+    "/api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
     "&limit=40";
 
 TEST_F(ListHoldersTest, NamesPodsThatHoldSlots) {

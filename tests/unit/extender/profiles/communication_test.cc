@@ -292,6 +292,20 @@ TEST(ComputeOfPodsTest, IsThatOfTheLongestRankOnAGpuOfSpeedOne) {
   EXPECT_THAT(ComputeOfPods({"a-0", "a-1"}, nodes, {{"slow", 0.5}}), IsEmpty()) << "nor of one speed";
 }
 
+TEST(SpeedsOfPodsTest, IsThatOfThePodsSlowestGpu) {
+  const auto rank = [](const char* pod, const char* model) {
+    GpuNode::Rank made{.pod = pod};
+    made.model = model;
+    return made;
+  };
+  GpuNode::Job one, other;
+  one.ranks = {rank("a-0", "fast"), rank("a-0", "slow"), rank("a-1", "fast")};
+  other.ranks = {rank("a-2", "fast"), rank("a-2", "not named")};
+  const std::vector<const GpuNode::Job*> nodes = {&one, &other};
+  EXPECT_THAT(SpeedsOfPods({"a-1", "a-0", "a-2", "a-3"}, nodes, {{"slow", 0.5}, {"fast", 2}}),
+              ElementsAre(2, 0.5, 0, 0));
+}
+
 TEST(AgreeTest, PodsFunctionsAndMembersAreTheSameAndBytesNearly) {
   const Communication one{.pods = 2, .groups = {{kAllReduce, {0, 1}, 1000}}};
   const auto with = [&one](const auto& change) {
