@@ -2,6 +2,7 @@
 all divisions, and the divisions that published estimates pick. It shares no code with the planner. Pure, but for the
 reading of tables."""
 
+import bisect
 import heapq
 import itertools
 import json
@@ -117,16 +118,17 @@ def even(blocks, stages):
 
 def picked_by_dapple(blocks, stages, microbatches, link):
     """Returns the division for which DAPPLE's estimate is least: to fill the pipeline, as often as there are further
-    micro-batches the longest of the stages and transfers, and to drain it."""
-    best = None
-    for most in _limits(blocks, stages, link):
+    micro-batches the longest of the stages and transfers, and to drain it. Each stage has one GPU: the plan has no
+    replicas, so the estimate's choice of them has no counterpart."""
+    whole, best = sum(b.forward + b.backward for b in blocks), None
+    for most in _limits(blocks, link):  # of the longest, from the least on
+        if best and whole + (microbatches - 1) * most >= best[0]:
+            break
         borders = _least_transfers(blocks, stages, most, link)
         if borders is None:
             continue
-        parts = stages_of(blocks, borders)
-        transfers = [link.takes(output) for *_, output in parts[:-1]]
-        longest = max([f + b for f, b, _ in parts] + [2 * t for t in transfers])
-        estimate = sum(f + b for f, b, _ in parts) + 2 * sum(transfers) + (microbatches - 1) * longest
+        transfers = sum(link.takes(blocks[border - 1].output) for border in borders[1:-1])
+        estimate = whole + 2 * transfers + (microbatches - 1) * most
         if best is None or estimate < best[0]:
             best = estimate, borders
     return best[1]
@@ -135,27 +137,31 @@ def picked_by_dapple(blocks, stages, microbatches, link):
 def picked_by_piper(blocks, stages, link):
     """Returns the division whose slowest stage is fastest, with the transfers of a stage counted as its own time, as
     Piper's search has it for pipelines without tensor or data parallelism."""
-    for most in _limits(blocks, stages, link):
-        borders = _least_transfers(blocks, stages, most, link, with_transfers=True)
-        if borders is not None:
-            return borders
-    raise ValueError("no division")
+    limits = _limits(blocks, link, with_transfers=True)
+    least = bisect.bisect_left(limits, True, key=lambda most: _least_transfers(
+        blocks, stages, most, link, with_transfers=True) is not None)
+    return _least_transfers(blocks, stages, limits[least], link, with_transfers=True)
 
 
-def _limits(blocks, stages, link, count=40):
-    """Returns limits of a stage's time to try: from below the least possible on, in growing steps."""
-    whole = sum(b.forward + b.backward for b in blocks)
-    low = max(whole / stages, max(b.forward + b.backward for b in blocks))
-    most_transfer = 4 * max(link.takes(b.output) for b in blocks)
-    return [low + (whole + most_transfer - low) * (step / count) ** 3 for step in range(count + 1)]
+def _limits(blocks, link, with_transfers=False):
+    """Returns all times that the longest stage or transfer of a division can take, in ascending order."""
+    sums = [0, *itertools.accumulate(b.forward + b.backward for b in blocks)]
+    transfer = _transfers(blocks, link)
+    stages = {sums[end] - sums[begin] + (transfer[begin] + transfer[end] if with_transfers else 0)
+              for begin, end in itertools.combinations(range(len(sums)), 2)}
+    return sorted(stages | set(transfer))
+
+
+def _transfers(blocks, link):
+    """Returns what a cut behind so many blocks takes of a micro-batch, in both directions."""
+    return [0, *(2 * link.takes(b.output) for b in blocks[:-1]), 0]
 
 
 def _least_transfers(blocks, stages, most, link, with_transfers=False):
-    """Returns the division with the least transfers whose stages take no longer than `most`, or None."""
+    """Returns the division with the least transfers whose stages and transfers take no longer than `most`, or None."""
     count = len(blocks)
     sums = [0, *itertools.accumulate(b.forward + b.backward for b in blocks)]
-    transfer = [0] + [2 * link.takes(b.output) for b in blocks]  # of a cut behind so many blocks
-    transfer[count] = 0
+    transfer = _transfers(blocks, link)
     table = [{0: (0, None)}]
     for _ in range(stages):
         row = {}
@@ -164,7 +170,7 @@ def _least_transfers(blocks, stages, most, link, with_transfers=False):
                 if sums[end] - sums[begin] > most:
                     break
                 own = sums[end] - sums[begin] + (transfer[begin] + transfer[end] if with_transfers else 0)
-                if own > most:
+                if max(own, transfer[end]) > most:
                     continue
                 found = cost + transfer[end], begin
                 if end not in row or found < row[end]:

@@ -37,7 +37,8 @@ json InputWaitsOf(const RunsByStart& told, double since_s) {
                      {"pod", run->input->pod},
                      {"node", run->input->node},
                      {"seconds", run->input->seconds},
-                     {"partOfStep", run->input->cost}});
+                     {"partOfStep", run->input->cost},
+                     {"lastSeen", run->last_seen}});
   }
   return waits;
 }
@@ -51,7 +52,8 @@ json SlowRanksOf(const RunsByStart& told, double since_s) {
                      {"since", run->slow->since},
                      {"computeSeconds", run->slow->compute_s},
                      {"medianSeconds", run->slow->median_s},
-                     {"partOfStep", run->slow->cost}});
+                     {"partOfStep", run->slow->cost},
+                     {"lastSeen", run->last_seen}});
   }
   return ranks;
 }
@@ -66,9 +68,11 @@ json AdviceOf(const std::string& name_space, const std::vector<Run>& runs) {
   const std::vector<Pair> best = BestPairs(runs);
   for (const Pair& pair : best) {
     saved += pair.saved_hours;
-    pairs.push_back({{"gangs", json::array({runs[pair.a].gang, runs[pair.b].gang})},
+    const Run &a = runs[pair.a], &b = runs[pair.b];
+    pairs.push_back({{"gangs", json::array({a.gang, b.gang})},
                      {"gain", pair.gain},
-                     {"savedGPUHours", pair.saved_hours}});
+                     {"savedGPUHours", pair.saved_hours},
+                     {"lastSeen", a.ended < b.ended ? a.last_seen : b.last_seen}});
   }
   for (const Unpaired& run : UnpairedOf(runs, best))
     unpaired.push_back({{"gang", run.gang}, {"why", run.why}});
@@ -81,7 +85,8 @@ std::string PairText(const json& entry) {
   for (const json& pair : ListAt(entry, {"pairs"})) {
     const json& gangs = ListAt(pair, {"gangs"});
     text += kube::Text(gangs[0]) + " and " + kube::Text(gangs[1]) + ": " + Number(NumberAt(pair, "gain"), 2) +
-            "x, " + Number(NumberAt(pair, "savedGPUHours"), 1) + " GPU hours\n";
+            "x, " + Number(NumberAt(pair, "savedGPUHours"), 1) + " GPU hours, last seen at " +
+            TextAt(pair, {"lastSeen"}) + "\n";
   }
   return text;
 }
@@ -102,7 +107,7 @@ std::string SlowText(const json& entry) {
             " computes for " + InMs(slow, "computeSeconds") +
             " ms in an iteration, and half of the ranks for " + InMs(slow, "medianSeconds") +
             " ms at most, since " + TextAt(slow, {"since"}) + ". It costs " + Number(1e2 * cost, 0) +
-            "% of each step of all ranks.\n";
+            "% of each step of all ranks." + LastSeen(slow) + "\n";
   }
   return text;
 }
@@ -113,7 +118,8 @@ std::string InputText(const json& entry) {
     text += TextAt(wait, {"gang"}) + ": pod " + TextAt(wait, {"pod"}) + " on node " + TextAt(wait, {"node"}) +
             " launches nothing for " + InMs(wait, "seconds") +
             " ms of an iteration, as it waits for input. It costs up to " +
-            Number(1e2 * NumberAt(wait, "partOfStep"), 0) + "% of each step of all ranks.\n";
+            Number(1e2 * NumberAt(wait, "partOfStep"), 0) + "% of each step of all ranks." + LastSeen(wait) +
+            "\n";
   }
   return text;
 }

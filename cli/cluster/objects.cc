@@ -61,6 +61,10 @@ double NumberAt(const json& object, const char* key) {
 
 std::string InMs(const json& object, const char* key) { return Number(1e3 * NumberAt(object, key), 1); }
 
+std::string LastSeen(const json& advice) {
+  return " Its run was last seen at " + TextAt(advice, {"lastSeen"}) + ".";
+}
+
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
   return kube::CountOf(At(Walk(object, path), last.c_str())).value_or(0);
 }

@@ -26,6 +26,8 @@ std::string TextAt(const json& object, std::initializer_list<const char*> path);
 double NumberAt(const json& object, const char* key);
 // Returns the seconds at the key as milliseconds, with one digit after the point.
 std::string InMs(const json& object, const char* key);
+// Returns a sentence about when the run of an advice was last seen, which the advice has as "lastSeen".
+std::string LastSeen(const json& advice);
 // Returns a count, which may be a quantity (kube::CountOf). Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 

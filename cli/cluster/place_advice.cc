@@ -66,7 +66,8 @@ json PlaceAdvice(const json& profiles, double since_s) {
   std::vector<json> judged;
   for (const auto& [name, latest] : gangs)
     judged.push_back(
-        Judged(*latest.run, *latest.profile, {{"namespace", name.first}, {"gang", name.second}}));
+        Judged(*latest.run, *latest.profile,
+               {{"namespace", name.first}, {"gang", name.second}, {"lastSeen", latest.run->at("lastSeen")}}));
   std::ranges::stable_sort(
       judged, [](const json& a, const json& b) { return NumberAt(a, "gain") > NumberAt(b, "gain"); });
   return judged;
@@ -87,7 +88,8 @@ std::string PlaceText(const json& advice, bool wide) {
         " ms of a step of " + InMs(gang, "stepSeconds") + " ms, and for " + InMs(gang, "leastUplinkSeconds") +
         " ms if its pods are placed by what they send. A step is " + Number(gain, 2) +
         " times as fast then. The next run of the job is placed so, unless constraints between its pods or "
-        "unequal GPUs decide.\n";
+        "unequal GPUs decide." +
+        LastSeen(gang) + "\n";
   }
   return text;
 }

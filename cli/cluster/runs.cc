@@ -102,6 +102,7 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles, double link_
                     .gpus = CountAt(object, {}, "gpus"),
                     .began = *began,
                     .ended = *ended,
+                    .last_seen = TextAt(object, {"lastSeen"}),
                     .use = UseOf(object, profile, link_bytes_per_s),
                     .shared = HasShared(object, met),
                     .slow = SlowRankOf(object),

@@ -33,7 +33,8 @@ struct Run {
   std::string gang;
   std::int64_t gpus = 0;
   double began = 0, ended = 0;
-  gains::Use use{};  // `gpu` is 0 if its needs are not known
+  std::string last_seen{};  // `ended` as the profile has it
+  gains::Use use{};         // `gpu` is 0 if its needs are not known
   bool shared = false;
   std::optional<SlowRank> slow{};
   std::optional<LongInput> input{};

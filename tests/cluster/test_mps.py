@@ -27,8 +27,14 @@ class Mps(NodeCase):
     def setUp(self):
         self.mps = MpsDaemon(self.cluster, self.node, self.build)
         self.mps.start(strict=True)
-        # The kubelet knows it as soon. The status of the node may be older by ten seconds.
+        self.wait_for_healthy_gpus()
+
+    def wait_for_healthy_gpus(self):
+        """Blocks until the daemon gives out all GPUs, which it does a moment after MPS takes clients. The kubelet knows
+        it as soon. The status of the node may be older by ten seconds."""
         self.wait_for_metric("crossover_mps_accepts_clients 1")
+        for uuid in self.gpus.uuids(0):
+            self.wait_for_metric(f'crossover_gpu_healthy{{gpu_uuid="{uuid}"}} 1')
 
     def tearDown(self):
         super().tearDown()
@@ -98,7 +104,7 @@ class Mps(NodeCase):
         self.wait_for_metric("crossover_mps_alive 1")
 
     def wait_until_given_out(self):
-        self.wait_for_metric("crossover_mps_accepts_clients 1")
+        self.wait_for_healthy_gpus()
         self.wait_for_slots(4)
 
     def wait_for_server(self, other_than=""):

@@ -208,7 +208,7 @@ TEST(AdviceTest, WhatIsNotKnownOfARunItsProfileMaySay) {
   EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 16);
   EXPECT_GT(advice["savedGPUHours"], 5);
   const std::string wide = AdviceText({{"namespaces", json::array({advice})}}, true);
-  EXPECT_THAT(wide, HasSubstr("a and b: 1.52x, 5.5 GPU hours"));
+  EXPECT_THAT(wide, HasSubstr("a and b: 1.52x, 5.5 GPU hours, last seen at 2027-01-15T"));
   EXPECT_THAT(wide, Not(HasSubstr("only observed")));
 }
 
@@ -237,7 +237,9 @@ TEST(AdviceTest, ASlowRankIsNamedWithWhatItCosts) {
   EXPECT_THAT(
       AdviceText(AdviceOf(profiles, 0), false),
       HasSubstr("team/a: pod a-3 on node n7 computes for 28.0 ms in an iteration, and half of the ranks for "
-                "20.0 ms at most, since 2027-01-15T08:30:00Z. It costs 25% of each step of all ranks.\n"));
+                "20.0 ms at most, since 2027-01-15T08:30:00Z. It costs 25% of each step of all ranks. Its "
+                "run was last seen "
+                "at 2027-01-15T12:00:00Z.\n"));
 }
 
 json Waiting(json run, const char* pod, double seconds) {
@@ -256,8 +258,10 @@ TEST(AdviceTest, ARankThatWaitsForItsInputIsNamedWithWhatItCosts) {
   EXPECT_DOUBLE_EQ(waits[1]["partOfStep"], 0.125);
   EXPECT_THAT(
       AdviceText(AdviceOf(profiles, 0), false),
-      HasSubstr("\nRanks that wait for input:\nteam/b: pod b-0 on node n7 launches nothing for 8.0 ms of "
-                "an iteration, as it waits for input. It costs up to 25% of each step of all ranks.\n"));
+      HasSubstr(
+          "\nRanks that wait for input:\nteam/b: pod b-0 on node n7 launches nothing for 8.0 ms of "
+          "an iteration, as it waits for input. It costs up to 25% of each step of all ranks. Its run was "
+          "last seen at 2027-01-15T12:00:00Z.\n"));
 }
 
 TEST(AdviceTest, TheLatestRunOfEachGangCountsTheCostliestFirst) {

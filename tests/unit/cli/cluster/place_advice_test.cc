@@ -43,7 +43,7 @@ TEST(PlaceAdviceTest, SaysWhatOtherSeatsWouldGain) {
       HasSubstr("team/b: the busiest uplink of a node carries its bytes for 40.0 ms of a step of 60.0 "
                 "ms, and for 10.0 ms if its pods are placed by what they send. A step is 2.00 times "
                 "as fast then. The next run of the job is placed so, unless constraints between its pods or "
-                "unequal GPUs decide.\n"));
+                "unequal GPUs decide. Its run was last seen at 2027"));
 }
 
 TEST(PlaceAdviceTest, AWaitForInputDoesNotBecomeShorter) {

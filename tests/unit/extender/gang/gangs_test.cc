@@ -1349,6 +1349,19 @@ TEST_F(GangsTest, SeatsAreInTheOrderOfIndicesAndAPodThatComesAgainHasThatOfItsIn
     now_s_ += 1;
     gangs_->Step(now_s_);
   }
+  // The next leader knows no vacant seats, but those of several pods are in the order of their indices.
+  Remove("u0");
+  Remove("v1");
+  add("w3", 3);
+  add("w1", 1);
+  Lead();
+  ReadJob(4);
+  now_s_ += 1;
+  seats.clear();
+  reserve();
+  ASSERT_EQ(seats.size(), 2u) << gangs_->WhyWaits("w1");
+  expect("w1", 1);
+  expect("w3", 3);
 }
 
 TEST_F(GangsTest, AnIndexThatFailedForGoodIsNotWaitedFor) {
