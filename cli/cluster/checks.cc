@@ -256,7 +256,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        V::kWarn,
        "quotas of Kueue let jobs share GPUs, or there are none",
        "jobs that could share wait for quota: raise nominalQuota to the GPUs times the jobs that may share "
-       "one, or count slots by resources.transformations",
+       "one",
        KueueQuotasTooSmall},
       {"autoscaler_may_evict",
        {"pods", "autoscaler_status", "node_pools"},

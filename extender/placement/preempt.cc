@@ -256,10 +256,10 @@ class Search {
   std::optional<Step> place_;  // what `best_` gives; nothing: no guess was good yet
 };
 
-bool IsWhole(const Placed& placed) {
+std::size_t GpusOf(const Placed& placed) {
   std::size_t gpus = 0;
   for (const Seat& seat : placed.seats) gpus += seat.gpus.size();
-  return placed.gang.gpus() > 0 && static_cast<int>(gpus) == placed.gang.gpus();
+  return gpus;
 }
 
 }  // namespace
@@ -268,9 +268,10 @@ std::vector<Candidate> CandidatesFor(const State& state, const Gang& gang, doubl
   std::vector<Candidate> candidates;
   if (!gang.preempts) return candidates;
   for (const Placed& placed : state.placed) {
-    if (placed.leave != Leave::kMay || placed.gang.rank >= gang.rank || !IsWhole(placed)) continue;
+    const std::size_t gpus = GpusOf(placed);
+    if (placed.leave != Leave::kMay || placed.gang.rank >= gang.rank || gpus == 0) continue;
     const double ran_s = placed.started_s ? std::max(0.0, now_s - *placed.started_s) : 0;
-    candidates.push_back({&placed.gang, placed.gang.gpus() * ran_s});
+    candidates.push_back({&placed.gang, static_cast<double>(gpus) * ran_s});
   }
   std::ranges::sort(candidates, {}, [](const Candidate& candidate) { return candidate.gang->id; });
   return candidates;

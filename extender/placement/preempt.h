@@ -33,9 +33,9 @@ struct Effort {
   std::size_t work = std::size_t{1} << 21;
 };
 
-// Returns the gangs with GPUs that `gang` may make leave, by ascending id: those of lower rank that are whole
-// and that may leave (Placed::leave). Returns none where `gang` preempts none. `now_s` is on the clock of
-// Placed::started_s.
+// Returns the gangs with GPUs that `gang` may make leave, by ascending id: those of lower rank that may
+// leave (Placed::leave), with all GPUs that they have. Returns none where `gang` preempts none. `now_s` is on
+// the clock of Placed::started_s.
 std::vector<Candidate> CandidatesFor(const State& state, const Gang& gang, double now_s);
 
 // Returns which of `candidates` leave for `gang`, or nothing where it finds no place even so. REQUIRES: the

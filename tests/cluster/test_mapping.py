@@ -36,6 +36,8 @@ def _in_order(groups):
 class GridJob(TrainingJob):
     """Runs a matrix product in pods. The ranks are numbered through the layers first."""
 
+    patience_s = 240.0  # eight processes multiply for half a minute on two cores that do nothing else
+
     def __init__(self, cluster, name):
         super().__init__(cluster, _NAMESPACE, SimpleNamespace(name=name), _SHAPE.ranks, image=_IMAGE, by_hand=False,
                          annotations={"crossover.dev/profile-key": _KEY})

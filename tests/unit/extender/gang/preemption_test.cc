@@ -317,6 +317,21 @@ TEST_F(PreemptionTest, TheClaimIsGivenUpWhereAPodOfTheGangGoes) {
   EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("mid"));
 }
 
+TEST_F(PreemptionTest, AGangOfWhichAPodHasSucceededLeavesWithTheOthers) {
+  FillWithOne();
+  Lead();
+  Change("l0", [](Pod& pod) {
+    pod.running = false;
+    pod.over = true;
+  });
+  for (const char* name : {"h0", "h1"}) Add(name, "high", 2, 10);
+  EXPECT_THAT(AcceptAll(Kind::kReserve), ElementsAre("h0", "h1")) << Why("h0");
+  EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("l1"));
+  Remove("l1");
+  EXPECT_THAT(AcceptAll(Kind::kReserve), ElementsAre("h0", "h1"));
+  EXPECT_THAT(AcceptAll(Kind::kRelease), ElementsAre("h0", "h1"));
+}
+
 TEST_F(PreemptionTest, TheClaimIsGivenUpWhereItsNodeIsLost) {
   Fill();
   Lead();

@@ -239,8 +239,7 @@ std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, co
     ++left;
     if (placed.gang.rank >= gang->rank) return "inversion of ranks: " + placed.gang.id + " leaves";
     if (placed.leave != Leave::kMay) return "a gang leaves that may not: " + placed.gang.id;
-    const bool whole = static_cast<int>(SetOf(placed.seats).size()) == placed.gang.gpus();
-    if (!whole) return "half of it leaves: " + placed.gang.id;
+    if (placed.seats.empty()) return "a gang without GPUs leaves: " + placed.gang.id;
   }
   if (left != victims.size()) return "a victim that is not there";
   for (const Plan& plan : decision.plans) {
@@ -331,6 +330,15 @@ bool CanJoin(const State& state, const Placed& host, const Gang& gang, const Set
   return Gains(gang.profile, there, settings);
 }
 
+// Returns whether all gangs on these GPUs have as many as they need. Else none may join them.
+bool AreWhole(const State& state, const Set& gpus) {
+  return std::ranges::none_of(state.placed, [&gpus](const Placed& placed) {
+    const Set own = SetOf(placed.seats);
+    const bool meets = std::ranges::any_of(own, [&gpus](const auto& gpu) { return gpus.contains(gpu); });
+    return meets && static_cast<int>(own.size()) != placed.gang.gpus();
+  });
+}
+
 }  // namespace
 
 bool HasPlace(const State& state, const Gang& gang, const Settings& settings, const PodLimit& limit) {
@@ -341,8 +349,9 @@ bool HasPlace(const State& state, const Gang& gang, const Settings& settings, co
     pods += std::min(RoomFor(node, gang, clients, {}, settings), RoomOnNode(state, node, limit));
   }
   if (pods >= gang.pods) return true;
-  return std::ranges::any_of(state.placed,
-                             [&](const Placed& host) { return CanJoin(state, host, gang, settings, limit); });
+  return std::ranges::any_of(state.placed, [&](const Placed& host) {
+    return AreWhole(state, SetOf(host.seats)) && CanJoin(state, host, gang, settings, limit);
+  });
 }
 
 }  // namespace crossover::placement

@@ -82,9 +82,11 @@ class Maker {
     }
     State with = scene_.state;
     with.placed.push_back(newcomer);
-    if (static_cast<int>(newcomer.seats.size()) == newcomer.gang.pods && IsSound(with)) {
-      scene_.state = std::move(with);
-    }
+    if (static_cast<int>(newcomer.seats.size()) != newcomer.gang.pods || !IsSound(with)) return;
+    scene_.state = std::move(with);
+    // Some pods of a gang have succeeded, or it is elastic. Another one beside it has the whole set.
+    std::vector<Seat>& seats = scene_.state.placed.back().seats;
+    if (seats.size() > 1 && Random(3) == 0) seats.pop_back();
   }
 
   bool IsSound(const State& state) const {
@@ -133,6 +135,8 @@ State Without(const State& state, const std::vector<std::string>& victims) {
   return rest;
 }
 
+int GpusOf(const Placed& placed) { return static_cast<int>(placed.seats.size()) * placed.gang.gpus_per_pod; }
+
 // Returns the best of all subsets of `candidates` that make room, or nothing. REQUIRES: they are ascending.
 std::optional<std::vector<std::string>> BestOf(const Scene& scene,
                                                const std::vector<const Placed*>& candidates) {
@@ -144,7 +148,7 @@ std::optional<std::vector<std::string>> BestOf(const Scene& scene,
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if ((bits >> c & 1) == 0) continue;
       ++count;
-      cost += candidates[c]->gang.gpus() * (scene.now_s - candidates[c]->started_s.value_or(scene.now_s));
+      cost += GpusOf(*candidates[c]) * (scene.now_s - candidates[c]->started_s.value_or(scene.now_s));
       victims.push_back(candidates[c]->gang.id);
     }
     all.push_back(std::move(rank));
