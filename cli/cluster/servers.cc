@@ -53,6 +53,19 @@ std::string Listed(const std::set<std::string>& names) {
   return text;
 }
 
+// Says that no GPU is given out, and why one is not.
+std::string NoGpus(const json& gpu_nodes, const std::set<std::string>& nodes) {
+  const std::string text = "no node has a GPU that is healthy and given out";
+  for (const json& node : gpu_nodes) {
+    if (!nodes.empty() && !nodes.contains(NameOf(node))) continue;
+    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+      const std::string why = TextAt(gpu, {"withheld"});
+      if (!why.empty()) return text + "; of node " + base::Shown(NameOf(node)) + " one is withheld: " + why;
+    }
+  }
+  return text;
+}
+
 // Returns what is wrong with the speeds for GPUs of these models, or an empty string.
 std::string FaultOfSpeeds(const std::map<std::string, double>& speed, const std::set<std::string>& models) {
   for (const auto& [model, factor] : speed) {
@@ -118,8 +131,7 @@ ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
     answer.error = base::Refusal("--node", "a node of " + Listed(names), base::Shown(name));
     return answer;
   }
-  answer.error = nodes.empty() ? "no node has a GPU that is healthy and given out"
-                               : FaultOfSpeeds(options.speed, models);
+  answer.error = nodes.empty() ? NoGpus(gpu_nodes, options.nodes) : FaultOfSpeeds(options.speed, models);
   if (!answer.error.empty()) return answer;
   std::set<std::string> not_known;  // nodes
   for (const auto& [name, node] : nodes) {

@@ -3,7 +3,6 @@ names."""
 
 import re
 import subprocess
-import time
 
 from testing.cluster.gang_lives import job_of
 from testing.cluster.release import VERSION
@@ -14,8 +13,6 @@ from tests.docs.commands import commands
 # These commands run until they are stopped. What they have printed by then is checked.
 _ENDLESS, _LISTENED_S = re.compile(r" --follow\b"), 3.0
 _PATIENCE_S = 150.0
-# These commands fail where no node has a GPU that is given out, as for a moment after the daemons were replaced.
-_NEED_GPUS, _GPUS_WITHIN_S = re.compile(r"^kubectl crossover servers\b"), 30.0
 
 
 class Documented:
@@ -27,26 +24,18 @@ class Documented:
         self._cluster, self._release, self._folder, self._names = cluster, release, folder, names
 
     def run_all(self):
-        """Runs all commands that need a cluster. Returns {command: its output}; raises Failed where one fails."""
-        return {command.text: self.run(command.text) for command in commands() if command.live}
+        """Runs all commands that need a cluster. Returns {command: its output}; raises Failed where one fails. Those
+        that change how GPUs are shared come last: GPUs that have more pods than slots then are withheld."""
+        live = [command.text for command in commands() if command.live]
+        return {text: self.run(text) for text in sorted(live, key=lambda text: text.startswith("helm upgrade --set"))}
 
     def run(self, text):
         """Runs a command and returns its output. If it set an annotation or a label, that is removed afterwards."""
-        done = self._output_of(text)
+        done = self._shell(self.filled(text))
         switch = re.match(r"(kubectl (?:annotate|label) .*?)=\w+(?: --overwrite)?$", text)
         if switch:
             self._shell(self.filled(f"{switch.group(1)}-"))
         return done
-
-    def _output_of(self, text):
-        end = time.monotonic() + (_GPUS_WITHIN_S if _NEED_GPUS.match(text) else 0)
-        while True:
-            try:
-                return self._shell(self.filled(text))
-            except Failed:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(0.5)
 
     def filled(self, text):
         text = re.sub("^helm upgrade (?=--set)", f"{_upgrade()} ", text)

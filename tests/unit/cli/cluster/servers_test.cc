@@ -96,6 +96,11 @@ TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
             R"(--node: expected a node of "a", "b", got c)");
   EXPECT_THAT(ServersOf(json::array({Node("a", json::array({Gpu("H100", 80, false)}))}), {}).error,
               HasSubstr("no node has a GPU that is healthy"));
+  json withheld = Gpu("H100", 80, false);
+  withheld["withheld"] = "it has more pods than slots";
+  EXPECT_EQ(ServersOf(json::array({Node("a", json::array({withheld}))}), {}).error,
+            "no node has a GPU that is healthy and given out; of node a one is withheld: it has more pods "
+            "than slots");
   EXPECT_THAT(ServersOf(json(), {}).error, HasSubstr("no node"));
   EXPECT_THAT(ServersOf(json::array({7, {{"status", {{"gpus", {3, "x"}}}}}}), {}).error,
               HasSubstr("no node"));

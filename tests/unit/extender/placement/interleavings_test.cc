@@ -151,8 +151,6 @@ INSTANTIATE_TEST_SUITE_P(
                       OfGang("policy is Never", [](Gang& g) { g.preempts = true; }),
                       OfPlaced("inversion", [](Placed& p) { p.gang.rank = -1000; }),
                       OfPlaced("a gang leaves that may not", [](Placed& p) { p.leave = Leave::kMay; }),
-                      OfPlaced("half of it",
-                               [](Placed& p) { p.gang.pods = static_cast<int>(p.seats.size()); }),
                       InRoom("where room is made", [](Preemption& r) { r.victims.pop_back(); }),
                       InRoom("no victims", [](Preemption& r) { r.victims.clear(); }),
                       OfNode("more clients",

@@ -239,7 +239,6 @@ std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, co
     ++left;
     if (placed.gang.rank >= gang->rank) return "inversion of ranks: " + placed.gang.id + " leaves";
     if (placed.leave != Leave::kMay) return "a gang leaves that may not: " + placed.gang.id;
-    if (placed.seats.empty()) return "a gang without GPUs leaves: " + placed.gang.id;
   }
   if (left != victims.size()) return "a victim that is not there";
   for (const Plan& plan : decision.plans) {

@@ -15,8 +15,8 @@ namespace crossover::placement {
 std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
                     const Settings& settings);
 
-// Returns what is wrong with the gangs that leave by `decision`, or "": one that may not leave or is not
-// whole, or a place for their successor that breaks a rule. FaultOf() calls it.
+// Returns what is wrong with the gangs that leave by `decision`, or "": one that may not leave, or a place
+// for their successor that breaks a rule. FaultOf() calls it.
 std::string FaultOfRoom(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
                         const Settings& settings);
 
