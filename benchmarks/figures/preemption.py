@@ -5,10 +5,16 @@ in vain, one that has no lower priority, or others than the best.
 at least half of them gangs must leave, and in at least a quarter none may or can. Control: the same clusters, where
 victims are chosen pod by pod.
 
+`cluster` plays ten more, drawn otherwise, on a real control plane whose nodes KWOK plays: in most gangs may leave, in
+the others a budget, the policy Never or ranks forbid it. testing/cluster/room_scenes.py judges. Control: pod by pod,
+node by node.
+
 `preemption_ms` is the time of one decision that makes gangs leave a cluster of 1,000 gangs. Control: 40,000 gangs.
 """
 
 from benchmarks.results import Goal, Measured, controlled
+from testing.cluster import room_plays, room_scenes
+from testing.cluster.rig import Refused
 from testing.processes import Failed
 from testing.programs import json_lines
 
@@ -16,16 +22,46 @@ SCOPE = "component"
 GPUS = "no GPUs"
 # A gang that waits, by its GPUs and the GPUs of each of its pods.
 _NEEDS = {"plan_64": (64, 1), "plan_64_whole_nodes": (64, 8), "plan_256_whole_nodes": (256, 8)}
-CASES = ("scenes", *_NEEDS)
+CASES = ("scenes", "cluster", *_NEEDS)
 _GOAL = Goal("==", 0)
 _TIME = Goal("<=", 1000, "worst", runs=5)
 _SCENES = 200
+_PLAYED = 10
 _WRONG = ("halves", "in_vain", "inversions", "other")
 
 
 def measure(context, case):
     program = context.build.program("placement_preempt")
-    yield _scenes(program) if case == "scenes" else _time(program, case)
+    if case == "cluster":
+        yield _played(context)
+    else:
+        yield _scenes(program) if case == "scenes" else _time(program, case)
+
+
+def _played(context):
+    wrong, bad, possible = [], [], 0
+    try:
+        with room_plays.room_cluster(context.build) as world:
+            for seed in range(_PLAYED):
+                scene = room_scenes.scene(seed)
+                found = room_plays.play(world, scene)
+                possible += bool(room_scenes.best(scene, found))
+                wrong.append(room_scenes.faults(scene, found))
+                bad.append(room_scenes.faults(scene, room_scenes.by_pod(scene, found)))
+                context.say(f"    {scene}: {found}: {wrong[-1]}")
+    except Refused as refusal:
+        raise Failed(str(refusal)) from refusal
+    if not _PLAYED // 2 <= possible <= _PLAYED * 3 // 4:
+        raise Failed(f"expected {_PLAYED // 2} to {_PLAYED * 3 // 4} clusters where gangs must leave, got {possible}")
+    return Measured("preemption", "cluster", _sum(wrong), f"faults, in {_PLAYED} clusters", _GOAL,
+                    tuple(sum(each.values()) for each in wrong), controlled(_GOAL, "victims pod by pod", _sum(bad)),
+                    f"in {possible} of {_PLAYED} clusters gangs must leave, in the others none may or can",
+                    {"by_cluster": wrong, "pod by pod": bad},
+                    {"kind": "cluster", "what": "3 nodes of 2 GPUs, played by KWOK, full of exclusive gangs"})
+
+
+def _sum(faults):
+    return sum(sum(each.values()) for each in faults)
 
 
 def _scenes(program):
