@@ -13,7 +13,7 @@ using test::FakeMemory;
 
 // The thread outlives a test, so what it uses is never destroyed.
 constinit Copies copies;
-constexpr std::int64_t kAnywayNs = 50 * base::kNsPerMs;
+constexpr std::int64_t kAnywayNs = base::kNsPerSecond;  // a thread that waits for a core begins within it
 constinit OwnSignals own(kAnywayNs);
 
 class OwnSignalsTest : public ::testing::Test {
