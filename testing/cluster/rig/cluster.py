@@ -152,6 +152,7 @@ class Cluster:
         self.apply, self.get = self.kubectl.apply, self.kubectl.get
         self.wait_for, self.wait_for_any = self.kubectl.wait_for, self.kubectl.wait_for_any
         self.logs, self.events = self.kubectl.logs, self.kubectl.events
+        stack.callback(self.setup.supervisor.stop)  # first: what ends from here on is not to be started again
 
     def _start(self):
         """Starts as much as possible at the same time, so that two cores are always busy."""
