@@ -58,12 +58,10 @@ make_machine() {
     return 1
   fi
   say "making the virtual machine in $made"
-  rm -rf "$work" && mkdir -p "$work" && mkdir "$root" || return 1
-  prepare_kernel "$root"
-  # mmdebstrap wants an empty folder: the kernel's settings come in by a hook.
+  rm -rf "$work" && mkdir -p "$work" || return 1
+  # The kernel's settings have to be there before its package is.
   mmdebstrap --quiet --variant=minbase --include="$(listed 'inside ' | tr '\n' ',')" \
-    --setup-hook="$0 --prepare-kernel \"\$1\"" bookworm "$work/root.tar" 2> >(grep -v '^W: ' >&2) || return 1
-  rm -rf "$root" && mkdir "$root" && tar -xf "$work/root.tar" -C "$root" && rm "$work/root.tar" || return 1
+    --setup-hook="$here/vm.sh --prepare-kernel \"\$1\"" bookworm "$root" 2> >(grep -v '^W: ' >&2) || return 1
   prepare_start "$root"
   cp -L "$root/vmlinuz" "$work/vmlinuz" && cp -L "$root/initrd.img" "$work/initrd.img" || return 1
   mke2fs -q -t ext4 -d "$root" "$work/disk.img" "$disk_size" && rm -rf "$root" || return 1

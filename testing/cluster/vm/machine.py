@@ -47,7 +47,7 @@ def image():
 
 class Machine:
     """A Machine is one virtual machine. `setup` is that of the cluster whose processes it joins, `directory` a folder
-    of its own. `script` is what its shell does first, as root; `shared` are the folders that it has of this machine."""
+    of its own, and `shared` are the folders that it has of this machine."""
 
     def __init__(self, name, address, setup, directory, shared):
         self._name, self._address, self._setup, self._directory = name, address, setup, directory
@@ -56,7 +56,7 @@ class Machine:
 
     def start(self, enter, device, script):
         """Starts it in the namespaces of `enter`, on their network device `device`. `script` is what its shell does
-        first."""
+        first, as root: lines that give its network an address, for example."""
         boot = self._directory / "boot"
         boot.mkdir(parents=True)
         (boot / "start.sh").write_text("\n".join(self._first_words(script)) + "\n", encoding="utf-8")
