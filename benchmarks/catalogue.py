@@ -105,6 +105,7 @@ FIGURES = {
     "private_mib": Figure("cluster", _NODE),
     "hostile_node": Figure("processes", ("sidecar", "turn", *_NODE)),
     "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
+    "cgroup_v2": Figure("cluster", _NODE),
     "gpu_suite": Figure("program", ("benchmarks/gpu",)),
     "house": Figure("program", _PRODUCT),
     "size": Figure("program", _PRODUCT),

@@ -8,7 +8,8 @@
 #   tools/install.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
 #   tools/install.sh --cluster what the tests in tests/cluster need besides: Kubernetes and containerd, built once
-#   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes
+#   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes, and the
+#                              virtual machine
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them

@@ -21,9 +21,11 @@ from testing.cluster.rig import versions
 TESTS = tuple(f"cluster.{name}" for name in (
     "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chart", "test_chain",
     "test_mapping", "test_helm", "test_gangs", "test_long_churn", "test_recognition", "test_descheduler",
-    "test_signals", "test_demo_torch", "test_owners_live", "test_preemption", "test_admission", "test_cdi"))
-# These tests give GPUs to containers through CDI alone.
-_CDI = {"cluster.test_helm", "cluster.test_signals", "cluster.test_demo_torch", "cluster.test_cdi"}
+    "test_signals", "test_demo_torch", "test_owners_live", "test_preemption", "test_admission", "test_cdi",
+    "test_cgroup_v2"))
+# These tests run with the usual containerd alone: they give GPUs to containers through CDI, or take long.
+_USUAL = {"cluster.test_helm", "cluster.test_signals", "cluster.test_demo_torch", "cluster.test_cdi",
+          "cluster.test_cgroup_v2"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Combination:
 
 def tests_of(combination):
     usual = combination.containerd == versions.default("containerd")
-    return tuple(name for name in TESTS if usual or name not in _CDI)
+    return tuple(name for name in TESTS if usual or name not in _USUAL)
 
 
 def combinations():

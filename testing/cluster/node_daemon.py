@@ -134,7 +134,7 @@ class NodeDaemons:
         """Asks the daemon to end, or kills it. It has ended when this returns."""
         name = self._name(self._cluster.nodes[number])
         self._cluster.processes.signal(name, signal.SIGKILL if kill else signal.SIGTERM)
-        end = time.monotonic() + _ENDS_WITHIN_S
+        end = time.monotonic() + _ENDS_WITHIN_S * self._cluster.patience
         while self._cluster.processes.alive(name):
             if time.monotonic() > end:
                 raise Failed(f"{name} still runs {_ENDS_WITHIN_S:.0f} s after it was asked to end")
@@ -189,7 +189,8 @@ class NodeDaemons:
                 "api": {"socket": "/run/crossover/api.sock"},
                 "trace_file": str(self._trace_file(node)),
                 "profiles": "off",
-                "node": {"name": node.name, "namespace": NAMESPACE, "cgroup_root": node.cgroup,
+                "node": {"name": node.name, "namespace": NAMESPACE,
+                         **({"cgroup_root": node.cgroup} if node.cgroup else {}),
                          "metrics_readers": "everybody",
                          "library": str(self._build.library),
                          "mps_control": str(self._build.program("nvidia-cuda-mps-control")),

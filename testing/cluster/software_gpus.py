@@ -41,7 +41,9 @@ class SoftwareGpus:
                     shutil.copy(file, self.driver / file.name)
 
     def install(self, number, node):
-        """Installs the driver on a node. `number` counts the machine's nodes from 0."""
+        """Installs the driver on a node. `number` counts the machine's nodes from 0. A node in a virtual machine has
+        hardware of its own: what `say_xid` says does not reach it."""
+        node.keep_in_memory(self.state)
         self._way.install(number, node)
 
     def node_settings(self, node):

@@ -36,12 +36,13 @@ class NodeCase(unittest.TestCase):
     SERVICE_ROUTING = False
     MPS = True  # runs the MPS control daemon on each node
     SETTINGS, NODE_SETTINGS = {}, {}  # override the daemons' configuration
+    KINDS = {}  # classes of nodes that are no Node, by number
     OBSERVER = None  # returns a context that lasts from set-up until the cluster goes
 
     @classmethod
     def setUpClass(cls):
         cls.build = Build(Path(os.environ["BUILD"]))
-        cls.cluster = Cluster(service_routing=cls.SERVICE_ROUTING)
+        cls.cluster = Cluster(service_routing=cls.SERVICE_ROUTING, kinds=cls.KINDS)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
         cls.gpus = SoftwareGpus(cls.cluster, pairs.Shape(0.6).machine(), cls.build.gpu_libraries)
@@ -65,7 +66,7 @@ class NodeCase(unittest.TestCase):
         return int(status), text
 
     def await_true(self, condition, what):
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + _PATIENCE_S * self.cluster.patience
         while not condition():
             if time.monotonic() > end:
                 raise Failed(f"{what}; the daemon: {self.daemons.said(self.node)[-2000:]}")

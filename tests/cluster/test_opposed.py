@@ -17,6 +17,7 @@ _MUSL = versions.cache() / "images-1/musl/lib/ld-musl-x86_64.so.1"
 _UNPACKED = versions.cache() / "cluster-debian-12"
 _LIBWRAP = "/usr/lib/x86_64-linux-gnu/libwrap.so.0"
 _OURS = "/opt/crossover/libcrossover.so"
+_REGISTERED = "registered crossover.dev/slot"
 
 
 class Opposed(NodeCase):
@@ -164,9 +165,7 @@ class Opposed(NodeCase):
         before = self.version_of("old")
         self.daemons.end_on(0)
         self.daemons.start_on(0, library=str(self.build.native_library))
-        self.node.stop_kubelet()
-        self.node.start_kubelet()
-        self.wait_for_slots(4)
+        self.restart_kubelet()
         self.create("new", image, shows)
         self.cluster.wait_for("pod", "new", phase("Running"), NAMESPACE)
         self.assertNotEqual(self.version_of("new"), before)
@@ -176,8 +175,7 @@ class Opposed(NodeCase):
                               and pod["status"]["containerStatuses"][0]["ready"], NAMESPACE)
         self.assertEqual(self.version_of("old"), before)
         self.daemons.end_on(0)
-        self.daemons.start_on(0)
-        self.wait_for_slots(4)
+        self.start_daemon()
 
     def test_a_process_that_starts_while_the_daemon_is_replaced_takes_part(self):
         """The process's memory budget shows it: only the library enforces that."""
@@ -197,16 +195,13 @@ class Opposed(NodeCase):
         self.assertFalse(self.node.reach("/run/crossover/arbiter/arbiter.sock").exists())
         self.assertFalse(is_on_the_gpu(little), "while the daemon is away")
         self.assertTrue(is_on_the_gpu(f"{little} CROSSOVER_DISABLE=1"), "the control")
-        self.daemons.start_on(0)
-        self.wait_for_slots(4)
+        self.start_daemon()
 
     def test_the_kubelet_is_restarted_under_a_pod(self):
         """The pod runs on, and later pods get the slots that are left."""
         self.create("stays", SHELL, ["/bin/sleep", "1000"], slots=2)
         before = self.cluster.wait_for("pod", "stays", phase("Running"), NAMESPACE)["status"]["containerStatuses"]
-        self.node.stop_kubelet()
-        self.node.start_kubelet()
-        self.wait_for_slots(4)
+        self.restart_kubelet()
         for number in range(2):
             self.create(f"comes-{number}", SHELL, ["/bin/sleep", "1000"])
             self.cluster.wait_for("pod", f"comes-{number}", phase("Running"), NAMESPACE)
@@ -216,6 +211,21 @@ class Opposed(NodeCase):
         after = self.cluster.get("pod", "stays", NAMESPACE)["status"]["containerStatuses"]
         self.assertEqual([(each["containerID"], each["restartCount"]) for each in after],
                          [(each["containerID"], 0) for each in before])
+
+    def restart_kubelet(self):
+        """Restarts the node's kubelet and blocks until it gives out slots. Until its daemon has registered, the API
+        shows the slots of the one before."""
+        self.node.stop_kubelet()
+        seen = len(self.daemons.said(self.node))
+        self.node.start_kubelet()
+        self.wait_for_words(_REGISTERED, seen)
+        self.wait_for_slots(4)
+
+    def start_daemon(self):
+        """Starts the node's daemon, whose log begins anew, and blocks until the kubelet gives out its slots."""
+        self.daemons.start_on(0)
+        self.wait_for_words(_REGISTERED)
+        self.wait_for_slots(4)
 
     def version_of(self, pod):
         """Returns the directory on the host from which the pod's containers have the library."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what `make test-matrix` runs on, as far as it is missing: every version of Kubernetes and containerd that has
-# a folder here, and the operators and the Descheduler of operators.sh. cluster.sh does it. It writes into the cache, and
-# installs Debian packages that are missing.
+# a folder here, the operators and the Descheduler of operators.sh, and the virtual machine of vm.sh. cluster.sh does the
+# first. It writes into the cache, and installs Debian packages that are missing.
 #
 #   tools/install/matrix.sh           install: once some five minutes on two cores per Kubernetes, and for the operators
 #   tools/install/matrix.sh --check   change nothing: exit 1 and say what is missing
@@ -20,4 +20,5 @@ for folder in "$here"/containerd-*/; do
   CONTAINERD_VERSION=${version#containerd-} "$here/cluster.sh" "$@" || status=1
 done
 "$here/operators.sh" "$@" || status=1
+"$here/vm.sh" "$@" || status=1
 exit $status

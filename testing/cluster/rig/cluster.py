@@ -26,16 +26,18 @@ class Cluster:
     api_server, controllers  their flags, besides the usual ones
     prefix           of the cluster's name, which marks all that belongs to it
     kubelet          settings of KubeletConfiguration, which override those of configuration.py
+    kinds            {number: class of the node}, for nodes that are no Node
     kube_version, containerd_version  versions, or their beginnings such as "1.31", instead of KUBE_VERSION and
                      CONTAINERD_VERSION or the installer's defaults. Versions unknown to versions.py are Refused
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
-                 containerd_version=None, api_server=(), controllers=(), prefix=removal.PREFIX):
+                 containerd_version=None, api_server=(), controllers=(), prefix=removal.PREFIX, kinds=None):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
         self._extenders, self._api_server, self._controllers = extenders, api_server, controllers
         self._kubelet = kubelet or {}
+        self._kinds = kinds or {}
         self._kube_version = kube_version
         self._containerd_version = containerd_version
         self._prefix = prefix
@@ -136,19 +138,21 @@ class Cluster:
         # killed.
         stack.callback(removal.Janitor(self.directory).finish)
         self.processes = stack.enter_context(Processes(self.directory.name))
+        self.patience = max(self._kinds[number].patience if number in self._kinds else 1 for number in self._numbers)
         self.setup = Setup(self.directory, programs, self.processes, self._kubelet)
         stack.callback(self._save_logs)
         stack.enter_context(self.setup.supervisor)
         self._namespace = namespaces.cluster(self.setup.mark, self.setup.pause)
         stack.callback(self._namespace.end)
-        self.nodes = [Node(number, self.setup) for number in self._numbers]
+        self.nodes = [self._kinds.get(number, Node)(number, self.setup) for number in self._numbers]
         for node in self.nodes:
             stack.callback(node.end)
         self.control_plane = ControlPlane(self.setup, self._namespace)
-        self.kubectl = Kubectl(self.setup, self._namespace)
+        self.kubectl = Kubectl(self.setup, self._namespace, self.patience)
         self.apply, self.get = self.kubectl.apply, self.kubectl.get
         self.wait_for, self.wait_for_any = self.kubectl.wait_for, self.kubectl.wait_for_any
         self.logs, self.events = self.kubectl.logs, self.kubectl.events
+        stack.callback(self.setup.supervisor.stop)  # first: what ends from here on is not to be started again
 
     def _start(self):
         """Starts as much as possible at the same time, so that two cores are always busy."""
@@ -160,7 +164,8 @@ class Cluster:
             node.begin(self._namespace)
         for node in self.nodes:
             node.wait()
-        namespaces.wire(self._namespace, {node.number: node for node in self.nodes})
+        for node in self.nodes:
+            node.wire(self._namespace, [number for number in self._numbers if number != node.number])
         for node in self.nodes:
             node.start_containerd()
         for node in self.nodes:

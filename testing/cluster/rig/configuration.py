@@ -26,11 +26,11 @@ def kubelet(node, setup):
         "tlsCertFile": str(certificates.crt(f"{node.name}-server")),
         "tlsPrivateKeyFile": str(certificates.key(f"{node.name}-server")),
         "containerRuntimeEndpoint": _SOCKET, "imageServiceEndpoint": _SOCKET,
-        "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{node.cgroup}", "failCgroupV1": False, "failSwapOn": False,
+        "cgroupDriver": node.cgroup_driver, "cgroupRoot": f"/{node.cgroup}", "failCgroupV1": False, "failSwapOn": False,
         "volumePluginDir": str(node.directory / "volume-plugins"), "resolvConf": "/etc/resolv.conf",
         "evictionHard": {"memory.available": "100Mi"}, "imageGCHighThresholdPercent": 100,
         "makeIPTablesUtilChains": False, "nodeStatusUpdateFrequency": "1s", "syncFrequency": "2s",
-        **setup.kubelet_options}
+        **node.kubelet_options, **setup.kubelet_options}
 
 
 def proxy(node_name, address, kubeconfig):

@@ -40,7 +40,7 @@ disabled_plugins = ["io.containerd.tracing.processor.v1.otlp", "io.containerd.sn
       runtime_type = "io.containerd.runc.v2"
       [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
         BinaryName = "{runc}"
-        SystemdCgroup = false
+        SystemdCgroup = {systemd}
 """
 
 _OF_1_6 = """version = 2
@@ -69,11 +69,12 @@ disabled_plugins = ["io.containerd.tracing.processor.v1.otlp", "io.containerd.in
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         BinaryName = "{runc}"
-        SystemdCgroup = false
+        SystemdCgroup = {systemd}
 """
 
 
-def configuration(root, cni, programs):
+def configuration(root, cni, programs, cgroup_driver):
     """Returns the text of its configuration file."""
     text = _OF_2 if versions.has_cdi(programs.containerd_version) else _OF_1_6
-    return text.format(root=root, cni=cni, pause=PAUSE_IMAGE, plugins=programs.cni, runc=programs.path("runc"))
+    return text.format(root=root, cni=cni, pause=PAUSE_IMAGE, plugins=programs.cni, runc=programs.path("runc"),
+                       systemd=str(cgroup_driver == "systemd").lower())

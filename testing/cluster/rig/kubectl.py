@@ -12,11 +12,12 @@ _NOT_YET = ("is not available", "is waiting to start")  # kubectl's words where 
 
 
 class Kubectl:
-    """Runs kubectl in a cluster's network namespace."""
+    """Runs kubectl in a cluster's network namespace. All waits take `patience` times as long as their callers say."""
 
-    def __init__(self, setup, namespace):
+    def __init__(self, setup, namespace, patience=1):
         self._setup = setup
         self._namespace = namespace
+        self._patience = patience
 
     def __call__(self, *words, input=None, user="admin", check=True, timeout_s=60.0):
         """Runs kubectl and returns what it prints. Raises Failed if kubectl fails. `user` is "admin", or a node's name
@@ -24,7 +25,7 @@ class Kubectl:
         """
         done = subprocess.run(dying_with_parent(self.command(words, user)), env=self._environment(), input=input,
                               stdin=subprocess.DEVNULL if input is None else None, capture_output=True, text=True,
-                              timeout=timeout_s, check=False)
+                              timeout=timeout_s * self._patience, check=False)
         if not check:
             return done
         if done.returncode != 0:
@@ -63,6 +64,7 @@ class Kubectl:
         return self._wait(kind, [], lambda item: item and condition(item), look, namespace, timeout_s)
 
     def _wait(self, kind, selector, condition, look, namespace, timeout_s, name=None):
+        timeout_s *= self._patience
         end = time.monotonic() + timeout_s
         words = ["get", kind, *selector, *_in(namespace), "-o", "json", "--watch", "--output-watch-events"]
         latest = look()

@@ -79,20 +79,33 @@ def node(mark, parent, script):
     return Namespace(mark, parent.enter(["unshare", "--net", "--mount", "--", "sh", "-c", script]), depth=1)
 
 
-def wire(switch, nodes):
-    """Connects the control plane to the nodes with veth pairs, and adds routes to the pods of all nodes. `nodes` is
-    {number: namespace}."""
-    here, ends = [], {number: [] for number in nodes}
-    for number, each in nodes.items():
-        here += [f"link add port{number} type veth peer name eth0 netns {each.pid}",
-                 f"link set port{number} master br0 up",
-                 f"route add {pods_of(number)} via {node_address(number)}"]
-        ends[number] += ["link set lo up", f"addr add {node_address(number)}/24 dev eth0", "link set eth0 up",
-                         f"route add default via {CONTROL_PLANE}"]
-        ends[number] += [f"route add {pods_of(other)} via {node_address(other)}" for other in nodes if other != number]
-    _ip(switch, here)
-    for number, each in nodes.items():
-        _ip(each, ends[number])
+def wire(switch, number, node, others):
+    """Connects a node's namespace to the control plane's with a veth pair, and adds routes to the pods of that node and
+    of nodes with other numbers."""
+    _ip(switch, [f"link add {port(number)} type veth peer name eth0 netns {node.pid}", *plugged(number)])
+    _ip(node, [*own_wire(number, others)])
+
+
+def wire_tap(switch, number):
+    """Adds a network device to the control plane's namespace, for a virtual machine that is a node."""
+    _ip(switch, [f"tuntap add dev {port(number)} mode tap", *plugged(number)])
+
+
+def port(number):
+    """Returns the name of the control plane's network device for a node."""
+    return f"port{number}"
+
+
+def plugged(number):
+    """Returns the commands of `ip` that the control plane's end of a node's wire needs."""
+    return [f"link set {port(number)} master br0 up", f"route add {pods_of(number)} via {node_address(number)}"]
+
+
+def own_wire(number, others):
+    """Returns the commands of `ip` that a node needs."""
+    return ["link set lo up", f"addr add {node_address(number)}/24 dev eth0", "link set eth0 up",
+            f"route add default via {CONTROL_PLANE}",
+            *(f"route add {pods_of(other)} via {node_address(other)}" for other in others)]
 
 
 def _ip(namespace, commands):

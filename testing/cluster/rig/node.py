@@ -25,19 +25,22 @@ _TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10
 class Node:
     """A Node runs one node. `directory` is on the machine; `reach` finds a file of the node from outside."""
 
+    cgroup_driver = "cgroupfs"
+    kubelet_options = {}  # settings of KubeletConfiguration for such nodes
+    patience = 1  # by how much everything takes longer there than on the machine
+
     def __init__(self, number, setup):
         self.number = number
         self.name = f"node-{number}"
         self.address = namespaces.node_address(number)
         self.directory = setup.directory / self.name
-        self.cgroup = f"{setup.directory.name}-{self.name}"
+        self.cgroup = f"{setup.directory.name}-{self.name}"  # the root of its kubelet's
         self._setup = setup
         self._namespace = None
 
     def begin(self, parent):
         """Starts to create the node's namespaces within those of the cluster. `wait` waits for them."""
-        for folder in (*_OWN, "etc", "etc.work", "tunables", "cni", "containerd"):
-            (self.directory / folder).mkdir(parents=True)
+        self._make_folders(*_OWN, "etc", "etc.work", "tunables", "containerd")
         (self.directory / "lib/kubelet").mkdir()
         # The machine's file may be a link into a /run that the node does not see. The node has no name server anyway.
         (self.directory / "etc/resolv.conf").write_text("", encoding="ascii")
@@ -48,6 +51,10 @@ class Node:
 
     def wait(self):
         self._namespace.wait()
+
+    def wire(self, control_plane, others):
+        """Connects the node to the control plane's namespace, with routes to the pods of nodes of other numbers."""
+        namespaces.wire(control_plane, self.number, self._namespace, others)
 
     def end(self):
         if self._namespace:
@@ -83,30 +90,34 @@ class Node:
                   *(f"mount --no-canonicalize --bind /proc/self/fd/{fd} {path}" for fd, path in inner.items())]
         self._setup.run(self.enter(["sh", "-c", " && ".join(script)]))
 
+    def keep_in_memory(self, folder):
+        """Makes sure that programs can map the files of a folder of this machine together. Here they can."""
+
     def start_containerd(self):
         config = self.directory / "containerd.toml"
-        config.write_text(containerd.configuration(self.directory / "containerd", self.directory / "cni",
-                                                   self._setup.programs), encoding="utf-8")
+        config.write_text(containerd.configuration(self.images, self.directory / "cni", self._setup.programs,
+                                                   self.cgroup_driver), encoding="utf-8")
         network = configuration.pod_network(namespaces.pods_of(self.number))
         (self.directory / "cni/10-pods.conflist").write_text(json.dumps(network), encoding="utf-8")
         self._start("containerd", ["--config", str(config)])
+
+    @property
+    def images(self):
+        """Returns the folder of the node's containerd."""
+        return self.directory / "containerd"
 
     def wait_for_containerd(self, deadline_s=30.0):
         """Blocks until containerd listens. A client that finds no socket waits for ten seconds before it tries again,
         so none is started before."""
         end = time.monotonic() + deadline_s
-        while True:
-            with socket.socket(socket.AF_UNIX) as probe:
-                if probe.connect_ex(str(self._socket)) == 0:
-                    return
+        while not self._listens():
             if time.monotonic() > end:
                 raise Failed(f"containerd of {self.name} does not listen: {self._last_words('containerd')}")
             time.sleep(0.02)
 
     def load_image(self, archive):
         """Returns the command that brings an image (images.py) to the node."""
-        return [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io",
-                "images", "import", str(archive)]
+        return [*self._ctr(), "images", "import", str(archive)]
 
     def start_kubelet(self):
         config = self.directory / "kubelet.json"
@@ -126,7 +137,7 @@ class Node:
     def kill_containers(self, deadline_s=60.0):
         """Kills all processes of pods, as a reboot does. Blocks until containerd knows that they have ended: a kubelet
         that starts before keeps a pod whose container it takes for running, and asks nothing for its devices."""
-        ctr = [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io", "tasks"]
+        ctr = [*self._ctr(), "tasks"]
         for task in self._setup.run([*ctr, "list", "--quiet"]).split():
             self._setup.run([*ctr, "kill", "--signal", "SIGKILL", "--all", task])
         end = time.monotonic() + deadline_s
@@ -142,9 +153,20 @@ class Node:
     def _socket(self):
         return self.directory / "run/containerd/containerd.sock"
 
+    def _make_folders(self, *names):
+        for name in (*names, "cni"):
+            (self.directory / name).mkdir(parents=True)
+
+    def _listens(self):
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(self._socket)) == 0
+
     def _start(self, program, arguments):
         command = self.enter([self._setup.programs.path(program), *arguments])
         self._setup.start(f"{program}-{self.number}", command)
+
+    def _ctr(self):
+        return [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io"]
 
     def _last_words(self, program):
         return self._setup.processes.last_words(f"{program}-{self.number}")

@@ -52,6 +52,9 @@ class Supervisor:
         return self
 
     def __exit__(self, *exc):
+        self.stop()
+
+    def stop(self):
         """Ends the restarts. The kernel ends the processes that this thread has started along with it."""
         self._end.set()
         self._thread.join()
