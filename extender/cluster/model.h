@@ -87,6 +87,7 @@ struct Pod {
   std::vector<Container> containers;  // init containers first
   Resources requests;                 // of the whole pod, as a scheduler counts them
   kube::NodeSelection selection;
+  std::string preferences;  // its preferred node affinity, as JSON, while our gate is on it; empty: none
   std::vector<Toleration> tolerations;
   kube::PodConstraints constraints;   // what it demands of the pods around it
   std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several

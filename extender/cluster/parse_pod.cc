@@ -100,6 +100,12 @@ std::string PodGroupIn(const json& spec) {
   return group.empty() ? TextAt(At(spec, "workloadRef"), "name") : group;
 }
 
+std::string PreferencesIn(const json& spec) {
+  const json& affinity = At(At(spec, "affinity"), "nodeAffinity");
+  const json& terms = ListAt(affinity, "preferredDuringSchedulingIgnoredDuringExecution");
+  return terms.empty() ? "" : kube::Dump(terms);
+}
+
 void ReadSpec(const json& spec, Pod* pod) {
   pod->node = TextAt(spec, "nodeName");
   pod->scheduler = TextAt(spec, "schedulerName");
@@ -108,6 +114,7 @@ void ReadSpec(const json& spec, Pod* pod) {
   AddContainers(spec, "initContainers", true, &pod->containers);
   AddContainers(spec, "containers", false, &pod->containers);
   pod->selection = kube::NodeSelectionOf(spec);
+  if (std::ranges::count(pod->gates, base::kGangGate) > 0) pod->preferences = PreferencesIn(spec);
   pod->tolerations = TolerationsIn(spec);
   pod->constraints = kube::PodConstraintsOf(spec, pod->labels);
   ReadUsers(spec, pod);

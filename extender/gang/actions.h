@@ -18,7 +18,7 @@ struct Action {
     kReserve,  // set the annotations crossover.dev/reservation = text and status-gpu-memory = memory
     kClear,    // remove the nomination to a node, then remove these annotations
     // Nominate the pod to `node`, unless that is empty. Then lift the scheduling gate, if it is there, and
-    // set crossover.dev/requeue = text.
+    // set crossover.dev/requeue = text. Unless `preferences` is empty, set the preferred node affinity.
     kRelease,
     kBind,       // create a Binding to `node`, with assignment = text unless that is empty
     kEvict,      // evict the pod: a disruption budget may forbid it
@@ -41,6 +41,7 @@ struct Action {
   bool warning = false;
   const char* doing = "Place";  // action of the event: what the extender does with the pod
   OwnerRef owner{};
+  std::string preferences{};  // JSON of preferredDuringSchedulingIgnoredDuringExecution
 };
 
 enum class Outcome : std::uint8_t {

@@ -27,11 +27,11 @@ bool GangStore::MayWrite(const Member& member) const {
   return member.in_flight == 0 && now_s >= std::max(member.retry_s, quiet_until_s);
 }
 
-void GangStore::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
-                      std::string text, std::uint64_t memory) {
+Action* GangStore::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
+                         std::string text, std::uint64_t memory) {
   Member& member = gang.members.at(uid);
   const Pod* pod = cache->FindPod(uid);
-  if (pod == nullptr || !MayWrite(member)) return;
+  if (pod == nullptr || !MayWrite(member)) return nullptr;
   member.in_flight = next++;
   writes[member.in_flight] = {kind, gang.membership.id, uid, gang.plan ? gang.plan->id : ""};
   actions.push_back({.kind = kind,
@@ -40,6 +40,7 @@ void GangStore::Begin(GangRecord& gang, const std::string& uid, Action::Kind kin
                      .node = std::move(node),
                      .text = std::move(text),
                      .memory = memory});
+  return &actions.back();
 }
 
 void GangStore::Answer(Member& member, std::string error) {

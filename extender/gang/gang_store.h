@@ -109,9 +109,10 @@ struct GangStore {
   GangRecord* GangOf(const std::string& uid);
   // Returns whether a write to the member may begin now.
   bool MayWrite(const Member& member) const;
-  // Begins a write. Does nothing where MayWrite() is false or the pod is not known.
-  void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text,
-             std::uint64_t memory = 0);
+  // Begins a write and returns its action, which is valid until the next one is added. Does nothing and
+  // returns null where MayWrite() is false or the pod is not known.
+  Action* Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
+                std::string text, std::uint64_t memory = 0);
   // Answers the bind that is held for the member, if there is one. `error` is empty where the pod is bound.
   void Answer(Member& member, std::string error);
   // Returns whether the gang may search for a seat in this step, and counts the search. If it may not, the

@@ -123,6 +123,10 @@ kube::Client::Request RequestOf(const Action& action) {
     case Action::Kind::kRelease: {
       json patch = PatchOf(action, {{base::kRequeueAnnotation, action.text}});
       patch["spec"]["schedulingGates"] = {{{"$patch", "delete"}, {"name", base::kGangGate}}};
+      if (!action.preferences.empty()) {
+        patch["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
+            json::parse(action.preferences);
+      }
       return Patch(action, patch);
     }
     case Action::Kind::kBind:

@@ -8,6 +8,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/adopt.h"
+#include "extender/gang/autoscalers.h"
 #include "extender/gang/departure.h"
 #include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
@@ -29,7 +30,8 @@ using Kind = Action::Kind;
 constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
 constexpr double kToldForS = 1800;     // an event is repeated after this; API servers keep events for an hour
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
-constexpr double kMorePodsS = 5;       // an elastic gang waits so long for more pods than its minimum
+constexpr int kMostTriesToTell = 3;  // to lift a gate together with what autoscalers are told by preferences
+constexpr double kMorePodsS = 5;     // an elastic gang waits so long for more pods than its minimum
 constexpr char kUndecided[] = "it is not decided about yet";
 constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
 constexpr char kHeld[] = "it is to make room for a job of a higher PriorityClass";
@@ -52,14 +54,24 @@ void WipeStale(GangStore& store, GangRecord& gang) {
   }
 }
 
-// Lifts the gates of pods that have waited for long without a plan, so that autoscalers see them.
+// Lifts the gates of pods that have waited for long without a plan, so that autoscalers see them. A pod whose
+// preferences an API server or a policy refuses loses its gate without them.
 void Ungate(GangStore& store, GangRecord& gang) {
   if (store.settings.ungate_after_s < 0) return;
-  for (auto& [uid, member] : gang.members) {
+  std::vector<std::string> late;
+  for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(store, uid, member);
-    const bool late =
-        view.pod != nullptr && store.now_s > view.pod->created_s + store.settings.ungate_after_s;
-    if (late && view.waiting() && view.gated()) store.Begin(gang, uid, Kind::kRelease, "", "no plan");
+    if (view.waiting() && view.gated() && store.MayWrite(member) &&
+        store.now_s > view.pod->created_s + store.settings.ungate_after_s)
+      late.push_back(uid);
+  }
+  if (late.empty()) return;
+  const std::map<std::string, std::string> preferences = PreferencesOf(store, gang);
+  for (const std::string& uid : late) {
+    const auto own = preferences.find(uid);
+    const bool tell = own != preferences.end() && gang.members.at(uid).failures < kMostTriesToTell;
+    Action* action = store.Begin(gang, uid, Kind::kRelease, "", "no plan");
+    if (action != nullptr && tell) action->preferences = own->second;
   }
 }
 

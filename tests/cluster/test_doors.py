@@ -17,6 +17,9 @@ _TEAM = "team"
 _PATIENCE_S = 30.0
 _GATES = ("crossover.dev/gang", "other.dev/gate")
 _APPLY = ["apply", "--server-side", "--force-conflicts", "--field-manager", "crossover-deviceplugin", "--filename", "-"]
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_THERE = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}
 _FIGURES = {"computeSeconds": 0.02, "exposedSeconds": 0.01}
 
 
@@ -28,6 +31,10 @@ def gpu_node(name):
 def profile(name, **spec):
     return {"apiVersion": "crossover.dev/v1alpha1", "kind": "JobProfile",
             "metadata": {"name": name, "namespace": _TEAM}, "spec": spec}
+
+
+def of_nodes(key, terms):
+    return {"spec": {"affinity": {"nodeAffinity": {key: terms}}}}
 
 
 def gated(name):
@@ -175,6 +182,7 @@ class Doors(unittest.TestCase):
                 ("spec.initContainers", of_another_image("initContainers"), ""),
                 ("spec.tolerations", {"spec": {"tolerations": more}}, ""),
                 ("spec.nodeSelector", {"spec": {"nodeSelector": {"a": "b"}}}, ""),
+                ("spec.affinity", of_nodes(_REQUIRED, {"nodeSelectorTerms": [_THERE]}), ""),
                 ("spec.activeDeadlineSeconds", {"spec": {"activeDeadlineSeconds": 1}}, ""),
                 ("metadata.finalizers", {"metadata": {"finalizers": ["a.dev/b"]}}, ""),
                 ("status.podIPs", {"status": {"podIPs": [{"ip": "10.0.0.1"}], "podIP": "10.0.0.1"}}, "/status"),
@@ -187,6 +195,7 @@ class Doors(unittest.TestCase):
                 ({"metadata": {"annotations": {"other.dev/note": "b"}, "labels": {"added": "by-a-webhook"}}}, ""),
                 ({"status": {"nominatedNodeName": self.node.name}}, "/status"),
                 ({"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}}, "/status"),
+                (of_nodes(_PREFERRED, [{"weight": 1, "preference": _THERE}]), ""),
                 ({"spec": {"schedulingGates": [{"name": _GATES[1]}]}}, "")):
             self.assertEqual(refusal(changes, subresource), "", changes)
         self.assertEqual(api.get(path)["spec"]["schedulingGates"], [{"name": _GATES[1]}])

@@ -220,6 +220,16 @@ TEST(ParsePodTest, WhereItMayGo) {
   EXPECT_FALSE(pod.preempts);
 }
 
+TEST(ParsePodTest, KeepsWhatNodesItPrefersWhileOurGateIsOnIt) {
+  json object = Pod1();
+  object["spec"] =
+      json::parse(R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+    [{"weight":5,"preference":{}}]}},"schedulingGates":[{"name":"crossover.dev/gang"}]})");
+  EXPECT_EQ(Parsed(object).preferences, R"([{"preference":{},"weight":5}])");
+  object["spec"]["schedulingGates"][0]["name"] = "other";
+  EXPECT_EQ(Parsed(object).preferences, "");
+}
+
 TEST(ParsePodTest, KeepsLittleOfOthersAnnotations) {
   json object = Pod1();
   const std::string much(kLongestOthersAnnotation + 1, 'x');

@@ -61,6 +61,15 @@ TEST(KubeApi, OurGateAloneIsLifted) {
   EXPECT_EQ(BodyOf(action)["metadata"]["annotations"], json({{"crossover.dev/requeue", "7"}}));
 }
 
+TEST(KubeApi, AGateIsLiftedTogetherWithWhatAutoscalersAreTold) {
+  Action action = OnPod(Action::Kind::kRelease, "no plan");
+  action.preferences = R"([{"weight": 1, "preference": {}}])";
+  EXPECT_EQ(BodyOf(action)["spec"], json::parse(R"({
+    "schedulingGates": [{"$patch": "delete", "name": "crossover.dev/gang"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+      [{"weight": 1, "preference": {}}]}}})"));
+}
+
 // The nomination is a request of its own, because a pod's status is a resource of its own to the API
 // server.
 TEST(KubeApi, APodIsNominatedBeforeItsGateIsLifted) {

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-json Template() {
+json SampleTemplate() {
   const json limits = {{"limits", {{base::kSlotResource, "1"}}}};
   return {{"spec", {{"containers", {{{"name", "main"}, {"resources", limits}}}}}}};
 }
@@ -19,7 +19,7 @@ OwnerSample Kubeflow(const char* kind, const char* api_version, const char* part
           .owner = {api_version, kind, "t", "uid-of-t"},
           .object = {{"apiVersion", api_version},
                      {"kind", kind},
-                     {"spec", {{parts, {{"Worker", {{"replicas", 3}, {"template", Template()}}}}}}},
+                     {"spec", {{parts, {{"Worker", {{"replicas", 3}, {"template", SampleTemplate()}}}}}}},
                      {"status", {{"replicaStatuses", {{"Worker", {{"succeeded", 1}}}}}}}}};
 }
 
@@ -27,7 +27,7 @@ OwnerSample Kubeflow(const char* kind, const char* api_version, const char* part
 
 std::vector<OwnerSample> OwnerSamples() {
   constexpr char kType[] = "training.kubeflow.org/replica-type";
-  const json spec = {{"parallelism", 3}, {"completions", 3}, {"template", Template()}};
+  const json spec = {{"parallelism", 3}, {"completions", 3}, {"template", SampleTemplate()}};
   const json part = {{"name", "w"}, {"template", {{"spec", spec}}}};
   std::vector<OwnerSample> kinds = {
       Kubeflow("PyTorchJob", "kubeflow.org/v1", "pytorchReplicaSpecs", kType),
@@ -64,7 +64,7 @@ std::vector<OwnerSample> OwnerSamples() {
        .owner = {"apps/v1", "StatefulSet", "t-0", "uid-of-t-0"},
        .object = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"},
                   {"kind", "LeaderWorkerSet"},
-                  {"spec", {{"leaderWorkerTemplate", {{"size", 3}, {"workerTemplate", Template()}}}}}},
+                  {"spec", {{"leaderWorkerTemplate", {{"size", 3}, {"workerTemplate", SampleTemplate()}}}}}},
        .numbered = "leaderworkerset.sigs.k8s.io/worker-index"});
   kinds.push_back({.name = "Kueue's pod group",
                    .labels = {{"kueue.x-k8s.io/pod-group-name", "t"}},
