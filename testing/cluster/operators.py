@@ -8,9 +8,9 @@ import yaml
 
 from testing.cluster.rig import Refused, versions
 
-# {folder of tools/install: its program}. The Descheduler is no operator, and is made in the same way.
+# {folder of tools/install: its program}. The Descheduler and Karpenter are made in the same way.
 _PROGRAMS = {"jobset": "jobset", "lws": "cmd", "kueue": "kueue", "mpi-operator": "mpi-operator",
-             "training-operator": "training-operator.v1", "descheduler": "descheduler"}
+             "training-operator": "training-operator.v1", "descheduler": "descheduler", "karpenter": "kwok"}
 _READY_WITHIN_S = 180
 
 
