@@ -94,6 +94,7 @@ FIGURES = {
     "uplink": Figure("cluster", ("extender/placement", "extender/gang")),
     "opposed_cluster": Figure("cluster", _CLUSTER),
     "recognition": Figure("cluster", _CLUSTER),
+    "karpenter": Figure("cluster", _CLUSTER),
     "reported": Figure("cluster", (*_NODE, "extender")),
     "webhook_faults": Figure("cluster", ("extender/admission", "common")),
     "doors": Figure("cluster", (*_NODE, "extender")),
