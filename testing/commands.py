@@ -5,6 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+_TREE = Path(__file__).resolve().parents[1]
+# Files of a build directory in which one program is of an older revision.
+OLDER_RIGHTS, UNKNOWN_KEYS = "older_rights", "unknown_keys"
+
+
 @dataclass(frozen=True)
 class Build:
     """Finds in a build directory what a session needs."""
@@ -63,6 +68,19 @@ class Build:
 
     def program(self, name):
         return self._program(name)
+
+    @property
+    def rights(self):
+        """The directory of what the programs may do (manifests/rbac). Where one of them is of an older revision, it is
+        that revision's: today's rights would not suffice for it."""
+        older = self.top / OLDER_RIGHTS
+        return older if older.exists() else _TREE / "manifests" / "rbac"
+
+    @property
+    def unknown_keys(self):
+        """The keys of configurations, such as "webhook.shm", that the programs do not know, as one of them is older."""
+        file = self.top / UNKNOWN_KEYS
+        return file.read_text(encoding="ascii").split() if file.exists() else []
 
     def missing(self):
         """Returns the files that a session needs and that do not exist."""

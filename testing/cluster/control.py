@@ -54,7 +54,7 @@ class Control:
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
         for name in ("extender-account", "extender", "extender-policy", "admission"):
-            cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
+            cluster.kubectl("apply", "--server-side", "--filename", str(self._build.rights / f"{name}.yaml"))
         if self._webhook:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
             cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
@@ -190,6 +190,13 @@ class Control:
         setup.start(name, self._cluster.enter(words), env={"PATH": path}, product=name == replica.extender)
 
     def _configuration(self, replica):
+        whole = self._whole_configuration(replica)
+        for key in self._build.unknown_keys:
+            section, _, name = key.partition(".")
+            whole.get(section, {}).pop(name, None)
+        return whole
+
+    def _whole_configuration(self, replica):
         return {
             "api_server": {"server": self._cluster.server, "token_file": str(self._directory / "token"),
                            "ca_file": str(self._cluster.setup.certificates.authority)},
