@@ -30,17 +30,27 @@ class OwnSpecification(NodeCase):
         pod = assigned(with_slots(name, _READER, ["/bin/cat", "/proc/self/mountinfo"], self.node.name), name, uuid)
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
 
-    def test_a_pod_gets_its_gpu_by_our_name(self):
+    def take_given_names(self, name):
+        """Lets the daemon take the names of the toolkit's specification, as it did before it wrote one of its own.
+        Blocks until a pod of this name is refused: the specification has no name of its GPU."""
         self.cluster.image_of(_READER, {"/bin/cat": "/bin/cat"})
-        uuid = self.gpus.uuids(0)[0]
         self.node.make_device_files(_DEVICE_FILES)
+        after = len(self.daemons.said(self.node))
         self.daemons.configure(self.node, node_settings={"cdi": "given"})
-        self.wait_for_words("configuration reloaded")
+        self.addCleanup(self.daemons.configure, self.node)
+        self.wait_for_words("configuration reloaded", after)
         self.have_one_name_for_all()
-        self.create("given", uuid)  # this is the control: the toolkit's specification has no such name
+        self.create(name, self.gpus.uuids(0)[0])
         self.await_true(lambda: any("unresolvable CDI devices" in line
-                                    for line in self.cluster.events(NAMESPACE, "given")), "the given names suffice")
+                                    for line in self.cluster.events(NAMESPACE, name)), "the given names suffice")
         self.delete_pods()
+
+    def test_by_the_given_names_alone_no_pod_gets_its_gpu(self):
+        self.take_given_names("given-alone")
+
+    def test_a_pod_gets_its_gpu_by_our_name(self):
+        uuid = self.gpus.uuids(0)[0]
+        self.take_given_names("given")  # this is the control
         self.daemons.configure(self.node)
         self.wait_for_words("CDI: /var/run/cdi/crossover.dev-gpu.json names the GPUs of this node")
         self.create("own", uuid)

@@ -54,6 +54,22 @@ class Owner(NodeCase):
         self.await_true(lambda: any(told in line and line.endswith("they are set again")
                                     for line in self.cluster.events("default", self.node.name)), told)
 
+    def test_without_that_setting_the_gpu_operator_keeps_the_node(self):
+        """kubectl and another plugin stand for the operator: it takes its label back and runs its plugin."""
+        label = "nvidia.com/gpu.deploy.device-plugin"
+        self.cluster.kubectl("label", "node", self.node.name, f"{label}=true", "--overwrite")
+        self.addCleanup(self.cluster.kubectl, "label", "node", self.node.name, f"{label}-")
+        after = len(self.daemons.said(self.node))
+        self.cluster.processes.start(
+            "operators-plugin",
+            self.node.enter([os.environ["OTHER_PLUGIN"], _PLUGINS, "nvidia.com/gpu", *self.gpus.uuids(0)]),
+            log=self.cluster.setup.logs / "operators-plugin.log")
+        self.wait_for_slots(0)
+        self.wait_for_words(f"the GPU Operator runs it, by the label {label}=true", after)
+        self.assertEqual(self.cluster.get("node", self.node.name)["metadata"]["labels"][label], "true")
+        self.cluster.processes.stop(["operators-plugin"])
+        self.wait_for_slots(4)
+
     def allow_node_writes(self):
         """Lets daemons write Nodes, as the chart does where that is asked for, without its policy (test_doors.py)."""
         self.cluster.kubectl("create", "clusterrole", "node-marks", "--verb=patch", "--resource=nodes")
