@@ -65,6 +65,14 @@ class GangCluster:
         kwok.create_nodes(self.api, names, {"crossover.dev/slot": str(gpus * _SLOTS)}, {POOL: pool, **labels})
         stack.enter_context(FakeGpus(self._api_of(stack), names, gpus, _SLOTS))
 
+    def lose_node(self, name):
+        """Deletes a node that KWOK plays, as a cloud's controller deletes that of a machine that is gone."""
+        self.api.delete(f"/api/v1/nodes/{name}")
+
+    def bring_back(self, name):
+        """Creates a node of the usual ones again."""
+        kwok.create_nodes(self.api, [name], {"crossover.dev/slot": str(self.gpus_of_node * _SLOTS)}, {POOL: FAKE})
+
     def create(self, name, size, **more):
         """Creates a gang. `more` is passed to indexed_job."""
         self.lives.expect(name, size)

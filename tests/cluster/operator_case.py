@@ -16,6 +16,7 @@ from testing.cluster.rig import kwok
 from testing.cluster.rig.api import Watch
 from testing.commands import Build
 from testing.processes import Failed
+from tests.cluster.half_jobs import HalfJobs
 from tests.cluster.job_eyes import JobEyes
 from tests.cluster.operator_jobs import WHOLE, plain
 
@@ -27,24 +28,28 @@ _HELD = "crossover.test/held"  # a finalizer
 
 
 class OperatorCase(unittest.TestCase):
-    """Installs the class's `OPERATORS`, in this order. `make(name)` returns a job of `SIZE` pods that share."""
+    """Installs the class's `OPERATORS`, in this order. `make(name)` returns a job of `SIZE` pods that share. `CONTROL`
+    has more arguments of Control."""
 
     OPERATORS = ()
+    NODES, NODE_GPUS = _NODES, _GPUS
+    CONTROL = {}
     SIZE = 4
     patience_s = PATIENCE_S
 
     @classmethod
     def setUpClass(cls):
         with contextlib.ExitStack() as stack:
-            cls.world = stack.enter_context(GangCluster(Build(Path(os.environ["BUILD"])), _NODES, _GPUS,
-                                                        control={"webhook": True}))
+            cls.world = stack.enter_context(GangCluster(Build(Path(os.environ["BUILD"])), cls.NODES, cls.NODE_GPUS,
+                                                        control={"webhook": True, **cls.CONTROL}))
             kwok.create_nodes(cls.world.api, ["whole-0", "whole-1"], {"nvidia.com/gpu": str(_GPUS)}, {POOL: WHOLE})
             # Operators add to users' pods what the stricter level of other tests' namespaces would refuse.
             cls.world.cluster.namespace(SPACE, enforce="privileged")
             for name in cls.OPERATORS:
                 operators.install(cls.world.cluster, name)
-            cls.eyes = JobEyes()
-            for path, on_event in ((PODS, cls.eyes.on_pod), (f"/api/v1/namespaces/{SPACE}/events", cls.eyes.on_event)):
+            cls.eyes, cls.halves = JobEyes(), HalfJobs()
+            for path, on_event in ((PODS, cls.eyes.on_pod), (PODS, cls.halves.on_pod),
+                                   (f"/api/v1/namespaces/{SPACE}/events", cls.eyes.on_event)):
                 stack.enter_context(Watch(stack.enter_context(contextlib.closing(cls.world.cluster.api())), path,
                                           on_event, patient=True))
             cls.prepare()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from testing import pairs
 from testing.cluster.gang_cluster import FAKE, PODS, POOL, REAL, SPACE, GangCluster
+from testing.cluster.gang_plays import fills
 from testing.cluster.gangs import IMAGE, JOBS, indexed_job
 from testing.cluster.gpu_judge import holders_of
 from testing.cluster.opposed_plays import SETTINGS
@@ -121,6 +122,18 @@ class OwnersLive(unittest.TestCase):
         self.world.until(lambda: self.job("indices")["status"].get("failedIndexes") == "0", "index 0 has failed")
         self.suspend_and_resume("indices")
         self.until_bound("indices", "1")
+
+    def test_a_success_policy_is_met_by_what_is_left_and_frees_the_gpus(self):
+        rule = {"succeededIndexes": "0-1", "succeededCount": 2}
+        self.create("met", 3, {"successPolicy": {"rules": [rule]}})
+        self.until_bound("met", "0", "1", "2")
+        self.ends_now("met", "0")
+        self.until_succeeded("met", 1)
+        self.suspend_and_resume("met")
+        self.until_bound("met", "1", "2")
+        self.ends_now("met", "1")
+        self.world.until(lambda: "Complete" in conditions(self.job("met")), "the Job has succeeded, index 2 aside")
+        fills(self.world, _NODES * _GPUS, nodeSelector={POOL: FAKE})
 
     # These tests take pods away.
 

@@ -1,0 +1,67 @@
+"""Makes the pods of a job again, as a controller does: it stands for an operator that Crossover does not know, and for
+a user who makes pods that have no owner."""
+
+from testing.cluster.gang_cluster import PODS
+from testing.processes import Failed
+from tests.cluster.lives import Lives
+from tests.cluster.operator_jobs import templates
+
+
+class PodMaker:
+    """A PodMaker makes pods NAME-0, NAME-1 and so on of a template. Call `step` again and again.
+
+    `case` is an OperatorCase. `suspended` is a function. `owner` is the pods' only ownerReference, or None."""
+
+    def __init__(self, case, name, size, template, suspended, owner=None):
+        self._api, self._eyes, self._name, self._size = case.world.api, case.eyes, name, size
+        self._template, self._suspended, self._owner = template, suspended, owner
+        self._done = set()  # the names of pods that have succeeded
+
+    def step(self):
+        """Makes the pods that are missing, and deletes those that failed or that are not to run."""
+        suspended = self._suspended()
+        there = {pod["metadata"]["name"]: pod["status"].get("phase") for pod in self._eyes.pods(self._name)}
+        self._done |= {name for name, phase in there.items() if phase == "Succeeded"}
+        for name in {f"{self._name}-{number}" for number in range(self._size)} - self._done:
+            if name not in there:
+                if not suspended:
+                    self._make(name)
+            elif suspended or there[name] == "Failed":
+                self._api.delete(f"{PODS}/{name}")
+
+    def _make(self, name):
+        metadata = {**self._template["metadata"], "name": name}
+        if self._owner:
+            metadata["ownerReferences"] = [self._owner]
+        try:
+            self._api.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+                                    "spec": self._template["spec"]})
+        except Failed as failure:
+            # The one before may still be on its way out, and the webhook may have come up only now.
+            if "status 409" not in str(failure) and "failed calling webhook" not in str(failure):
+                raise
+
+
+class Made(Lives):
+    """Made is mixed into cases whose pods a PodMaker makes. Their jobs have one template."""
+
+    def is_suspended(self, _name):
+        return False
+
+    def owner(self, _name):
+        """Returns the ownerReference of the pods, or None."""
+        return None
+
+    def create(self, job, pods=True):
+        name = super().create(job, pods=False)
+        [template] = templates(job)
+        maker = PodMaker(self, name, self.SIZE, template, lambda: self.is_suspended(name), self.owner(name))
+        self.stack.enter_context(self.world.meanwhile(maker.step))
+        if pods:
+            self.until(lambda: self.eyes.pods(name), f"{name} has pods")
+        return name
+
+    def end(self, job):
+        for pod in self.eyes.pods(job["metadata"]["name"]):
+            self.world.api.delete(f"{PODS}/{pod['metadata']['name']}")
+        super().end(job)
