@@ -4,6 +4,7 @@ what shows that they would have failed before. Pure.
 A finding has a number, as the list of reports numbers them. ELSEWHERE says which have no case, and why.
 """
 
+import re
 from dataclasses import dataclass
 
 from benchmarks.older_daemon import DAEMON, EXTENDER
@@ -13,8 +14,20 @@ CLUSTER, UNIT = "cluster", "program"
 
 _OWNERS, _REBOOTS = "test_owners_live:OwnersLive", "test_owners_live:Reboots"
 _ROOM, _OWNER, _MPS = "test_preemption:Preemption", "test_owner:Owner", "test_mps:Mps"
-_KINDS = ("PyTorchJob0", "TFJob1", "XGBoostJob2", "PaddleJob3", "JAXJob4", "MPIJob5", "MPIJob6", "Job7", "Job8",
-          "JobSet9", "LeaderWorkerSet10", "Kueuespodgroup11", "agangbyannotation12")
+UNKNOWN_TO_BEFORE = ("webhook.shm",)  # keys of the tests' configuration
+# The events that a job of each kind of owner lives through: tests of tests/cluster/lives.py.
+EVENTS = {
+    "success": "test_the_rest_runs_on_when_some_pods_succeed",
+    "suspension": "test_what_is_left_comes_back_when_it_is_suspended_and_resumed",
+    "eviction": "test_a_pod_that_is_evicted_comes_back_beside_the_others",
+    "drain": "test_pods_of_a_node_that_is_drained_come_back_elsewhere",
+    "loss": "test_pods_of_a_node_that_is_lost_come_back_elsewhere",
+    "reboot": "test_pods_of_a_node_that_reboots_come_back"}
+# The extender before waits for pods that have succeeded, and places pods of an owner that it does not know together.
+_WAITS, _TOGETHER = r"pods of resumed run: not within", "pods of one job are on one GPU"
+_AWAY = "test_without_the_extender_a_pod_stays_away"  # for kinds with which nothing was wrong before
+_APART = r"two pods of \w+ run"
+_EVICTED = "test_as_the_example_was_an_eviction_ends_it"
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,8 @@ class Case:
     older    the program that is taken from BEFORE in the control. The same tests must fail with it. "": `was` instead
     was      tests of the same class that show what happens where things are done as before. They must pass. Without
              `older` and `was` the case has no control, and its line says so
+    because  a regular expression: with `older` a test must fail in these words, so that it fails by the fault and by
+             nothing else. "": any failure counts
     """
 
     finding: int
@@ -35,10 +50,18 @@ class Case:
     tests: tuple
     older: str = ""
     was: tuple = ()
+    because: str = ""
 
 
-def _live(finding, name, test, older=EXTENDER, was=(), group=_OWNERS):
-    return Case(finding, name, CLUSTER, group, (f"test_{test}",), older, tuple(f"test_{each}" for each in was))
+def _live(finding, name, test, older=EXTENDER, was=(), group=_OWNERS, because=""):
+    return Case(finding, name, CLUSTER, group, (f"test_{test}",), older, tuple(f"test_{each}" for each in was),
+                because)
+
+
+def _owner(name, group, because="", without=(), was=()):
+    """Returns the case of a kind of owner. `without` names the events that the kind cannot have."""
+    tests = tuple(test for event, test in EVENTS.items() if event not in without)
+    return Case(5, f"owner_{name}", CLUSTER, group, tests, "" if was else EXTENDER, was, because)
 
 
 def _unit(finding, name, program, *tests):
@@ -52,19 +75,25 @@ def _moved(name, test):
 
 _ALL = (
     _unit(1, "shm_under_mps", "admission_test", "RewriteTest.UnderMpsAVolumeAtShm*"),
-    _live(2, "half_is_evicted", "half_a_gang_is_evicted_and_its_job_lives"),
-    _live(2, "budget", "a_budget_keeps_half_a_gang_until_it_is_whole"),
+    _live(2, "half_is_evicted", "half_a_gang_is_evicted_and_its_job_lives", because=r"half: bound are \('0', '1'\)"),
+    _live(2, "budget", "a_budget_keeps_half_a_gang_until_it_is_whole", because="it is told why it stays"),
     _live(2, "drain", "a_job_survives_a_drain", "", ("a_job_fails_where_its_pod_is_deleted",)),
     _live(2, "reboot", "a_job_survives_that_its_node_reboots_and_the_daemon_comes_late", "",
           ("a_job_that_may_not_fail_ends_by_a_reboot",), _REBOOTS),
-    _live(3, "stateful_set", "pods_of_a_stateful_set_are_on_gpus_of_their_own"),
-    _live(3, "deployment", "pods_of_a_deployment_are_on_gpus_of_their_own"),
-    _live(3, "job_without_index", "pods_of_a_job_without_an_index_are_on_gpus_of_their_own"),
+    _live(3, "stateful_set", "pods_of_a_stateful_set_are_on_gpus_of_their_own", because=_APART),
+    _live(3, "deployment", "pods_of_a_deployment_are_on_gpus_of_their_own", because=_APART),
+    _live(3, "job_without_index", "pods_of_a_job_without_an_index_are_on_gpus_of_their_own",
+          because=_APART),
     _unit(4, "cluster_autoscaler", "cli_cluster_test", "ClusterChecksTest.EachPlantedFault*"),
-    _live(5, "success_and_suspension", "what_is_left_comes_back_after_a_suspension"),
-    _live(5, "success_forgotten", "what_is_left_comes_back_though_the_pods_that_succeeded_are_gone"),
-    _live(5, "more_completions", "a_job_with_more_completions_than_pods_runs_to_its_end"),
-    _live(5, "failed_index", "an_index_that_failed_for_good_is_not_waited_for"),
+    _live(5, "success_and_suspension", "what_is_left_comes_back_after_a_suspension",
+          because="left: bound are"),
+    _live(5, "success_forgotten", "what_is_left_comes_back_though_the_pods_that_succeeded_are_gone",
+          because="gone: bound are"),
+    _live(5, "more_completions", "a_job_with_more_completions_than_pods_runs_to_its_end",
+          because="many: 5 have succeeded"),
+    _live(5, "success_policy", "a_success_policy_is_met_by_what_is_left_and_frees_the_gpus",
+          because="met: bound are"),
+    _live(5, "failed_index", "an_index_that_failed_for_good_is_not_waited_for", because="indices: bound are"),
     _live(6, "apart", "pods_that_may_not_be_together", group="test_gangs:Gangs"),
     _moved("duplicates", "ranks_on_one_node_are_no_duplicates"),
     _moved("busy_node", "a_busy_node_keeps_its_ranks"),
@@ -72,9 +101,10 @@ _ALL = (
     _moved("life_time", "a_gang_may_run_for_long"),
     _moved("container_restarts", "ranks_may_start_again_and_again"),
     _live(8, "dra_driver", "gpus_that_a_dra_driver_gives_out_are_withheld", DAEMON, group=_OWNER),
-    _live(9, "gpu_operator", "the_labels_of_the_gpu_operator_are_set_again_where_that_is_asked_for", DAEMON,
-          group=_OWNER),
-    _live(10, "no_cdi_names", "a_pod_gets_its_gpu_by_our_name", DAEMON, group="test_cdi:OwnSpecification"),
+    _live(9, "gpu_operator", "the_labels_of_the_gpu_operator_are_set_again_where_that_is_asked_for", "",
+          ("without_that_setting_the_gpu_operator_keeps_the_node",), _OWNER),
+    _live(10, "no_cdi_names", "a_pod_gets_its_gpu_by_our_name", "", ("by_the_given_names_alone_no_pod_gets_its_gpu",),
+          "test_cdi:OwnSpecification"),
     _live(13, "limit_range_bounds", "a_limit_range_that_bounds_gpus_is_refused_in_words", "",
           group="test_admission:Admission"),
     _live(13, "limit_range_defaults", "whole_gpus_that_a_limit_range_gives_become_no_second_kind", "",
@@ -92,10 +122,24 @@ _ALL = (
     _live(18, "mps_control_hangs", "a_control_daemon_that_hangs_gets_no_newcomers", DAEMON, group=_MPS),
     _live(22, "elastic", "an_elastic_job_begins_with_its_minimum_and_grows", group="test_recognition:PyTorchJobs"),
     _unit(22, "restored_etcd", "gang_test", "ElasticTest.AnOlderStateThatWasRestoredIsBelieved"),
-    # Each kind of owner lives through success of some, suspension, eviction, drain and the loss of a node.
-    *(_unit(5, f"owner_{kind}", "gang_test", f"EachKind/OwnerLives.*/{kind}") for kind in _KINDS),
+    # Each kind of owner lives through success of some, suspension, eviction, drain, and the loss and reboot of a node.
+    _owner("indexed_job", "test_owner_events:IndexedJobs", _WAITS),
+    _owner("job_without_index", "test_owner_events:JobsWithoutIndex", _TOGETHER),
+    _owner("stateful_set", "test_owner_events:StatefulSets", _TOGETHER, ("success",)),
+    _owner("deployment", "test_owner_events:Deployments", _TOGETHER, ("success",)),
+    _owner("bare_pods", "test_owner_events:BarePods", was=(_AWAY,)),
+    _owner("unknown", "test_owner_events:UnknownOwners", _TOGETHER),
+    _owner("jobset", "test_operator_events:JobSets", was=(_EVICTED,)),
+    _owner("leader_worker_set", "test_operator_events:LeaderWorkerSets", without=("success", "suspension"),
+           was=(_AWAY,)),
+    _owner("kueue_pod_group", "test_operator_events:KueuePodGroups", without=("suspension",), was=(_AWAY,)),
 )
 CASES = {case.name: case for case in _ALL}
+
+def is_by_the_fault(case, lines):
+    """Returns whether one of these lines, each of a test that failed in a control, has the words of the fault."""
+    return any(re.search(case.because, line) for line in lines)
+
 
 ELSEWHERE = {
     11: "the figure cgroup_v2 is of it",

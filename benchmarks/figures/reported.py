@@ -24,7 +24,9 @@ GPUS = "software GPUs or made-up ones"
 _GOAL = Goal("==", 0)
 _UNIT_WITHIN_S = 600
 _NEEDS = {"test_recognition:KueueJobs": ("jobset", "kueue"), "test_recognition:PyTorchJobs": ("training-operator",),
-          "test_descheduler:Deschedulers": ("descheduler",)}
+          "test_descheduler:Deschedulers": ("descheduler",),
+          **{f"test_operator_events:{name}": (operator,) for name, operator in (
+              ("JobSets", "jobset"), ("LeaderWorkerSets", "lws"), ("KueuePodGroups", "kueue"))}}
 
 
 def left_out(case):
@@ -75,8 +77,10 @@ def _control(wanted, build):
     """Returns the Control, or None, and remarks about it."""
     if wanted.older:
         what = f"{wanted.older} of revision {reported.BEFORE}"
-        with with_older(build, wanted.older, reported.BEFORE) as older:
+        with with_older(build, wanted.older, reported.BEFORE, reported.UNKNOWN_TO_BEFORE) as older:
             seen = _wrong(wanted, wanted.tests, older)
+        if seen and not reported.is_by_the_fault(wanted, seen):
+            raise Failed(f"{wanted.name}: expected a control that fails by {wanted.because!r}, got {seen}")
         return controlled(_GOAL, what, len(seen)), {"control_saw": seen}
     if wanted.was:
         missed = _wrong(wanted, wanted.was, build)

@@ -2,6 +2,7 @@
 is suspended and resumed, a pod is evicted, a node is drained, a node is lost, and a node reboots.
 """
 
+import contextlib
 import json
 
 from testing.cluster.gang_cluster import PODS, SPACE
@@ -37,7 +38,8 @@ class Lives:
     NOT       {event: why this kind cannot have it}
     SUCCEEDS_FIRST  whether a pod succeeds before the job is suspended
     RESUMED   how many pods a job has that was resumed
-    TOGETHER  whether all pods are made again where one goes
+    DRAIN     more flags of kubectl drain
+    TOGETHER  whether all pods may be made again where one goes
     """
 
     NODES, NODE_GPUS = 3, 2
@@ -47,6 +49,7 @@ class Lives:
     SUCCEEDS_FIRST = True
     RESUMED = SIZE - 1
     TOGETHER = False
+    DRAIN = ()
     patience_s = PATIENCE_S
 
     # These methods act on a job. A class overrides them where its kind has another way.
@@ -86,14 +89,16 @@ class Lives:
 
         def runs():
             pods = self.living(name)
+            self.assert_apart(pods)
             return len(pods) == size and not uids(pods) & uids(gone) and \
                 all(pod["status"].get("phase") == "Running" and holders_of(pod) for pod in pods)
         self.until(runs, f"{size} pods of {name} run")
-        pods = self.living(name)
-        gpus = sorted(gpu for pod in pods for gpu in holders_of(pod))
-        self.assertEqual(len(set(gpus)), size, f"pods of one job are on one GPU: {gpus}")
         self.assertEqual(self.failures(job), [])
-        return pods
+        return self.living(name)
+
+    def assert_apart(self, pods):
+        gpus = sorted(gpu for pod in pods if pod["spec"].get("nodeName") for gpu in holders_of(pod))
+        self.assertEqual(len(set(gpus)), len(gpus), f"pods of one job are on one GPU: {gpus}")
 
     def let_succeed(self, pod):
         name = pod["metadata"]["name"]
@@ -101,17 +106,28 @@ class Lives:
         self.until(lambda: pod["metadata"]["uid"] not in uids(self.living(name)), f"{name} has succeeded")
 
     def evict(self, pod):
-        meta = {"name": pod["metadata"]["name"], "namespace": SPACE}
-        self.world.api.create(f"{PODS}/{meta['name']}/eviction",
+        self.evict_by_name(pod["metadata"]["name"])
+
+    def evict_by_name(self, name):
+        meta = {"name": name, "namespace": SPACE}
+        self.world.api.create(f"{PODS}/{name}/eviction",
                               {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta})
+
+    def refuse(self, pods):
+        """Writes what a kubelet writes that comes back before the GPUs of its node do."""
+        for pod in pods:
+            self.world.api.merge(f"{PODS}/{pod['metadata']['name']}/status", {"status": {
+                "phase": "Failed", "reason": "UnexpectedAdmissionError", "containerStatuses": None,
+                "message": "Allocate failed due to no healthy devices present"}})
 
     def comes_back(self, job, before, taken, size):
         """Blocks until the job is whole again after the pods `taken` went. Asserts that the others stayed. Returns all
         pods that there are then."""
-        after = self.until_whole(job, size, before if self.TOGETHER else taken)
+        after = self.until_whole(job, size, taken)
         if not self.TOGETHER:
             self.assertLessEqual(uids(before) - uids(taken), uids(after), "pods that were not touched went, too")
-        self.assertEqual(self.halves.longer_than(_HALF_AT_MOST_S), {}, "half a job had GPUs for too long")
+        name = job["metadata"]["name"]
+        self.assertNotIn(name, self.halves.longer_than(_HALF_AT_MOST_S), "half of it had GPUs for too long")
         return after
 
     def ends_by_an_eviction(self, job):
@@ -120,6 +136,37 @@ class Lives:
         self.create(lively(job))
         self.evict(self.until_whole(job, self.SIZE)[-1])
         self.until(lambda: self.failures(job), f"{job['metadata']['name']} has failed")
+
+    def stays_away_without_the_extender(self):
+        """Asserts that a pod that was evicted does not come back while no extender runs, and comes back once one does.
+        It is the control of a kind with which nothing was wrong before."""
+        job, before = self.begin("without", EVICTION)
+        self.world.control.stop_pair(0)
+        self.evict(before[-1])
+        self.until(lambda: self.refused("without"), "its owner cannot make the pod again")
+        self.assertLess(len(self.living("without")), self.SIZE)
+        self.world.control.start_pair(0)
+        self.world.control.await_ready()
+        self.comes_back(job, before, before[-1:], self.SIZE)
+
+    def refused(self, name):
+        """Returns the events that say that the owner of a job's pods could not make one, for want of our webhook."""
+        events = self.world.api.get(f"/api/v1/namespaces/{SPACE}/events")["items"]
+        return [event for event in events if event["involvedObject"]["name"].startswith(name)
+                and "failed calling webhook" in (event.get("message") or "")]
+
+    def elsewhere(self, job, before, taken, node, _give_back):
+        """Blocks until the job is whole again on other nodes than the one that has gone. A class that overrides it may
+        call `give_back`, after which the node is there again."""
+        after = self.comes_back(job, before, taken, self.SIZE)
+        self.assertNotIn(node, {pod["spec"]["nodeName"] for pod in after})
+
+    def on_the_way_back(self, *call):
+        """Returns what makes this call once: now, or else when the test ends."""
+        stack = contextlib.ExitStack()
+        stack.callback(*call)
+        self.stack.callback(stack.close)
+        return stack.close
 
     def fullest(self, pods):
         """Returns the node that has the most of these pods, and its pods."""
@@ -153,27 +200,59 @@ class Lives:
     def test_pods_of_a_node_that_is_drained_come_back_elsewhere(self):
         job, before = self.begin("drained", DRAIN)
         node, taken = self.fullest(before)
-        self.stack.callback(self.world.cluster.kubectl, "uncordon", node)
+        give_back = self.on_the_way_back(self.world.cluster.kubectl, "uncordon", node)
         # The examples have a volume in memory; pods without an owner are drained by force alone.
         self.world.cluster.kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force",
-                                   "--timeout=60s", timeout_s=90.0)
-        after = self.comes_back(job, before, taken, self.SIZE)
-        self.assertNotIn(node, {pod["spec"]["nodeName"] for pod in after})
+                                   "--timeout=60s", *self.DRAIN, timeout_s=90.0)
+        self.elsewhere(job, before, taken, node, give_back)
 
     def test_pods_of_a_node_that_is_lost_come_back_elsewhere(self):
         job, before = self.begin("lost", LOSS)
         node, taken = self.fullest(before)
         self.world.lose_node(node)
-        self.stack.callback(self.world.bring_back, node)
-        after = self.comes_back(job, before, taken, self.SIZE)
-        self.assertNotIn(node, {pod["spec"]["nodeName"] for pod in after})
+        give_back = self.on_the_way_back(self.world.bring_back, node)
+        self.elsewhere(job, before, taken, node, give_back)
 
     def test_pods_of_a_node_that_reboots_come_back(self):
-        """The test writes what a kubelet does that comes back before the GPUs of its node do."""
         job, before = self.begin("rebooted", REBOOT)
         _, taken = self.fullest(before)
-        for pod in taken:
-            self.world.api.merge(f"{PODS}/{pod['metadata']['name']}/status", {"status": {
-                "phase": "Failed", "reason": "UnexpectedAdmissionError", "containerStatuses": None,
-                "message": "Allocate failed due to no healthy devices present"}})
+        self.refuse(taken)
+        self.comes_back(job, before, taken, self.SIZE)
+
+
+class EachAlone(Lives):
+    """EachAlone is mixed into cases of kinds whose pods are placed one by one. There are no more GPUs than pods: where
+    a node goes, its pods wait until it is there again."""
+
+    NODES = 2
+
+    def stays_away_without_the_extender(self):
+        """Asserts that a pod that was evicted does not come back while no extender runs, and comes back once one does.
+        It is the control of a kind with which nothing was wrong before."""
+        job, before = self.begin("without", EVICTION)
+        self.world.control.stop_pair(0)
+        self.evict(before[-1])
+        self.until(lambda: self.refused("without"), "its owner cannot make the pod again")
+        self.assertLess(len(self.living("without")), self.SIZE)
+        self.world.control.start_pair(0)
+        self.world.control.await_ready()
+        self.comes_back(job, before, before[-1:], self.SIZE)
+
+    def refused(self, name):
+        """Returns the events that say that the owner of a job's pods could not make one, for want of our webhook."""
+        events = self.world.api.get(f"/api/v1/namespaces/{SPACE}/events")["items"]
+        return [event for event in events if event["involvedObject"]["name"].startswith(name)
+                and "failed calling webhook" in (event.get("message") or "")]
+
+    def elsewhere(self, job, before, taken, node, give_back):
+        name = job["metadata"]["name"]
+
+        def wait():
+            pods = self.living(name)
+            self.assert_apart(pods)
+            waiting = {pod["metadata"]["name"] for pod in pods if not pod["spec"].get("nodeName")}
+            return len(pods) == self.SIZE and len(waiting) == len(taken) and waiting <= set(self.eyes.told(name))
+        self.until(wait, f"{len(taken)} pods of {name} wait and are told why")
+        self.assertIn("no two of its pods are on one GPU", "".join(self.eyes.told(name).values()))
+        give_back()
         self.comes_back(job, before, taken, self.SIZE)

@@ -116,13 +116,14 @@ class OperatorCase(unittest.TestCase):
     def delete_pod(self, name):
         self.world.api.delete(f"{PODS}/{name}")
 
-    def delete_pod_in_sight(self, name, seen):
-        """Deletes a pod, and keeps it with a finalizer until its operator has seen the deletion (`seen`). Pods that
-        KWOK plays go at once: an operator that looks late would not know that it has to replace the pod."""
+    def delete_pod_in_sight(self, name, seen, delete=None):
+        """Deletes a pod, by `delete` if it is given, and keeps it with a finalizer until its operator has seen the
+        deletion (`seen`). Pods that KWOK plays go at once: an operator that looks late would not know that it has to
+        replace the pod."""
         path = f"{PODS}/{name}"
         self.world.api.merge(path, {"metadata": {"finalizers": [_HELD]}})
         try:
-            self.delete_pod(name)
+            (delete or self.delete_pod)(name)
             self.until(seen, f"it is seen that {name} is on its way out")
         finally:
             self.world.api.merge(path, {"metadata": {"finalizers": None}})

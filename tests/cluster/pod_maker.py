@@ -10,24 +10,38 @@ from tests.cluster.operator_jobs import templates
 class PodMaker:
     """A PodMaker makes pods NAME-0, NAME-1 and so on of a template. Call `step` again and again.
 
-    `case` is an OperatorCase. `suspended` is a function. `owner` is the pods' only ownerReference, or None."""
+    `case` is an OperatorCase. `suspended` is a function. `owner` is the pods' only ownerReference, or None. With
+    `renamed` a pod that is made again gets another name, NAME-0-1 and so on, since the one before may keep its own."""
 
-    def __init__(self, case, name, size, template, suspended, owner=None):
-        self._api, self._eyes, self._name, self._size = case.world.api, case.eyes, name, size
-        self._template, self._suspended, self._owner = template, suspended, owner
+    def __init__(self, case, name, size, template, suspended, owner=None, renamed=False):
+        self._api, self._eyes, self._name = case.world.api, case.eyes, name
+        self._template, self._suspended, self._owner, self._renamed = template, suspended, owner, renamed
+        self._places = {number: f"{name}-{number}" for number in range(size)}
+        self._seen, self._attempt = set(), 0
         self._done = set()  # the names of pods that have succeeded
+        self.refusals = []  # what the API server said while our webhook could not be reached
 
     def step(self):
         """Makes the pods that are missing, and deletes those that failed or that are not to run."""
         suspended = self._suspended()
         there = {pod["metadata"]["name"]: pod["status"].get("phase") for pod in self._eyes.pods(self._name)}
+        self._seen |= set(there)
         self._done |= {name for name, phase in there.items() if phase == "Succeeded"}
-        for name in {f"{self._name}-{number}" for number in range(self._size)} - self._done:
-            if name not in there:
-                if not suspended:
-                    self._make(name)
-            elif suspended or there[name] == "Failed":
-                self._api.delete(f"{PODS}/{name}")
+        for number, name in self._places.items():
+            if name in self._done:
+                continue
+            if name in there:
+                if suspended or there[name] == "Failed":
+                    self._api.delete(f"{PODS}/{name}")
+            elif not suspended:
+                self._make(self._next(number, name))
+
+    def _next(self, number, name):
+        """Returns the name of the pod that takes the place of one that is not there."""
+        if self._renamed and name in self._seen:
+            self._attempt += 1
+            self._places[number] = f"{self._name}-{number}-{self._attempt}"
+        return self._places[number]
 
     def _make(self, name):
         metadata = {**self._template["metadata"], "name": name}
@@ -38,12 +52,16 @@ class PodMaker:
                                     "spec": self._template["spec"]})
         except Failed as failure:
             # The one before may still be on its way out, and the webhook may have come up only now.
-            if "status 409" not in str(failure) and "failed calling webhook" not in str(failure):
+            if "failed calling webhook" in str(failure):
+                self.refusals.append(str(failure))
+            elif "status 409" not in str(failure):
                 raise
 
 
 class Made(Lives):
     """Made is mixed into cases whose pods a PodMaker makes. Their jobs have one template."""
+
+    RENAMED = False
 
     def is_suspended(self, _name):
         return False
@@ -55,11 +73,15 @@ class Made(Lives):
     def create(self, job, pods=True):
         name = super().create(job, pods=False)
         [template] = templates(job)
-        maker = PodMaker(self, name, self.SIZE, template, lambda: self.is_suspended(name), self.owner(name))
-        self.stack.enter_context(self.world.meanwhile(maker.step))
+        self.maker = PodMaker(self, name, self.SIZE, template, lambda: self.is_suspended(name), self.owner(name),
+                              self.RENAMED)
+        self.stack.enter_context(self.world.meanwhile(self.maker.step))
         if pods:
             self.until(lambda: self.eyes.pods(name), f"{name} has pods")
         return name
+
+    def refused(self, _name):
+        return self.maker.refusals
 
     def end(self, job):
         for pod in self.eyes.pods(job["metadata"]["name"]):

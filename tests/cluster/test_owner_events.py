@@ -5,7 +5,7 @@ StatefulSets, Deployments, pods without an owner, and pods of an operator of the
 import unittest
 
 from testing.cluster.gang_cluster import SPACE
-from tests.cluster.lives import SUCCESS, Lives
+from tests.cluster.lives import SUCCESS, EachAlone, Lives
 from tests.cluster.operator_case import OperatorCase
 from tests.cluster.operator_jobs import example, templates
 from tests.cluster.pod_maker import Made
@@ -30,14 +30,14 @@ class IndexedJobs(Lives, OperatorCase):
         return example("indexed-job.yaml", name, "Job")
 
 
-class JobsWithoutIndex(Lives, OperatorCase):
+class JobsWithoutIndex(EachAlone, OperatorCase):
     def make(self, name):
         job = example("indexed-job.yaml", name, "Job")
         job["spec"]["completionMode"] = "NonIndexed"
         return job
 
 
-class Replicated(Lives):
+class Replicated(EachAlone):
     """Replicated is mixed into cases of kinds with `replicas`, which are suspended by having none."""
 
     NOT = {SUCCESS: _ALWAYS}
@@ -77,6 +77,9 @@ class BarePods(Made, OperatorCase):
         return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name},
                 "template": template_of(name, **gang)}
 
+    def test_without_the_extender_a_pod_stays_away(self):
+        self.stays_away_without_the_extender()
+
     def suspend(self, job, yes):
         self._suspended = yes
 
@@ -84,7 +87,7 @@ class BarePods(Made, OperatorCase):
         return self._suspended
 
 
-class UnknownOwners(Made, OperatorCase):
+class UnknownOwners(Made, EachAlone, OperatorCase):
     """The pods are those of an operator whose kind Crossover does not know."""
 
     @classmethod

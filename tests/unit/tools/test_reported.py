@@ -1,24 +1,75 @@
-"""Tests that each reported fault has a case whose tests exist, or a reason why it has none."""
+"""Tests that each reported fault has a case whose tests exist, or a reason why it has none, and that each kind of owner
+has a case with each event that docs/support.md says was tested."""
 
-import re
+import ast
 import unittest
 from pathlib import Path
 
 from benchmarks import reported
 
 _TREE = Path(__file__).resolve().parents[3]
+_CLUSTER = _TREE / "tests/cluster"
+_PAGE = (_TREE / "docs/support.md").read_text(encoding="utf-8")
+_OWNERS = _PAGE.partition("## Owners of pods")[2].partition("\n## ")[0]
+_HEADS = {"success of some": "success", "suspend and resume": "suspension", "eviction": "eviction", "drain": "drain",
+          "node lost": "loss", "reboot": "reboot"}
+
+
+def tests_of(module, name):
+    """Returns the names of the tests that a class of tests/cluster has by itself or from classes of that folder, and
+    the events that it says it cannot have."""
+    file = _CLUSTER / f"{module}.py"
+    tree = ast.parse(file.read_text(encoding="utf-8")) if file.exists() else ast.Module([], [])
+    found = next((each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == name), None)
+    if found is None:
+        come = [each.module.rpartition(".")[2] for each in tree.body if isinstance(each, ast.ImportFrom)
+                and each.module.startswith("tests.cluster.") and name in {alias.name for alias in each.names}]
+        return tests_of(come[0], name) if come else (set(), None)
+    tests = {each.name for each in found.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")}
+    without = next(({key.id.lower() for key in each.value.keys} for each in found.body
+                    if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "NOT"), None)
+    for base in found.bases:
+        more, other = tests_of(module, base.id) if isinstance(base, ast.Name) else (set(), None)
+        tests |= more
+        without = other if without is None else without
+    return tests, without
 
 
 def lacking(case):
-    """Returns the tests of a case of tests/cluster that no file has."""
-    module, name = case.group.split(":")
-    text = (_TREE / f"tests/cluster/{module}.py").read_text(encoding="utf-8")
-    found = set(re.findall(r"def (test_\w+)\(", text)) if re.search(rf"^class {name}\(", text, re.MULTILINE) else set()
-    return [test for test in (*case.tests, *case.was) if test not in found]
+    """Returns the tests of a case of tests/cluster that its class does not have."""
+    tests, _ = tests_of(*case.group.split(":"))
+    return [test for test in (*case.tests, *case.was) if test not in tests]
+
+
+def rows_of(text):
+    """Returns {name of a case: {event: what the cell says}} of the table of owners and events."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()
+             if line.startswith("|")]
+    heads = next((line for line in lines if "node lost" in line), [])
+    begin = lines.index(heads) + 2 if heads else len(lines)
+    return {line[heads.index("case")].strip("`"): {_HEADS[head]: cell for head, cell in zip(heads, line)
+                                                   if head in _HEADS} for line in lines[begin:]}
+
+
+def disagree(rows, cases):
+    """Returns what the table of owners says that the cases do not, and the other way round."""
+    wrong = [f"{name}: the table does not have it" for name in sorted(set(cases) - set(rows))]
+    for name, cells in rows.items():
+        if name not in cases:
+            wrong.append(f"{name}: expected a case, got none")
+            continue
+        wrong += [f"{name}: expected {event}, got {sorted(cells)}" for event in reported.EVENTS if event not in cells]
+        _, without = tests_of(*cases[name].group.split(":"))
+        for event, cell in cells.items():
+            has = reported.EVENTS[event] in cases[name].tests
+            if cell not in ("tested", "n/a") or has != (cell == "tested") or has == (event in (without or ())):
+                wrong.append(f"{name}: {event}: the table says {cell!r}, the case {has}, the class without {without}")
+    return wrong
 
 
 class Reported(unittest.TestCase):
     live = [case for case in reported.CASES.values() if case.place == reported.CLUSTER]
+    owners = {case.name: case for case in live if case.name.startswith("owner_")}
 
     def test_each_finding_has_a_case_or_a_reason(self):
         with_case = {case.finding for case in reported.CASES.values()}
@@ -34,11 +85,24 @@ class Reported(unittest.TestCase):
         other = reported.Case(1, "other", reported.CLUSTER, "test_mps:Mps", ("test_of_none",))
         self.assertEqual(lacking(other), ["test_of_none"], "the control")
 
-    def test_each_kind_of_owner_is_one(self):
-        text = (_TREE / "tests/unit/extender/gang/owner_samples.cc").read_text(encoding="utf-8")
-        kinds = set(re.findall(r'\.name = "([A-Z]\w+)"|Kubeflow\("(\w+)"', text))
-        for kind in {one or two for one, two in kinds}:
-            self.assertTrue(any(name.startswith(f"owner_{kind}") for name in reported.CASES), kind)
+    def test_owners_are_tested_in_the_events_that_the_page_says(self):
+        rows = rows_of(_OWNERS)
+        self.assertEqual(disagree(rows, self.owners), [])
+        name = next(iter(self.owners))
+        less = {each: case for each, case in self.owners.items() if each != name}
+        self.assertEqual(disagree(rows, less), [f"{name}: expected a case, got none"], "the control")
+        claimed = {**rows, name: {**rows[name], "loss": "n/a"}}
+        self.assertEqual(len(disagree(claimed, self.owners)), 1, "the control")
+
+    def test_each_owner_has_a_control(self):
+        for case in self.owners.values():
+            self.assertTrue(case.was or (case.older and case.because), case.name)
+
+    def test_a_control_that_fails_by_something_else_is_none(self):
+        case = reported.CASES["owner_indexed_job"]
+        lines = ["test_a: testing.processes.Failed: 3 pods of resumed run: not within 180 s; 3 wait: {}"]
+        self.assertTrue(reported.is_by_the_fault(case, lines))
+        self.assertFalse(reported.is_by_the_fault(case, ["test_a: Failed: webhook.shm: unknown key; expected one of"]))
 
 
 if __name__ == "__main__":

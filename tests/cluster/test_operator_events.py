@@ -1,0 +1,82 @@
+"""Tests jobs of real operators in each event of lives.py. The jobs are the examples, where there is one."""
+
+import unittest
+
+from testing.cluster.pods import SLOT
+from tests.cluster.lives import EVICTION, SUCCESS, SUSPENSION, Lives, uids
+from tests.cluster.operator_case import OperatorCase
+from tests.cluster.operator_jobs import example, templates
+from tests.cluster.pod_maker import Made
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_GPU = "nvidia.com/gpu"
+
+
+class JobSets(Lives, OperatorCase):
+    OPERATORS = ("jobset",)
+
+    def make(self, name):
+        return example("jobset.yaml", name)
+
+    def test_as_the_example_was_an_eviction_ends_it(self):
+        """In the control an eviction counts as a failure, and one failure ends the job, as it was in the example."""
+        job = self.make("strict")
+        del job["spec"]["failurePolicy"]
+        for part in job["spec"]["replicatedJobs"]:
+            del part["template"]["spec"]["podFailurePolicy"]
+            part["template"]["spec"]["backoffLimit"] = 0
+        self.ends_by_an_eviction(job)
+
+
+class LeaderWorkerSets(Lives, OperatorCase):
+    OPERATORS = ("lws",)
+    TOGETHER = True
+    NOT = {SUCCESS: "restartPolicy is Always: a container that ends is started again, and no pod succeeds",
+           SUSPENSION: "it has no field that suspends it"}
+
+    def make(self, name):
+        return example("leaderworkerset.yaml", name)
+
+    def test_without_the_extender_a_pod_stays_away(self):
+        self.stays_away_without_the_extender()
+
+    def test_all_pods_are_made_again_where_an_eviction_is_seen(self):
+        """Pods that KWOK plays go at once, and the operator may look too late to see it. So a finalizer keeps one."""
+        job, before = self.begin("group", EVICTION)
+        self.delete_pod_in_sight(before[-1]["metadata"]["name"],
+                                 lambda: not uids(before[:1]) & uids(self.living("group")), self.evict_by_name)
+        self.until_whole(job, self.SIZE, before)
+
+
+class KueuePodGroups(Made, OperatorCase):
+    """The pods have no owner. The test makes them again, as Kueue asks of users."""
+
+    OPERATORS = ("kueue",)
+    # Kueue keeps a pod of a group until another has replaced it.
+    RENAMED, DRAIN = True, ("--skip-wait-for-delete-timeout=1",)
+    NOT = {SUSPENSION: "Kueue suspends a group by deleting its pods, and a user who made them makes none again"}
+
+    @classmethod
+    def prepare(cls):
+        cls().queue()
+
+    def queue(self):
+        name = "any"
+        resources = [{"name": resource, "nominalQuota": 100} for resource in (_GPU, SLOT)]
+        groups = [{"coveredResources": [_GPU, SLOT], "flavors": [{"name": name, "resources": resources}]}]
+        for kind, spec in (("ResourceFlavor", {}), ("LocalQueue", {"clusterQueue": name}),
+                           ("ClusterQueue", {"namespaceSelector": {}, "resourceGroups": groups})):
+            self.put({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+    def make(self, name):
+        [template] = templates(example("indexed-job.yaml", name, "Job"))
+        template["metadata"] |= {"labels": {_QUEUE: "any", "kueue.x-k8s.io/pod-group-name": name}}
+        template["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = str(self.SIZE)
+        return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": template}
+
+    def test_without_the_extender_a_pod_stays_away(self):
+        self.stays_away_without_the_extender()
+
+
+if __name__ == "__main__":
+    unittest.main()
