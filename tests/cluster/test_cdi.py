@@ -14,6 +14,13 @@ _READER = "crossover.test/reader:1"
 
 
 class OwnSpecification(NodeCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if cls.cluster.has_cdi:
+            cls.cluster.image_of(_READER, {"/bin/cat": "/bin/cat"})
+            cls.node.make_device_files(_DEVICE_FILES)
+
     def setUp(self):
         if not self.cluster.has_cdi:
             self.skipTest("containerd 1.6 has no CDI")
@@ -33,8 +40,6 @@ class OwnSpecification(NodeCase):
     def take_given_names(self, name):
         """Lets the daemon take the names of the toolkit's specification, as it did before it wrote one of its own.
         Blocks until a pod of this name is refused: the specification has no name of its GPU."""
-        self.cluster.image_of(_READER, {"/bin/cat": "/bin/cat"})
-        self.node.make_device_files(_DEVICE_FILES)
         after = len(self.daemons.said(self.node))
         self.daemons.configure(self.node, node_settings={"cdi": "given"})
         self.addCleanup(self.daemons.configure, self.node)
