@@ -132,6 +132,8 @@ _ALL = (
     _owner("jobset", "test_operator_events:JobSets", was=(_EVICTED,)),
     _owner("leader_worker_set", "test_operator_events:LeaderWorkerSets", without=("success", "suspension"),
            was=(_AWAY,)),
+    _owner("mpijob", "test_operator_events:MpiJobs", without=("reboot",),
+           was=("test_a_worker_that_a_reboot_ended_stays_as_it_is",)),
     _owner("kueue_pod_group", "test_operator_events:KueuePodGroups", without=("suspension",), was=(_AWAY,)),
 )
 CASES = {case.name: case for case in _ALL}

@@ -26,7 +26,10 @@ _UNIT_WITHIN_S = 600
 _NEEDS = {"test_recognition:KueueJobs": ("jobset", "kueue"), "test_recognition:PyTorchJobs": ("training-operator",),
           "test_descheduler:Deschedulers": ("descheduler",),
           **{f"test_operator_events:{name}": (operator,) for name, operator in (
-              ("JobSets", "jobset"), ("LeaderWorkerSets", "lws"), ("KueuePodGroups", "kueue"))}}
+              ("JobSets", "jobset"), ("LeaderWorkerSets", "lws"), ("MpiJobs", "mpi-operator"),
+              ("PyTorchJobs", "training-operator"), ("TfJobs", "training-operator"),
+              ("XgBoostJobs", "training-operator"), ("PaddleJobs", "training-operator"),
+              ("JaxJobs", "training-operator"), ("KueuePodGroups", "kueue"), ("RayClusters", "kuberay"))}}
 
 
 def left_out(case):

@@ -3,7 +3,7 @@
 import unittest
 
 from testing.cluster.pods import SLOT
-from tests.cluster.lives import EVICTION, SUCCESS, SUSPENSION, Lives, uids
+from tests.cluster.lives import EVICTION, REBOOT, SUCCESS, SUSPENSION, Lives, uids
 from tests.cluster.operator_case import OperatorCase
 from tests.cluster.operator_jobs import example, templates
 from tests.cluster.pod_maker import Made
@@ -46,6 +46,37 @@ class LeaderWorkerSets(Lives, OperatorCase):
         self.delete_pod_in_sight(before[-1]["metadata"]["name"],
                                  lambda: not uids(before[:1]) & uids(self.living("group")), self.evict_by_name)
         self.until_whole(job, self.SIZE, before)
+
+
+class MpiJobs(Lives, OperatorCase):
+    OPERATORS = ("mpi-operator",)
+    NOT = {REBOOT: "the operator leaves a worker that has failed as it is, and makes it again once it is deleted"}
+    RESUMED = Lives.SIZE  # when it is suspended, all its workers go
+
+    def make(self, name):
+        return example("mpijob.yaml", name)
+
+    def test_a_worker_that_a_reboot_ended_stays_as_it_is(self):
+        """The operator makes another worker again meanwhile, so it has looked at the job."""
+        job, before = self.begin("stays", EVICTION)
+        _, taken = self.fullest(before)
+        [*_, other] = [pod for pod in before if pod not in taken]
+        self.refuse(taken)
+        self.evict(other)
+        self.until_whole(job, self.SIZE - len(taken), [*taken, other])
+        self.assertLessEqual(uids(taken), uids(self.eyes.pods("stays")))
+
+    def test_a_worker_that_a_reboot_ended_comes_back_once_it_is_deleted(self):
+        job, before = self.begin("refused", EVICTION)
+        _, taken = self.fullest(before)
+        self.refuse(taken)
+        self.until(lambda: not uids(taken) & uids(self.living("refused")), "the workers have failed")
+        for pod in taken:
+            self.delete_pod(pod["metadata"]["name"])
+        self.comes_back(job, before, taken, self.SIZE)
+
+    def suspended(self, yes):
+        return {"spec": {"runPolicy": {"suspend": yes}}}
 
 
 class KueuePodGroups(Made, OperatorCase):
