@@ -54,20 +54,23 @@ void WipeStale(GangStore& store, GangRecord& gang) {
   }
 }
 
-// Lifts the gates of pods that have waited for long without a plan, so that autoscalers see them. A pod whose
-// preferences an API server or a policy refuses loses its gate without them.
+// Lifts the gates of all waiting pods once one of them has waited for long without a plan, so that
+// autoscalers see them. If pods of a gang came one after the other, an autoscaler would take the free slots
+// of the node that it made for the first ones for room for the others. A pod whose preferences an API server
+// or a policy refuses loses its gate without them.
 void Ungate(GangStore& store, GangRecord& gang) {
   if (store.settings.ungate_after_s < 0) return;
-  std::vector<std::string> late;
+  std::vector<std::string> gated;
+  bool late = false;
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(store, uid, member);
-    if (view.waiting() && view.gated() && store.MayWrite(member) &&
-        store.now_s > view.pod->created_s + store.settings.ungate_after_s)
-      late.push_back(uid);
+    if (!view.waiting() || !view.gated() || !store.MayWrite(member)) continue;
+    gated.push_back(uid);
+    late |= store.now_s > view.pod->created_s + store.settings.ungate_after_s;
   }
-  if (late.empty()) return;
+  if (!late) return;
   const std::map<std::string, std::string> preferences = PreferencesOf(store, gang);
-  for (const std::string& uid : late) {
+  for (const std::string& uid : gated) {
     const auto own = preferences.find(uid);
     const bool tell = own != preferences.end() && gang.members.at(uid).failures < kMostTriesToTell;
     Action* action = store.Begin(gang, uid, Kind::kRelease, "", "no plan");

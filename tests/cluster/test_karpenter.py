@@ -21,7 +21,7 @@ _CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 _EVENTS = "/api/v1/events"
 _STAYS = "karpenter.sh/do-not-disrupt"
 _IGNORE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
-_SOON = {"gangs": {**SETTINGS["gangs"], "ungate_after_s": 1}}
+_SOON = {"gangs": {**SETTINGS["gangs"], "ungate_after_s": 3}}
 _PATIENCE_S = 120.0
 # These are the pools: one for each test, so that none meets nodes of another. Each has the type of its machines, and
 # for each of their GPUs the number of slots that Karpenter counts on.

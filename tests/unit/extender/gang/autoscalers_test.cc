@@ -162,6 +162,19 @@ TEST_F(AutoscalersTest, WhatAUserPrefersStaysAndIsHeededElsewhere) {
   EXPECT_EQ(terms[2], json::parse(Avoids({"h0"}))[0]);
 }
 
+// To an autoscaler a pod that comes later fits a free slot of the node that it made for the first.
+TEST_F(AutoscalersTest, TheGatesOfAGangAreLiftedTogether) {
+  AddRunning("r0", "GPU-a");
+  AddRunning("r1", "GPU-b");
+  Lead();
+  Add("u0", "g", 2);
+  now_s_ += kLate - 2;
+  Add("u1", "g", 2);
+  EXPECT_THAT(Do(Kind::kRelease), IsEmpty());
+  now_s_ += 2;
+  EXPECT_EQ(Do(Kind::kRelease).size(), 2u);
+}
+
 // A policy of the cluster may forbid what a pod prefers to be changed.
 TEST_F(AutoscalersTest, WhereThatIsRefusedTheGateIsLiftedWithoutIt) {
   AddRunning("r0", "GPU-a");
