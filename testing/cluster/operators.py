@@ -10,7 +10,8 @@ from testing.cluster.rig import Refused, versions
 
 # {folder of tools/install: its program}. The Descheduler and Karpenter are made in the same way.
 _PROGRAMS = {"jobset": "jobset", "lws": "cmd", "kueue": "kueue", "mpi-operator": "mpi-operator",
-             "training-operator": "training-operator.v1", "descheduler": "descheduler", "karpenter": "kwok"}
+             "training-operator": "training-operator.v1", "kuberay": "ray-operator", "descheduler": "descheduler",
+             "karpenter": "kwok"}
 _READY_WITHIN_S = 180
 
 

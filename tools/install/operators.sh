@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs the operators that tests/cluster/test_recognition.py runs, the Descheduler of test_descheduler.py and the
-# Karpenter of test_karpenter.py, as far as they are missing, into ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder
-# NAME-VERSION for each. It has the program, built from its Go module as tools/install/NAME-VERSION pins it. It also has
-# manifests.yaml, which the operator's makers tell users to install: kubectl or Helm renders it from the files of the same
-# module. cluster.sh must have run before. Where one operator cannot be built, the others are still installed.
+# Installs the operators that tests/cluster/test_recognition.py and test_operator_events.py run, the Descheduler of
+# test_descheduler.py and the Karpenter of test_karpenter.py, as far as they are missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module as
+# tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install: kubectl
+# or Helm renders it from the files of the same module. cluster.sh must have run before. Where one operator cannot be
+# built, the others are still installed.
 #
 # Karpenter is run with its provider for KWOK's nodes. 1.14.1 is the newest version that the Go of go_modules.sh builds.
 #
@@ -24,6 +25,7 @@ readonly operators=(
   "kueue 0.18.3 sigs.k8s.io/kueue cmd/kueue config/default"
   "mpi-operator 0.8.2 github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/overlays/standalone"
   "training-operator 1.9.3 github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/overlays/standalone"
+  "kuberay 1.5.0 github.com/ray-project/kuberay/ray-operator . config/default"
   "descheduler 0.36.0 sigs.k8s.io/descheduler cmd/descheduler kubernetes/deployment"
   "karpenter 1.14.1 sigs.k8s.io/karpenter kwok kwok/charts kwok/apis/crds"
 )
