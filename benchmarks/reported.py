@@ -134,7 +134,12 @@ _ALL = (
            was=(_AWAY,)),
     _owner("mpijob", "test_operator_events:MpiJobs", without=("reboot",),
            was=("test_a_worker_that_a_reboot_ended_stays_as_it_is",)),
+    *(_owner(kind.lower(), f"test_operator_events:{kind}s", was=(_EVICTED,))
+      for kind in ("PyTorchJob", "XgBoostJob", "PaddleJob", "JaxJob")),
+    _owner("tfjob", "test_operator_events:TfJobs", without=set(EVENTS) - {"suspension"},
+           was=(_EVICTED,)),
     _owner("kueue_pod_group", "test_operator_events:KueuePodGroups", without=("suspension",), was=(_AWAY,)),
+    _owner("raycluster", "test_operator_events:RayClusters", without=("success",), was=(_AWAY,)),
 )
 CASES = {case.name: case for case in _ALL}
 

@@ -39,6 +39,7 @@ class Lives:
     SUCCEEDS_FIRST  whether a pod succeeds before the job is suspended
     RESUMED   how many pods a job has that was resumed
     DRAIN     more flags of kubectl drain
+    IN_SIGHT  whether an operator has to see a pod that has failed before it goes
     TOGETHER  whether all pods may be made again where one goes
     """
 
@@ -49,6 +50,7 @@ class Lives:
     SUCCEEDS_FIRST = True
     RESUMED = SIZE - 1
     TOGETHER = False
+    IN_SIGHT = False
     DRAIN = ()
     patience_s = PATIENCE_S
 
@@ -134,8 +136,12 @@ class Lives:
         """Asserts that the job has failed for good once one of its pods was evicted. It is the control of a job that
         lives."""
         self.create(lively(job))
-        self.evict(self.until_whole(job, self.SIZE)[-1])
-        self.until(lambda: self.failures(job), f"{job['metadata']['name']} has failed")
+        name = self.until_whole(job, self.SIZE)[-1]["metadata"]["name"]
+        if self.IN_SIGHT:
+            self.delete_pod_in_sight(name, lambda: self.failures(job), self.evict_by_name)
+        else:
+            self.evict_by_name(name)
+            self.until(lambda: self.failures(job), f"{job['metadata']['name']} has failed")
 
     def stays_away_without_the_extender(self):
         """Asserts that a pod that was evicted does not come back while no extender runs, and comes back once one does.

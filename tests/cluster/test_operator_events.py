@@ -1,9 +1,10 @@
 """Tests jobs of real operators in each event of lives.py. The jobs are the examples, where there is one."""
 
+import copy
 import unittest
 
 from testing.cluster.pods import SLOT
-from tests.cluster.lives import EVICTION, REBOOT, SUCCESS, SUSPENSION, Lives, uids
+from tests.cluster.lives import DRAIN, EVICTION, LOSS, REBOOT, SUCCESS, SUSPENSION, Lives, uids
 from tests.cluster.operator_case import OperatorCase
 from tests.cluster.operator_jobs import example, templates
 from tests.cluster.pod_maker import Made
@@ -77,6 +78,81 @@ class MpiJobs(Lives, OperatorCase):
 
     def suspended(self, yes):
         return {"spec": {"runPolicy": {"suspend": yes}}}
+
+
+class Kubeflow(Lives):
+    """Kubeflow is mixed into cases of the kinds of its training operator. When one is suspended, all its pods go, and
+    all come back."""
+
+    OPERATORS = ("training-operator",)
+    RESUMED = Lives.SIZE
+    IN_SIGHT = True
+
+    def suspended(self, yes):
+        return {"spec": {"runPolicy": {"suspend": yes}}}
+
+    def of_kind(self, name, kind, specs, container):
+        """Returns the example of a PyTorchJob as another kind, with four workers."""
+        job = example("pytorchjob.yaml", name)
+        part = job["spec"].pop("pytorchReplicaSpecs")["Worker"] | {"replicas": self.SIZE}
+        part["template"]["spec"]["containers"][0]["name"] = container
+        return {**job, "kind": kind, "spec": {**job["spec"], specs: {"Worker": part}}}
+
+    def test_as_the_example_was_an_eviction_ends_it(self):
+        """In the control a pod that failed is not made again, as it was in the example before."""
+        job = self.make("strict")
+        [specs] = [parts for name, parts in job["spec"].items() if name.endswith("ReplicaSpecs")]
+        for part in specs.values():
+            part["restartPolicy"] = "Never"
+        self.ends_by_an_eviction(job)
+
+
+class PyTorchJobs(Kubeflow, OperatorCase):
+    def make(self, name):
+        return example("pytorchjob.yaml", name)
+
+
+class TfJobs(Kubeflow, OperatorCase):
+    _ENDS = "the operator sometimes ends a TFJob of which a worker was evicted, also with restartPolicy ExitCode"
+    NOT = {SUCCESS: _ENDS, EVICTION: _ENDS, DRAIN: _ENDS, LOSS: _ENDS, REBOOT: _ENDS}
+    SUCCEEDS_FIRST = False
+
+    def make(self, name):
+        return self.of_kind(name, "TFJob", "tfReplicaSpecs", "tensorflow")
+
+
+class XgBoostJobs(Kubeflow, OperatorCase):
+    def make(self, name):
+        job = self.of_kind(name, "XGBoostJob", "xgbReplicaSpecs", "xgboost")
+        parts = job["spec"]["xgbReplicaSpecs"]
+        parts["Master"] = copy.deepcopy(parts["Worker"]) | {"replicas": 1}  # it must have one
+        parts["Worker"]["replicas"] = self.SIZE - 1
+        return job
+
+
+class PaddleJobs(Kubeflow, OperatorCase):
+    def make(self, name):
+        return self.of_kind(name, "PaddleJob", "paddleReplicaSpecs", "paddle")
+
+
+class JaxJobs(Kubeflow, OperatorCase):
+    def make(self, name):
+        return self.of_kind(name, "JAXJob", "jaxReplicaSpecs", "jax")
+
+
+class RayClusters(Lives, OperatorCase):
+    OPERATORS = ("kuberay",)
+    NOT = {SUCCESS: "workers are servers: one that ends is made again, and no pod succeeds"}
+    RESUMED = Lives.SIZE
+
+    def make(self, name):
+        job = example("raycluster.yaml", name)
+        [workers] = job["spec"]["workerGroupSpecs"]
+        workers["template"]["metadata"]["annotations"]["crossover.dev/gang"] = name
+        return job
+
+    def test_without_the_extender_a_pod_stays_away(self):
+        self.stays_away_without_the_extender()
 
 
 class KueuePodGroups(Made, OperatorCase):

@@ -2,6 +2,7 @@
 has a case with each event that docs/support.md says was tested."""
 
 import ast
+import re
 import unittest
 from pathlib import Path
 
@@ -93,6 +94,13 @@ class Reported(unittest.TestCase):
         self.assertEqual(disagree(rows, less), [f"{name}: expected a case, got none"], "the control")
         claimed = {**rows, name: {**rows[name], "loss": "n/a"}}
         self.assertEqual(len(disagree(claimed, self.owners)), 1, "the control")
+
+    def test_each_owner_that_the_extender_knows_is_one(self):
+        text = (_TREE / "extender/gang/owner_kinds.cc").read_text(encoding="utf-8")
+        kinds = set(re.findall(r'\.kind = "(\w+)"|Kubeflow\("(\w+)"', text))
+        table = _OWNERS.partition("node lost")[2]
+        for kind in {one or two for one, two in kinds}:
+            self.assertIn(kind, table)
 
     def test_each_owner_has_a_control(self):
         for case in self.owners.values():
