@@ -57,6 +57,7 @@ class CdiFolder {
   const Settings settings_;
   std::map<std::string, File> files_;
   State last_;
+  bool given_ = false;  // a given specification named them at the last look
 };
 
 }  // namespace crossover::deviceplugin

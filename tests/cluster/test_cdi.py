@@ -11,6 +11,8 @@ from tests.cluster.node_case import NAMESPACE, NodeCase
 
 _DEVICE_FILES = ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm")
 _READER = "crossover.test/reader:1"
+_GIVEN = "CDI: the names of GPUs are those of a given specification"
+_OWN = "CDI: /var/run/cdi/crossover.dev-gpu.json names the GPUs of this node"
 
 
 class OwnSpecification(NodeCase):
@@ -44,11 +46,18 @@ class OwnSpecification(NodeCase):
         self.daemons.configure(self.node, node_settings={"cdi": "given"})
         self.addCleanup(self.daemons.configure, self.node)
         self.wait_for_words("configuration reloaded", after)
+        self.await_true(self.names_are_given, "the daemon has names of its own")
         self.have_one_name_for_all()
         self.create(name, self.gpus.uuids(0)[0])
-        self.await_true(lambda: any("unresolvable CDI devices" in line
-                                    for line in self.cluster.events(NAMESPACE, name)), "the given names suffice")
+        self.await_true(lambda: any("unresolvable CDI devices" in line for line in self.cluster.events(NAMESPACE, name)),
+                        f"{name} is not refused")
         self.delete_pods()
+
+    def names_are_given(self):
+        """Tells whether the daemon has last said that it takes given names. It does so a moment after it has read its
+        configuration."""
+        said = self.daemons.said(self.node)
+        return said.rfind(_GIVEN) > said.rfind(_OWN)
 
     def test_by_the_given_names_alone_no_pod_gets_its_gpu(self):
         self.take_given_names("given-alone")
@@ -57,7 +66,7 @@ class OwnSpecification(NodeCase):
         uuid = self.gpus.uuids(0)[0]
         self.take_given_names("given")  # this is the control
         self.daemons.configure(self.node)
-        self.wait_for_words("CDI: /var/run/cdi/crossover.dev-gpu.json names the GPUs of this node")
+        self.wait_for_words(_OWN)
         self.create("own", uuid)
         pod = self.cluster.wait_for("pod", "own", phase("Succeeded", "Failed"), NAMESPACE)
         said = self.cluster.logs("own", NAMESPACE)
