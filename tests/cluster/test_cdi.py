@@ -49,8 +49,8 @@ class OwnSpecification(NodeCase):
         self.await_true(self.names_are_given, "the daemon has names of its own")
         self.have_one_name_for_all()
         self.create(name, self.gpus.uuids(0)[0])
-        self.await_true(lambda: any("unresolvable CDI devices" in line for line in self.cluster.events(NAMESPACE, name)),
-                        f"{name} is not refused")
+        self.await_true(lambda: any("unresolvable CDI devices" in line
+                                    for line in self.cluster.events(NAMESPACE, name)), f"{name} is not refused")
         self.delete_pods()
 
     def names_are_given(self):
