@@ -9,8 +9,8 @@ balance  parts of the batch by the speed of each rank, for four sets of speeds
 
 advise gets c, m and the bytes of an iteration, of the job alone, and the speed of the link; for place, it gets the
 times of the uplinks that the extender computes from what the ranks call. The gain of turns is that over one job after
-the other, from the first turns on, whatever the guard tries meanwhile. advise expects 0.95 of the bound of turns,
-as the extender does (common/gains/turns.h), so it predicts less than turns gain here.
+the other, from the first turns on, whatever the guard tries meanwhile. advise expects 0.98 of the bound of turns, the
+median of the figure eta (common/gains/turns.h).
 
 Control, at the median and at worst: the model without its term for links; for private, no gain at all; for balance,
 advice that sees one rank's speed in place of all.

@@ -23,15 +23,19 @@ bool CouldMeet(const Run& a, const Run& b) {
   return a.gang != b.gang && a.gpus == b.gpus && IsKnown(a) && IsKnown(b) && SecondsTogether(a, b) > 0;
 }
 
-double GainOf(const Run& a, const Run& b) {
+// Returns what they gain over one after the other if turns reach this part of the bound.
+double GainOf(const Run& a, const Run& b, double reached) {
   const std::array uses = {a.use, b.use};
-  return gains::FairRates(uses, gains::kReached).Sum();
+  return gains::FairRates(uses, reached).Sum();
 }
+
+// Returns the gain by which the extender decides whether they share.
+double PromisedGain(const Run& a, const Run& b) { return GainOf(a, b, gains::kReached); }
 
 std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::size_t b) {
   if (!CouldMeet(runs[a], runs[b])) return std::nullopt;
-  const double gain = GainOf(runs[a], runs[b]);
-  if (gain < gains::kWorthSharing) return std::nullopt;
+  if (PromisedGain(runs[a], runs[b]) < gains::kWorthSharing) return std::nullopt;
+  const double gain = GainOf(runs[a], runs[b], gains::kUsuallyReached);
   const double hours =
       2 * static_cast<double>(runs[a].gpus) * SecondsTogether(runs[a], runs[b]) / kSecondsPerHour;
   return Pair{.a = a, .b = b, .gain = gain, .saved_hours = hours * (1 - 1 / gain)};
@@ -54,7 +58,7 @@ std::string WhyAlone(const std::vector<Run>& runs, const Run& run) {
   double most = 0;
   for (const Run& other : runs) {
     if (!CouldMeet(run, other)) continue;
-    const double gain = GainOf(run, other);
+    const double gain = PromisedGain(run, other);
     if (best != nullptr && gain <= most) continue;
     best = &other;
     most = gain;

@@ -17,6 +17,9 @@ namespace crossover::gains {
 
 // Turns reach this part of the bound, unless an administrator says otherwise (placement.efficiency).
 inline constexpr double kReached = 0.95;
+// Turns usually reach this part: the median of all cases of `eta` (docs/performance.md). The extender
+// promises less (kReached), since a pair that gains less than promised is a loss. Advice says what is likely.
+inline constexpr double kUsuallyReached = 0.98;
 // Jobs share if they gain at least this factor over one after the other, unless an administrator says
 // otherwise (placement.min_gain).
 inline constexpr double kWorthSharing = 1.05;
