@@ -23,11 +23,11 @@ class Maker {
     MakeNodes();
     profile_ = {.source = Source::kMeasured, .compute_s = 0.010, .exposed_s = 0.010 * (1 + Random(4))};
     if (Random(4) == 0) scene_.most_pods = 2 + Random(3);
-    const int tries = 12 + Random(14);
+    const int tries = 14 + Random(14);
     for (int t = 0; t < tries && scene_.state.placed.size() < kMostGangs; ++t) Settle(t);
     scene_.gang = MakeGang("new");
     scene_.gang.rank = Random(8) == 0 ? 0 : 500;
-    scene_.gang.preempts = Random(12) > 0;
+    scene_.gang.preempts = Random(16) > 0;
     return std::move(scene_);
   }
 
@@ -70,7 +70,7 @@ class Maker {
     const std::vector<Placed>& placed = scene_.state.placed;
     Placed newcomer{.gang = MakeGang("g" + std::to_string(number)), .seats = {}};
     newcomer.gang.rank = kRanks[Random(8)];
-    newcomer.leave = Random(5) > 0 ? Leave::kMay : kLeaves[Random(3)];
+    newcomer.leave = Random(7) > 0 ? Leave::kMay : kLeaves[Random(3)];
     if (Random(8) > 0) newcomer.started_s = 10 * Random(100);
     if (!placed.empty() && Random(2) == 0) {
       const Placed& host = placed[static_cast<std::size_t>(Random(static_cast<int>(placed.size())))];
@@ -86,7 +86,7 @@ class Maker {
     scene_.state = std::move(with);
     // Some pods of a gang have succeeded, or it is elastic. Another one beside it has the whole set.
     std::vector<Seat>& seats = scene_.state.placed.back().seats;
-    if (seats.size() > 1 && Random(3) == 0) seats.pop_back();
+    if (seats.size() > 1 && Random(4) == 0) seats.pop_back();
   }
 
   bool IsSound(const State& state) const {
