@@ -9,7 +9,7 @@ victims are chosen pod by pod.
 the others a budget, the policy Never or ranks forbid it. testing/cluster/room_scenes.py judges. Control: pod by pod,
 node by node.
 
-`preemption_ms` is the time of one decision that makes gangs leave a cluster of 1,000 gangs. Control: 40,000 gangs.
+`preemption_ms` is the time of one decision that makes gangs leave a cluster of 1,000 gangs. Control: 160,000 gangs.
 """
 
 from benchmarks.results import Goal, Measured, controlled
@@ -85,9 +85,9 @@ def _time(program, case):
     if faults:
         raise Failed(f"placement_preempt: {', '.join(faults)}")
     samples = tuple(run["plan_ms"] for run in runs)
-    bad = json_lines([program, "plan", 40_000, gpus, each, 1], {}, timeout_s=600)[0]["plan_ms"]
+    bad = json_lines([program, "plan", 160_000, gpus, each, 1], {}, timeout_s=600)[0]["plan_ms"]
     return Measured("preemption_ms", case, _TIME.of(samples), "ms", _TIME, samples,
-                    controlled(_TIME, "40,000 gangs", bad),
+                    controlled(_TIME, "160,000 gangs", bad),
                     f"1,000 gangs have GPUs, two on each set; one waits for {gpus} GPUs, {each} for each pod",
                     {"victims": [run["victims"] for run in runs]}, _conditions("a full cluster of 1,000 gangs"))
 
