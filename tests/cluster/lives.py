@@ -232,24 +232,6 @@ class EachAlone(Lives):
 
     NODES = 2
 
-    def stays_away_without_the_extender(self):
-        """Asserts that a pod that was evicted does not come back while no extender runs, and comes back once one does.
-        It is the control of a kind with which nothing was wrong before."""
-        job, before = self.begin("without", EVICTION)
-        self.world.control.stop_pair(0)
-        self.evict(before[-1])
-        self.until(lambda: self.refused("without"), "its owner cannot make the pod again")
-        self.assertLess(len(self.living("without")), self.SIZE)
-        self.world.control.start_pair(0)
-        self.world.control.await_ready()
-        self.comes_back(job, before, before[-1:], self.SIZE)
-
-    def refused(self, name):
-        """Returns the events that say that the owner of a job's pods could not make one, for want of our webhook."""
-        events = self.world.api.get(f"/api/v1/namespaces/{SPACE}/events")["items"]
-        return [event for event in events if event["involvedObject"]["name"].startswith(name)
-                and "failed calling webhook" in (event.get("message") or "")]
-
     def elsewhere(self, job, before, taken, node, give_back):
         name = job["metadata"]["name"]
 
