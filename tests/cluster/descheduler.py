@@ -38,8 +38,7 @@ class Descheduler:
         # Its Deployment and its policy are left out, since each pass has a policy of its own.
         cluster.apply([thing for thing in yaml.load_all(text, yaml.CSafeLoader)
                        if thing["kind"] not in ("Deployment", "ConfigMap")])
-        self._kubeconfig = cluster.directory / "descheduler.kubeconfig"
-        self._kubeconfig.write_text(json.dumps(self._credentials()), encoding="utf-8")
+        self._kubeconfig = cluster.kubeconfig_of_account(_ACCOUNT, _NAMESPACE)
 
     @property
     def version(self):
@@ -57,12 +56,3 @@ class Descheduler:
         if done.returncode != 0:
             raise Failed(f"the Descheduler ended with {done.returncode}: {done.stdout[-1500:]}")
         return done.stdout
-
-    def _credentials(self):
-        token = self._cluster.kubectl("create", "token", _ACCOUNT, "--namespace", _NAMESPACE)
-        server = {"server": self._cluster.server,
-                  "certificate-authority": str(self._cluster.setup.certificates.authority)}
-        return {"apiVersion": "v1", "kind": "Config", "current-context": "cluster",
-                "clusters": [{"name": "cluster", "cluster": server}],
-                "users": [{"name": _ACCOUNT, "user": {"token": token.strip()}}],
-                "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": _ACCOUNT}}]}

@@ -69,8 +69,7 @@ class Karpenter:
         cluster.apply([thing for thing in things if thing not in definitions])
         cluster.apply({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass",
                        "metadata": {"name": _CLASS["name"]}})
-        kubeconfig = cluster.directory / "karpenter.kubeconfig"
-        kubeconfig.write_text(json.dumps(self._credentials()), encoding="utf-8")
+        kubeconfig = cluster.kubeconfig_of_account(_NAME, _NAMESPACE)
         cluster.start(_NAME, [str(program)], env={
             "KUBECONFIG": str(kubeconfig), "FEATURE_GATES": "NodeOverlay=true",
             "INSTANCE_TYPES_FILE_PATH": str(_TYPES), "LEADER_ELECTION_NAMESPACE": _NAMESPACE,
@@ -95,15 +94,6 @@ class Karpenter:
 
     def said(self):
         return (self._cluster.setup.logs / f"{_NAME}.log").read_text(errors="replace")
-
-    def _credentials(self):
-        token = self._cluster.kubectl("create", "token", _NAME, "--namespace", _NAMESPACE)
-        server = {"server": self._cluster.server,
-                  "certificate-authority": str(self._cluster.setup.certificates.authority)}
-        return {"apiVersion": "v1", "kind": "Config", "current-context": "cluster",
-                "clusters": [{"name": "cluster", "cluster": server}],
-                "users": [{"name": _NAME, "user": {"token": token.strip()}}],
-                "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": _NAME}}]}
 
 
 class Machines:

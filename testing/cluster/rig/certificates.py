@@ -49,13 +49,20 @@ class Certificates:
 
     def kubeconfig(self, user, server):
         """Writes a kubeconfig by which a client such as kubectl acts as `user`, and returns its path."""
+        return self._kubeconfig(user, server, {"client-certificate": str(self.crt(user)),
+                                               "client-key": str(self.key(user))})
+
+    def kubeconfig_of_token(self, user, server, token):
+        """Writes a kubeconfig by which a client acts as the account that the token is of, and returns its path."""
+        return self._kubeconfig(user, server, {"token": token})
+
+    def _kubeconfig(self, user, server, credentials):
         path = self.directory / f"{user}.kubeconfig"
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
             "clusters": [{"name": "cluster", "cluster": {"server": server,
                                                          "certificate-authority": str(self.authority)}}],
-            "users": [{"name": user, "user": {"client-certificate": str(self.crt(user)),
-                                              "client-key": str(self.key(user))}}],
+            "users": [{"name": user, "user": credentials}],
             "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": user}}]}), encoding="utf-8")
         return path
 

@@ -98,6 +98,11 @@ class Cluster:
         administrator."""
         return Api(self._namespace.pid, self.setup.certificates, token)
 
+    def kubeconfig_of_account(self, name, namespace):
+        """Writes a kubeconfig by which a program acts as a service account that exists, and returns its path."""
+        token = self.kubectl("create", "token", name, "--namespace", namespace).strip()
+        return self.setup.certificates.kubeconfig_of_token(name, self.server, token)
+
     def wait_for_servers(self, *urls, deadline_s=120.0):
         """Blocks until all URLs answer GET with 200. They are asked from beside the control plane."""
         servers.wait_for(self.setup, self, urls, deadline_s)

@@ -82,13 +82,12 @@ class Kubectl:
 
     def logs(self, pod, namespace=None, container=None):
         """Returns what a container has said so far. That is nothing before it runs."""
-        words = ["logs", pod, *_in(namespace), *(["-c", container] if container else [])]
-        done = self(*words, check=False)
-        if done.returncode == 0:
-            return done.stdout
-        if any(why in done.stderr for why in _NOT_YET):
-            return ""
-        raise Failed(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
+        try:
+            return self("logs", pod, *_in(namespace), *(["-c", container] if container else []))
+        except Failed as failure:
+            if any(why in str(failure) for why in _NOT_YET):
+                return ""
+            raise
 
     def events(self, namespace=None, about=None):
         """Returns lines "OBJECT REASON: MESSAGE", the oldest first. `about` limits them to the object of this name."""
