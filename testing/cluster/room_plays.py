@@ -13,18 +13,48 @@ from testing.cluster.rig.kwok import ENDS
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _BUDGETS = f"/apis/policy/v1/namespaces/{SPACE}/poddisruptionbudgets"
 _APART_S = 3.0  # between the beginnings of two gangs, so that one of them is the cheaper one
-_MODEST = "modest"  # of the rank of "high", with preemptionPolicy: Never
+MODEST = "modest"  # of the rank of "high", with preemptionPolicy: Never
 _IGNORE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+
+
+def add_classes(world):
+    """Creates the PriorityClasses of room_scenes.RANKS, and MODEST."""
+    for name, value in {**room_scenes.RANKS, MODEST: room_scenes.RANKS["high"]}.items():
+        world.api.create(_CLASSES, {
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+            "value": value, "preemptionPolicy": "Never" if name == MODEST else "PreemptLowerPriority"})
+
+
+def exclusive_job(name, pods, gpus, rank):
+    """Returns a Job whose pods share with none, of a PriorityClass."""
+    return indexed_job(name, pods, gpus, nodeSelector={POOL: FAKE}, priorityClassName=rank,
+                       annotations={"crossover.dev/share": "exclusive"})
+
+
+def survives_evictions(job):
+    """Returns the Job with pods that end as a kubelet lets them, of which an eviction is no failure."""
+    job["spec"] |= {"backoffLimit": 0, "podFailurePolicy": _IGNORE}
+    job["spec"]["template"]["metadata"]["annotations"][ENDS] = "true"
+    return job
+
+
+def keep(world, name, pods):
+    """Creates a disruption budget that allows the eviction of none of a Job's pods."""
+    world.api.create(_BUDGETS, {
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
+        "spec": {"minAvailable": pods, "selector": {"matchLabels": {"job-name": name}}}})
+
+
+def let_leave(world, name):
+    """Deletes the budget."""
+    world.api.delete(f"{_BUDGETS}/{name}")
 
 
 @contextlib.contextmanager
 def room_cluster(build):
     """Provides a GangCluster for scenes, with the PriorityClasses that they name."""
     with GangCluster(build, room_scenes.NODES, room_scenes.GPUS, control={"settings": SETTINGS}) as world:
-        for name, value in {**room_scenes.RANKS, _MODEST: room_scenes.RANKS["high"]}.items():
-            world.api.create(_CLASSES, {
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
-                "value": value, "preemptionPolicy": "Never" if name == _MODEST else "PreemptLowerPriority"})
+        add_classes(world)
         yield world
 
 
@@ -43,7 +73,7 @@ def play(world, scene):
                                   {gang.name: now - world.lives.life(gang.name).whole_since for gang in scene.gangs})
         before = {gang.name: _bound(world, gang.name) for gang in scene.gangs}
         newcomer = scene.newcomer.name
-        _create(world, scene.newcomer, scene.newcomer.rank if scene.preempts else _MODEST)
+        _create(world, scene.newcomer, scene.newcomer.rank if scene.preempts else MODEST)
         names.append(newcomer)
         if room_scenes.best(scene, found):
             world.until_whole(newcomer)
@@ -56,21 +86,15 @@ def play(world, scene):
         world.end(*names)
         for gang in scene.gangs:
             if gang.budget:
-                world.api.delete(f"{_BUDGETS}/{gang.name}")
+                let_leave(world, gang.name)
         world.until(lambda: not world.lives.pods(*names), "the pods of the scene are gone")
 
 
 def _create(world, gang, rank):
     world.lives.expect(gang.name, gang.pods)
-    job = indexed_job(gang.name, gang.pods, gang.gpus, nodeSelector={POOL: FAKE}, priorityClassName=rank,
-                      annotations={"crossover.dev/share": "exclusive"})
-    job["spec"] |= {"backoffLimit": 0, "podFailurePolicy": _IGNORE}
-    job["spec"]["template"]["metadata"]["annotations"][ENDS] = "true"
     if gang.budget:
-        world.api.create(_BUDGETS, {
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": gang.name},
-            "spec": {"minAvailable": gang.pods, "selector": {"matchLabels": {"job-name": gang.name}}}})
-    world.api.create(JOBS.format(SPACE), job)
+        keep(world, gang.name, gang.pods)
+    world.api.create(JOBS.format(SPACE), survives_evictions(exclusive_job(gang.name, gang.pods, gang.gpus, rank)))
 
 
 def _places(world, gang):

@@ -6,21 +6,16 @@ import os
 import unittest
 from pathlib import Path
 
-from testing.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
-from testing.cluster.gangs import JOBS, indexed_job
+from testing.cluster import room_plays
+from testing.cluster.gang_cluster import SPACE, GangCluster
+from testing.cluster.gangs import JOBS
 from testing.cluster.opposed_plays import SETTINGS
-from testing.cluster.rig.kwok import ENDS
 from testing.commands import Build
 
 _GPUS = 2  # of the only node
 _LEASE_S = 4
-_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-_BUDGETS = f"/apis/policy/v1/namespaces/{SPACE}/poddisruptionbudgets"
 _EVENTS = f"/api/v1/namespaces/{SPACE}/events"
-_RANKS = {"low": 10, "middle": 20, "high": 1000}
-_MODEST = "modest"  # of the rank of "high", with preemptionPolicy: Never
 _HOLDS = "crossover.test/holds"  # a finalizer, by which a pod that was evicted still has its GPU
-_IGNORE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 
 
 class Preemption(unittest.TestCase):
@@ -30,10 +25,7 @@ class Preemption(unittest.TestCase):
                                 control={"settings": SETTINGS, "lease_s": _LEASE_S})
         cls.world.__enter__()
         cls.addClassCleanup(cls.world.__exit__)
-        for name, value in {**_RANKS, _MODEST: _RANKS["high"]}.items():
-            cls.world.api.create(_CLASSES, {
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
-                "value": value, "preemptionPolicy": "Never" if name == _MODEST else "PreemptLowerPriority"})
+        room_plays.add_classes(cls.world)
 
     def tearDown(self):
         self.assertEqual(self.world.judge.overfull, {})
@@ -43,14 +35,11 @@ class Preemption(unittest.TestCase):
         """Creates a gang whose pods share with none. An eviction is no failure of its Job. With `held`, a pod that is
         evicted keeps its GPU until let_go(), and counts as failed."""
         self.world.lives.expect(name, size)
-        job = indexed_job(name, size, nodeSelector={POOL: FAKE}, priorityClassName=rank,
-                          annotations={"crossover.dev/share": "exclusive"})
-        metadata = job["spec"]["template"]["metadata"]
+        job = room_plays.exclusive_job(name, size, 1, rank)
         if held:
-            metadata["finalizers"] = [_HOLDS]
+            job["spec"]["template"]["metadata"]["finalizers"] = [_HOLDS]
         else:
-            metadata["annotations"][ENDS] = "true"
-            job["spec"] |= {"backoffLimit": 0, "podFailurePolicy": _IGNORE}
+            job = room_plays.survives_evictions(job)
         self.world.api.create(JOBS.format(SPACE), job)
         self.addCleanup(self.world.remove, name)
 
@@ -97,15 +86,13 @@ class Preemption(unittest.TestCase):
     def test_a_budget_and_never_keep_them(self):
         """No gang leaves for a place that is not to be had: the budget keeps one of the two that would have to."""
         names = self.two_run("kept")
-        self.world.api.create(_BUDGETS, {
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "kept"},
-            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"job-name": names[1]}}}})
-        self.addCleanup(self.world.api.delete, f"{_BUDGETS}/kept")
+        room_plays.keep(self.world, names[1], 1)
+        self.addCleanup(room_plays.let_leave, self.world, names[1])
         before = self.uids(*names)
         self.create("kept-high", 2, "high")
         self.world.until(lambda: any("a disruption budget forbids" in reason
                                      for reason in self.world.lives.reasons("kept-high")), "it is told why it waits")
-        self.create("kept-modest", 1, _MODEST)
+        self.create("kept-modest", 1, room_plays.MODEST)
         self.world.until(lambda: any("the preemptionPolicy of this one is Never" in reason
                                      for reason in self.world.lives.reasons("kept-modest")), "it is told, too")
         self.assertEqual(self.uids(*names), before)
