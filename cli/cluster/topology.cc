@@ -34,6 +34,22 @@ bool Lists(std::string_view text, std::string_view key) {
   return false;
 }
 
+// Returns whether the configuration has this name as a key of a map, with or without quotation marks. A name
+// that is a part of another one, such as A10 of A100 or of NVIDIA A10, is no such key.
+bool HasKey(std::string_view text, std::string_view name) {
+  constexpr std::string_view kQuotes = "\"'", kBefore = "\n{,";
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    std::size_t end = at + name.size();
+    if (end < text.size() && kQuotes.find(text[end]) != std::string_view::npos) ++end;
+    std::size_t begin = at;
+    if (begin > 0 && kQuotes.find(text[begin - 1]) != std::string_view::npos) --begin;
+    while (begin > 0 && text[begin - 1] == ' ') --begin;
+    const bool begins = begin == 0 || kBefore.find(text[begin - 1]) != std::string_view::npos;
+    if (begins && end < text.size() && text[end] == ':') return true;
+  }
+  return false;
+}
+
 // Returns whether the node has a label that the extender's configuration names and that is narrower than a
 // zone.
 bool HasNarrowLabel(const json& node, const std::string& config) {
@@ -98,8 +114,7 @@ Places ModelsWithoutSpeed(const ClusterFacts& facts) {
   if (node_of.size() < 2) return {};
   Places places;
   for (const auto& [model, node] : node_of) {
-    if (config.find(model) == std::string::npos)
-      places.push_back("\"" + base::Shown(model) + "\" of node " + node);
+    if (!HasKey(config, model)) places.push_back("\"" + base::Shown(model) + "\" of node " + node);
   }
   return places;
 }

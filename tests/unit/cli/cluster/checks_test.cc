@@ -240,7 +240,7 @@ const std::vector<Planted>& Faults() {
          First(f, "gpu_nodes")["status"]["gpus"][0]["model"] = "H100 80GB";
          f->lists["gpu_nodes"][1]["status"]["gpus"][0]["model"] = "A100";
          First(f, "extender_config")["data"]["extender.yaml"] =
-             "gangs:\n  gpu_speeds:\n    H100 80GB: 1\n    A10: 0.5\n";
+             "gangs:\n  gpu_speeds:\n    H100 80GB: 1\n    NVIDIA A100: 0.5\n    A1000: 0.5\n";
        }},
       {"gang_waits", "team/a-0 for 30 min",
        [](ClusterFacts* f) {
@@ -278,8 +278,12 @@ TEST(ClusterChecksTest, SpeedsOfModelsMayBeLeftOut) {
   facts.lists["gpu_nodes"][1]["status"]["gpus"][0]["model"] = "A100";
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "no speeds are named";
   json& config = First(&facts, "extender_config")["data"]["extender.yaml"];
-  config = "gangs: {gpu_speeds: {H100: 1, A100: 0.5}}";
-  EXPECT_EQ(Found(facts), std::set<std::string>());
+  for (const char* text :
+       {"gangs: {gpu_speeds: {H100: 1, A100: 0.5}}", "gangs: {gpu_speeds: {\"H100\": 1, 'A100': 1}}",
+        "gangs:\n  gpu_speeds:\n    A100: 0.5\n    'H100': 1\n"}) {
+    config = text;
+    EXPECT_EQ(Found(facts), std::set<std::string>()) << text;
+  }
   config = "gangs: {gpu_speeds: {L4: 1}}";
   facts.lists["gpu_nodes"].erase(1);
   for (const char* list : {"nodes", "programs"}) facts.lists[list].erase(1);
