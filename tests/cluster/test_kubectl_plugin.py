@@ -196,8 +196,8 @@ class KubectlPlugin(unittest.TestCase):
         advice = json.loads(self.plugin("advise", "-o", "json"))["namespaces"][0]
         self.assertEqual(advice["namespace"], _TEAM)
         self.assertAlmostEqual(advice["gpuHours"], 16)
-        self.assertAlmostEqual(advice["savedGPUHours"], 16 * (1 - 1 / (0.95 * 1.6)), places=6)
-        self.assertIn(f"{_TEAM}/a and {_TEAM}/b: 1.52x", self.plugin("advise", "-n", _TEAM, "-o", "wide"))
+        self.assertAlmostEqual(advice["savedGPUHours"], 16 * (1 - 1 / (0.98 * 1.6)), places=6)
+        self.assertIn(f"{_TEAM}/a and {_TEAM}/b: 1.57x", self.plugin("advise", "-n", _TEAM, "-o", "wide"))
 
     def test_the_cluster_is_described_for_the_planner(self):
         self.publish()
