@@ -4,9 +4,16 @@
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <string_view>
 #include <utility>
+
+#include "common/base/all_addresses.h"
+#include "common/base/fd.h"
+#include "common/text/number.h"
+#include "deviceplugin/metrics/other_socket.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -15,6 +22,15 @@ namespace {
 // free thread.
 constexpr char kThreads[] = "8";
 constexpr char kSilenceMs[] = "2000";
+
+// Returns the port if `listen` is [::]:port, which stands for all addresses of both families.
+std::optional<std::uint16_t> PortOnAllAddresses(const std::string& listen) {
+  constexpr std::int64_t kMost = 65'535;
+  const std::string all = std::string(base::kAllAddresses) + ":";
+  if (!listen.starts_with(all)) return std::nullopt;
+  const auto port = text::ParseInteger(std::string_view(listen).substr(all.size()), 0, kMost);
+  return port ? std::optional(static_cast<std::uint16_t>(*port)) : std::nullopt;
+}
 
 constexpr char kOk[] = "200 OK", kUnavailable[] = "503 Service Unavailable",
                kFailed[] = "500 Internal Server Error";
@@ -114,21 +130,30 @@ std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, S
                                                     std::string* error) {
   std::unique_ptr<MetricsServer> made(new MetricsServer);
   made->pages_ = std::make_unique<Pages>(std::move(sources));
+  *error = "metrics.listen: " + listen + ": cannot listen there (in use, or not an address of this machine)";
+  const auto of_all = PortOnAllAddresses(listen);
+  base::UniqueFd all;
+  std::string own = listen;
+  if (of_all && !base::HasIpv6()) own = "0.0.0.0:" + std::to_string(*of_all);
+  if (of_all && base::HasIpv6()) {
+    all = ListenOnAllAddresses(*of_all);
+    if (!all) return nullptr;
+    made->port_ = PortOf(all.get());
+    own = "127.0.0.1:0";
+  }
   try {
     made->server_ = std::make_unique<CivetServer>(std::vector<std::string>{
-        "listening_ports", listen, "num_threads", kThreads, "request_timeout_ms", kSilenceMs});
+        "listening_ports", own, "num_threads", kThreads, "request_timeout_ms", kSilenceMs});
   } catch (const std::exception&) {
-    *error =
-        "metrics.listen: " + listen + ": cannot listen there (in use, or not an address of this machine)";
     return nullptr;
   }
+  const std::vector<int> ports = made->server_->getListeningPorts();
+  const auto port = static_cast<std::uint16_t>(ports.empty() ? 0 : ports.front());
+  if (!all) made->port_ = port;
+  if (all && !TakeOver(port, std::move(all))) return nullptr;
   made->pages_->AddTo(made->server_.get());
+  error->clear();
   return made;
-}
-
-int MetricsServer::port() const {
-  const std::vector<int> ports = server_->getListeningPorts();
-  return ports.empty() ? 0 : ports.front();
 }
 
 }  // namespace crossover::deviceplugin

@@ -28,15 +28,17 @@ class MetricsServer {
     std::function<int(const std::string& authorization)> access;
   };
 
-  // Listens on host:port. Returns null on failure, with the reason in `error`.
+  // Listens on host:port; [::]:port stands for all addresses of IPv4 and IPv6. Returns null on failure, with
+  // the reason in `error`.
   static std::unique_ptr<MetricsServer> Start(const std::string& listen, Sources sources, std::string* error);
   ~MetricsServer();
-  int port() const;  // the port in use, also if `listen` has port 0
+  int port() const { return port_; }  // the port in use, also if `listen` has port 0
 
  private:
   class Pages;
   MetricsServer();
 
+  int port_ = 0;
   std::unique_ptr<Pages> pages_;
   std::unique_ptr<CivetServer> server_;  // last: it uses the pages
 };

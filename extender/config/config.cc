@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/all_addresses.h"
 #include "common/base/refusal.h"
 #include "common/config/yaml_map.h"
 #include "common/files/read_file.h"
@@ -60,17 +61,19 @@ yaml::Handler Real(double* target, double low, double high) {
 bool TakeEndpoint(const std::string& text, Endpoint* endpoint) {
   constexpr std::int64_t kMostPorts = 65'535;
   const std::size_t colon = text.rfind(':');
-  // IPv6 addresses are not supported.
-  if (colon == std::string::npos || colon == 0 || text.find(':') != colon) return false;
+  if (colon == std::string::npos || colon == 0) return false;
+  const std::string address = text.substr(0, colon);
+  // The HTTP server takes no other address of IPv6.
+  if (address != base::kAllAddresses && address.find(':') != std::string::npos) return false;
   const auto port = text::ParseInteger(std::string_view(text).substr(colon + 1), 1, kMostPorts);
   if (!port) return false;
-  *endpoint = {.address = text.substr(0, colon), .port = static_cast<int>(*port)};
+  *endpoint = {.address = address, .port = static_cast<int>(*port)};
   return true;
 }
 
 yaml::Handler Listen(Endpoint* target) {
   return [target](const YAML::Node& value, const std::string& key) {
-    yaml::Scalar(value, key, "IPv4 address:port, with a port from 1 to 65535, or off",
+    yaml::Scalar(value, key, "IPv4 address:port or [::]:port, with a port from 1 to 65535, or off",
                  [&](const std::string& text) {
                    if (text == "off") target->port = 0;
                    return text == "off" || TakeEndpoint(text, target);

@@ -13,8 +13,8 @@
 namespace crossover::extender {
 
 struct Endpoint {
-  std::string address = "0.0.0.0";
-  int port = 0;  // 0: no listener
+  std::string address = "0.0.0.0";  // or [::], which is all addresses of IPv4 and IPv6
+  int port = 0;                     // 0: no listener
 };
 
 struct WebhookConfig {

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/base/all_addresses.h"
 #include "common/base/refusal.h"
 #include "common/logging/log.h"
 #include "extender/http/certificate.h"
@@ -145,6 +146,12 @@ std::optional<std::size_t> LengthOf(const http::http_request& request) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return length;
+}
+
+// Returns the host that the SDK is to listen on.
+std::string HostOf(const std::string& address) {
+  if (address != base::kAllAddresses) return address;
+  return base::HasIpv6() ? kNameOfAllAddresses : "0.0.0.0";
 }
 
 // An Objection is an answer that needs no handler. If `abort` is true, the rest of the body is not read.
@@ -318,9 +325,9 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
       self->Secure(&context);
     });
   }
-  const std::string at = settings.address + ":" + std::to_string(settings.port);
+  const std::string host = HostOf(settings.address), port = ":" + std::to_string(settings.port);
   try {
-    impl_->listener.emplace(http::uri((secure ? "https://" : "http://") + at + "/"), config);
+    impl_->listener.emplace(http::uri((secure ? "https://" : "http://") + host + port + "/"), config);
     // The handler must not own the listener, which owns the handler.
     const auto take = [weak = std::weak_ptr(impl_)](const http::http_request& request) {
       if (const auto self = weak.lock()) self->Take(request);
@@ -331,7 +338,9 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
     const TwoThreads both;  // an open that failed closes the listener again
     impl_->listener->open().get();
   } catch (const std::exception& fault) {
-    throw std::runtime_error(at + ": cannot listen there: " + fault.what());
+    const std::string needs = "; expected /etc/hosts with the line \":: " + host + "\"";
+    throw std::runtime_error(settings.address + port + ": cannot listen there: " + fault.what() +
+                             (host == kNameOfAllAddresses ? needs : ""));
   }
   impl_->half_closed.emplace(settings.port, kEndsAreReportedWithin);
 }

@@ -28,6 +28,9 @@ struct HttpAnswer {
   std::string content_type = "application/json";
 };
 
+// The C++ REST SDK takes what is before the first colon for the host, so an address of IPv6 needs a name.
+inline constexpr char kNameOfAllAddresses[] = "all-addresses";
+
 class HttpServer {
  public:
   using Reply = std::function<void(HttpAnswer)>;
@@ -36,9 +39,10 @@ class HttpServer {
   using Handler = std::function<void(const HttpRequest& request, Reply reply)>;
 
   struct Settings {
+    // `address` is of IPv4, or [::] for all addresses of both families. For [::], /etc/hosts must give the
+    // name kNameOfAllAddresses the address ::. Where the kernel has no IPv6, [::] means 0.0.0.0.
     std::string address = "127.0.0.1";
-    // `port` is that of the IPv4 address, at least 1.
-    int port = 0;
+    int port = 0;  // at least 1
     // These are PEM files; if empty, the server speaks plain HTTP. The server reads them again when they
     // change. It closes connections until there is a certificate that fits its key.
     std::string certificate_file{}, key_file{};

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from testing.cluster.rig.namespaces import CONTROL_PLANE
+from testing.cluster.rig.families import IPV4
 from testing.cluster.services import service
 from testing.processes import Failed
 
@@ -204,7 +204,7 @@ class Control:
             "scheduler": {"listen": f"127.0.0.1:{replica.verbs}"},
             "health": {"listen": f"127.0.0.1:{replica.health}"},
             "metrics": {"listen": f"127.0.0.1:{replica.metrics}"},
-            "webhook": {"listen": f"{CONTROL_PLANE}:{replica.webhook}" if self._webhook else "off",
+            "webhook": {"listen": f"{IPV4.control_plane}:{replica.webhook}" if self._webhook else "off",
                         "file": str(self._directory / f"{replica.extender}.pem"),
                         "shm": "node"},  # as the chart has it where jobs share through MPS, as in the tests
             **self._settings}

@@ -17,10 +17,14 @@ def monitors():
 
 def targets(pods):
     """Returns one target for each port of each container."""
-    return [{"targets": [f"{pod['status']['podIP']}:{port['containerPort']}"],
+    return [{"targets": [f"{_host(pod['status']['podIP'])}:{port['containerPort']}"],
              "labels": _of_pod(pod) | {f"{_POD}container_name": container["name"],
                                        f"{_POD}container_port_name": port["name"]}}
             for pod in pods for container in pod["spec"]["containers"] for port in container.get("ports", ())]
+
+
+def _host(address):
+    return f"[{address}]" if ":" in address else address
 
 
 def _of_pod(pod):

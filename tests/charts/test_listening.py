@@ -22,10 +22,14 @@ class Listening(unittest.TestCase):
     def test_programs_listen_where_values_say(self):
         for name, ports in _PORTS.items():
             config = self.config(name, "extender", "extender.yaml")
+            daemon = self.config(name, "deviceplugin", "node.yaml")
+            self.assertEqual(daemon["metrics"], {"listen": "[::]:9465"})
             self.assertEqual(config["scheduler"], {"listen": f"127.0.0.1:{ports['verbs']}"})
             for key in ("health", "metrics", "webhook"):
-                self.assertEqual(config[key]["listen"], f"0.0.0.0:{ports[key]}")
-            scheduler = pod_templates(self.made[name])["crossover-extender"]["containers"][1]["command"]
+                self.assertEqual(config[key]["listen"], f"[::]:{ports[key]}")
+            pod = pod_templates(self.made[name])["crossover-extender"]
+            self.assertEqual(pod["hostAliases"], [{"ip": "::", "hostnames": ["all-addresses"]}])
+            scheduler = pod["containers"][1]["command"]
             self.assertEqual(scheduler[scheduler.index("--secure-port") + 1], str(ports["scheduler"]))
 
     def test_others_ask_there(self):

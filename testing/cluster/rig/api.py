@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 
-from testing.cluster.rig.namespaces import CONTROL_PLANE
+from testing.cluster.rig.families import IPV4
 from testing.processes import Failed
 
 _PATIENCE_S = 30.0
@@ -58,9 +58,9 @@ class Api:
 
     def connect(self):
         """Returns a new connection, for a watch."""
-        connection = http.client.HTTPSConnection(CONTROL_PLANE, timeout=_PATIENCE_S, context=self._tls)
-        plain = connected_in(self._pid, (CONTROL_PLANE, 443))
-        connection.sock = self._tls.wrap_socket(plain, server_hostname=CONTROL_PLANE)
+        connection = http.client.HTTPSConnection(IPV4.control_plane, timeout=_PATIENCE_S, context=self._tls)
+        plain = connected_in(self._pid, (IPV4.control_plane, 443))
+        connection.sock = self._tls.wrap_socket(plain, server_hostname=IPV4.control_plane)
         return connection
 
     def _call(self, method, path, body=None, kind="application/json"):

@@ -85,5 +85,5 @@ class Certificates:
 
 
 def _server(hosts):
-    names = [f"{'IP' if host.replace('.', '').isdigit() else 'DNS'}:{host}" for host in hosts]
+    names = [f"{'IP' if ':' in host or host.replace('.', '').isdigit() else 'DNS'}:{host}" for host in hosts]
     return f"extendedKeyUsage=serverAuth\nsubjectAltName={','.join(names)}"

@@ -9,6 +9,7 @@ from testing.cluster.rig import images, namespaces, removal, servers, versions
 from testing.cluster.rig.api import Api
 from testing.cluster.rig.containerd import PAUSE_IMAGE
 from testing.cluster.rig.control_plane import ControlPlane
+from testing.cluster.rig.families import IPV4
 from testing.cluster.rig.kubectl import Kubectl, true
 from testing.cluster.rig.node import Node
 from testing.cluster.rig.programs import Programs
@@ -29,10 +30,12 @@ class Cluster:
     kinds            {number: class of the node}, for nodes that are no Node
     kube_version, containerd_version  versions, or their beginnings such as "1.31", instead of KUBE_VERSION and
                      CONTAINERD_VERSION or the installer's defaults. Versions unknown to versions.py are Refused
+    families         of the addresses of nodes, pods and services (families.py); the first is the primary one
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
-                 containerd_version=None, api_server=(), controllers=(), prefix=removal.PREFIX, kinds=None):
+                 containerd_version=None, api_server=(), controllers=(), prefix=removal.PREFIX, kinds=None,
+                 families=(IPV4,)):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
         self._extenders, self._api_server, self._controllers = extenders, api_server, controllers
@@ -41,6 +44,7 @@ class Cluster:
         self._kube_version = kube_version
         self._containerd_version = containerd_version
         self._prefix = prefix
+        self._families = families
         self._stack = contextlib.ExitStack()
         self.image_environment = {}  # for images that are made after it was set
 
@@ -67,7 +71,7 @@ class Cluster:
     def address(self):
         """Returns the address of the control plane. Programs that `start` starts listen there, for the API server, the
         scheduler and pods."""
-        return namespaces.CONTROL_PLANE
+        return IPV4.control_plane
 
     @property
     def server(self):
@@ -144,10 +148,10 @@ class Cluster:
         stack.callback(removal.Janitor(self.directory).finish)
         self.processes = stack.enter_context(Processes(self.directory.name))
         self.patience = max(self._kinds[number].patience if number in self._kinds else 1 for number in self._numbers)
-        self.setup = Setup(self.directory, programs, self.processes, self._kubelet)
+        self.setup = Setup(self.directory, programs, self.processes, self._kubelet, self._families)
         stack.callback(self._save_logs)
         stack.enter_context(self.setup.supervisor)
-        self._namespace = namespaces.cluster(self.setup.mark, self.setup.pause)
+        self._namespace = namespaces.cluster(self.setup.mark, self.setup.pause, self._families)
         stack.callback(self._namespace.end)
         self.nodes = [self._kinds.get(number, Node)(number, self.setup) for number in self._numbers]
         for node in self.nodes:

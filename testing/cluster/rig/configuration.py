@@ -4,13 +4,14 @@ reads YAML."""
 _SOCKET = "unix:///run/containerd/containerd.sock"
 
 
-def pod_network(subnet):
+def pod_network(number, families):
     """Returns a network in which each pod has a routed veth pair. On a bridge, a service could not route back to a pod
     of the same node."""
     return {"cniVersion": "1.0.0", "name": "pods", "plugins": [
         {"type": "ptp", "ipMasq": False,
-         "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": subnet}]],
-                  "routes": [{"dst": "0.0.0.0/0"}]}}]}
+         "ipam": {"type": "host-local", "dataDir": "/run/cni",
+                  "ranges": [[{"subnet": family.pods_of(number)}] for family in families],
+                  "routes": [{"dst": family.everywhere} for family in families]}}]}
 
 
 def kubelet(node, setup):
@@ -33,11 +34,12 @@ def kubelet(node, setup):
         **node.kubelet_options, **setup.kubelet_options}
 
 
-def proxy(node_name, address, kubeconfig):
+def proxy(node_name, address, kubeconfig, families):
     """Returns the configuration of a kube-proxy that leaves the machine's connection tracking as it is."""
     return {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
-        "clusterCIDR": "10.78.0.0/16", "hostnameOverride": node_name, "bindAddress": address,
+        "clusterCIDR": ",".join(family.pods for family in families), "hostnameOverride": node_name,
+        "bindAddress": address,
         "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249",
         "clientConnection": {"kubeconfig": str(kubeconfig)}, "conntrack": {"maxPerCore": 0, "min": 0},
         "iptables": {"minSyncPeriod": "100ms"}}

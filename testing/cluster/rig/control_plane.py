@@ -3,7 +3,6 @@
 import json
 
 from testing.cluster.rig import configuration
-from testing.cluster.rig.namespaces import CONTROL_PLANE, SERVICES
 
 # A short list starts sooner. Controllers for clouds, storage, certificates and autoscaling are left out.
 _CONTROLLERS = [f"{name}-controller" for name in (
@@ -33,7 +32,7 @@ class ControlPlane:
         pki = self._setup.certificates
         self._start("kube-apiserver", [
             "--etcd-servers", "http://127.0.0.1:2379", "--bind-address", "0.0.0.0", "--secure-port", "443",
-            "--advertise-address", CONTROL_PLANE, "--endpoint-reconciler-type", "lease",
+            "--advertise-address", self._setup.families[0].control_plane, "--endpoint-reconciler-type", "lease",
             "--tls-cert-file", str(pki.crt("api-server")), "--tls-private-key-file", str(pki.key("api-server")),
             "--client-ca-file", str(pki.authority), "--cert-dir", str(self._setup.directory / "api-server"),
             "--kubelet-client-certificate", str(pki.crt("api-server-client")),
@@ -43,7 +42,8 @@ class ControlPlane:
             "--service-account-key-file", str(pki.key("tokens")),
             "--service-account-signing-key-file", str(pki.key("tokens")),
             "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
-            "--service-cluster-ip-range", SERVICES, "--allow-privileged=true",
+            "--service-cluster-ip-range", ",".join(family.services for family in self._setup.families),
+            "--allow-privileged=true",
             # The API server then reaches a webhook behind a service at the addresses of its pods, without a kube-proxy
             # here.
             "--enable-aggregator-routing=true", "--v", "1", *more])
@@ -72,7 +72,8 @@ class ControlPlane:
     def start_proxy(self, node_name):
         """Starts a kube-proxy here too, which routes services for the scheduler's extenders. It needs a node's name and
         uses that of `node_name`."""
-        self._setup.start_proxy(node_name, CONTROL_PLANE, self._namespace.enter, "kube-proxy-control-plane")
+        self._setup.start_proxy(node_name, self._setup.families[0].control_plane, self._namespace.enter,
+                                "kube-proxy-control-plane")
 
     def _start(self, program, arguments):
         self._setup.start(program, self._namespace.enter([self._setup.programs.path(program), *arguments]))

@@ -3,30 +3,16 @@
 One network, mount and PID namespace is for the whole cluster. The control plane runs in it, and so do the nodes, each
 in a network and a mount namespace of its own. Its first process ends with the process that made it. The kernel then
 ends every process in it, with containers and their shims; mounts and interfaces go with them. The host never sees any
-of these.
-
-    10.77.0.1   the control plane, on the bridge br0         10.78.N.0/24   pods of node N
-    10.77.0.1N  node N, on its eth0                          10.79.0.0/24   services; 10.79.0.1 is the API server
+of these. The addresses are those of families.py.
 """
 
 import os
 import signal
 import subprocess
 
+from testing.cluster.rig.families import IPV4
 from testing.cluster.rig.versions import Refused
 from testing.processes import MARK, dying_with_parent, only_child
-
-CONTROL_PLANE = "10.77.0.1"
-SERVICES = "10.79.0.0/24"
-API_SERVICE = "10.79.0.1"
-
-
-def node_address(number):
-    return f"10.77.0.{10 + number}"
-
-
-def pods_of(number):
-    return f"10.78.{number}.0/24"
 
 
 class Namespace:
@@ -64,14 +50,25 @@ class Namespace:
         return ["nsenter", "--target", str(self.pid), *(f"--{kind}" for kind in kinds), "--", *command]
 
 
-def cluster(mark, pause):
+def cluster(mark, pause, families):
     """Creates the cluster's own namespaces. `pause` is the program that keeps them."""
     # The cluster has its own /run, because iptables keeps its lock there.
-    script = (f"mount -t tmpfs tmpfs /run && ip link set lo up && ip link add br0 type bridge && "
-              f"ip addr add {CONTROL_PLANE}/24 dev br0 && ip addr add {API_SERVICE}/32 dev br0 && "
-              f"ip link set br0 up && ip route add {SERVICES} dev br0 && echo ready && exec {pause}")
+    script = ["mount -t tmpfs tmpfs /run", "ip link set lo up", "ip link add br0 type bridge", "ip link set br0 up",
+              *(f"ip {command}" for family in dict.fromkeys((IPV4, *families)) for command in _own_network(family)),
+              "echo ready", f"exec {pause}"]
     kinds = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    return Namespace(mark, ["unshare", *kinds, "--", "sh", "-c", script], depth=1)
+    return Namespace(mark, ["unshare", *kinds, "--", "sh", "-c", " && ".join(script)], depth=1)
+
+
+def _own_network(family):
+    return [_address(family.control_plane, family.hosts, "br0"),
+            _address(family.api_service, 128 if ":" in family.api_service else 32, "br0"),
+            f"route add {family.services} dev br0"]
+
+
+def _address(address, prefix, device):
+    # Nothing else has the address, so it need not be looked for before its use.
+    return f"addr add {address}/{prefix} dev {device}" + (" nodad" if ":" in address else "")
 
 
 def node(mark, parent, script):
@@ -79,16 +76,16 @@ def node(mark, parent, script):
     return Namespace(mark, parent.enter(["unshare", "--net", "--mount", "--", "sh", "-c", script]), depth=1)
 
 
-def wire(switch, number, node, others):
+def wire(switch, number, node, others, families):
     """Connects a node's namespace to the control plane's with a veth pair, and adds routes to the pods of that node and
     of nodes with other numbers."""
-    _ip(switch, [f"link add {port(number)} type veth peer name eth0 netns {node.pid}", *plugged(number)])
-    _ip(node, [*own_wire(number, others)])
+    _ip(switch, [f"link add {port(number)} type veth peer name eth0 netns {node.pid}", *plugged(number, families)])
+    _ip(node, [*own_wire(number, others, families)])
 
 
 def wire_tap(switch, number):
     """Adds a network device to the control plane's namespace, for a virtual machine that is a node."""
-    _ip(switch, [f"tuntap add dev {port(number)} mode tap", *plugged(number)])
+    _ip(switch, [f"tuntap add dev {port(number)} mode tap", *plugged(number, (IPV4,))])
 
 
 def port(number):
@@ -96,16 +93,22 @@ def port(number):
     return f"port{number}"
 
 
-def plugged(number):
+def plugged(number, families):
     """Returns the commands of `ip` that the control plane's end of a node's wire needs."""
-    return [f"link set {port(number)} master br0 up", f"route add {pods_of(number)} via {node_address(number)}"]
+    return [f"link set {port(number)} master br0 up", *routes_to_pods([number], families)]
 
 
-def own_wire(number, others):
+def own_wire(number, others, families):
     """Returns the commands of `ip` that a node needs."""
-    return ["link set lo up", f"addr add {node_address(number)}/24 dev eth0", "link set eth0 up",
-            f"route add default via {CONTROL_PLANE}",
-            *(f"route add {pods_of(other)} via {node_address(other)}" for other in others)]
+    return ["link set lo up", *(_address(family.node(number), family.hosts, "eth0") for family in families),
+            "link set eth0 up", *(f"route add {family.everywhere} via {family.control_plane}" for family in families),
+            *routes_to_pods(others, families)]
+
+
+def routes_to_pods(numbers, families):
+    """Returns the commands of `ip` that add routes to the pods of nodes."""
+    return [f"route add {family.pods_of(number)} via {family.node(number)}" for number in numbers
+            for family in families]
 
 
 def _ip(namespace, commands):

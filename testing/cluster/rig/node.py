@@ -32,7 +32,7 @@ class Node:
     def __init__(self, number, setup):
         self.number = number
         self.name = f"node-{number}"
-        self.address = namespaces.node_address(number)
+        self.address = setup.families[0].node(number)
         self.directory = setup.directory / self.name
         self.cgroup = f"{setup.directory.name}-{self.name}"  # the root of its kubelet's
         self._setup = setup
@@ -45,7 +45,8 @@ class Node:
         # The machine's file may be a link into a /run that the node does not see. The node has no name server anyway.
         (self.directory / "etc/resolv.conf").write_text("", encoding="ascii")
         cgroups.make(self.cgroup)
-        script = [*self._mounts(), "echo 1 > /proc/sys/net/ipv4/ip_forward", "echo ready", f"exec {self._setup.pause}"]
+        routes = (f"echo 1 > /proc/sys/{family.forwarding}" for family in self._setup.families)
+        script = [*self._mounts(), *routes, "echo ready", f"exec {self._setup.pause}"]
         self._namespace = namespaces.node(self._setup.mark, parent, " && ".join(script))
         return self
 
@@ -54,7 +55,7 @@ class Node:
 
     def wire(self, control_plane, others):
         """Connects the node to the control plane's namespace, with routes to the pods of nodes of other numbers."""
-        namespaces.wire(control_plane, self.number, self._namespace, others)
+        namespaces.wire(control_plane, self.number, self._namespace, others, self._setup.families)
 
     def end(self):
         if self._namespace:
@@ -97,7 +98,7 @@ class Node:
         config = self.directory / "containerd.toml"
         config.write_text(containerd.configuration(self.images, self.directory / "cni", self._setup.programs,
                                                    self.cgroup_driver), encoding="utf-8")
-        network = configuration.pod_network(namespaces.pods_of(self.number))
+        network = configuration.pod_network(self.number, self._setup.families)
         (self.directory / "cni/10-pods.conflist").write_text(json.dumps(network), encoding="utf-8")
         self._start("containerd", ["--config", str(config)])
 
@@ -122,9 +123,10 @@ class Node:
     def start_kubelet(self):
         config = self.directory / "kubelet.json"
         config.write_text(json.dumps(configuration.kubelet(self, self._setup)), encoding="utf-8")
+        addresses = ",".join(family.node(self.number) for family in self._setup.families)
         self._start("kubelet", [
             "--config", str(config), "--kubeconfig", str(self._setup.kubeconfig(self.name)),
-            "--hostname-override", self.name, "--node-ip", self.address,
+            "--hostname-override", self.name, "--node-ip", addresses,
             "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"])
 
     def stop_kubelet(self, kill=False):

@@ -7,22 +7,23 @@ from pathlib import Path
 
 from testing.cluster.rig import configuration
 from testing.cluster.rig.certificates import Certificates
-from testing.cluster.rig.namespaces import API_SERVICE, CONTROL_PLANE
+from testing.cluster.rig.families import EVERY_FAMILY, IPV4
 from testing.cluster.rig.supervisor import Supervisor
 from testing.processes import Failed, dying_with_parent
 
-SERVER = f"https://{CONTROL_PLANE}:443"
+SERVER = IPV4.server()  # for clients beside the control plane
 
 
 class Setup:
     """A Setup belongs to one cluster. The name of its directory marks the cluster's processes."""
 
-    def __init__(self, directory, programs, processes, kubelet_options):
+    def __init__(self, directory, programs, processes, kubelet_options, families):
         self.directory = directory
         self.mark = directory.name
         self.programs = programs
         self.processes = processes
         self.kubelet_options = kubelet_options
+        self.families = families  # of the addresses of nodes, pods and services; the first is the primary one
         self.logs = directory / "log"
         self.logs.mkdir()
         self.pause = directory / "pause"
@@ -34,8 +35,9 @@ class Setup:
     def issue(self, nodes):
         """Issues the certificates of the control plane and of every node. Each has its own identity, as in a real
         cluster."""
-        servers = {"api-server": [CONTROL_PLANE, API_SERVICE, "127.0.0.1", "localhost", "kubernetes",
-                                  "kubernetes.default", "kubernetes.default.svc"],
+        own = [address for family in EVERY_FAMILY for address in (family.control_plane, family.api_service)]
+        servers = {"api-server": [*own, "127.0.0.1", "localhost", "kubernetes", "kubernetes.default",
+                                  "kubernetes.default.svc"],
                    **{f"{node.name}-server": [node.address, node.name] for node in nodes}}
         clients = {"admin": "/O=system:masters/CN=admin", "scheduler": "/CN=system:kube-scheduler",
                    "api-server-client": "/O=system:masters/CN=kube-apiserver-kubelet-client",
@@ -44,8 +46,9 @@ class Setup:
                    "proxy": "/CN=system:kube-proxy",
                    **{node.name: f"/O=system:nodes/CN=system:node:{node.name}" for node in nodes}}
         self.certificates.issue(servers, clients)
+        on_nodes = {"proxy", *(node.name for node in nodes)}
         for user in clients:
-            self.certificates.kubeconfig(user, SERVER)
+            self.certificates.kubeconfig(user, self.families[0].server() if user in on_nodes else SERVER)
 
     def kubeconfig(self, user):
         return self.certificates.directory / f"{user}.kubeconfig"
@@ -60,7 +63,8 @@ class Setup:
         """Starts kube-proxy for one network namespace."""
         name = name or f"kube-proxy-{node_name}"
         config = self.directory / f"{name}.json"
-        config.write_text(json.dumps(configuration.proxy(node_name, address, self.kubeconfig("proxy"))),
+        config.write_text(json.dumps(configuration.proxy(node_name, address, self.kubeconfig("proxy"),
+                                                        self.families)),
                           encoding="utf-8")
         self.start(name, enter([self.programs.path("kube-proxy"), "--config", str(config), "--v", "1"]))
 

@@ -7,6 +7,7 @@ containerd use the cgroup driver `systemd`. Programs and the cluster's files com
 import subprocess
 
 from testing.cluster.rig import namespaces, versions
+from testing.cluster.rig.families import IPV4
 from testing.cluster.rig.node import Node
 from testing.cluster.vm.far_path import FarPath
 from testing.cluster.vm.machine import Machine, Shared
@@ -34,7 +35,7 @@ class VmNode(Node):
         self._outside = parent
         self._make_folders()
         namespaces.wire_tap(parent, self.number)
-        script = [*(f"ip {command}" for command in namespaces.own_wire(self.number, ())),
+        script = [*(f"ip {command}" for command in namespaces.own_wire(self.number, (), (IPV4,))),
                   "echo 1 > /proc/sys/net/ipv4/ip_forward", "mkdir -p /etc/cdi /var/lib/kubelet",
                   f"echo {self.name} > /proc/sys/kernel/hostname"]
         self._machine.start(parent.enter, namespaces.port(self.number), script)
@@ -44,7 +45,7 @@ class VmNode(Node):
         self._machine.wait(self.enter)
 
     def wire(self, control_plane, others):
-        routes = [f"ip route add {namespaces.pods_of(other)} via {namespaces.node_address(other)}" for other in others]
+        routes = [f"ip {command}" for command in namespaces.routes_to_pods(others, (IPV4,))]
         self.run(["sh", "-c", " && ".join(["true", *routes])])
 
     def end(self):

@@ -92,6 +92,18 @@ TEST_F(MetricsServerTest, NothingElseIsThere) {
   }
 }
 
+TEST_F(MetricsServerTest, AllAddressesAreThoseOfBothFamilies) {
+  const auto of_ipv4 = MetricsServer::Start("0.0.0.0:0", {}, &error_);
+  ASSERT_NE(of_ipv4, nullptr) << error_;
+  EXPECT_EQ(test::HttpGet(of_ipv4->port(), "/", true), "no connection") << "the control";
+  const auto all = MetricsServer::Start("[::]:0", {}, &error_);
+  ASSERT_NE(all, nullptr) << error_;
+  for (const bool by_ipv6 : {false, true})
+    EXPECT_THAT(test::HttpGet(all->port(), "/", by_ipv6), HasSubstr(" 404 Not Found\r\n"));
+  EXPECT_EQ(MetricsServer::Start("[::]:" + std::to_string(all->port()), {}, &error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr(": cannot listen there"));
+}
+
 TEST_F(MetricsServerTest, APortThatIsTakenIsAnError) {
   const std::string taken = "127.0.0.1:" + std::to_string(server_->port());
   EXPECT_EQ(MetricsServer::Start(taken, {}, &error_), nullptr);

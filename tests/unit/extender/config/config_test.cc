@@ -124,9 +124,11 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: expected node or pod, got both");
   EXPECT_EQ(FaultIn("webhook: {autoscalers: stop}"),
             "x.yaml:1: webhook.autoscalers: expected leave or protect, got stop");
-  EXPECT_EQ(FaultIn("health: {listen: '[::]:80'}"),
-            "x.yaml:1: health.listen: expected IPv4 address:port, with a port from 1 to 65535, or off, got "
-            "[::]:80");
+  EXPECT_EQ(FaultIn("health: {listen: '[::1]:80'}"),
+            "x.yaml:1: health.listen: expected IPv4 address:port or [::]:port, with a port from 1 to 65535, "
+            "or off, got [::1]:80");
+  EXPECT_THAT(FaultIn("health: {listen: '[::]'}"),
+              ::testing::StartsWith("x.yaml:1: health.listen: expected"));
   EXPECT_EQ(FaultIn("placement: {sharing: sometimes}"),
             "x.yaml:1: placement.sharing: expected always or when-full, got sometimes");
   EXPECT_THAT(FaultIn("gang: {}"), ::testing::StartsWith("x.yaml:1: gang: unknown key; expected one of "));
