@@ -1,5 +1,8 @@
 // Checks what autoscalers that are in the cluster think of our nodes and pods. docs/operations.md,
 // "Autoscalers", has their rules and where they stand.
+#include <set>
+#include <string>
+
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
 #include "common/base/foreign_keys.h"
@@ -25,10 +28,15 @@ void Expect(const json& pod, const char* key, const char* value, Places* places)
 }  // namespace
 
 Places PodsThatAutoscalersMove(const ClusterFacts& facts) {
+  std::set<std::string> kept;  // nodes that Cluster Autoscaler does not remove
+  for (const json& node : facts.Items("nodes")) {
+    if (AnnotationOf(node, base::kScaleDownAnnotation) == "true") kept.insert(NameOf(node));
+  }
   Places places;
   for (const json& pod : facts.Items("pods")) {
     if (NodeOf(pod).empty() || IsOver(pod)) continue;
-    if (HasClusterAutoscaler(facts)) Expect(pod, base::kSafeToEvictAnnotation, "false", &places);
+    if (HasClusterAutoscaler(facts) && !kept.contains(NodeOf(pod)))
+      Expect(pod, base::kSafeToEvictAnnotation, "false", &places);
     if (!facts.Items("node_pools").empty()) Expect(pod, base::kDoNotDisruptAnnotation, "true", &places);
   }
   return places;

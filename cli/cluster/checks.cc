@@ -259,7 +259,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "one",
        KueueQuotasTooSmall},
       {"autoscaler_may_evict",
-       {"pods", "autoscaler_status", "node_pools"},
+       {"pods", "nodes", "autoscaler_status", "node_pools"},
        V::kWarn,
        "autoscalers leave pods with slots where they run, or there are none",
        "an autoscaler may take the node away: make the pods again with extender.config.webhook.autoscalers: "

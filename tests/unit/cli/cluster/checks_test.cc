@@ -555,6 +555,15 @@ TEST(ClusterChecksTest, WithoutAnAutoscalerNothingIsExpectedOfPodsAndNodes) {
   EXPECT_EQ(Found(facts), std::set<std::string>());
 }
 
+TEST(ClusterChecksTest, PodsOfANodeThatClusterAutoscalerKeepsNeedNoAnnotation) {
+  ClusterFacts facts = SoundCluster();
+  First(&facts, "pods")["metadata"]["annotations"].erase("cluster-autoscaler.kubernetes.io/safe-to-evict");
+  EXPECT_EQ(Found(facts).size(), 1u) << "the control";
+  for (json& node : facts.lists["nodes"])
+    node["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true";
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+}
+
 TEST(ClusterChecksTest, ADeschedulerThatLeavesOurPodsOutNeedsNoAnnotation) {
   ClusterFacts facts = SoundCluster();
   First(&facts, "pods")["metadata"]["annotations"].erase(
