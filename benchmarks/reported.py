@@ -1,7 +1,7 @@
 """Lists what users of comparable systems report and what we do about it: each case has the tests that show it, and
 what shows that they would have failed before. Pure.
 
-A finding has a number, as the list of reports numbers them. ELSEWHERE says which have no case, and why.
+A finding has a number, as the list of reports numbers them.
 """
 
 import re
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from benchmarks.older_daemon import DAEMON, EXTENDER
 
 BEFORE = "a261eb0"  # the revision that the reports were tried on
-CLUSTER, UNIT = "cluster", "program"
+CLUSTER, CHART, UNIT = "cluster", "chart", "program"
 
 _OWNERS, _REBOOTS = "test_owners_live:OwnersLive", "test_owners_live:Reboots"
 _ROOM, _OWNER, _MPS = "test_preemption:Preemption", "test_owner:Owner", "test_mps:Mps"
+_VERSION_2 = "test_cgroup_v2:CgroupV2"
 UNKNOWN_TO_BEFORE = ("webhook.shm",)  # keys of the tests' configuration
 # The events that a job of each kind of owner lives through: tests of tests/cluster/lives.py.
 EVENTS = {
@@ -35,7 +36,8 @@ class Case:
     """A Case is a finding, or a part of one.
 
     place    CLUSTER: `group` is a module and a class of tests/cluster, and `tests` are methods of it, on a real API
-             server. UNIT: `group` is a program of unit tests, and `tests` are filters of it
+             server. CHART: the same of tests/charts, on what the chart makes. UNIT: `group` is a program of unit tests,
+             and `tests` are filters of it
     older    the program that is taken from BEFORE in the control. The same tests must fail with it. "": `was` instead
     was      tests of the same class that show what happens where things are done as before. They must pass. Without
              `older` and `was` the case has no control, and its line says so
@@ -62,6 +64,11 @@ def _owner(name, group, because="", without=(), was=()):
     """Returns the case of a kind of owner. `without` names the events that the kind cannot have."""
     tests = tuple(test for event, test in EVENTS.items() if event not in without)
     return Case(5, f"owner_{name}", CLUSTER, group, tests, "" if was else EXTENDER, was, because)
+
+
+def _chart(finding, name, group, test):
+    """Returns a case of the chart. Its test has controls of its own: it fails where they are not found."""
+    return Case(finding, name, CHART, group, (f"test_{test}",))
 
 
 def _unit(finding, name, program, *tests):
@@ -105,6 +112,10 @@ _ALL = (
           ("without_that_setting_the_gpu_operator_keeps_the_node",), _OWNER),
     _live(10, "no_cdi_names", "a_pod_gets_its_gpu_by_our_name", "", ("by_the_given_names_alone_no_pod_gets_its_gpu",),
           "test_cdi:OwnSpecification"),
+    _live(11, "environment", "containers_have_their_gpus_device_alone_over_a_reload_and_a_resize", "",
+          group=_VERSION_2),
+    _live(12, "cgroup_v2", "a_process_is_known_by_the_path_that_systemd_gave_its_container", "",
+          ("a_reader_of_version_1_finds_no_pod_there",), _VERSION_2),
     _live(13, "limit_range_bounds", "a_limit_range_that_bounds_gpus_is_refused_in_words", "",
           group="test_admission:Admission"),
     _live(13, "limit_range_defaults", "whole_gpus_that_a_limit_range_gives_become_no_second_kind", "",
@@ -120,6 +131,9 @@ _ALL = (
     _live(18, "mps_in_fault", "a_server_in_fault_gets_no_newcomers", DAEMON, group=_MPS),
     _live(18, "mps_hangs", "a_server_that_hangs_gets_no_newcomers", DAEMON, group=_MPS),
     _live(18, "mps_control_hangs", "a_control_daemon_that_hangs_gets_no_newcomers", DAEMON, group=_MPS),
+    _live(19, "built_in_plugin", "gpus_that_another_plugin_gives_out_are_withheld", "", group=_OWNER),
+    _chart(20, "openshift", "test_exceptions:Exceptions", "openshift_is_asked_for_exactly_these"),
+    _chart(21, "dcgm", "test_monitoring:Monitoring", "what_dcgm_says_stands_beside_what_we_say"),
     _live(22, "elastic", "an_elastic_job_begins_with_its_minimum_and_grows", group="test_recognition:PyTorchJobs"),
     _unit(22, "restored_etcd", "gang_test", "ElasticTest.AnOlderStateThatWasRestoredIsBelieved"),
     # Each kind of owner lives through success of some, suspension, eviction, drain, and the loss and reboot of a node.
@@ -143,15 +157,8 @@ _ALL = (
 )
 CASES = {case.name: case for case in _ALL}
 
+
 def is_by_the_fault(case, lines):
     """Returns whether one of these lines, each of a test that failed in a control, has the words of the fault."""
     return any(re.search(case.because, line) for line in lines)
 
-
-ELSEWHERE = {
-    11: "the figure cgroup_v2 is of it",
-    12: "the figure cgroup_v2 is of it",
-    19: "the settings of those node images are on the pages; no such image can be had here",
-    20: "tests/charts/test_exceptions.py has the objects for OpenShift; no OpenShift can be had here",
-    21: "tests/charts/test_monitoring.py joins series made by hand with ours; no dcgm-exporter was run",
-}

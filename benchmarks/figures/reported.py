@@ -58,7 +58,8 @@ def _wrong(wanted, tests, build):
     module, name = wanted.group.split(":")
     os.environ |= {"BUILD": str(build.top), "ADMISSION_WEBHOOK": str(build.program("admission_webhook")),
                    "OTHER_PLUGIN": str(build.program("other_plugin"))}
-    test_class = getattr(importlib.import_module(f"tests.cluster.{module}"), name)
+    folder = {reported.CLUSTER: "cluster", reported.CHART: "charts"}[wanted.place]
+    test_class = getattr(importlib.import_module(f"tests.{folder}.{module}"), name)
     if not issubclass(test_class, unittest.TestCase):
         raise Failed(f"{wanted.group}: expected a class of tests, got {test_class}")
     return unmet(test_class, tests)
