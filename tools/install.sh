@@ -13,6 +13,7 @@
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
+#   tools/install.sh --release what tests/workflows checks the public workflows with: actionlint and zizmor
 #   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
 
@@ -72,9 +73,11 @@ case $mode in
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
+  --release) "$here/install/workflows.sh" ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch or --referee, got '$mode'"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --release or --referee," \
+      "got '$mode'"
     exit 2
     ;;
 esac
