@@ -31,7 +31,7 @@ demo-down: ## end what a killed demo may have left behind
 
 test: build ## every test that runs here, those on a real Kubernetes among them (as root)
 	@[ "$$(id -u)" != 0 ] || { tools/install.sh --images && tools/install.sh --cluster; }
-	@tools/install.sh --torch
+	@tools/install.sh --torch && tools/install.sh --release
 	@tools/test.sh dev
 
 # The patterns need no package of NVIDIA; what follows them needs all of them.

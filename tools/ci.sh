@@ -28,7 +28,8 @@ part() {  # NAME COMMAND...
 # Downloads and builds the programs of other projects. It runs beside the first part, which leaves the network and now
 # and then a core idle.
 prepare() {
-  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/check_bare.sh --root
+  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release &&
+    tools/check_bare.sh --root
 }
 prepared() {
   wait "$preparing" && return
@@ -39,7 +40,7 @@ release() { prepared && IMAGES=localhost/crossover tools/release.sh; }
 sanitized() { tools/build.sh "$1" test_programs && tools/test.sh "$1"; }
 gate() { tools/build.sh dev all crossover_portable && python3 -B -m benchmarks.gate --build build/dev; }
 tests() {
-  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster &&
+  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release &&
     tools/build.sh dev all crossover_portable && tools/test.sh dev
 }
 
