@@ -63,6 +63,8 @@ _ELSEWHERE = (
     (r"tools/install\.sh --torch", "tools/ci.sh", "tools/install.sh --torch"),
     (r"python3 -m simgpu\.stand_ins\.stand_ins lay ", "tests/unit/tools/test_stand_ins.py", 'self.run_main("lay"'),
     (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
+    (r"python3 -m tools\.releases tag ", "tests/unit/tools/test_releases.py", 'run("tag"'),
+    (r"python3 -m tools\.releases entry ", "tests/unit/tools/test_releases.py", 'run("entry"'),
     (r"python3 -m tools\.render_manifests", "tests/charts/test_manifests.py", "render_manifests.differences("),
     (r"cmake --preset dev && cmake --build build/dev ", "tools/build.sh", 'cmake --build --preset "$preset"'),
     (r"SIMGPU_(?:CONFIG|MACHINE)=\S+ examples/trainer/launch\.py ", "tests/process/examples/test_trainer.py",
