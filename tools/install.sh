@@ -76,8 +76,8 @@ case $mode in
   --release) "$here/install/workflows.sh" ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --release or --referee," \
-      "got '$mode'"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --release or" \
+      "--referee, got '$mode'"
     exit 2
     ;;
 esac

@@ -34,7 +34,8 @@ install_zizmor() {
   say "installing zizmor $version into $out"
   rm -rf "$work" && quietly python3 -m venv "$work/venv" || return 1
   quietly "$work/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --no-deps \
-    --only-binary :all: --require-hashes --no-cache-dir --no-compile --target "$work/wheel" -r "$zizmor_pins" || return 1
+    --only-binary :all: --require-hashes --no-cache-dir --no-compile --target "$work/wheel" -r "$zizmor_pins" ||
+    return 1
   cp "$work/wheel/bin/zizmor" "$work/" && rm -r "$work/venv" "$work/wheel" && cp "$zizmor_pins" "$work/.installed" &&
     rm -rf "$out" && mv "$work" "$out"
 }
