@@ -192,7 +192,10 @@ std::optional<JobProfile> ParseProfile(std::string_view text, const std::string&
     return std::nullopt;
   }
   node::v1::JobProfile message;
-  const auto status = google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, {});
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // a newer daemon, before a rollback, may have written them
+  const auto status =
+      google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, options);
   if (!status.ok()) {
     const auto what = status.message();
     *error = name + ": not a profile as ProfileText writes it: " + OneLine({what.data(), what.size()});

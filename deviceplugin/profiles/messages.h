@@ -26,7 +26,7 @@ void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* me
 std::string ProfileText(const JobProfile& profile, const Clocks& now);
 // Returns the profile in `text`, or nothing if a value is refused. `error` then holds one line with `name`,
 // the name of the file, the key, what is expected and the value. An instant in the future becomes the
-// present.
+// present. Keys that it does not know are skipped: a newer daemon may have written them.
 std::optional<JobProfile> ParseProfile(std::string_view text, const std::string& name, const Clocks& now,
                                        std::string* error);
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "deviceplugin/arbiter/arbiter.h"
 #include "tests/unit/deviceplugin/arbiter_connection.h"
@@ -156,6 +157,24 @@ TEST_F(ReceptionTest, AReportOfCallsCountsOnceItIsWhole) {
   const auto told = std::ranges::find(observer_.events, EventKind::kCalls, &Event::kind);
   ASSERT_EQ(told->calls->size(), 6u);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ((*told->calls)[i].bytes, i);
+}
+
+// A library of a later version reads the daemon's version from the refusal (docs/design/0067-versions.md).
+TEST_F(ReceptionTest, ALaterHelloIsRefusedInAMessageOfOurVersion) {
+  Start();
+  for (const std::size_t more : {0, 64}) {
+    SCOPED_TRACE(more);
+    const base::UniqueFd fd = Connect();
+    std::vector<std::byte> hello(sizeof(crossover_hello) + more);
+    const crossover_header header = {CROSSOVER_HELLO, static_cast<std::uint32_t>(hello.size()),
+                                     CROSSOVER_PROTOCOL_VERSION + 1, 0};
+    std::memcpy(hello.data(), &header, sizeof header);
+    EXPECT_EQ(send(fd.get(), hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
+    const auto refused = Next<crossover_refused>(fd);
+    EXPECT_EQ(refused.header.type, CROSSOVER_REFUSED);
+    EXPECT_EQ(refused.header.version, CROSSOVER_PROTOCOL_VERSION);
+    EXPECT_THAT(refused.reason, HasSubstr("protocol version: expected 1, got 2"));
+  }
 }
 
 TEST_F(ReceptionTest, CallsOfAProcessThatIsNoClientEndItsConnection) {
