@@ -5,8 +5,8 @@ A kept figure is too old when more than a tenth of that code has changed since (
 from dataclasses import dataclass
 
 # The code that runs when jobs take turns. Without signals in device memory, sidecar/ipc does not run.
-_LIBRARY = ("sidecar/gates", "sidecar/hooks", "sidecar/link", "sidecar/log", "sidecar/memory", "sidecar/phase",
-            "sidecar/session", "sidecar/threads")
+_LIBRARY = ("sidecar/arbiter_client", "sidecar/gates", "sidecar/hooks", "sidecar/log", "sidecar/memory",
+            "sidecar/phase", "sidecar/session", "sidecar/threads")
 _SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl", "simgpu/peer")
 _TURNS = (*_LIBRARY, "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
 _SIGNALS = ("sidecar/ipc", "deviceplugin/signaller", "deviceplugin/signals")
@@ -45,7 +45,7 @@ FIGURES = {
     "adverse": Figure("processes", _TURNS),
     "join_iterations": Figure("processes", _TURNS),
     "solo_estimate_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/metrics")),
-    "gain_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/books")),
+    "gain_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/stats")),
     "advise_error": Figure("processes", (*_TURNS, "common/gains", "cli/cluster")),
     "cpu_cost": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
     "handover_ratio": Figure("program", ("turn", *_SOFTWARE_GPU)),
@@ -62,7 +62,7 @@ FIGURES = {
     "strangers": Figure("processes", (*_TURNS, "deviceplugin/pods")),
     "arbiter_restarts": Figure("processes", _TURNS),
     "hostile": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
-    "charged": Figure("processes", ("turn", "deviceplugin/arbiter", "deviceplugin/books", "deviceplugin/metrics")),
+    "charged": Figure("processes", ("turn", "deviceplugin/arbiter", "deviceplugin/stats", "deviceplugin/metrics")),
     "idle_process": Figure("program", ("sidecar",)),
     "framework_time": Figure("program", ("sidecar",)),
     "order_model": Figure("model", ("turn",)),
@@ -72,7 +72,7 @@ FIGURES = {
     "interleavings": Figure("model", ("extender/placement", "extender/gang")),
     "preemption": Figure("model", ("extender/placement",)),
     "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
-                                  "deviceplugin/books")),
+                                  "deviceplugin/stats")),
     "pipe_plan": Figure("program", ("pipeline", "cli/pipeline")),
     "pipe_run": Figure("processes", ("pipeline", "cli/pipeline", "examples/trainer", *_SOFTWARE_GPU)),
     "grid25": Figure("program", ("examples/grid", "extender/placement", "extender/profiles")),

@@ -1,9 +1,9 @@
 """Measures how much of the code that a figure depends on has changed since the figure was measured.
 
 Code is compared as a bag of lines without white space. A line that moved, in its file or to another file of these
-folders, does not count as a change. Nor do blank lines, comments, includes and file names. The change is the number
-of added or removed lines, whichever is larger, over the number of lines before. This needs the history, so a shallow
-clone is refused.
+folders, does not count as a change. Nor do blank lines, comments, includes, names of files, and names that renamed.py
+lists. The change is the number of added or removed lines, whichever is larger, over the number of lines before. This
+needs the history, so a shallow clone is refused.
 """
 
 import re
@@ -11,6 +11,8 @@ import subprocess
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
+
+from benchmarks.renamed import FOLDERS, by_todays_names
 
 TOO_FAR = 0.10
 _CODE = (".cc", ".h", ".def", ".cu", ".S", ".py", ".proto")
@@ -26,7 +28,7 @@ class NoHistory(Exception):
 def code_lines(name, text):
     """Returns the lines of a file that count, as a Counter."""
     text = _PYTHON_REMARK.sub("", text) if name.endswith(".py") else _REMARK.sub("", _BLOCK.sub("", text))
-    return Counter(filter(None, ("".join(line.split()) for line in text.splitlines())))
+    return Counter(filter(None, ("".join(line.split()) for line in by_todays_names(text).splitlines())))
 
 
 def part_changed(before, after):
@@ -75,7 +77,8 @@ class Tree:
 
     def _folder_at(self, commit, folder, suffixes):
         wanted = []
-        for row in filter(None, self._git("ls-tree", "-r", "-z", commit, "--", f"{folder}/").split("\0")):
+        paths = [f"{each}/" for each in (folder, *FOLDERS.get(folder, ()))]
+        for row in filter(None, self._git("ls-tree", "-r", "-z", commit, "--", *paths).split("\0")):
             about, name = row.split("\t", 1)
             if name.endswith(suffixes):
                 wanted.append((about.split()[2], Path(name).suffix))

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/profiles/store.h"
+#include "deviceplugin/stats/stats_store.h"
 
 namespace crossover::deviceplugin {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/metrics/build_info.h"
-#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/daemon.h"
 #include "deviceplugin/metrics/arbiter_metrics.h"
 #include "deviceplugin/metrics/gpu_metrics.h"
@@ -18,6 +17,7 @@
 #include "deviceplugin/nvml/memory_watch.h"
 #include "deviceplugin/profile_keeper.h"
 #include "deviceplugin/rpc/server.h"
+#include "deviceplugin/stats/stats_store.h"
 
 namespace crossover::deviceplugin {
 namespace {

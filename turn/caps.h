@@ -3,7 +3,7 @@
 //
 // A job whose iteration takes L alone, with c of it on the GPU, keeps a cap of s if its iterations take at
 // most s L on average. It then needs at least c / (s L) of the GPU's time. Jobs whose needs sum up to more
-// than the whole cannot all keep their caps. (This is the bound of turn/shares.h, with rates bounded from
+// than the whole cannot all keep their caps. (This is the bound of turn/fair_share.h, with rates bounded from
 // below instead of made equal.) If they can, each job may be kept waiting for (s - 1) L of each iteration.
 // A job that has used that up goes before all others until it may be kept waiting again.
 //
@@ -15,7 +15,7 @@
 
 #include <span>
 
-#include "turn/shares.h"
+#include "turn/fair_share.h"
 
 namespace crossover::turn {
 

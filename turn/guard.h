@@ -44,8 +44,8 @@
 #include <cstdint>
 #include <span>
 
-#include "turn/rhythm.h"
 #include "turn/step_meter.h"
+#include "turn/timing_model.h"
 #include "turn/ways.h"
 
 namespace crossover::turn {

@@ -24,7 +24,7 @@ constexpr Time kLongHold = 100'000'000;
 }  // namespace
 
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
-  rhythm_[slot] = Rhythm{};
+  timing_[slot] = TimingModel{};
   priority_[slot] = Priority::kNormal;
   order_[slot] = order;
   suffered_.Remove(slot);
@@ -35,9 +35,9 @@ void Policy::Join(SlotIndex slot, std::uint32_t order) {
   for (SlotIndex other = 0; other < kMaxSlots; ++other) within_[slot][other] = within_[other][slot] = 0;
 }
 
-Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
-  const Rhythm::Change change = rhythm_[slot].Watch(words, now);
-  if (change.held && rhythm_[slot].served() == 0) began_.Add(slot);
+TimingModel::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
+  const TimingModel::Change change = timing_[slot].Watch(words, now);
+  if (change.held && timing_[slot].served() == 0) began_.Add(slot);
   if (change.released) gave_back_ = change.yielded ? kNobody : slot;
   if (change.held) took_ = slot;
   if (change.released) suffered_.Remove(slot);
@@ -46,26 +46,26 @@ Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now)
   return change;
 }
 
-void Policy::Keep(SlotIndex slot, const Rhythm::Change& change, Time now) {
-  const Rhythm& rhythm = rhythm_[slot];
+void Policy::Keep(SlotIndex slot, const TimingModel::Change& change, Time now) {
+  const TimingModel& timing = timing_[slot];
   Pace& pace = pace_[slot];
-  const std::uint32_t last = rhythm.turns() - 1;
-  if (change.released && !change.yielded && PositionOf(rhythm.last().rel, rhythm.turns()) == last) pace.End();
-  const bool first = PositionOf(rhythm.last().next(), rhythm.turns()) == 0;
-  if (change.arrived && first && !rhythm.last().yielded()) {
+  const std::uint32_t last = timing.turns() - 1;
+  if (change.released && !change.yielded && PositionOf(timing.last().rel, timing.turns()) == last) pace.End();
+  const bool first = PositionOf(timing.last().next(), timing.turns()) == 0;
+  if (change.arrived && first && !timing.last().yielded()) {
     const Demand demand = DemandOf(slot);
     // Where turns of one position are many, each counts as an iteration of its own here.
-    pace.Begin(now, demand.known() ? demand.alone() / rhythm.turns_of_a_position() : kNever);
+    pace.Begin(now, demand.known() ? demand.alone() / timing.turns_of_a_position() : kNever);
   }
   if (change.held) pace.Wait(change.waited);
 }
 
-// A known demand is better than what the rhythm tells: it shows what the job needs alone, without the effect
+// A known demand is better than what the timing tells: it shows what the job needs alone, without the effect
 // of other jobs, above all on its gaps. But if the job's turns now have another length, a different job runs
-// under the same name, and the rhythm counts.
+// under the same name, and the timing counts.
 Demand Policy::DemandOf(SlotIndex slot) const {
   constexpr double kSame = 1.25;
-  const Demand seen = {rhythm_[slot].busy(), rhythm_[slot].away()};
+  const Demand seen = {timing_[slot].busy(), timing_[slot].away()};
   const Demand& known = known_[slot];
   if (!known.known() || !seen.known()) return known.known() ? known : seen;
   const double ratio = static_cast<double>(seen.busy) / static_cast<double>(known.busy);
@@ -75,7 +75,7 @@ Demand Policy::DemandOf(SlotIndex slot) const {
 Time Policy::Allowance(SlotIndex slot, Time now) const {
   const Time allowance = pace_[slot].Allowance();
   if (allowance == kNever) return kNever;
-  const Time arrived = rhythm_[slot].last().waiting() ? rhythm_[slot].arrived() : kNever;
+  const Time arrived = timing_[slot].last().waiting() ? timing_[slot].arrived() : kNever;
   return arrived == kNever ? allowance : allowance - (now - arrived);
 }
 
@@ -94,15 +94,15 @@ void Policy::Settle(SlotSet members, Time now) {
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
   bool own = took == gave_back_;
-  for (SlotIndex slot : members) own = own && (slot == took || !rhythm_[slot].last().waiting());
-  rhythm_[gave_back_].NoteNextIsOwn(own);
+  for (SlotIndex slot : members) own = own && (slot == took || !timing_[slot].last().waiting());
+  timing_[gave_back_].NoteNextIsOwn(own);
   gave_back_ = kNobody;
 }
 
 // Returns when `slot` will ask for its next turn, judging by its last such gap, or kNever if that is
 // unknown or overdue by more than `window`.
 Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
-  for (const Time expected : {rhythm_[slot].next_arrival(), rhythm_[slot].latest_arrival()}) {
+  for (const Time expected : {timing_[slot].next_arrival(), timing_[slot].latest_arrival()}) {
     if (expected != kNever && expected + window >= now) return expected;
   }
   return kNever;
@@ -124,60 +124,60 @@ SlotIndex Policy::First(SlotSet members) const {
 Time Policy::TieWindow(SlotSet members) const {
   if (settings_.tie_window > 0) return settings_.tie_window;
   Time shortest = kNever;
-  for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].next_turn());
+  for (SlotIndex slot : members) shortest = std::min(shortest, timing_[slot].next_turn());
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
 }
 
 bool Policy::Begins(SlotSet members) const {
   for (SlotIndex slot : members) {
-    if (!rhythm_[slot].fresh()) return false;
+    if (!timing_[slot].fresh()) return false;
   }
   return true;
 }
 
-Policy::Wish Policy::FirstCome(SlotSet members, Time window) const {
+Policy::Choice Policy::FirstCome(SlotSet members, Time window) const {
   Time first = kNever;
   for (SlotIndex slot : members) {
-    if (rhythm_[slot].last().waiting()) first = std::min(first, rhythm_[slot].arrived());
+    if (timing_[slot].last().waiting()) first = std::min(first, timing_[slot].arrived());
   }
-  Wish wish;
+  Choice choice;
   for (SlotIndex slot : members) {
-    const Time arrived = rhythm_[slot].arrived();
-    if (!rhythm_[slot].last().waiting() || arrived == kNever || arrived - first > window) continue;
-    if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
+    const Time arrived = timing_[slot].arrived();
+    if (!timing_[slot].last().waiting() || arrived == kNever || arrived - first > window) continue;
+    if (choice.slot == kNobody || Before(slot, choice.slot)) choice.slot = slot;
   }
-  return wish;
+  return choice;
 }
 
-// Keeps the token for a client that is expected at any moment and ranks above the waiting client of `wish`.
-// Otherwise returns `wish`.
-Policy::Wish Policy::UnlessDue(SlotSet members, Wish wish, Time now) const {
+// Keeps the token for a client that is expected at any moment and ranks above the waiting client of
+// `choice`. Otherwise returns `choice`.
+Policy::Choice Policy::UnlessDue(SlotSet members, Choice choice, Time now) const {
   for (SlotIndex slot : members) {
-    if (Rank(slot) <= Rank(wish.slot) || !IsDue(slot, now)) continue;
-    return {.slot = slot, .ask_again = rhythm_[slot].next_arrival() + kLead, .holds_back = true};
+    if (Rank(slot) <= Rank(choice.slot) || !IsDue(slot, now)) continue;
+    return {.slot = slot, .ask_again = timing_[slot].next_arrival() + kLead, .holds_back = true};
   }
-  return wish;
+  return choice;
 }
 
 bool Policy::Owned(SlotSet members, Time now) const {
   constexpr Time kPatience = 20'000'000;
   if (!members.Has(owner_)) return false;
-  const Rhythm& rhythm = rhythm_[owner_];
-  if (rhythm.last().waiting() || rhythm.last().holding()) return true;
-  const Time expected = rhythm.next_arrival();
-  return expected != kNever && now <= expected + std::max(rhythm.gap(), kPatience);
+  const TimingModel& timing = timing_[owner_];
+  if (timing.last().waiting() || timing.last().holding()) return true;
+  const Time expected = timing.next_arrival();
+  return expected != kNever && now <= expected + std::max(timing.gap(), kPatience);
 }
 
 bool Policy::Suffers(SlotIndex slot, Time now) const {
-  const Rhythm& rhythm = rhythm_[slot];
-  return rhythm.last().waiting() && rhythm.arrived() != kNever &&
-         now - rhythm.arrived() >= settings_.longest_wait;
+  const TimingModel& timing = timing_[slot];
+  return timing.last().waiting() && timing.arrived() != kNever &&
+         now - timing.arrived() >= settings_.longest_wait;
 }
 
 SlotSet Policy::Eligible(SlotSet members) const {
   int highest = 0;
   for (SlotIndex slot : members) {
-    if (rhythm_[slot].last().waiting()) highest = std::max(highest, Rank(slot));
+    if (timing_[slot].last().waiting()) highest = std::max(highest, Rank(slot));
   }
   for (SlotIndex slot : members) {
     if (Rank(slot) < highest) members.Remove(slot);
@@ -211,13 +211,13 @@ bool Policy::Unequal(SlotSet members) const {
 }
 
 std::uint32_t Policy::IterationOf(SlotIndex slot) const {
-  const Rhythm& rhythm = rhythm_[slot];
-  return TurnOf(rhythm.last().hold) / rhythm.turns() + iteration_offset_[slot];
+  const TimingModel& timing = timing_[slot];
+  return TurnOf(timing.last().hold) / timing.turns() + iteration_offset_[slot];
 }
 
 std::uint32_t Policy::LastIterationOf(SlotIndex slot) const {
-  const Rhythm& rhythm = rhythm_[slot];
-  return TurnOf(rhythm.last().rel) / rhythm.turns() + iteration_offset_[slot];
+  const TimingModel& timing = timing_[slot];
+  return TurnOf(timing.last().rel) / timing.turns() + iteration_offset_[slot];
 }
 
 // Counts the turns that began since the last call. Two clients may begin turns in the same collect. Their
@@ -235,8 +235,8 @@ void Policy::CountTurns() {
 // A brief turn goes first: the sooner it is done, the more of the absence after it overlaps with the other
 // client's turn.
 bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
-  const Rhythm& rhythm = rhythm_[slot];
-  return settings_.quantum != 0 && !rhythm.last().yielded() && rhythm.NextIsBrief(rhythm_[holder].turn());
+  const TimingModel& timing = timing_[slot];
+  return settings_.quantum != 0 && !timing.last().yielded() && timing.NextIsBrief(timing_[holder].turn());
 }
 
 bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
@@ -248,25 +248,25 @@ bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
 
 // The lead makes the GPU free when the client comes: the last launches of the holder take a moment.
 bool Policy::IsDue(SlotIndex slot, Time now) const {
-  const Time expected = rhythm_[slot].next_arrival();
+  const Time expected = timing_[slot].next_arrival();
   return expected != kNever && now >= expected - kLead && now <= expected + kLead;
 }
 
 bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
-  const Rhythm& rhythm = rhythm_[holder];
-  if (rhythm.held() == kNever || members.Has(owner_)) return false;
-  const Time held = now - rhythm.held();
+  const TimingModel& timing = timing_[holder];
+  if (timing.held() == kNever || members.Has(owner_)) return false;
+  const Time held = now - timing.held();
   const bool quantum_over = settings_.quantum != 0 && held >= (turns_last_ ? kLongHold : settings_.quantum);
   if (suffered_.Has(holder) && !quantum_over) return false;
   // A turn twice as long as the longest one known is something else, such as an evaluation. The other clients
   // then go first, however long it lasts.
   const bool endless =
-      quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
+      quantum_over && timing.longest_turn() != kNever && timing.served() + held > 2 * timing.longest_turn();
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
-    if (turns_last_ && !(endless && rhythm_[slot].last().waiting())) continue;
+    if (turns_last_ && !(endless && timing_[slot].last().waiting())) continue;
     if (Rank(slot) > Rank(holder) && IsDue(slot, now)) return true;
-    if (!rhythm_[slot].last().waiting()) continue;
+    if (!timing_[slot].last().waiting()) continue;
     if (Rank(slot) > Rank(holder) || (quantum_over && Suffers(slot, now))) return true;
     if (Rank(slot) < Rank(holder)) continue;
     if (endless || GoesBetween(slot, holder)) return true;
@@ -278,7 +278,7 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
 Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t position) const {
   if (members.Has(owner_) || turns_last_) return 0;
   constexpr Time kAtEachLaunch = 300'000;
-  const Time longest = rhythm_[slot].longest_turn();
+  const Time longest = timing_[slot].longest_turn();
   bool brief = false;
   Time wanted = kNever;
   for (SlotIndex other : members) {
@@ -289,12 +289,12 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t positi
     if (allowance != kNever && (longest == kNever || allowance < longest + kReserve)) {
       wanted = std::min(wanted, std::max(pace_[other].PerIteration() / 4, kAtEachLaunch));
     }
-    for (std::uint32_t turn = 0; turn < rhythm_[other].turns(); ++turn) {
-      brief = brief || rhythm_[other].Brief(turn, longest);
+    for (std::uint32_t turn = 0; turn < timing_[other].turns(); ++turn) {
+      brief = brief || timing_[other].Brief(turn, longest);
     }
   }
   // A turn of a few kernels ends before another client's turn could begin.
-  if (settings_.quantum != 0 && !rhythm_[slot].Brief(position, longest)) {
+  if (settings_.quantum != 0 && !timing_[slot].Brief(position, longest)) {
     // Stretches are short for a brief client: if it has several GPUs, it waits for the GPU that lets it in
     // last, and its absence begins only then.
     constexpr Time kPerVisit = 10;
@@ -310,15 +310,15 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
   Time next = kNever;
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
-    const Rhythm& rhythm = rhythm_[slot];
+    const TimingModel& timing = timing_[slot];
     const bool goes_first = Rank(slot) > Rank(holder);
     if (goes_first || GoesBetween(slot, holder)) {
-      const Time arrival = rhythm.last().waiting() ? now : rhythm.next_arrival();
+      const Time arrival = timing.last().waiting() ? now : timing.next_arrival();
       if (arrival != kNever) next = std::min(next, goes_first ? arrival - kLead : arrival);
-    } else if (rhythm.last().waiting() && HasTurnsDue(slot, holder) &&
+    } else if (timing.last().waiting() && HasTurnsDue(slot, holder) &&
                MayBreak(slot, holder, Fair(members))) {
-      next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
-    } else if (rhythm.last().waiting() && pace_[slot].cap() != 0) {
+      next = std::min(next, std::max(now, timing_[holder].held() + settings_.quantum));
+    } else if (timing.last().waiting() && pace_[slot].cap() != 0) {
       const Time allowance = Allowance(slot, now);
       if (allowance != kNever) next = std::min(next, now + std::max<Time>(0, allowance - kReserve));
     }
@@ -326,7 +326,7 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
   return next;
 }
 
-Policy::Wish Policy::Want(SlotSet members, Time now) const {
+Policy::Choice Policy::Want(SlotSet members, Time now) const {
   if (Owned(members, now)) return {.slot = owner_};
   if (!settings_.tie_rule) return FirstCome(members, 0);
   for (SlotIndex slot : members) {
@@ -336,13 +336,13 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   const bool begins = Begins(members);
   const Time window = begins ? kFirstTieWindow : TieWindow(members);
   if (Unequal(members)) {
-    if (const Wish wish = FirstCome(members, window); wish.slot != kNobody)
-      return UnlessDue(members, wish, now);
+    if (const Choice choice = FirstCome(members, window); choice.slot != kNobody)
+      return UnlessDue(members, choice, now);
   }
   Time first_wait = kNever;
   Time first = kNever;
   for (SlotIndex slot : members) {
-    if (rhythm_[slot].last().waiting()) first_wait = std::min(first_wait, rhythm_[slot].arrived());
+    if (timing_[slot].last().waiting()) first_wait = std::min(first_wait, timing_[slot].arrived());
     first = std::min(first, Expected(slot, now, window));
   }
   const bool somebody_waits = first_wait != kNever;
@@ -350,30 +350,30 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   if (first == kNever) return {};
 
   const Time close = first + window;
-  Wish wish;
+  Choice choice;
   SlotIndex best_waiting = kNobody;
   for (SlotIndex slot : members) {
-    const bool waiting = rhythm_[slot].last().waiting();
+    const bool waiting = timing_[slot].last().waiting();
     const Time expected = begins ? first : Expected(slot, now, window);
-    if ((waiting ? rhythm_[slot].arrived() : expected) > close) continue;
-    if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
+    if ((waiting ? timing_[slot].arrived() : expected) > close) continue;
+    if (choice.slot == kNobody || Before(slot, choice.slot)) choice.slot = slot;
     if (waiting && (best_waiting == kNobody || Before(slot, best_waiting))) best_waiting = slot;
   }
-  if (!somebody_waits || wish.slot == best_waiting) return wish;
+  if (!somebody_waits || choice.slot == best_waiting) return choice;
   if (now >= close) {
-    wish.slot = best_waiting;
-    return wish;
+    choice.slot = best_waiting;
+    return choice;
   }
-  wish.ask_again = close;
-  wish.holds_back = true;
-  return wish;
+  choice.ask_again = close;
+  choice.holds_back = true;
+  return choice;
 }
 
 SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
   if (members.Has(owner_)) return owner_;
-  if (!turns_last_ && rhythm_[slot].KeepsAfter(k)) return slot;
+  if (!turns_last_ && timing_[slot].KeepsAfter(k)) return slot;
   // The client is back before a stretch of another client's turn would be over.
-  if (pressed_.Has(slot) && std::min(rhythm_[slot].gap(), DemandOf(slot).away) <= 2 * kReserve) return slot;
+  if (pressed_.Has(slot) && std::min(timing_[slot].gap(), DemandOf(slot).away) <= 2 * kReserve) return slot;
   SlotSet after;
   for (SlotIndex other : members) {
     if (Before(slot, other)) after.Add(other);

@@ -15,9 +15,9 @@
 //
 // A turn is broken at a yield point (turn/ops.h) for a client that has a higher priority or has waited for
 // too long, and for a few kernels before a long absence (an input stall). If jobs are so unequal that whole
-// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns due.
-// The same rules then choose which client is let in. A client that cannot wait any longer without breaking
-// its cap on slowdown (turn/caps.h) is *pressed*: while it is, it ranks above every priority.
+// turns would starve one (turn/fair_share.h), it is also broken after a quantum for a client that has turns
+// due. The same rules then choose which client is let in. A client that cannot wait any longer without
+// breaking its cap on slowdown (turn/caps.h) is *pressed*: while it is, it ranks above every priority.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
 #pragma once
@@ -25,9 +25,9 @@
 #include <cstdint>
 
 #include "turn/caps.h"
-#include "turn/rhythm.h"
-#include "turn/shares.h"
-#include "turn/words.h"
+#include "turn/client_words.h"
+#include "turn/fair_share.h"
+#include "turn/timing_model.h"
 
 namespace crossover::turn {
 
@@ -56,16 +56,16 @@ class Policy {
   void Join(SlotIndex slot, std::uint32_t order);
   void SetPriority(SlotIndex slot, Priority priority) { priority_[slot] = priority; }
   // SetCap() sets how much slower than alone the client's iterations may be; 0 for no cap. SetKnown() sets
-  // a demand that was measured while the client was alone, which is better than what its rhythm tells.
+  // a demand that was measured while the client was alone, which is better than what its timing tells.
   void SetCap(SlotIndex slot, double cap) { pace_[slot].set_cap(cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { known_[slot] = demand; }
   // Forgets what the client needs, so that it is learned anew.
   void Forget(SlotIndex slot) {
-    rhythm_[slot].Forget();
+    timing_[slot].Forget();
     known_[slot] = {};
   }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
-  void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
+  void SetTurns(SlotIndex slot, std::uint32_t turns) { timing_[slot].SetTurns(turns); }
   // Sets the job's iteration number minus its turn number divided by the turns per iteration. The client
   // reports it, and it is the same on all ranks of the job.
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
@@ -82,27 +82,27 @@ class Policy {
   SlotIndex owner() const { return owner_; }
 
   // Learns from a collect. Call it once per collect for every member, then call Settle().
-  Rhythm::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
+  TimingModel::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
   void Settle(SlotSet members, Time now);
 
   // Ignores the present turn of `slot` when learning: its length is not representative.
-  void Disregard(SlotIndex slot) { rhythm_[slot].Disregard(); }
+  void Disregard(SlotIndex slot) { timing_[slot].Disregard(); }
   // Says that `slot` takes no turns for a while.
-  void Pause(SlotIndex slot) { rhythm_[slot].Pause(); }
+  void Pause(SlotIndex slot) { timing_[slot].Pause(); }
 
-  // A Wish names the client that an unused token should go to, and says when to ask again if nothing
+  // A Choice names the client that an unused token should go to, and says when to ask again if nothing
   // changes before.
-  struct Wish {
+  struct Choice {
     SlotIndex slot = kNobody;
     Time ask_again = kNever;
     bool holds_back = false;  // a client waits, and is kept waiting for the preferred one
   };
-  Wish Want(SlotSet members, Time now) const;
+  Choice Want(SlotSet members, Time now) const;
 
   // Returns whether the turn of `holder` should be broken at its next yield point.
   bool ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const;
   // Returns how long the stretches of `slot` should be in its turns at `position` of the iteration, so that
-  // a wish of ShouldPreempt() takes effect in time. 0: as long as the turn.
+  // a choice of ShouldPreempt() takes effect in time. 0: as long as the turn.
   Time StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t position) const;
   // Returns when to look again while `holder` holds: when a client may come that `holder` would have to let
   // in. kNever: no such client is expected.
@@ -118,7 +118,7 @@ class Policy {
   // that goes before all other members, or kNobody for none. Both are the same on all GPUs.
   bool Before(SlotIndex a, SlotIndex b) const;
   SlotIndex First(SlotSet members) const;
-  const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
+  const TimingModel& timing(SlotIndex slot) const { return timing_[slot]; }
   // Returns the job's number of the iteration of the last turn that `slot` gave back.
   std::uint32_t LastIterationOf(SlotIndex slot) const;
   // Returns that of its present turn.
@@ -127,8 +127,8 @@ class Policy {
   Demand DemandOf(SlotIndex slot) const;
 
  private:
-  Wish FirstCome(SlotSet members, Time window) const;
-  Wish UnlessDue(SlotSet members, Wish wish, Time now) const;
+  Choice FirstCome(SlotSet members, Time window) const;
+  Choice UnlessDue(SlotSet members, Choice choice, Time now) const;
   bool Suffers(SlotIndex slot, Time now) const;
   // Returns whether `owner_` has the GPU at `now`.
   bool Owned(SlotSet members, Time now) const;
@@ -136,7 +136,7 @@ class Policy {
   int Rank(SlotIndex slot) const;
   // Returns how much longer the client may wait without breaking its cap; kNever without a cap.
   Time Allowance(SlotIndex slot, Time now) const;
-  void Keep(SlotIndex slot, const Rhythm::Change& change, Time now);
+  void Keep(SlotIndex slot, const TimingModel::Change& change, Time now);
   // Returns the members that no waiting client of a higher rank pushes aside.
   SlotSet Eligible(SlotSet members) const;
   // Returns the FairRate of the members, or 0 if no turn should be broken for shares or a demand is not
@@ -157,13 +157,13 @@ class Policy {
   bool Begins(SlotSet members) const;
 
   PolicySettings settings_;
-  Rhythm rhythm_[kMaxSlots];
+  TimingModel timing_[kMaxSlots];
   // within_[j][i] counts the turns that i began since j began its last one.
   std::uint32_t within_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
   Pace pace_[kMaxSlots];
-  Demand known_[kMaxSlots];  // demand measured while alone, not from its rhythm
+  Demand known_[kMaxSlots];  // demand measured while alone, not from its timing
   SlotSet pressed_;          // as of the last Settle()
   bool turns_last_ = false;
   SlotIndex owner_ = kNobody;            // of all turns; kNobody: none

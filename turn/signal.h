@@ -90,7 +90,7 @@ struct GateView {
   friend constexpr bool operator==(const GateView&, const GateView&) = default;
 };
 
-// Reads the view of `slot` from any `memory` of turn/words.h.
+// Reads the view of `slot` from any `memory` of turn/client_words.h.
 template <class Memory>
 GateView ViewGate(Memory& memory, SlotIndex slot) {
   return {memory.Load(slot, Word::kReady), memory.Load(slot, Word::kHold), memory.Load(slot, Word::kGate)};

@@ -19,9 +19,9 @@
 
 #include <cstdint>
 
-#include "turn/rhythm.h"
+#include "turn/client_words.h"
 #include "turn/slice.h"
-#include "turn/words.h"
+#include "turn/timing_model.h"
 
 namespace crossover::turn {
 

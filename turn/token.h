@@ -39,7 +39,7 @@
 
 #include <cstdint>
 
-#include "turn/words.h"
+#include "turn/client_words.h"
 
 namespace crossover::turn {
 

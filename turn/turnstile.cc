@@ -66,11 +66,11 @@ void Turnstile::Note(const Event& event) {
 
 Event Turnstile::WithWhole(Event event, Time whole) const {
   if (watchdog_.turns_last() || whole == kNever) return event;
-  const Rhythm& rhythm = policy_.rhythm(event.slot);
+  const TimingModel& timing = policy_.timing(event.slot);
   event.whole = whole;
   event.iteration = policy_.LastIterationOf(event.slot);
-  event.position = PositionOf(rhythm.last().rel, rhythm.turns());
-  event.turns = rhythm.turns();
+  event.position = PositionOf(timing.last().rel, timing.turns());
+  event.turns = timing.turns();
   return event;
 }
 
@@ -81,7 +81,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   holders_ = {};
   for (SlotIndex slot : gated_) {
     const ClientWords& words = seen.client[slot];
-    const Rhythm::Change change = policy_.Watch(slot, words, now);
+    const TimingModel::Change change = policy_.Watch(slot, words, now);
     if (change.released) {
       Note(WithWhole({Event::Kind::kRelease, slot, now, change.turn}, change.whole));
       if (active().Has(slot)) watchdog_.TurnEnded(now);
@@ -109,14 +109,14 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
 
 Turnstile::Rivals Turnstile::RivalsOf(SlotIndex holder, const Snapshot& seen) const {
   Rivals rivals;
-  rivals.longest = policy_.rhythm(holder).longest_turn();
+  rivals.longest = policy_.timing(holder).longest_turn();
   for (SlotIndex slot : gated_) {
     if (slot == holder) continue;
     if (seen.client[slot].waiting()) {
       rivals.wait = true;
       rivals.come_later = rivals.come_later && policy_.Before(holder, slot);
     }
-    const Time other = policy_.rhythm(slot).longest_turn();
+    const Time other = policy_.timing(slot).longest_turn();
     if (watchdog_.turns_last() && other != kNever)
       rivals.longest = rivals.longest == kNever ? other : std::max(rivals.longest, other);
   }
@@ -124,7 +124,7 @@ Turnstile::Rivals Turnstile::RivalsOf(SlotIndex holder, const Snapshot& seen) co
 }
 
 bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const {
-  const Time held = policy_.rhythm(holder).held();
+  const Time held = policy_.timing(holder).held();
   return held != kNever && rivals.wait &&
          watchdog_.Over(holder, held, rivals.longest, rivals.come_later, now);
 }
@@ -144,13 +144,13 @@ void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
 // stuck turn: the watchdog's bound would grow with each of them.
 void Turnstile::WatchSlice(SlotIndex holder, const Rivals& rivals, Time now) {
   if (!slices_.on()) return;
-  const Rhythm& rhythm = policy_.rhythm(holder);
+  const TimingModel& timing = policy_.timing(holder);
   const std::uint32_t iteration = policy_.IterationOf(holder);
   slices_.SeeTurn(holder, iteration);
-  if (rhythm.held() == kNever || !rivals.wait) return;
-  if (!watchdog_.Lags(holder, rhythm.held(), rivals.longest, now)) return;
+  if (timing.held() == kNever || !rivals.wait) return;
+  if (!watchdog_.Lags(holder, timing.held(), rivals.longest, now)) return;
   slices_.SeeStuck(holder, iteration);
-  if (rhythm.turn() != kNever) policy_.Disregard(holder);
+  if (timing.turn() != kNever) policy_.Disregard(holder);
 }
 
 // Returns whether the token is parked at a client whose slice goes on. It then stays there, whichever other
@@ -166,7 +166,7 @@ bool Turnstile::SliceGoesOn(const Token::Place& place, const Snapshot& seen, Tim
 void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
   // The length of a newcomer's turns is known only after its first turn. So an overrun in the first turn is
   // no offence, and the policy learns from that turn.
-  const bool known = policy_.rhythm(holder).turn() != kNever;
+  const bool known = policy_.timing(holder).turn() != kNever;
   if (known) policy_.Disregard(holder);
   watchdog_.Suspend(holder, seen.client[holder].hold, known, now);
   ++stats_.opened;
@@ -202,21 +202,21 @@ void Turnstile::NoteStep(const Token::Report& report, const Snapshot& seen, Time
   }
 }
 
-Time Turnstile::NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding,
+Time Turnstile::NextPoll(const Token::Place& place, const Policy::Choice& choice, bool outstanding,
                          Time now) const {
   Time wait = kNever;
   if (outstanding) wait = settings_.opener_repeat;
   if (gated_.Count() > 0) {
     Time poll = settings_.poll_idle;
     if (place.holder != kNobody) {
-      const Time turn = policy_.rhythm(place.holder).turn();
+      const Time turn = policy_.timing(place.holder).turn();
       poll = std::clamp(turn == kNever ? 0 : turn / 50, settings_.poll_held_min, settings_.poll_held_max);
       if (preempted_.Has(place.holder)) poll = settings_.poll_idle;
     }
     wait = std::min(wait, poll);
   }
   if (wait == kNever) return kNever;
-  return wish.ask_again > now ? std::min(now + wait, wish.ask_again) : now + wait;
+  return choice.ask_again > now ? std::min(now + wait, choice.ask_again) : now + wait;
 }
 
 }  // namespace crossover::turn

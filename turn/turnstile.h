@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <span>
 
+#include "turn/client_words.h"
 #include "turn/guard.h"
 #include "turn/policy.h"
 #include "turn/slices.h"
 #include "turn/token.h"
 #include "turn/watchdog.h"
-#include "turn/words.h"
 
 namespace crossover::turn {
 
@@ -148,7 +148,7 @@ class Turnstile {
   bool SliceGoesOn(const Token::Place& place, const Snapshot& seen, Time now);
   bool Overruns(SlotIndex holder, const Rivals& rivals, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
-  Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
+  Time NextPoll(const Token::Place& place, const Policy::Choice& choice, bool outstanding, Time now) const;
 
   Settings settings_;
   Token token_;
@@ -215,16 +215,16 @@ Time Turnstile::Poll(Memory& memory, Time now) {
       place = Token::Find(seen, active());
     }
   }
-  Policy::Wish wish;
-  if (place.holder == kNobody && !SliceGoesOn(place, seen, now)) wish = policy_.Want(active(), now);
+  Policy::Choice choice;
+  if (place.holder == kNobody && !SliceGoesOn(place, seen, now)) choice = policy_.Want(active(), now);
   // A lost token needs a place even if the policy has no preference.
-  if (wish.slot == kNobody && place.visible == 0) wish.slot = policy_.First(active());
+  if (choice.slot == kNobody && place.visible == 0) choice.slot = policy_.First(active());
 
-  NoteStep(token_.Step(memory, active(), seen, wish.slot), seen, now);
+  NoteStep(token_.Step(memory, active(), seen, choice.slot), seen, now);
   if (place.holder != kNobody) Preempt(memory, place.holder, seen.client[place.holder], now);
-  if (wish.holds_back) ++stats_.held_back;
+  if (choice.holds_back) ++stats_.held_back;
   last_poll_ = now;
-  due_ = NextPoll(place, wish, outstanding, now);
+  due_ = NextPoll(place, choice, outstanding, now);
   return due_;
 }
 

@@ -24,7 +24,7 @@
 
 #include <cstdint>
 
-#include "turn/rhythm.h"
+#include "turn/timing_model.h"
 
 namespace crossover::turn {
 

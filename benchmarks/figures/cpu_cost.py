@@ -21,7 +21,7 @@ CASES = tuple(_BY_CASE)
 _THREAD = "crossover"  # the name that the library gives its threads
 _WATCHED_S = 3.0
 _HOOK_NS = 8  # upper bound of `hook_ns` where turns are taken
-_RESTLESS = "restless_helper"
+_RESTLESS = "restless_arbiter_thread"
 
 
 def measure(context, case):

@@ -3,9 +3,9 @@ for each way of leaving. The software GPU's driver crashes as real ones do when 
 unloaded, and that takes 5 ms. `exits_p99` is the time from the exit of a holder until the next client that is ready has
 its turn, of 200 such hand-overs at least.
 
-Controls: the library of a revision that did nothing at exit, and today's whose helper goes on after the exit handlers
-have begun, which differs in that alone. Of a control, only ends by a signal and hangs count. `exits_p99` has the same
-controls: such a turn is given back when the process is gone.
+Controls: the library of a revision that did nothing at exit, and today's whose arbiter thread goes on after the exit
+handlers have begun, which differs in that alone. Of a control, only ends by a signal and hangs count. `exits_p99` has
+the same controls: such a turn is given back when the process is gone.
 """
 
 from benchmarks import exits, older_library

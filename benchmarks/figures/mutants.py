@@ -17,7 +17,7 @@ GPUS = "no GPUs"
 CASES = ("drawn",)
 _GOAL, _ALL_EXPLAINED = Goal("<=", 5), Goal("==", 0)
 _FEWER = 20
-_FILE, _ITS_TEST = "deviceplugin/books/client_stats.cc", "tests/unit/deviceplugin/books/client_stats_test.cc"
+_FILE, _ITS_TEST = "deviceplugin/stats/client_stats.cc", "tests/unit/deviceplugin/stats/client_stats_test.cc"
 
 
 def measure(context, case):

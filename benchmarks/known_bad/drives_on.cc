@@ -1,5 +1,5 @@
-// This library has a fault. A process that exits keeps its turn, and the helper goes on asking the driver,
-// which ends meanwhile.
+// This library has a fault. A process that exits keeps its turn, and the arbiter thread goes on asking the
+// driver, which ends meanwhile.
 #include "sidecar/session/session.h"
 
 using crossover::session::Session;

@@ -2,14 +2,14 @@
 // socket closes.
 #include <cstdint>
 
-#include "sidecar/link/liveness.h"
+#include "sidecar/arbiter_client/liveness.h"
 
-using crossover::link::Liveness;
+using crossover::arbiter_client::Liveness;
 
 extern "C" {
 
-bool __wrap__ZN9crossover4link8Liveness5StartEPj(Liveness*, std::uint32_t*) { return true; }
+bool __wrap__ZN9crossover14arbiter_client8Liveness5StartEPj(Liveness*, std::uint32_t*) { return true; }
 
-void __wrap__ZN9crossover4link8Liveness4StopEv(Liveness*) {}
+void __wrap__ZN9crossover14arbiter_client8Liveness4StopEv(Liveness*) {}
 
 }  // extern "C"

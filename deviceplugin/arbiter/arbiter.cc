@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMailTag = 0;
 constexpr std::uint64_t kExtensionTag = 1;
-static_assert(kExtensionTag < Reception::kFirstTag);
+static_assert(kExtensionTag < ClientServer::kFirstTag);
 
 // A stopping daemon opens gates for at most this long, for clients that still arrive at one.
 constexpr turn::Time kFarewell = 100 * base::kNsPerMs;
@@ -51,9 +51,9 @@ Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSour
       profiles_(profiles),
       identities_(identities),
       extension_(extension),
-      reception_(settings.limits, &poller_, this) {}
+      server_(settings.limits, &poller_, this) {}
 
-Arbiter::~Arbiter() { reception_.CloseAll("the daemon stops"); }
+Arbiter::~Arbiter() { server_.CloseAll("the daemon stops"); }
 
 bool Arbiter::Start(std::string* error) {
   if (!poller_.Open(error) || !mailbox_.Open(error)) return false;
@@ -66,7 +66,7 @@ bool Arbiter::Start(std::string* error) {
     if (error->empty()) *error = "watching the signallers failed";
     return false;
   }
-  return reception_.Open(settings_.socket, error);
+  return server_.Open(settings_.socket, error);
 }
 
 void Arbiter::Run() {
@@ -74,11 +74,11 @@ void Arbiter::Run() {
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default slack of 50 us is as long as a hand-over
   while (!stop_) {
     const turn::Time now = base::MonotonicNs();
-    reception_.Tick(now);
+    server_.Tick(now);
     for (const std::string& uuid : quarantine_.TakeReleased(now)) Release(uuid);
     const turn::Time polls = PollDue(now);
     const turn::Time next =
-        std::min({polls, ServeExtension(now), reception_.next_tick(), quarantine_.next_release()});
+        std::min({polls, ServeExtension(now), server_.next_tick(), quarantine_.next_release()});
     const turn::Time timeout = next == turn::kNever ? turn::kNever : next - base::MonotonicNs();
     for (const std::uint64_t tag : poller_.Wait(timeout)) {
       if (tag == kMailTag) {
@@ -86,12 +86,12 @@ void Arbiter::Run() {
       } else if (tag == kExtensionTag) {
         extension_->OnReady(base::MonotonicNs());
       } else {
-        reception_.OnReady(tag, base::MonotonicNs());
+        server_.OnReady(tag, base::MonotonicNs());
       }
     }
   }
   OpenGatesAndWait();
-  reception_.CloseAll("the daemon stops");
+  server_.CloseAll("the daemon stops");
 }
 
 bool Arbiter::Answers(std::chrono::milliseconds patience) {
@@ -113,7 +113,7 @@ turn::Time Arbiter::PollDue(turn::Time now) {
     if (entry->next_poll <= now) {
       entry->next_poll = entry->gpu.Poll(now);
       for (const Gpu::Notice& notice : entry->gpu.TakeNotices())
-        reception_.SendNotice(notice.client, notice.text);
+        server_.SendNotice(notice.client, notice.text);
     }
     if (entry->gpu.damaged() && !entry->gpu.empty()) damaged.push_back(key);
     next = std::min(next, entry->next_poll);
@@ -127,7 +127,7 @@ turn::Time Arbiter::ServeExtension(turn::Time now) {
   if (extension_ == nullptr) return turn::kNever;
   const turn::Time next = extension_->Tick(now);
   for (const Mail& mail : extension_->TakeMail()) {
-    reception_.Send(mail.client, mail.bytes, mail.descriptor == nullptr ? -1 : mail.descriptor->get());
+    server_.Send(mail.client, mail.bytes, mail.descriptor == nullptr ? -1 : mail.descriptor->get());
   }
   return next;
 }
@@ -143,7 +143,7 @@ void Arbiter::OnDamage(const std::string& key, turn::Time now) {
   Event event{.kind = EventKind::kDamage, .at = now, .gpu = members.front()->gpu, .member = nullptr};
   if (key != uuid) {  // no other client has ever had this page
     event.member = members.front();
-    quarantine_.Convict(uuid, gangs, members.front()->uid, now);
+    quarantine_.Block(uuid, gangs, members.front()->uid, now);
     Log(LogLevel::kWarn, "gpu " + uuid + ": gang " + gangs + " (uid " + std::to_string(members.front()->uid) +
                              ", pid " + std::to_string(members.front()->pid) +
                              ") writes over its turnstile (" + gpu.evidence() +
@@ -171,12 +171,12 @@ void Arbiter::Release(const std::string& uuid) {
 }
 
 void Arbiter::CloseAll(const std::string& key, const std::string& why) {
-  for (const auto& member : gpus_.at(key)->gpu.Members()) reception_.Close(member->id, why);
+  for (const auto& member : gpus_.at(key)->gpu.Members()) server_.Close(member->id, why);
 }
 
 void Arbiter::HandleMail() {
   Mailbox::Content mail = mailbox_.Take();
-  for (const std::uint64_t id : mail.dead) reception_.Close(id, "its process is ending");
+  for (const std::uint64_t id : mail.dead) server_.Close(id, "its process is ending");
   if (mail.settings) Apply(std::move(*mail.settings));
   if (mail.review) ReviewAll();
   stop_ |= mail.stop;
@@ -195,15 +195,15 @@ void Arbiter::ReviewAll() {
   std::vector<std::pair<std::uint64_t, std::string>> away;
   for (auto& [key, entry] : gpus_) {
     for (const auto& member : entry->gpu.Members()) {
-      const Standing standing = identities_->StandingOf(*member);
-      if (standing.policy == Policy::kOff) away.emplace_back(member->id, standing.reason);
-      member->observed = standing.policy == Policy::kObserve;
+      const Permissions allowed = identities_->PermissionsOf(*member);
+      if (allowed.policy == Policy::kOff) away.emplace_back(member->id, allowed.reason);
+      member->observed = allowed.policy == Policy::kObserve;
     }
     entry->next_poll = 0;
   }
   for (const auto& [id, reason] : away) {
-    reception_.SendNotice(id, "takes no turns: " + reason);
-    reception_.Close(id, reason);
+    server_.SendNotice(id, "takes no turns: " + reason);
+    server_.Close(id, reason);
   }
 }
 
@@ -331,9 +331,9 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   member->max_slowdown = hello.max_slowdown / 1000.0;
   member->memory_mib = hello.memory_mib;
   if (identities_ != nullptr) {
-    const Standing standing = identities_->StandingOf(*member);
-    if (standing.policy == Policy::kOff) return Refuse(connection, "gang " + hello.gang, standing.reason);
-    member->observed = standing.policy == Policy::kObserve;
+    const Permissions allowed = identities_->PermissionsOf(*member);
+    if (allowed.policy == Policy::kOff) return Refuse(connection, "gang " + hello.gang, allowed.reason);
+    member->observed = allowed.policy == Policy::kObserve;
   }
   std::string refusal;
   Entry* entry = EntryFor(connection, hello, &refusal);

@@ -1,8 +1,8 @@
 // Runs the arbiter of a node: it keeps the turnstile of each GPU and grants slots on it to clients.
 //
-//   clients' sockets --> Reception --> Arbiter (OnHello, OnProfile, OnGone) --> Gpu: page, turnstile, guard
-//   other threads    --> Mailbox   -->    |
-//                                         +--> Observer: events, statistics, log lines (never blocks)
+//   clients' sockets --> ClientServer --> Arbiter (OnHello, OnProfile) --> Gpu: page, turnstile, guard
+//   other threads    --> Mailbox      -->    |
+//                                            +--> Observer: events, statistics, log lines (never blocks)
 //
 // One thread (Run) owns all state. It polls the pages and serves the socket in one loop, so no lock is taken
 // between a store of a client and the arbiter's reaction to it.
@@ -17,22 +17,22 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "deviceplugin/arbiter/client_server.h"
 #include "deviceplugin/arbiter/extension.h"
 #include "deviceplugin/arbiter/gpu.h"
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/arbiter/liveness.h"
+#include "deviceplugin/arbiter/log_deduper.h"
 #include "deviceplugin/arbiter/mailbox.h"
 #include "deviceplugin/arbiter/observer.h"
 #include "deviceplugin/arbiter/poller.h"
 #include "deviceplugin/arbiter/profile_source.h"
 #include "deviceplugin/arbiter/quarantine.h"
-#include "deviceplugin/arbiter/reception.h"
-#include "deviceplugin/arbiter/said.h"
 #include "deviceplugin/arbiter/settings.h"
 
 namespace crossover::arbiter {
 
-class Arbiter : private Reception::Desk {
+class Arbiter : private ClientServer::Delegate {
  public:
   // REQUIRES: all pointers outlive the arbiter, and `extension` is not open yet. Without `profiles`, the
   // demand of a new client is unknown. Without `identities`, the arbiter believes what a client says of
@@ -61,7 +61,7 @@ class Arbiter : private Reception::Desk {
   bool Answers(std::chrono::milliseconds patience);
   // Replaces the live settings. Any thread may call it.
   void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
-  // Makes the arbiter ask IdentitySource::StandingOf again for every client. Any thread may call it.
+  // Makes the arbiter ask IdentitySource::PermissionsOf again for every client. Any thread may call it.
   void Review() { mailbox_.PutReview(); }
 
  private:
@@ -111,10 +111,10 @@ class Arbiter : private Reception::Desk {
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key
   Quarantine quarantine_;
-  Said said_refusals_;   // key: process ID
-  Said said_too_many_;   // key: hash of the account
-  Said said_unlike_;     // key: ID of the connection
-  Reception reception_;  // after gpus_: its destructor makes clients leave their GPUs
+  LogDeduper said_refusals_;  // key: process ID
+  LogDeduper said_too_many_;  // key: hash of the account
+  LogDeduper said_unlike_;    // key: ID of the connection
+  ClientServer server_;       // after gpus_: its destructor makes clients leave their GPUs
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};
   std::atomic<std::uint64_t> too_many_{0};

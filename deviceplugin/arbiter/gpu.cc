@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "deviceplugin/arbiter/pacing.h"
+#include "deviceplugin/arbiter/poll_schedule.h"
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::arbiter {
@@ -86,7 +86,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   if (member->known.known()) measured_.Add(slot);
   measured_at_[slot] = now;
   if (membership_.members().Count() > 1) shared_ = membership_.members();
-  promises_.Join(slot, member->gang, member->max_slowdown, now);
+  cap_admission_.Join(slot, member->gang, member->max_slowdown, now);
   turnstile_.SetCap(slot, member->max_slowdown);
   turnstile_.SetKnown(slot, member->known);
   Reorder();
@@ -104,7 +104,7 @@ void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
   turnstile_.Leave(slot);
   membership_.Leave(slot);
   offenders_.Remove(slot);
-  promises_.Leave(slot);
+  cap_admission_.Leave(slot);
   measured_.Remove(slot);
   shared_.Remove(slot);
   guard_.Reset();
@@ -120,9 +120,9 @@ turn::Time Gpu::Poll(turn::Time now) {
   page_guard_.Look(membership_.members(), now);
   ApplyMode(now);
   const turn::Time wanted =
-      PacePoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
+      NextPoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
   PublishHints();
-  if (promises_.pending()) JudgePromises(now);
+  if (cap_admission_.pending()) JudgePromises(now);
   Report(now);
   WatchSteps(now);
   const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || guard_.trying() || AnyTakesTurns()
@@ -160,7 +160,7 @@ void Gpu::ApplyMode(turn::Time now) {
     phases[count++] = ungated ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
   turnstile_.SetTurnsLast(turns_last);
-  promises_.SetTurnsLast(turns_last);
+  cap_admission_.SetTurnsLast(turns_last);
   const Policy policy = held_ ? Stricter(policy_, Policy::kObserve) : policy_;
   crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure(now));
   turn::Guard::Plan plan;
@@ -204,7 +204,7 @@ void Gpu::AllowSlices(bool allowed) {
 // Returns whether the guard may choose another way than turns. It may not if a client has a cap or if
 // priorities differ: side by side, or in another job's slice, the arbiter cannot control a client's slowdown.
 bool Gpu::Guarded() const {
-  if (!guarded_ || promises_.any() || membership_.members().Count() < 2) return false;
+  if (!guarded_ || cap_admission_.any() || membership_.members().Count() < 2) return false;
   const std::uint32_t priority = member_[*membership_.members().begin()]->priority;
   for (const turn::SlotIndex slot : membership_.members()) {
     if (member_[slot]->priority != priority) return false;
@@ -226,7 +226,7 @@ bool Gpu::Measure(turn::Time now) {
     shared_.Remove(slot);
     turnstile_.Forget(slot);
   }
-  if (!turnstile_.policy().rhythm(slot).settled()) return true;
+  if (!turnstile_.policy().timing(slot).settled()) return true;
   measured_.Add(slot);
   measured_at_[slot] = now;
   if (!shared_.Has(slot)) turnstile_.SetKnown(slot, turnstile_.policy().DemandOf(slot));
@@ -238,7 +238,7 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
   std::size_t count = 0;
   for (const turn::SlotIndex slot : membership_.members()) {
     jobs[count++] = {slot, Atomic(info_->page->slot(slot).iteration).load(),
-                     turnstile_.policy().rhythm(slot).alone()};
+                     turnstile_.policy().timing(slot).alone()};
   }
   std::sort(
       jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count),
@@ -262,12 +262,12 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
 }
 
 void Gpu::JudgePromises(turn::Time now) {
-  const auto changes = promises_.Judge([this](turn::SlotIndex slot) -> Promises::Need {
-    const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
-    if (!rhythm.settled() && !measured_.Has(slot)) return {};
-    return {turnstile_.policy().DemandOf(slot), rhythm.turns()};
+  const auto changes = cap_admission_.Judge([this](turn::SlotIndex slot) -> CapAdmission::Need {
+    const turn::TimingModel& timing = turnstile_.policy().timing(slot);
+    if (!timing.settled() && !measured_.Has(slot)) return {};
+    return {turnstile_.policy().DemandOf(slot), timing.turns()};
   });
-  for (const Promises::Change& change : changes) {
+  for (const CapAdmission::Change& change : changes) {
     const bool refused = !change.refusal.empty();
     const std::string text = refused ? change.refusal : "max-slowdown is kept from now on";
     observer_->OnLog(refused ? LogLevel::kWarn : LogLevel::kInfo,
@@ -275,7 +275,7 @@ void Gpu::JudgePromises(turn::Time now) {
     notices_.push_back({member_[change.slot]->id, text});
     Emit(refused ? EventKind::kRefuseCap : EventKind::kGrantCap, change.slot, now);
   }
-  for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetCap(slot, promises_.cap(slot));
+  for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetCap(slot, cap_admission_.cap(slot));
 }
 
 void Gpu::Reorder() {
@@ -287,17 +287,17 @@ void Gpu::Reorder() {
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
-    const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
+    const turn::TimingModel& timing = turnstile_.policy().timing(slot);
     for (std::uint32_t position = 0; position < turn::kMaxTurns; ++position) {
       page_guard_.Store(
           line.successor[position],
           mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, turn::FirstStretch(position)) : slot);
       // The stretch is computed at each poll, so only for the turns that the iteration has.
-      const bool asked = mode_ == CROSSOVER_MODE_GATE && position < rhythm.turns();
+      const bool asked = mode_ == CROSSOVER_MODE_GATE && position < timing.turns();
       const turn::Time stretch = asked ? turnstile_.stretch_wanted(slot, position) : 0;
       page_guard_.Store(
           line.stretch_launches[position],
-          LaunchesPerStretch(stretch, rhythm.longest_turn(), Atomic(line.turn_launches).load()));
+          LaunchesPerStretch(stretch, timing.longest_turn(), Atomic(line.turn_launches).load()));
     }
     page_guard_.Store(line.generation, membership_.generation());
   }
@@ -355,7 +355,7 @@ void Gpu::WatchSteps(turn::Time now) {
       // A demand that comes from the job's profile was not learned now. It is left out, so that the profile
       // keeps its age.
       if (event.demand == member_[slot]->known) event.demand = {};
-      event.jitter = turnstile_.policy().rhythm(slot).jitter();
+      event.jitter = turnstile_.policy().timing(slot).jitter();
     }
     observer_->OnEvent(event);
   }

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "common/base/watch_reason.h"
+#include "deviceplugin/arbiter/cap_admission.h"
+#include "deviceplugin/arbiter/iteration_counter.h"
 #include "deviceplugin/arbiter/membership.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
-#include "deviceplugin/arbiter/page_guard.h"
-#include "deviceplugin/arbiter/promises.h"
-#include "deviceplugin/arbiter/steps.h"
+#include "deviceplugin/arbiter/tamper_detector.h"
 #include "turn/turnstile.h"
 
 namespace crossover::arbiter {
@@ -83,16 +83,16 @@ class Gpu {
 
   std::shared_ptr<const GpuInfo> info_;
   PageMemory memory_;
-  PageGuard page_guard_;
+  TamperDetector page_guard_;
   Membership membership_;
   turn::Turnstile turnstile_;
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
-  std::array<StepCounter, turn::kMaxSlots> steps_;
+  std::array<IterationCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
   turn::SlotSet measured_;  // clients that need no measurement alone now (Measure)
   std::array<turn::Time, turn::kMaxSlots> measured_at_ = {};
   turn::SlotSet shared_;  // they have shared the GPU with another client
-  Promises promises_;
+  CapAdmission cap_admission_;
   std::vector<Notice> notices_;
   turn::Guard guard_;
   turn::Slices::Reason slices_ended_ = turn::Slices::Reason::kNone;  // as last logged

@@ -18,9 +18,9 @@ struct Unidentified {
   std::string reason;  // why the client may not join now; it asks again later
 };
 
-// A Standing says what a client may do. With kOff the client must leave; with kObserve the arbiter only
+// Permissions say what a client may do. With kOff the client must leave; with kObserve the arbiter only
 // watches it.
-struct Standing {
+struct Permissions {
   Policy policy = Policy::kEnforce;
   std::string reason;  // why `policy` is less than kEnforce
 };
@@ -33,11 +33,11 @@ class IdentitySource {
  public:
   virtual ~IdentitySource() = default;
   // Returns `hello` with those fields replaced that the source knows better than the client. Does not decide
-  // what the client may do: see StandingOf().
+  // what the client may do: see PermissionsOf().
   virtual std::variant<Hello, Unidentified> Identify(const Peer& peer, const Hello& hello) const = 0;
   // Returns what the client may do. The arbiter asks when a client joins, and asks again for all clients
   // after Arbiter::Review.
-  virtual Standing StandingOf(const Member& member) const = 0;
+  virtual Permissions PermissionsOf(const Member& member) const = 0;
   // Returns how many MiB of each GPU a process of this account may have, or 0 if it has no limit. Returns
   // nothing if the source does not know yet; the process then asks again.
   virtual std::optional<std::uint32_t> MemoryOf(const Account&) const { return 0; }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/base/futex.h"
-#include "deviceplugin/arbiter/wait_any.h"
+#include "deviceplugin/arbiter/futex_waitv.h"
 
 namespace crossover::arbiter {
 namespace {
@@ -91,7 +91,7 @@ class Liveness::Watcher {
           words[count++] = {&word, seen};
         }
       }
-      WaitAny({words.data(), count}, look_again);
+      FutexWaitv({words.data(), count}, look_again);
     }
   }
 
@@ -109,7 +109,7 @@ class Liveness::Watcher {
 Liveness::Liveness(const Page& page, OnDead on_dead)
     : page_(page),
       on_dead_(std::move(on_dead)),
-      many_words_(CanWaitForManyWords()),
+      many_words_(HasFutexWaitv()),
       watchers_(many_words_ ? 1 : turn::kMaxSlots) {}
 
 Liveness::~Liveness() = default;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "turn/words.h"
+#include "turn/client_words.h"
 
 namespace crossover::arbiter {
 

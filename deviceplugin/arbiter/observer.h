@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "deviceplugin/arbiter/page.h"
 #include "proto/arbiter_protocol.h"
-#include "turn/shares.h"
+#include "turn/fair_share.h"
 #include "turn/turnstile.h"
 
 namespace crossover::arbiter {
@@ -94,8 +94,8 @@ struct Event {
   // iterations that `duration` is the mean of.
   std::uint32_t steps = 0;
   // kStep sets these: what an iteration needs while no other client is there, and how much its compute varies
-  // (Rhythm::jitter). Both come from turns and the gaps between them. While turns do not show them, `demand`
-  // is unknown and `jitter` is negative.
+  // (TimingModel::jitter). Both come from turns and the gaps between them. While turns do not show them,
+  // `demand` is unknown and `jitter` is negative.
   turn::Demand demand = {};
   double jitter = -1;
   // kRelease and kArrive set these: see turn::Event.

@@ -12,7 +12,7 @@
 
 #include "common/base/fd.h"
 #include "proto/turnstile.h"
-#include "turn/words.h"
+#include "turn/client_words.h"
 
 namespace crossover::arbiter {
 
@@ -43,8 +43,8 @@ inline std::atomic_ref<std::uint32_t> Atomic(std::uint32_t& word) {
   return std::atomic_ref<std::uint32_t>(word);
 }
 
-// A PageMemory reads and writes the page for the turn core (turn/words.h). SwapGate also wakes the futex of
-// a gate that it changes. A GPU gate does not need that; a host gate waits for it.
+// A PageMemory reads and writes the page for the turn core (turn/client_words.h). SwapGate also wakes the
+// futex of a gate that it changes. A GPU gate does not need that; a host gate waits for it.
 class PageMemory {
  public:
   explicit PageMemory(const Page& page) : page_(page.get()) {}

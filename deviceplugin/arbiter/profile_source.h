@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "turn/shares.h"
+#include "turn/fair_share.h"
 
 namespace crossover::arbiter {
 

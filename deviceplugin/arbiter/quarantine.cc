@@ -4,17 +4,17 @@
 
 namespace crossover::arbiter {
 
-void Quarantine::Convict(const std::string& gpu, const std::string& gang, unsigned uid, turn::Time now) {
+void Quarantine::Block(const std::string& gpu, const std::string& gang, unsigned uid, turn::Time now) {
   until_[gpu] = now;
-  const auto same = [&](const Convicted& c) { return c.until <= now || (c.gang == gang && c.uid == uid); };
-  convicts_.erase(std::remove_if(convicts_.begin(), convicts_.end(), same), convicts_.end());
-  if (convicts_.size() == kMostConvicts) convicts_.erase(convicts_.begin());
-  convicts_.push_back({gang, uid, now + kTurnedAway});
+  const auto same = [&](const Blocked& c) { return c.until <= now || (c.gang == gang && c.uid == uid); };
+  blocked_.erase(std::remove_if(blocked_.begin(), blocked_.end(), same), blocked_.end());
+  if (blocked_.size() == kMostBlocked) blocked_.erase(blocked_.begin());
+  blocked_.push_back({gang, uid, now + kTurnedAway});
 }
 
 turn::Time Quarantine::TurnedAwayFor(const std::string& gang, unsigned uid, turn::Time now) const {
-  for (const Convicted& convict : convicts_) {
-    if (convict.gang == gang && convict.uid == uid && convict.until > now) return convict.until - now;
+  for (const Blocked& blocked : blocked_) {
+    if (blocked.gang == gang && blocked.uid == uid && blocked.until > now) return blocked.until - now;
   }
   return 0;
 }

@@ -232,7 +232,7 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
              "Times a client opened its own gate because no other did, as it says.", MetricType::Counter);
   MetricFamily used =
       Family("crossover_memory_used_bytes",
-             "GPU memory that a client asked for and has not freed, in its own books.", MetricType::Gauge);
+             "GPU memory that a client asked for and has not freed, by its own count.", MetricType::Gauge);
   MetricFamily budget =
       Family("crossover_memory_budget_bytes",
              "GPU memory that a client may have; of those that have a budget.", MetricType::Gauge);

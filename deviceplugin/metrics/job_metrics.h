@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "deviceplugin/books/snapshots.h"
+#include "deviceplugin/stats/snapshots.h"
 
 namespace crossover::deviceplugin {
 

@@ -1,7 +1,7 @@
 // Converts times of turns to the unit of metrics.
 #pragma once
 
-#include "turn/rhythm.h"
+#include "turn/timing_model.h"
 
 namespace crossover::deviceplugin {
 

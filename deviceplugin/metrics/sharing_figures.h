@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "deviceplugin/books/snapshots.h"
+#include "deviceplugin/stats/snapshots.h"
 
 namespace crossover::deviceplugin {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "common/threads/periodic_task.h"
-#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/nvml/library.h"
+#include "deviceplugin/stats/stats_store.h"
 
 namespace crossover::deviceplugin {
 

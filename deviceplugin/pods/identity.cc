@@ -94,11 +94,11 @@ arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std:
   return account;
 }
 
-arbiter::Standing PodIdentity::StandingOf(const arbiter::Member& member) const {
+arbiter::Permissions PodIdentity::PermissionsOf(const arbiter::Member& member) const {
   const auto pod = pods_->Find(member.pod_uid);
   if (!pod || pod->over) return {arbiter::Policy::kOff, "pod " + member.pod_uid + " is no more"};
   const auto says = [](const std::string& whose, arbiter::Policy mode) {
-    return arbiter::Standing{
+    return arbiter::Permissions{
         mode, std::string(base::kModeAnnotation) + " of " + whose + " is " + std::string(PolicyName(mode))};
   };
   const arbiter::Policy of_pod = ModeIn(pod->annotations);

@@ -28,7 +28,7 @@ class PodIdentity : public arbiter::IdentitySource {
 
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
-  arbiter::Standing StandingOf(const arbiter::Member& member) const override;
+  arbiter::Permissions PermissionsOf(const arbiter::Member& member) const override;
   std::optional<std::uint32_t> MemoryOf(const arbiter::Account& account) const override;
   arbiter::Account AccountOf(const arbiter::Peer& peer) const override;
   bool MaySignal(const arbiter::Account& account) const override;

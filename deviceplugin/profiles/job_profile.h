@@ -8,7 +8,7 @@
 #include <string>
 
 #include "deviceplugin/arbiter/observer.h"
-#include "turn/shares.h"
+#include "turn/fair_share.h"
 
 namespace crossover::deviceplugin {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/base/watch_reason.h"
-#include "deviceplugin/books/client_stats.h"
+#include "deviceplugin/stats/client_stats.h"
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "deviceplugin/arbiter/mode_rule.h"
-#include "deviceplugin/books/snapshots.h"
 #include "deviceplugin/signals/figures.h"
+#include "deviceplugin/stats/snapshots.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::deviceplugin {

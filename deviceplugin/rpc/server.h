@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "deviceplugin/books/stats_store.h"
 #include "deviceplugin/mps/news.h"
 #include "deviceplugin/profiles/store.h"
 #include "deviceplugin/signals/figures.h"
+#include "deviceplugin/stats/stats_store.h"
 #include "deviceplugin/switches/mode_switch.h"
 
 namespace crossover::deviceplugin {

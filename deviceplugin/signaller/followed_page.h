@@ -24,7 +24,7 @@ class FollowedPage {
   FollowedPage(const FollowedPage&) = delete;
   FollowedPage& operator=(const FollowedPage&) = delete;
 
-  // Reads a word for the turn core (turn/words.h).
+  // Reads a word for the turn core (turn/client_words.h).
   std::uint32_t Load(turn::SlotIndex slot, turn::Word word) const;
   // Returns the gate of `slot`, whose futex CPUs wake when they open it.
   const std::uint32_t* gate(turn::SlotIndex slot) const { return &page_->slot[slot].gate; }

@@ -16,9 +16,9 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "turn/client_words.h"
 #include "turn/policy.h"
 #include "turn/signal.h"
-#include "turn/words.h"
 
 namespace crossover::signaller {
 
@@ -46,7 +46,7 @@ struct Presence {
 
 class Follower {
  public:
-  // Reads the slots from `memory` (turn/words.h). Returns those whose signals are to be written now.
+  // Reads the slots from `memory` (turn/client_words.h). Returns those whose signals are to be written now.
   // REQUIRES: `now` does not go back; the caller writes the signals before it looks again.
   template <class Memory>
   turn::SlotSet Look(Memory& memory, turn::Time now, const Presence& presence = {}) {

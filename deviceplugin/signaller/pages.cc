@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "deviceplugin/arbiter/wait_any.h"
+#include "deviceplugin/arbiter/futex_waitv.h"
 #include "deviceplugin/signaller/messages.h"
 #include "turn/signal_memory.h"
 
@@ -64,7 +64,7 @@ void Pages::Wait(turn::Time now, turn::Time longest) const {
     }
     period = std::min(period, followed.follower.period());
   }
-  arbiter::WaitAny(gates, now + period);
+  arbiter::FutexWaitv(gates, now + period);
 }
 
 }  // namespace crossover::signaller

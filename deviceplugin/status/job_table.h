@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "deviceplugin/books/snapshots.h"
+#include "deviceplugin/stats/snapshots.h"
 #include "deviceplugin/status/gpu_node.h"
 
 namespace crossover::deviceplugin {

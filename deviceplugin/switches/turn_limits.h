@@ -27,7 +27,7 @@ class TurnLimiter {
   virtual ~TurnLimiter() = default;
   // Puts `limits` in force until the next call.
   virtual void Limit(TurnLimits limits) = 0;
-  // Reports that the answers of arbiter::IdentitySource::StandingOf() may have changed.
+  // Reports that the answers of arbiter::IdentitySource::PermissionsOf() may have changed.
   virtual void Review() = 0;
   // Makes the daemon read the configuration again, as SIGHUP does. Returns before that is done.
   virtual void RequestReload() = 0;

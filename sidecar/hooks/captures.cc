@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/bootstrap.h"
 #include "sidecar/hooks/driver_function.h"
 #include "sidecar/hooks/memory_policies.h"
-#include "sidecar/memory/ledger.h"
+#include "sidecar/memory/accounting.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 

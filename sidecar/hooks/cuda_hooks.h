@@ -34,7 +34,7 @@ struct CudaWrapper<kHook, CUresult(CUDAAPI*)(Arguments...)> {
   static CUresult CUDAAPI Call(Arguments... arguments) {
     using Policy = typename CudaPolicy<kHook>::Type;
     if constexpr (kIsLaunch<Policy>) {
-      const std::uint32_t why = session::attention.load(std::memory_order_relaxed);
+      const std::uint32_t why = session::hook_flags.load(std::memory_order_relaxed);
       if (__builtin_expect(why != 0 && !Policy::Passes(why, arguments...), 0)) {
         CROSSOVER_JUMP Policy::template Slow<kHook>(arguments...);
       }

@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include "common/base/mutex.h"
-#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/bootstrap.h"
 #include "sidecar/hooks/captures.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/nccl_kernels.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/launches_left.h"
 #include "sidecar/session/session.h"
 
@@ -43,17 +43,17 @@ struct Launched {
 // and a jump with the arguments where they are.
 template <typename Form>
 struct Launch {
-  // Returns whether the launch needs nothing but the driver's call. `why` is the value of `attention`. Counts
-  // the launch if launches are counted. Returns false also if only Slow() can tell.
+  // Returns whether the launch needs nothing but the driver's call. `why` is the value of `hook_flags`.
+  // Counts the launch if launches are counted. Returns false also if only Slow() can tell.
   template <typename... Arguments>
   [[gnu::always_inline]] static bool Passes(std::uint32_t why, Arguments... arguments) {
-    constexpr std::uint32_t kQuick = session::kAttendKernels | session::kAttendCount;
+    constexpr std::uint32_t kQuick = session::kHookKernels | session::kHookCount;
     if ((why & ~kQuick) != 0) return false;
     if constexpr (Form::kHasFunction) {
-      if ((why & session::kAttendKernels) != 0 && !known_kernels.IsPlain(Form::FunctionOf(arguments...)))
+      if ((why & session::kHookKernels) != 0 && !known_kernels.IsPlain(Form::FunctionOf(arguments...)))
         return false;
     }
-    return (why & session::kAttendCount) == 0 || session::nccl_depth > 0 || session::CountLaunch();
+    return (why & session::kHookCount) == 0 || session::nccl_depth > 0 || session::CountLaunch();
   }
 
   template <CudaHook kHook, typename... Arguments>
@@ -61,13 +61,13 @@ struct Launch {
   [[gnu::noinline, gnu::cold]] static CUresult Slow(Arguments... arguments) {
     const Launched launched = Form::Get(arguments...);
     if (session::nccl_depth > 0) return RealCuda<kHook>()(arguments...);
-    const std::uint32_t why = session::attention.load(std::memory_order_relaxed);
-    const std::uint16_t kernel = (why & session::kAttendKernels) != 0 ? NcclKernelIn(launched.function) : 0;
+    const std::uint32_t why = session::hook_flags.load(std::memory_order_relaxed);
+    const std::uint16_t kernel = (why & session::kHookKernels) != 0 ? NcclKernelIn(launched.function) : 0;
     if (kernel != 0) {
       BeforeNcclKernel(kernel, launched.blocks, KeyOfStream<kHook>(launched.stream));
-    } else if ((why & ~(session::kAttendKernels | session::kAttendSilence)) != 0) {
+    } else if ((why & ~(session::kHookKernels | session::kHookSilence)) != 0) {
       session::TheSession().BeforeLaunch(KeyOfStream<kHook>(launched.stream));
-    } else if ((why & session::kAttendSilence) != 0) {
+    } else if ((why & session::kHookSilence) != 0) {
       CountSilentLaunch();
     }
     return RealCuda<kHook>()(arguments...);

@@ -7,10 +7,10 @@
 #include "common/base/clock.h"
 #include "common/base/job_environment.h"
 #include "common/base/mutex.h"
-#include "sidecar/hooks/activation.h"
+#include "sidecar/arbiter_client/connection.h"
+#include "sidecar/hooks/bootstrap.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nvml_hooks.h"
-#include "sidecar/link/connection.h"
 #include "sidecar/log/log.h"
 #include "sidecar/memory/limit_question.h"
 #include "sidecar/session/config.h"
@@ -59,7 +59,7 @@ Function Found(std::atomic<Function>* kept, const char* symbol) {
 // Asks the daemon once. A daemon that is being replaced, or that does not know the pod yet, does not know the
 // limit. The allocation then passes without a limit, and a later one asks again.
 void Ask(const session::Config& config) {
-  const link::Limit limit = link::AskForLimit(config.socket, memory::LimitQuestion::kAnswerTime);
+  const auto limit = arbiter_client::AskForLimit(config.socket, memory::LimitQuestion::kAnswerTime);
   if (limit.known) {
     if (limit.bytes != 0) session::TheSession().LimitMemory(limit.bytes);
     question.Close();
@@ -72,13 +72,13 @@ void Ask(const session::Config& config) {
   }
 }
 
-// Sets the limit of the ledger, as far as it can be known now. The thread cannot be cancelled meanwhile: its
-// socket would stay open.
+// Sets the limit of the accounting, as far as it can be known now. The thread cannot be cancelled meanwhile:
+// its socket would stay open.
 void LearnLimit() {
   const base::Uncancelled uncancelled;
   const session::Config& config = session::GetConfig();
   if (!config.asks_for_limit) {
-    memory::TheLedger().LowerLimit(config.gpu_memory);
+    memory::TheAccounting().LowerLimit(config.gpu_memory);
     return question.Close();
   }
   while (true) {
@@ -117,14 +117,14 @@ std::uint64_t CurrentContext() {
 void LearnPool(CUmemoryPool pool, const CUmemLocation& location) {
   if (location.type == CU_MEM_LOCATION_TYPE_NONE || !Active()) return;
   const bool on_gpu = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  memory::TheLedger().KeepPool(KeyOfPool(pool), on_gpu ? location.id : memory::kOnHost);
+  memory::TheAccounting().KeepPool(KeyOfPool(pool), on_gpu ? location.id : memory::kOnHost);
 }
 
 void TellRefusal(std::size_t bytes) {
   if (told.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
              "%zu bytes of GPU memory refused: this job may have %llu on each GPU (CROSSOVER_GPU_MEMORY)",
-             bytes, static_cast<unsigned long long>(memory::TheLedger().limit()));
+             bytes, static_cast<unsigned long long>(memory::TheAccounting().limit()));
 }
 
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array) {
@@ -142,11 +142,11 @@ std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels) {
   return texels * array.NumChannels * BytesOf(array.Format);
 }
 
-std::uint64_t MemoryBudget() { return CountsMemory() ? memory::TheLedger().limit() : 0; }
+std::uint64_t MemoryBudget() { return CountsMemory() ? memory::TheAccounting().limit() : 0; }
 
 void ShowBudget(std::uint64_t budget, unsigned long long* total, unsigned long long* free_bytes,
                 unsigned long long* used) {
-  const std::uint64_t ours = memory::TheLedger().used_everywhere();
+  const std::uint64_t ours = memory::TheAccounting().used_everywhere();
   if (ours != 0) *used = ours;
   if (*total > budget) *total = budget;
   if (*used > *total) *used = *total;

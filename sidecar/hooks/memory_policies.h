@@ -1,7 +1,7 @@
 // Defines what the wrappers of allocating functions do around the real call. They record allocations in
-// memory/ledger.h. They refuse what is over the limit with CUDA_ERROR_OUT_OF_MEMORY, as the driver refuses
-// what it does not have, and they show the limit as the size of the GPU's memory. Each Run() calls the real
-// function at most once, and not at all if the limit is reached.
+// memory/accounting.h. They refuse what is over the limit with CUDA_ERROR_OUT_OF_MEMORY, as the driver
+// refuses what it does not have, and they show the limit as the size of the GPU's memory. Each Run() calls
+// the real function at most once, and not at all if the limit is reached.
 #pragma once
 
 #include <type_traits>
@@ -9,14 +9,15 @@
 #include "common/base/mutex.h"
 #include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
-#include "sidecar/memory/ledger.h"
+#include "sidecar/memory/accounting.h"
 
 namespace crossover::hooks {
 
 // Returns whether this process counts memory. Learns its limit first, and blocks for about 200 ms at most
 // while that is unknown. A call that allocates nothing asks Active() instead.
 bool CountsMemory();
-// Returns the device of the calling thread's context, or -1 if there is none; the ledger does not count -1.
+// Returns the device of the calling thread's context, or -1 if there is none; the accounting does not count
+// -1.
 std::int32_t CurrentDevice();
 // Returns the key of the calling thread's context (KeyOfContext), or 0 if there is none.
 std::uint64_t CurrentContext();
@@ -32,30 +33,30 @@ void TellRefusal(std::size_t bytes);
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
 
-// A Room is memory that the ledger has reserved for an allocation. Its destructor returns the memory unless
-// Keep() or KeepHandle() was called. The thread cannot be cancelled in between: that would leave the ledger
-// wrong.
-class Room {
+// A MemoryReservation is memory that the accounting has reserved for an allocation. Its destructor returns
+// the memory unless Keep() or KeepHandle() was called. The thread cannot be cancelled in between: that would
+// leave the accounting wrong.
+class MemoryReservation {
  public:
-  Room(std::int32_t device, std::uint64_t bytes)
-      : device_(device), bytes_(bytes), ok_(memory::TheLedger().Reserve(device, bytes, &counted_)) {
+  MemoryReservation(std::int32_t device, std::uint64_t bytes)
+      : device_(device), bytes_(bytes), ok_(memory::TheAccounting().Reserve(device, bytes, &counted_)) {
     if (!ok_) TellRefusal(bytes);
   }
-  ~Room() {
-    if (counted_ && !kept_) memory::TheLedger().Return(device_, bytes_);
+  ~MemoryReservation() {
+    if (counted_ && !kept_) memory::TheAccounting().Return(device_, bytes_);
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  MemoryReservation(const MemoryReservation&) = delete;
+  MemoryReservation& operator=(const MemoryReservation&) = delete;
   bool ok() const { return ok_; }
 
   template <typename Address>
   void Keep(Address address, std::uint64_t context = CurrentContext()) {
     kept_ = true;
-    if (counted_) memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_, context);
+    if (counted_) memory::TheAccounting().Keep((std::uint64_t)address, device_, bytes_, context);
   }
   void KeepHandle(CUmemGenericAllocationHandle handle) {
     kept_ = true;
-    if (counted_) memory::TheLedger().Create(handle, device_, bytes_);
+    if (counted_) memory::TheAccounting().Create(handle, device_, bytes_);
   }
 
  private:
@@ -74,7 +75,7 @@ struct Allocate {
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
     constexpr bool kFromPool = (std::is_same_v<Rest, CUstream> || ...);
     if (address == nullptr || !CountsMemory()) return RealCuda<kHook>()(address, bytes, rest...);
-    Room room(CurrentDevice(), bytes);
+    MemoryReservation room(CurrentDevice(), bytes);
     if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = RealCuda<kHook>()(address, bytes, rest...);
     if (result == CUDA_SUCCESS) room.Keep(*address, kFromPool ? 0 : CurrentContext());
@@ -90,9 +91,9 @@ struct AllocateFromPool {
     const auto real = RealCuda<kHook>();
     if (address == nullptr || !CountsMemory()) return real(address, bytes, pool, stream);
     std::int32_t device = memory::kOnHost;
-    if (!memory::TheLedger().FindPool(KeyOfPool(pool), &device)) device = CurrentDevice();
+    if (!memory::TheAccounting().FindPool(KeyOfPool(pool), &device)) device = CurrentDevice();
     if (device == memory::kOnHost) return real(address, bytes, pool, stream);
-    Room room(device, bytes);
+    MemoryReservation room(device, bytes);
     if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = real(address, bytes, pool, stream);
     if (result == CUDA_SUCCESS) room.Keep(*address, 0);
@@ -130,7 +131,7 @@ struct FindPoolOfDevice {
 struct DestroyPool {
   template <CudaHook kHook>
   static CUresult Run(CUmemoryPool pool) {
-    if (Active()) memory::TheLedger().ForgetPool(KeyOfPool(pool));
+    if (Active()) memory::TheAccounting().ForgetPool(KeyOfPool(pool));
     return RealCuda<kHook>()(pool);
   }
 };
@@ -146,12 +147,12 @@ struct AllocatePitch {
       return real(address, pitch, width, height, element);
     const std::int32_t device = CurrentDevice();
     {
-      const Room least(device, width * height);
+      const MemoryReservation least(device, width * height);
       if (!least.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     }
     const CUresult result = real(address, pitch, width, height, element);
     if (result != CUDA_SUCCESS) return result;
-    Room room(device, *pitch * height);
+    MemoryReservation room(device, *pitch * height);
     if (room.ok()) {
       room.Keep(*address);
       return result;
@@ -166,13 +167,13 @@ struct Free {
   template <CudaHook kHook, typename Address, typename... Rest>
   static CUresult Run(Address address, Rest... rest) {
     memory::Record record;
-    if (!Active() || !memory::TheLedger().Forget((std::uint64_t)address, &record))
+    if (!Active() || !memory::TheAccounting().Forget((std::uint64_t)address, &record))
       return RealCuda<kHook>()(address, rest...);
     const CUresult result = RealCuda<kHook>()(address, rest...);
     if (result == CUDA_SUCCESS) {
-      memory::TheLedger().Return(record.device, record.bytes);
+      memory::TheAccounting().Return(record.device, record.bytes);
     } else {
-      memory::TheLedger().Keep(record.key, record.device, record.bytes, record.context);
+      memory::TheAccounting().Keep(record.key, record.device, record.bytes, record.context);
     }
     return result;
   }
@@ -186,7 +187,7 @@ struct CreateMemory {
     if (handle == nullptr || properties == nullptr || !CountsMemory() ||
         properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
       return real(handle, bytes, properties, flags);
-    Room room(properties->location.id, bytes);
+    MemoryReservation room(properties->location.id, bytes);
     if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = real(handle, bytes, properties, flags);
     if (result == CUDA_SUCCESS) room.KeepHandle(*handle);
@@ -197,7 +198,7 @@ struct CreateMemory {
 struct ReleaseMemory {
   template <CudaHook kHook>
   static CUresult Run(CUmemGenericAllocationHandle handle) {
-    if (Active()) memory::TheLedger().Release(handle);
+    if (Active()) memory::TheAccounting().Release(handle);
     return RealCuda<kHook>()(handle);
   }
 };
@@ -207,7 +208,7 @@ struct RetainMemory {
   static CUresult Run(CUmemGenericAllocationHandle* handle, void* address) {
     const CUresult result = RealCuda<kHook>()(handle, address);
     if (result == CUDA_SUCCESS && Active())
-      memory::TheLedger().Retain(*handle, reinterpret_cast<std::uintptr_t>(address));
+      memory::TheAccounting().Retain(*handle, reinterpret_cast<std::uintptr_t>(address));
     return result;
   }
 };
@@ -217,9 +218,9 @@ struct MapMemory {
   static CUresult Run(CUdeviceptr address, std::size_t bytes, std::size_t offset,
                       CUmemGenericAllocationHandle handle, unsigned long long flags) {
     const bool counts = CountsMemory();
-    if (counts && !memory::TheLedger().ReserveMapping()) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (counts && !memory::TheAccounting().ReserveMapping()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = RealCuda<kHook>()(address, bytes, offset, handle, flags);
-    if (counts && result == CUDA_SUCCESS) memory::TheLedger().Map(address, bytes, handle);
+    if (counts && result == CUDA_SUCCESS) memory::TheAccounting().Map(address, bytes, handle);
     return result;
   }
 };
@@ -228,7 +229,7 @@ struct UnmapMemory {
   template <CudaHook kHook>
   static CUresult Run(CUdeviceptr address, std::size_t bytes) {
     const CUresult result = RealCuda<kHook>()(address, bytes);
-    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().Unmap(address, bytes);
+    if (result == CUDA_SUCCESS && Active()) memory::TheAccounting().Unmap(address, bytes);
     return result;
   }
 };
@@ -238,7 +239,7 @@ struct CreateArray {
   static CUresult Run(Array* array, const Descriptor* descriptor, Levels... levels) {
     if (array == nullptr || descriptor == nullptr || !CountsMemory())
       return RealCuda<kHook>()(array, descriptor, levels...);
-    Room room(CurrentDevice(), BytesOf(*descriptor, levels...));
+    MemoryReservation room(CurrentDevice(), BytesOf(*descriptor, levels...));
     if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = RealCuda<kHook>()(array, descriptor, levels...);
     if (result == CUDA_SUCCESS) room.Keep(*array);
@@ -250,9 +251,9 @@ struct MemoryInfo {
   template <CudaHook kHook>
   static CUresult Run(std::size_t* free_bytes, std::size_t* total) {
     const CUresult result = RealCuda<kHook>()(free_bytes, total);
-    const std::uint64_t limit = CountsMemory() ? memory::TheLedger().limit() : 0;
+    const std::uint64_t limit = CountsMemory() ? memory::TheAccounting().limit() : 0;
     if (result != CUDA_SUCCESS || limit == 0) return result;
-    const std::uint64_t used = memory::TheLedger().used(CurrentDevice());
+    const std::uint64_t used = memory::TheAccounting().used(CurrentDevice());
     if (free_bytes != nullptr) *free_bytes = Least(*free_bytes, limit - Least(limit, used));
     if (total != nullptr) *total = Least(*total, limit);
     return result;
@@ -264,7 +265,7 @@ struct TotalMemory {
   template <CudaHook kHook>
   static CUresult Run(std::size_t* bytes, CUdevice device) {
     const CUresult result = RealCuda<kHook>()(bytes, device);
-    const std::uint64_t limit = CountsMemory() ? memory::TheLedger().limit() : 0;
+    const std::uint64_t limit = CountsMemory() ? memory::TheAccounting().limit() : 0;
     if (result == CUDA_SUCCESS && limit != 0) *bytes = MemoryInfo::Least(*bytes, limit);
     return result;
   }
@@ -277,7 +278,7 @@ struct DestroyContext {
     if (context != nullptr) BeforeContextEnds(context);
     const CUresult result = RealCuda<kHook>()(context);
     if (result == CUDA_SUCCESS) EndCapturesIn(context);
-    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().End(KeyOfContext(context));
+    if (result == CUDA_SUCCESS && Active()) memory::TheAccounting().End(KeyOfContext(context));
     return result;
   }
 };
@@ -289,7 +290,7 @@ struct ResetContext {
     BeforeDeviceReset(device);
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS) EndCapturesOn(device);
-    if (result == CUDA_SUCCESS && Active()) memory::TheLedger().Reset(device);
+    if (result == CUDA_SUCCESS && Active()) memory::TheAccounting().Reset(device);
     return result;
   }
 };

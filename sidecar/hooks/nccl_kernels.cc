@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/hash.h"
-#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/bootstrap.h"
 #include "sidecar/hooks/driver_function.h"
 #include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/library.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/bootstrap.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 
@@ -72,7 +72,7 @@ bool NonBlocking(NcclResult result, const void* config) {
 
 // Adds a communicator at its first collective, if the program made it by a function that the table lacks.
 // Returns the number of its ranks, or 0 if it was known already or NCCL does not tell.
-int Meet(NcclComm comm, std::size_t file) {
+int Register(NcclComm comm, std::size_t file) {
   if (comm == nullptr || session::TheSession().Knows(comm)) return 0;
   const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
   const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommUserRank"));
@@ -92,7 +92,7 @@ int Meet(NcclComm comm, std::size_t file) {
 
 void BeforeCollective(NcclHook hook, CollectiveCall call) {
   if (!Active()) return;
-  const int ranks = Meet(call.comm, FileOf(hook));
+  const int ranks = Register(call.comm, FileOf(hook));
   call.token.function = static_cast<std::uint32_t>(RowOf(hook));
   const auto stream = static_cast<CUstream>(call.stream);
   session::TheSession().BeforeCollective(call.comm, call.token,
@@ -115,8 +115,8 @@ void AfterCommInitAll(const NcclComm* comms, int devices) {
   for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
 }
 
-// Does not add the new communicator, which Meet() adds at its first collective: a split inside a group has
-// not happened yet.
+// Does not add the new communicator, which Register() adds at its first collective: a split inside a group
+// has not happened yet.
 void AfterCommDerived(NcclResult result, const void* config) {
   if (!Active()) return;
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);

@@ -9,7 +9,7 @@
 #include "common/base/watch_reason.h"
 #include "sidecar/hooks/nccl_table.h"
 #include "sidecar/phase/token.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 
 namespace crossover::hooks {
 

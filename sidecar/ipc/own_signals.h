@@ -4,8 +4,8 @@
 // A thread does this until no such wait is left. It writes the signal again and again, because each stream
 // resets its signal when it has passed. A signal that comes too early costs time, and nothing else
 // (turn/signal.h). The copy may stand behind the very wait that it is to end, in the same hardware channel:
-// so this is the last resort. The helper thread does not do this work, for the reason that link/leftovers.h
-// gives.
+// so this is the last resort. The arbiter thread does not do this work, for the reason that
+// arbiter_client/abandoned_pages.h gives.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Awaited {
 class OwnSignals {
  public:
   // Any client may have written the words of the page. So they are not believed for this long, as in
-  // link/leftovers.h.
+  // arbiter_client/abandoned_pages.h.
   static constexpr std::int64_t kAnywayNs = 60 * base::kNsPerSecond;
 
   constexpr explicit OwnSignals(std::int64_t anyway_ns = kAnywayNs) : anyway_ns_(anyway_ns) {}

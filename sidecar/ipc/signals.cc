@@ -42,7 +42,7 @@ void Signals::Attach(const gates::Driver* driver, CUcontext context, Wish wish, 
   signal_ = 0;
   failed_proofs_ = 0;
   wants_ = send_want_ = send_prove_ = false;
-  memory_ = link::OwnFd();
+  memory_ = arbiter_client::OwnFd();
 }
 
 void Signals::Leave() {
@@ -51,7 +51,7 @@ void Signals::Leave() {
   wish_ = Wish::kNever;
   step_ = Step::kRefused;
   send_want_ = send_prove_ = false;
-  memory_ = link::OwnFd();
+  memory_ = arbiter_client::OwnFd();
 }
 
 void Signals::BeginStep(Step step, std::int64_t now) {
@@ -90,7 +90,7 @@ void Signals::Refuse(Refusal refusal, Step next) {
   refused_ = refusal.reason;
   if (next != Step::kWanted && wants_) Want(false);
   send_prove_ = false;
-  memory_ = link::OwnFd();
+  memory_ = arbiter_client::OwnFd();
   DropMapping();
   BeginStep(next, base::MonotonicNs());
 }
@@ -101,7 +101,7 @@ void Signals::RefuseForNow(Refusal refusal) {
   Refuse(refusal, ++failed_proofs_ < kMostTries ? Step::kStill : Step::kRefused);
 }
 
-void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
+void Signals::OnOffer(const crossover_offer& offer, arbiter_client::OwnFd memory) {
   if (wish_ == Wish::kNever || ended_.load()) return;
   if (offer.state == CROSSOVER_OFFER_ASK) {
     if (step_ == Step::kRefused) return;
@@ -119,7 +119,7 @@ void Signals::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
     return;
   }
   StopAwaiting();
-  memory_ = static_cast<link::OwnFd&&>(memory);
+  memory_ = static_cast<arbiter_client::OwnFd&&>(memory);
   if (const Refusal refusal = Check(offer); refusal) return Refuse(refusal);
   area_ = offer.area;
   bytes_ = offer.bytes;
@@ -140,13 +140,15 @@ void Signals::OnProven(const crossover_proof& proof) {
   BeginStep(Step::kProven, base::MonotonicNs());
 }
 
-bool Signals::NextMessage(link::ToArbiter* message) {
+bool Signals::NextMessage(arbiter_client::ToArbiter* message) {
   if (std::exchange(send_want_, false)) {
-    message->want = {link::MakeHeader(CROSSOVER_WANT_SIGNALS, sizeof message->want), wants_ ? 1u : 0u, 0};
+    message->want = {arbiter_client::MakeHeader(CROSSOVER_WANT_SIGNALS, sizeof message->want),
+                     wants_ ? 1u : 0u, 0};
     return true;
   }
   if (!std::exchange(send_prove_, false)) return false;
-  message->prove = {link::MakeHeader(CROSSOVER_PROVE, sizeof message->prove), 0, area_, 0, number_, 0};
+  message->prove = {
+      arbiter_client::MakeHeader(CROSSOVER_PROVE, sizeof message->prove), 0, area_, 0, number_, 0};
   return true;
 }
 
@@ -212,7 +214,7 @@ void Signals::Import(std::int64_t now) {
   if (copies_.Ask() != Copies::Progress::kDone) return Refuse({Reason::kUnread});
   DropMapping();
   const Refusal refusal = ipc::Import(*driver_, memory_.get(), bytes_, &mapping_);
-  memory_ = link::OwnFd();
+  memory_ = arbiter_client::OwnFd();
   if (refusal) {
     mapping_ = {};
     return Refuse(refusal);

@@ -9,7 +9,7 @@
 // signals. What is queued stays, and OwnSignals looks after it. No step waits for the driver's GPU work, for
 // the signaller or for the arbiter.
 //
-// Not thread-safe: the helper thread makes all calls, except where noted.
+// Not thread-safe: the arbiter thread makes all calls, except where noted.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,8 @@
 
 #include "proto/signaller_protocol.h"
 #include "proto/turnstile.h"
+#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/own_fd.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gpu_gate.h"
 #include "sidecar/ipc/beat.h"
@@ -25,8 +27,6 @@
 #include "sidecar/ipc/import.h"
 #include "sidecar/ipc/own_signals.h"
 #include "sidecar/ipc/refusal.h"
-#include "sidecar/link/messages.h"
-#include "sidecar/link/own_fd.h"
 #include "turn/ops.h"
 
 namespace crossover::ipc {
@@ -53,7 +53,7 @@ class Signals {
   void Leave();
 
   // Takes an offer, and the memory that came along.
-  void OnOffer(const crossover_offer& offer, link::OwnFd memory);
+  void OnOffer(const crossover_offer& offer, arbiter_client::OwnFd memory);
   // Takes an answer of the signaller.
   void OnProven(const crossover_proof& proof);
 
@@ -62,7 +62,7 @@ class Signals {
   int Tick(std::int64_t now, bool driver_is_free);
 
   // Fills in the next message to be sent. Returns false if there is none.
-  bool NextMessage(link::ToArbiter* message);
+  bool NextMessage(arbiter_client::ToArbiter* message);
 
   // Ends all calls of the driver for good: the process ends, or the context does. Any thread may call it.
   void End();
@@ -123,7 +123,7 @@ class Signals {
   std::int64_t since_ns_ = 0;  // when the present step began
   std::uint32_t area_ = 0;
   std::size_t bytes_ = 0;
-  link::OwnFd memory_;
+  arbiter_client::OwnFd memory_;
   Mapping mapping_;           // the newest, which is not adopted yet; none while its address is 0
   Mapping adopted_;           // the one whose signals are in use, or were last
   std::size_t memories_ = 0;  // that stay mapped

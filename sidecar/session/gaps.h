@@ -42,8 +42,8 @@ class Gaps {
   void OnCollective() { Forget(); }
   void OnTurn() { ++turns_; }
 
-  // Stops ending turns at gaps, because the helper cannot ask the driver whether the launched work has ended.
-  // The library only watches such a job.
+  // Stops ending turns at gaps, because the arbiter thread cannot ask the driver whether the launched work
+  // has ended. The library only watches such a job.
   void Refuse() {
     refused_ = true;
     by_gaps_ = false;
@@ -58,7 +58,7 @@ class Gaps {
   bool by_gaps() const { return by_gaps_; }
   bool refused() const { return refused_; }
   bool scanning() const { return by_gaps_ && scan_ > 0; }
-  // Returns whether only the helper thread reads what the arbiter asks, since no collective does.
+  // Returns whether only the arbiter thread reads what the arbiter asks, since no collective does.
   bool silent() const { return !communicator_ || by_gaps_; }
   std::uint32_t turns() const { return turns_; }
 

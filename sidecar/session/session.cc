@@ -2,7 +2,7 @@
 
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 
 namespace crossover::session {
 namespace {
@@ -122,21 +122,21 @@ void Session::EndSilence() {
 
 void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
-  std::uint32_t why = attention.load(std::memory_order_relaxed) & ~(kAttendKernels | kAttendSilence);
-  if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
+  std::uint32_t why = hook_flags.load(std::memory_order_relaxed) & ~(kHookKernels | kHookSilence);
+  if (why == 0 || (why == kHookCount && !stretches_.Launch())) return;
   const base::Uncancelled
       uncancelled;  // the lock alone does not cover a gate that blocks: it is not held there
   mutex_.Lock();
   ++slow_launches_;
-  why = attention.load(std::memory_order_relaxed);
-  if ((why & kAttendLearning) != 0) {
+  why = hook_flags.load(std::memory_order_relaxed);
+  if ((why & kHookLearning) != 0) {
     tracker_.OnLaunch(stream);
     detector_.OnCompute();
     if (!detector_.locked()) LearnGaps(stream);
   }
-  if ((why & kAttendAcquire) != 0) {
+  if ((why & kHookAcquire) != 0) {
     BeginTurn(stream);
-  } else if ((why & kAttendCount) != 0 && stretches_.due()) {
+  } else if ((why & kHookCount) != 0 && stretches_.due()) {
     MakeYieldPoint(stream);
   }
   mutex_.Unlock();
@@ -320,18 +320,18 @@ void Session::PublishPhase(bool gating) {
 // Returns the reasons to attend to launches that do not depend on an arbiter.
 std::uint32_t Session::AttentionAlways() const {
   if (!watch_kernels_) return 0;
-  return silent_ ? kAttendKernels | kAttendSilence : kAttendKernels;
+  return silent_ ? kHookKernels | kHookSilence : kHookKernels;
 }
 
 void Session::SetAttention() {
   std::uint32_t why = AttentionAlways();
   if (watching.load(std::memory_order_relaxed)) {
     const bool learning = gaps_.by_gaps() ? gaps_.scanning() : !detector_.locked() || called_ < scan_until_;
-    if (learning && !watched_only()) why |= kAttendLearning;
-    if (armed_) why |= kAttendAcquire;
-    if (turns_.holding() && !lasts_) why |= kAttendCount;
+    if (learning && !watched_only()) why |= kHookLearning;
+    if (armed_) why |= kHookAcquire;
+    if (turns_.holding() && !lasts_) why |= kHookCount;
   }
-  attention.store(why, std::memory_order_relaxed);
+  hook_flags.store(why, std::memory_order_relaxed);
 }
 
 // Returns the number of turns in an iteration. If turns stall as a rule, one of them is given back in its
@@ -419,7 +419,7 @@ void Session::Forget() {
   armed_ = false;
   lasts_ = false;
   alike_ = 0;
-  attention.store(AttentionAlways(), std::memory_order_relaxed);
+  hook_flags.store(AttentionAlways(), std::memory_order_relaxed);
 }
 
 }  // namespace crossover::session

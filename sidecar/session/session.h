@@ -1,9 +1,10 @@
 // Implements one client of one GPU. Hooks report to it, and it does what the arbiter asks.
 //
-// Thread-safe. Hooks call it from any thread of the user, and the helper thread calls the part that belongs
-// to link::Client. The session holds one mutex for a table look-up, or while it queues a few operations. A
-// driver whose queue is full may block that queueing until the GPU goes on. ncclCommAbort lets the GPU go on,
-// so its hook never takes this mutex. The session does not hold the mutex in a gate that blocks.
+// Thread-safe. Hooks call it from any thread of the user, and the arbiter thread calls the part that belongs
+// to arbiter_client::Client. The session holds one mutex for a table look-up, or while it queues a few
+// operations. A driver whose queue is full may block that queueing until the GPU goes on. ncclCommAbort lets
+// the GPU go on, so its hook never takes this mutex. The session does not hold the mutex in a gate that
+// blocks.
 //
 // The session takes no turn while no arbiter is attached. The hooks of the driver then return after one load,
 // and those of NCCL and of captures after a few counts under the mutex.
@@ -23,12 +24,12 @@
 
 #include "common/base/mutex.h"
 #include "common/base/watch_reason.h"
+#include "sidecar/arbiter_client/client.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gpu_gate.h"
 #include "sidecar/gates/host_gate.h"
 #include "sidecar/gates/relay_gate.h"
 #include "sidecar/ipc/signals.h"
-#include "sidecar/link/client.h"
 #include "sidecar/phase/calls.h"
 #include "sidecar/phase/detector.h"
 #include "sidecar/phase/token.h"
@@ -46,7 +47,7 @@
 namespace crossover::session {
 
 // A Session is the state of the client: what it has learned, and the turn that it holds.
-class Session final : public link::Client {
+class Session final : public arbiter_client::Client {
  public:
   constexpr Session() = default;
 
@@ -65,7 +66,8 @@ class Session final : public link::Client {
   void OnCommunicatorEnd(const void* communicator);
   // Removes a communicator that is about to be aborted. A launch of another thread may be blocked behind one
   // of its collectives, and hold the session's mutex. So this takes no lock that is held for longer than a
-  // look-up, and queues nothing. The next collective ends the turn, or the helper does once the turn is idle.
+  // look-up, and queues nothing. The next collective ends the turn, or the arbiter thread does once the turn
+  // is idle.
   void OnCommunicatorAbort(const void* communicator);
 
   // Records that a collective is about to be called, and gives the turn back if it ends here. `ranks` is the
@@ -79,16 +81,16 @@ class Session final : public link::Client {
   void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
   // Sets whether launches are searched for such kernels.
   void WatchKernels(bool watch);
-  // Ends the count of launches by which the library finds out that no NCCL is called (hooks/activation.h).
+  // Ends the count of launches by which the library finds out that no NCCL is called (hooks/bootstrap.h).
   void EndSilence();
 
   // Prepares for a job that may never make a communicator: it has launched much before it made any (gaps.h).
-  // REQUIRES: the helper thread is not started yet.
+  // REQUIRES: the arbiter thread is not started yet.
   void ExpectNoCollectives();
 
   // The user's threads call these, from the hooks of the driver.
 
-  // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
+  // Learns the stream, begins a turn or makes a yield point, as `hook_flags` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
   // These end a turn that ends at waits. They record that the stream, or every stream, is about to wait for
@@ -150,24 +152,24 @@ class Session final : public link::Client {
   // page.
   void ObserveOnly(base::WatchReason reason);
 
-  // Gives the turn back from the host, and makes the helper call the driver no more: the process ends, and
-  // the driver ends before the library's threads do. Waits for locks of other threads for a fifth of a second
-  // at most. If another thread keeps the lock, or a turn comes later, the helper gives the turn back once it
-  // can.
+  // Gives the turn back from the host, and makes the arbiter thread call the driver no more: the process
+  // ends, and the driver ends before the library's threads do. Waits for locks of other threads for a fifth
+  // of a second at most. If another thread keeps the lock, or a turn comes later, the arbiter thread gives
+  // the turn back once it can.
   void OnExit();
 
   // Sets the driver, the context and the transport for turns. The session tries `transport` (enum
   // crossover_transport) first, with signals as `wish` says. `overlap` says that collectives of this process
   // and compute of another process run side by side on this GPU. If they do not, a turn lasts until its
   // collective has ended, or until the arbiter's watchdog ends it (docs/design/0004-time-slices.md).
-  // REQUIRES: the helper thread is not started yet.
+  // REQUIRES: the arbiter thread is not started yet.
   void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap,
              ipc::Wish wish = ipc::Wish::kNever);
   // Lets turns end at waits where an iteration has more turns than the page has room for, or waits inside a
-  // turn (docs/design/0060-turns-at-every-gap.md). REQUIRES: the helper thread is not started yet.
+  // turn (docs/design/0060-turns-at-every-gap.md). REQUIRES: the arbiter thread is not started yet.
   void AllowTurnsAtWaits();
 
-  // The helper thread calls these.
+  // The arbiter thread calls these.
   void OnThreadStart() override;
   std::uint32_t wanted_transport() const override;
   void LimitMemory(std::uint64_t bytes) override;  // any thread may call it
@@ -176,9 +178,9 @@ class Session final : public link::Client {
   turn::TurnNumber Asked() const override { return turns_.asked(); }
   void Detach() override;
   int OnTick() override;
-  void OnOffer(const crossover_offer& offer, link::OwnFd memory) override;
+  void OnOffer(const crossover_offer& offer, arbiter_client::OwnFd memory) override;
   void OnProven(const crossover_proof& proof) override;
-  bool NextMessage(link::ToArbiter* message) override;
+  bool NextMessage(arbiter_client::ToArbiter* message) override;
   bool FillProfile(crossover_profile* profile) override;
 
  private:
@@ -293,8 +295,8 @@ class Session final : public link::Client {
   std::uint32_t alike_ = 0;                 // tokens in a row that made a period of one, by kernels
   Captures captures_;
   std::atomic<bool> taking_allowed_{false};
-  base::Mutex set_up_mutex_;          // held while the helper uses the driver without `mutex_`
-  std::atomic<bool> exiting_{false};  // OnExit() was called: the helper uses the driver no more
+  base::Mutex set_up_mutex_;          // held while the arbiter thread uses the driver without `mutex_`
+  std::atomic<bool> exiting_{false};  // OnExit() was called: the arbiter thread uses the driver no more
   // A communicator was aborted in the present turn, so there is no collective to wait for.
   std::atomic<bool> aborted_{false};
 
@@ -310,7 +312,7 @@ class Session final : public link::Client {
   gates::RelayGate relay_gate_;
   gates::HostGate host_gate_;
   ipc::Wish wish_ = ipc::Wish::kNever;
-  ipc::Signals signals_;  // the helper's alone, but for its End()
+  ipc::Signals signals_;  // the arbiter thread's alone, but for its End()
 };
 
 // Returns the session of this process. Constant-initialised, never destroyed.

@@ -1,4 +1,4 @@
-// Implements link::Client for Session: what the helper thread calls.
+// Implements arbiter_client::Client for Session: what the arbiter thread calls.
 
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,9 +11,9 @@
 #include "common/base/futex.h"
 #include "common/base/job_environment.h"
 #include "sidecar/log/log.h"
-#include "sidecar/memory/ledger.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/memory/accounting.h"
 #include "sidecar/session/config.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 
@@ -89,7 +89,7 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
 // so.
 void Session::LimitMemory(std::uint64_t bytes) {
   const std::uint64_t own = GetConfig().gpu_memory;
-  memory::TheLedger().LowerLimit(bytes);
+  memory::TheAccounting().LowerLimit(bytes);
   if ((own != 0 && own <= bytes) || told_of_limit_.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
              "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on",
@@ -161,9 +161,9 @@ void Session::StopTaking() {
   signals_.Leave();
 }
 
-void Session::OnOffer(const crossover_offer& offer, link::OwnFd memory) {
+void Session::OnOffer(const crossover_offer& offer, arbiter_client::OwnFd memory) {
   const base::Locked set_up(set_up_mutex_);
-  signals_.OnOffer(offer, static_cast<link::OwnFd&&>(memory));
+  signals_.OnOffer(offer, static_cast<arbiter_client::OwnFd&&>(memory));
 }
 
 void Session::OnProven(const crossover_proof& proof) {
@@ -228,9 +228,10 @@ int Session::TendTurn() {
   return watched ? idle_watch_.next_look() : kNotWatched;
 }
 
-// Gives an idle turn back, unless a launch comes in between. Launches read `attention` alone, so this sets it
-// first. Once every thread has passed a barrier, no later launch misses the change, and the second check sees
-// what was queued before. A launch between its load and its driver call at that moment runs outside the turn.
+// Gives an idle turn back, unless a launch comes in between. Launches read `hook_flags` alone, so this sets
+// it first. Once every thread has passed a barrier, no later launch misses the change, and the second check
+// sees what was queued before. A launch between its load and its driver call at that moment runs outside the
+// turn.
 void Session::YieldIdleTurn() {
   const bool armed = std::exchange(armed_, true);
   joined_stream_ = 0;
@@ -271,19 +272,19 @@ void Session::LetGoAtExit() {
 
 void Session::PublishMemory() {
   const auto mib = [](std::uint64_t bytes) { return static_cast<std::uint32_t>(bytes >> 20); };
-  const memory::Ledger& ledger = memory::TheLedger();
+  const memory::Accounting& accounting = memory::TheAccounting();
   crossover_slot& slot = turns_.page()->slot[turns_.slot()];
-  base::StoreWord(&slot.memory_budget_mib, mib(ledger.limit()));
-  base::StoreWord(&slot.memory_used_mib, mib(ledger.used_everywhere()));
-  base::StoreWord(&slot.memory_refusals, static_cast<std::uint32_t>(ledger.refused()));
+  base::StoreWord(&slot.memory_budget_mib, mib(accounting.limit()));
+  base::StoreWord(&slot.memory_used_mib, mib(accounting.used_everywhere()));
+  base::StoreWord(&slot.memory_refusals, static_cast<std::uint32_t>(accounting.refused()));
 }
 
-bool Session::NextMessage(link::ToArbiter* message) {
+bool Session::NextMessage(arbiter_client::ToArbiter* message) {
   if (signals_.NextMessage(message)) return true;
   if (!mutex_.TryLock()) return false;
   const bool more = calls_.NextMessage(&message->calls);
   mutex_.Unlock();
-  if (more) message->calls.header = link::MakeHeader(CROSSOVER_CALLS, sizeof message->calls);
+  if (more) message->calls.header = arbiter_client::MakeHeader(CROSSOVER_CALLS, sizeof message->calls);
   return more;
 }
 

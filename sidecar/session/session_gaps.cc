@@ -30,7 +30,8 @@ void Session::LearnGaps(phase::StreamKey launching) {
   if (began || scanned != gaps_.scanning() || refused != gaps_.refused()) PublishGaps();
 }
 
-// Returns whether the helper will be able to ask the driver if work that this thread launches now has ended.
+// Returns whether the arbiter thread will be able to ask the driver if work that this thread launches now has
+// ended.
 bool Session::CanBeAsked(phase::StreamKey launching) const {
   CUcontext current = nullptr;
   return !IsPerThread(launching) && driver_->CtxGetCurrent(&current) == CUDA_SUCCESS && current == context_;
@@ -49,7 +50,7 @@ void Session::PublishGaps() {
   SetAttention();
 }
 
-// Follows the mode that the arbiter asks for. Runs on the helper thread, which queues nothing. It therefore
+// Follows the mode that the arbiter asks for. Runs on the arbiter thread, which queues nothing. It therefore
 // leaves a turn that is held alone: such a turn goes on until it is idle.
 void Session::FollowByGaps() {
   if (turns_.page() == nullptr || turns_.holding() || blocked_) return;

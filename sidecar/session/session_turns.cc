@@ -96,7 +96,7 @@ bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
   return !turns_.holding() && FallBack() && WaitForTurn(launching);
 }
 
-// Waits for the turn without the lock, so that the helper can watch the arbiter meanwhile.
+// Waits for the turn without the lock, so that the arbiter thread can watch the arbiter meanwhile.
 bool Session::WaitForTurn(phase::StreamKey launching) {
   blocked_ = true;
   mutex_.Unlock();

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sidecar/log/log.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::session {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from testing.mutants.operators import mutations
 
-FOLDERS = ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin", "deviceplugin/books")
+FOLDERS = ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin", "deviceplugin/stats")
 
 
 def sources(tree, folders=FOLDERS):

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import catalogue, keep, kept, moved_on
+from benchmarks import catalogue, keep, kept, moved_on, renamed
 from tests.docs.pages import TREE
 
 _CODE = [f"  int value_{number} = Compute({number});" for number in range(200)]
@@ -80,7 +80,7 @@ class MovedOn(unittest.TestCase):
 
     def write(self, name, lines):
         path = self.top / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def commit(self):
@@ -114,6 +114,25 @@ class MovedOn(unittest.TestCase):
         self.assertEqual(self.changed(), 0)
         self.commit()
         self.assertEqual(self.changed(), 0)
+
+    def test_names_that_are_listed_do_not(self):
+        old, new = (("Rhythm", "rhythm_"), ("TimingModel", "timing_"))
+        lines = ["%s Of(int slot) {{ return %s[slot + {0}]; }}".format(number) for number in range(100)]
+        self.write("sidecar/link/a.cc", [line % old for line in lines])
+        self.revision = self.commit()
+        (self.top / "sidecar/arbiter_client").mkdir()
+        _git(self.top, "mv", "sidecar/link/a.cc", "sidecar/arbiter_client/a.cc")
+        self.write("sidecar/arbiter_client/a.cc", [line % new for line in lines])
+        self.assertEqual(self.changed("sidecar/arbiter_client"), 0)
+        self.write("sidecar/arbiter_client/a.cc", [line % ("Guess", "guess_") for line in lines])
+        self.assertEqual(self.changed("sidecar/arbiter_client"), 1, "the control")
+
+    def test_each_name_that_is_listed_is_gone(self):
+        tree = moved_on.Tree(TREE)
+        for today, before in renamed.FOLDERS.items():
+            self.assertTrue(tree.lines(today, (".cc",)), today)
+            for folder in before:
+                self.assertFalse(tree.lines(folder, (".cc",)), folder)
 
     def test_a_figure_on_another_history_is_refused(self):
         other = _git(self.top, "commit-tree", "-m", "another", "HEAD^{tree}")

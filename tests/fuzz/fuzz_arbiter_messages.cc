@@ -17,10 +17,10 @@
 
 #include "common/base/descriptors.h"
 #include "common/base/fd.h"
+#include "sidecar/arbiter_client/connection.h"
+#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/page.h"
 #include "sidecar/ipc/signals.h"
-#include "sidecar/link/connection.h"
-#include "sidecar/link/messages.h"
-#include "sidecar/link/page.h"
 #include "sidecar/log/log.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/require.h"
@@ -110,45 +110,45 @@ void RequireText(const char (&text)[kSize]) {
 }
 
 void ReadAlone(const Sent& sent) {
-  link::Message message{};
+  arbiter_client::Message message{};
   std::memcpy(&message, sent.bytes.data(), std::min(sizeof message, sent.size));
-  switch (link::Read(&message, sent.size)) {
-    case link::MessageKind::kWelcome:
+  switch (arbiter_client::Read(&message, sent.size)) {
+    case arbiter_client::MessageKind::kWelcome:
       Require(message.welcome.slot < CROSSOVER_MAX_CLIENTS && sent.size == sizeof message.welcome);
       break;
-    case link::MessageKind::kRefused:
+    case arbiter_client::MessageKind::kRefused:
       RequireText(message.refused.reason);
       break;
-    case link::MessageKind::kNotice:
+    case arbiter_client::MessageKind::kNotice:
       RequireText(message.notice.text);
       break;
-    case link::MessageKind::kOffer:
+    case arbiter_client::MessageKind::kOffer:
       Require(sent.size == sizeof message.offer);
       break;
-    case link::MessageKind::kProven:
+    case arbiter_client::MessageKind::kProven:
       Require(sent.size == sizeof message.proven);
       break;
-    case link::MessageKind::kBroken:
-    case link::MessageKind::kMalformed:
-    case link::MessageKind::kUnknown:
-    case link::MessageKind::kLimit:
+    case arbiter_client::MessageKind::kBroken:
+    case arbiter_client::MessageKind::kMalformed:
+    case arbiter_client::MessageKind::kUnknown:
+    case arbiter_client::MessageKind::kLimit:
       break;
   }
 }
 
 // Hands what came to the state of signals, as the helper does, with a driver that has no function. No offer
 // of any bytes gets as far as an import, and no message goes out that the arbiter has not asked for.
-void Answer(link::Received* received, const link::Membership& membership) {
+void Answer(arbiter_client::Received* received, const arbiter_client::Membership& membership) {
   static constinit gates::Driver driver;
   static constinit gates::GpuGate gate;
   static constinit ipc::Signals state;
   state.Attach(&driver, nullptr, ipc::Wish::kAsOffered, &gate, membership.page, membership.slot);
-  const bool asked =
-      received->kind == link::MessageKind::kOffer && received->message.offer.state == CROSSOVER_OFFER_ASK;
-  if (received->kind == link::MessageKind::kOffer)
+  const bool asked = received->kind == arbiter_client::MessageKind::kOffer &&
+                     received->message.offer.state == CROSSOVER_OFFER_ASK;
+  if (received->kind == arbiter_client::MessageKind::kOffer)
     state.OnOffer(received->message.offer, std::move(received->fd));
-  if (received->kind == link::MessageKind::kProven) state.OnProven(received->message.proven);
-  link::ToArbiter message;
+  if (received->kind == arbiter_client::MessageKind::kProven) state.OnProven(received->message.proven);
+  arbiter_client::ToArbiter message;
   Require(state.NextMessage(&message) == asked);
   crossover_offer given = received->message.offer;
   given.state = CROSSOVER_OFFER_GIVEN;
@@ -159,10 +159,10 @@ void Answer(link::Received* received, const link::Membership& membership) {
 // Does as the helper does: joins, then listens until the connection ends. The arbiter's end is closed
 // already.
 void Live(base::UniqueFd client, std::size_t messages) {
-  link::Connection connection(std::move(client));
+  arbiter_client::Connection connection(std::move(client));
   crossover_hello hello{};
-  hello.header = link::MakeHeader(CROSSOVER_HELLO, sizeof hello);
-  link::Membership membership;
+  hello.header = arbiter_client::MakeHeader(CROSSOVER_HELLO, sizeof hello);
+  arbiter_client::Membership membership;
   char reason[CROSSOVER_REASON_MAX] = {};
   if (!connection.Join(hello, &membership, reason, sizeof reason)) {
     RequireText(reason);
@@ -173,12 +173,12 @@ void Live(base::UniqueFd client, std::size_t messages) {
   Require(membership.page->magic == CROSSOVER_TURNSTILE_MAGIC);
   membership.page->slot[membership.slot].heartbeat += 1;  // it can be written
   std::size_t looks = 0;
-  link::Received received;
+  arbiter_client::Received received;
   while (!connection.AwaitEnd(0, &received)) {
     Require(++looks <= messages);
     Answer(&received, membership);
   }
-  link::UnmapPage(membership.page);
+  arbiter_client::UnmapPage(membership.page);
 }
 
 }  // namespace

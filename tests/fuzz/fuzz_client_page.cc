@@ -11,11 +11,11 @@
 #include <memory>
 #include <utility>
 
+#include "sidecar/arbiter_client/abandoned_pages.h"
+#include "sidecar/arbiter_client/leave.h"
 #include "sidecar/gates/gate.h"
-#include "sidecar/link/leave.h"
-#include "sidecar/link/leftovers.h"
 #include "sidecar/log/log.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/session.h"
 #include "sidecar/threads/thread.h"
 #include "tests/fuzz/bytes.h"
@@ -56,7 +56,7 @@ class Process {
  public:
   explicit Process(Bytes* input) : input_(*input), clock_([this] { OthersGoOn(); }) {
     log::SetLevel(log::Level::kError);
-    session::attention = 0;
+    session::hook_flags = 0;
     session::watching = false;
     session_->WatchKernels(false);
     gpu_.on_wait = [this] { OthersGoOn(); };
@@ -111,7 +111,7 @@ class Process {
     std::size_t tries = 0;
     for (gpu_.Run(); !gpu_.Idle(); gpu_.Run()) {
       Require(++tries <= 8 * kMostOperations);
-      leftovers_->Tend();
+      abandoned_pages_->Tend();
     }
     const std::uint64_t queued = gpu_.queued();
     Iterations(2);
@@ -124,7 +124,7 @@ class Process {
     gpu_.Run();
     if (std::exchange(done_, gpu_.done()) != gpu_.done()) waits_ = 0;
     Require(++waits_ < kMostWaits);
-    if (waits_ % kLeftoversOpen == 0) leftovers_->Tend();
+    if (waits_ % kLeftoversOpen == 0) abandoned_pages_->Tend();
     if (page_ == nullptr) return;
     if (!input_.empty() && input_.NextByte() % 2 == 0) Scribble();
     if (waits_ % kHelperComes == 0) gates::OpenOwnGate(page_, slot_, session_->Asked());
@@ -171,7 +171,7 @@ class Process {
   }
 
   void Launch(std::size_t stream) {
-    if (session::attention != 0) session_->BeforeLaunch(ToyGpu::KeyOf(stream));
+    if (session::hook_flags != 0) session_->BeforeLaunch(ToyGpu::KeyOf(stream));
     if (!gpu_.Captured(stream)) gpu_.Kernel(stream);
   }
   void Collective(std::uint64_t count, std::size_t stream) {
@@ -252,7 +252,7 @@ class Process {
   }
   void Lose() {
     session_->StopTaking();
-    link::LetGo(session_.get(), {page_, slot_}, leftovers_.get());
+    arbiter_client::LetGo(session_.get(), {page_, slot_}, abandoned_pages_.get());
     page_ = nullptr;
   }
   void LoseOrJoin() {
@@ -268,7 +268,8 @@ class Process {
   ToyGpu gpu_;
   fuzz::StoppedClock clock_;
   std::unique_ptr<session::Session> session_ = std::make_unique<session::Session>();
-  std::unique_ptr<link::Leftovers> leftovers_ = std::make_unique<link::Leftovers>();
+  std::unique_ptr<arbiter_client::AbandonedPages> abandoned_pages_ =
+      std::make_unique<arbiter_client::AbandonedPages>();
   std::array<std::unique_ptr<crossover_page>, 3> pages_ = {std::make_unique<crossover_page>(),
                                                            std::make_unique<crossover_page>(),
                                                            std::make_unique<crossover_page>()};

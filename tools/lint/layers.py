@@ -38,7 +38,7 @@ BANNED = {
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
-    "deviceplugin/books": (LIBRARIES, "the statistics need only libc and libstdc++"),
+    "deviceplugin/stats": (LIBRARIES, "the statistics need only libc and libstdc++"),
 }
 # These files may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h").
 # Both are heavy, and tie their users to libraries.

@@ -13,7 +13,7 @@ class KnownProcesses : public arbiter::IdentitySource {
                                                                const arbiter::Hello& hello) const override {
     return hello;
   }
-  arbiter::Standing StandingOf(const arbiter::Member&) const override { return {}; }
+  arbiter::Permissions PermissionsOf(const arbiter::Member&) const override { return {}; }
   arbiter::Account AccountOf(const arbiter::Peer& peer) const override {
     return arbiter::AccountOfUser(peer);
   }

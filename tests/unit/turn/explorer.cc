@@ -235,7 +235,7 @@ class Explorer {
     }
   }
 
-  // Opens the gate of client `i` as its own helper does when there is no arbiter.
+  // Opens the gate of client `i` as its own arbiter thread does when there is no arbiter.
   static void OpenOwn(World* world, SlotIndex i) {
     if (world->gates_gone) return;
     world->word[i][static_cast<int>(Word::kGate)] = OpenAny(world->word[i][static_cast<int>(Word::kReady)]);

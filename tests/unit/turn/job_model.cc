@@ -5,7 +5,7 @@
 #include <queue>
 #include <random>
 
-#include "deviceplugin/arbiter/pacing.h"
+#include "deviceplugin/arbiter/poll_schedule.h"
 #include "tests/unit/turn/plain_memory.h"
 
 namespace crossover::turn::test {
@@ -210,7 +210,7 @@ class Model {
     if (!client.gated) return StartStretch(g, job);
     client.k = NextTurn(client.k);
     gpu.turnstile.SetIterationOffset(job, static_cast<std::uint32_t>(result_.ends[job].size()) -
-                                              TurnOf(client.k) / gpu.turnstile.policy().rhythm(job).turns());
+                                              TurnOf(client.k) / gpu.turnstile.policy().timing(job).turns());
     client.stretch = StretchOf(gpu, job, client.k);
     gpu.memory.Do(Acquire(job, client.k)[0]);
     LetIn(g);
@@ -220,10 +220,10 @@ class Model {
   // counts launches.
   Time StretchOf(const Gpu& gpu, SlotIndex job, TurnNumber k) const {
     const JobShape& shape = options_.jobs[job];
-    const Rhythm& rhythm = gpu.turnstile.policy().rhythm(job);
+    const TimingModel& timing = gpu.turnstile.policy().timing(job);
     const auto launches = static_cast<std::uint32_t>(std::max<Time>(1, shape.compute / shape.kernel));
     const std::uint32_t asked = arbiter::LaunchesPerStretch(
-        gpu.turnstile.stretch_wanted(job, PositionOf(k, rhythm.turns())), rhythm.longest_turn(), launches);
+        gpu.turnstile.stretch_wanted(job, PositionOf(k, timing.turns())), timing.longest_turn(), launches);
     return asked * shape.kernel;
   }
 
@@ -373,7 +373,7 @@ class Model {
     // The model polls as often as the daemon does.
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
     Tell(g);
-    const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
+    const Time next = arbiter::NextPoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(g);
     Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + arbiter::kSparsePoll), Event::Kind::kPoll, g,
          0, ++gpu.poll_stamp);
@@ -398,7 +398,7 @@ class Model {
       std::vector<Guard::Job> jobs;
       for (SlotIndex job = 0; job < jobs_; ++job) {
         jobs.push_back({job, static_cast<std::uint32_t>(result_.ends[job].size()),
-                        gpu->turnstile.policy().rhythm(job).alone()});
+                        gpu->turnstile.policy().timing(job).alone()});
       }
       plan = gpu->guard.Advance(jobs, now_);
     }

@@ -57,7 +57,7 @@ void JobModelDaemon::OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, co
                             Time now) {
   if (!IsHere(gpu)) return;
   const auto index = static_cast<std::size_t>(gpu);
-  if (gpu == 0) rhythm_alone_[job] = policy.rhythm(job).alone();
+  if (gpu == 0) rhythm_alone_[job] = policy.timing(job).alone();
   const auto& member = members_[index][job];
   if (const auto steps = steps_[index][job].Watch(iterations, now)) {
     client_stats_.OnEvent({.kind = arbiter::EventKind::kStep,
@@ -68,7 +68,7 @@ void JobModelDaemon::OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, co
                            .mode = CROSSOVER_MODE_GATE,
                            .steps = steps->count,
                            .demand = policy.DemandOf(job),
-                           .jitter = policy.rhythm(job).jitter()});
+                           .jitter = policy.timing(job).jitter()});
   }
   if (now >= next_) Look(now);
 }

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "deviceplugin/arbiter/steps.h"
-#include "deviceplugin/books/client_stats.h"
+#include "deviceplugin/arbiter/iteration_counter.h"
+#include "deviceplugin/stats/client_stats.h"
 #include "tests/unit/turn/job_model.h"
 
 namespace crossover::turn::test {
@@ -44,7 +44,7 @@ class JobModelDaemon : public JobModelObserver {
 
   deviceplugin::ClientStats client_stats_;
   std::vector<std::vector<std::shared_ptr<const arbiter::Member>>> members_;  // [gpu][job]
-  std::vector<std::array<arbiter::StepCounter, kMaxSlots>> steps_;
+  std::vector<std::array<arbiter::IterationCounter, kMaxSlots>> steps_;
   std::array<Time, kMaxSlots> rhythm_alone_ = {};  // of the first GPU
   std::array<Time, kMaxSlots> last_look_ = {};
   std::vector<Gain> gains_;

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "deviceplugin/arbiter/promises.h"
+#include "deviceplugin/arbiter/cap_admission.h"
 #include "tests/unit/turn/job_model.h"
 #include "tests/unit/turn/job_model_arguments.h"
 #include "tests/unit/turn/job_model_daemon.h"
@@ -23,18 +23,18 @@ constexpr double kMs = 1e6;
 // refuses.
 int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   constexpr Time kLater = 60'000'000'000;
-  crossover::arbiter::Promises promises;
+  crossover::arbiter::CapAdmission caps_given;
   for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
-    promises.Join(job, std::to_string(job), job < caps.size() ? caps[job] : 0, job * kLater);
+    caps_given.Join(job, std::to_string(job), job < caps.size() ? caps[job] : 0, job * kLater);
   }
-  promises.Judge([&jobs](crossover::turn::SlotIndex job) -> crossover::arbiter::Promises::Need {
+  caps_given.Judge([&jobs](crossover::turn::SlotIndex job) -> crossover::arbiter::CapAdmission::Need {
     return {(*jobs)[job].demand(), 1};
   });
   int refused = 0;
   for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
-    (*jobs)[job].cap = promises.cap(job);
+    (*jobs)[job].cap = caps_given.cap(job);
     (*jobs)[job].profiled = job < caps.size();
-    refused += promises.refused(job) ? 1 : 0;
+    refused += caps_given.refused(job) ? 1 : 0;
   }
   return refused;
 }

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "turn/words.h"
+#include "turn/client_words.h"
 
 namespace crossover::turn::test {
 

@@ -39,7 +39,7 @@ TEST(Policy, TheFirstTurnIsKeptForWhoGoesFirst) {
   policy.Join(0, 0);
   policy.Join(1, 1);
   policy.Watch(1, Waiting(1), 10 * kMs);
-  const Policy::Wish kept = policy.Want(kBoth, 11 * kMs);
+  const Policy::Choice kept = policy.Want(kBoth, 11 * kMs);
   EXPECT_EQ(kept.slot, 0u);
   EXPECT_TRUE(kept.holds_back);
   EXPECT_EQ(kept.ask_again, 15 * kMs);
@@ -80,10 +80,10 @@ TEST(Policy, HoldsTheGpuBackOnlyForAPreferredClientExpectedInTheWindow) {
   LiveTwoTurns(&policy, 0, 32 * kMs);
 
   policy.Watch(1, Waiting(1), 63 * kMs);
-  const Policy::Wish wish = policy.Want(kBoth, 63 * kMs);
-  EXPECT_EQ(wish.slot, 0u);
-  EXPECT_TRUE(wish.holds_back);
-  EXPECT_EQ(wish.ask_again, 65 * kMs);
+  const Policy::Choice choice = policy.Want(kBoth, 63 * kMs);
+  EXPECT_EQ(choice.slot, 0u);
+  EXPECT_TRUE(choice.holds_back);
+  EXPECT_EQ(choice.ask_again, 65 * kMs);
   EXPECT_EQ(policy.Want(kBoth, 65 * kMs).slot, 1u);
 }
 
@@ -95,9 +95,9 @@ TEST(Policy, DoesNotHoldBackForAClientExpectedLater) {
   policy.Join(1, 1);
   LiveTwoTurns(&policy, 0, 32 * kMs);
   policy.Watch(1, Waiting(1), 60 * kMs);
-  const Policy::Wish wish = policy.Want(kBoth, 60 * kMs);
-  EXPECT_EQ(wish.slot, 1u);
-  EXPECT_FALSE(wish.holds_back);
+  const Policy::Choice choice = policy.Want(kBoth, 60 * kMs);
+  EXPECT_EQ(choice.slot, 1u);
+  EXPECT_FALSE(choice.holds_back);
 }
 
 TEST(Policy, ParksWhereTheNextArrivalIsExpected) {
@@ -304,7 +304,7 @@ TEST_F(TwoTurnsTest, LooksAfterTheNextTurnOfTheSamePosition) {
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
   Turn(0, 3, 40 * kMs, 42 * kMs);
-  EXPECT_EQ(policy_.rhythm(0).next_arrival(), 43 * kMs);
+  EXPECT_EQ(policy_.timing(0).next_arrival(), 43 * kMs);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ constexpr SlotSet kBoth(0b11);
 constexpr SlotIndex kShort = 0;
 constexpr SlotIndex kLong = 1;
 
-// The two clients have known rhythms: turns of 10 and 40 ms, and absences of 10 and 8 ms.
+// The two clients have known timings: turns of 10 and 40 ms, and absences of 10 and 8 ms.
 class PreemptionTest : public ::testing::Test {
  protected:
   explicit PreemptionTest(PolicySettings settings = {}) : policy_(settings) {}
@@ -98,11 +98,11 @@ TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {
   Yield(kLong, 210 * kMs);
   Enter(kLong, 220 * kMs);
   Leave(kLong, 250 * kMs);
-  EXPECT_EQ(policy_.rhythm(kLong).longest_turn(), 40 * kMs);
-  EXPECT_EQ(policy_.rhythm(kLong).gap(), 112 * kMs) << "a yield point is no gap";
+  EXPECT_EQ(policy_.timing(kLong).longest_turn(), 40 * kMs);
+  EXPECT_EQ(policy_.timing(kLong).gap(), 112 * kMs) << "a yield point is no gap";
 }
 
-// The two clients have the same rhythm. Client 0 has waited since a millisecond after client 1 was let in.
+// The two clients have the same timing. Client 0 has waited since a millisecond after client 1 was let in.
 class EqualJobsTest : public PreemptionTest {
  protected:
   void SetUp() override {
@@ -161,7 +161,7 @@ TEST_F(PreemptionTest, HighPriorityIsMadeWayForOnlyWhileItIsDue) {
   Enter(kLong, 90 * kMs);
   Enter(kShort, 90 * kMs);
   Leave(kShort, 100 * kMs);
-  const Time due = policy_.rhythm(kShort).next_arrival();
+  const Time due = policy_.timing(kShort).next_arrival();
   ASSERT_NE(due, kNever);
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, due - 300'001));
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, due - 300'000));

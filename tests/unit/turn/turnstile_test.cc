@@ -88,7 +88,7 @@ TEST_F(TurnstileTest, ATurnBrokenForAHigherPriorityGoesOnAfterIt) {
   Poll(9 * kMs);
   memory_.Leave(0, 1);
   Poll(10 * kMs);
-  EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 3 * kMs)
+  EXPECT_EQ(turnstile_.policy().timing(0).longest_turn(), 3 * kMs)
       << "two and one, without the time it waited";
 }
 
@@ -328,7 +328,7 @@ TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
   EXPECT_EQ(turnstile_.stats().opened, 1u) << "the other need not wait for it";
   memory_.Leave(0, 1);
   Poll(501 * kMs);
-  EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 500 * kMs);
+  EXPECT_EQ(turnstile_.policy().timing(0).longest_turn(), 500 * kMs);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
@@ -464,8 +464,8 @@ TEST_F(TurnstileTest, ATurnThatWasHeldWhileNoneTookTurnsIsNotLearned) {
   RunUntil(4010 * kMs);
   memory_.Leave(0, 0);
   RunUntil(4020 * kMs);
-  EXPECT_LE(turnstile_.policy().rhythm(0).longest_turn(), 21 * kMs);
-  EXPECT_LE(turnstile_.policy().rhythm(0).gap(), 100 * kMs);
+  EXPECT_LE(turnstile_.policy().timing(0).longest_turn(), 21 * kMs);
+  EXPECT_LE(turnstile_.policy().timing(0).gap(), 100 * kMs);
   memory_.Ask(0, 7);
   RunUntil(4030 * kMs);
   ASSERT_TRUE(memory_.Enter(0, 7));

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "turn/rhythm.h"
+#include "turn/timing_model.h"
 
 namespace crossover::turn {
 

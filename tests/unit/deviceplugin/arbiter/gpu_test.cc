@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "deviceplugin/arbiter/pacing.h"
+#include "deviceplugin/arbiter/poll_schedule.h"
 #include "proto/arbiter_protocol.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 
@@ -241,7 +241,7 @@ void GpuTest::MeasureOneThatIsAlone() {
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE) << "it is still learning";
   Slot(a).phase = CROSSOVER_PHASE_LOCKED;
   Poll();
-  for (std::uint32_t k = 1; k <= turn::Rhythm::kEnoughTurns; ++k) {
+  for (std::uint32_t k = 1; k <= turn::TimingModel::kEnoughTurns; ++k) {
     EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "turn " << k;
     while (!Enter(a, k)) Poll();
     Poll(200);
@@ -264,7 +264,7 @@ TEST_F(GpuTest, WhoStaysAloneIsMeasuredAgain) {
   Poll();
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE) << "its profile is known";
   Poll(200'000);
-  for (std::uint32_t k = 1; k <= turn::Rhythm::kEnoughTurns; ++k) {
+  for (std::uint32_t k = 1; k <= turn::TimingModel::kEnoughTurns; ++k) {
     ASSERT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "turn " << k;
     while (!Enter(a, k)) Poll();
     Poll(220);

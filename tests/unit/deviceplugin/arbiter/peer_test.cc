@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deviceplugin/arbiter/said.h"
+#include "deviceplugin/arbiter/log_deduper.h"
 
 namespace crossover::arbiter {
 namespace {
@@ -36,18 +36,18 @@ TEST(PeerTest, ByItsNumberAProcessIsKnownOnceItIsOldEnough) {
 }
 
 TEST(SaidTest, TheSameIsNewsOnce) {
-  Said said;
-  const turn::Time now = Said::kAgain;
+  LogDeduper said;
+  const turn::Time now = LogDeduper::kAgain;
   EXPECT_TRUE(said.IsNews(7, "no slot", now));
   EXPECT_FALSE(said.IsNews(7, "no slot", now + 1));
   EXPECT_TRUE(said.IsNews(8, "no slot", now + 1));
   EXPECT_TRUE(said.IsNews(7, "another reason", now + 2));
-  EXPECT_TRUE(said.IsNews(7, "another reason", now + 2 + Said::kAgain)) << "lest it be forgotten";
+  EXPECT_TRUE(said.IsNews(7, "another reason", now + 2 + LogDeduper::kAgain)) << "lest it be forgotten";
 }
 
 TEST(SaidTest, ItStaysSmallWhateverComes) {
-  Said said;
-  for (std::int64_t whom = 0; whom < 3 * std::int64_t{Said::kMost}; ++whom) said.IsNews(whom, "x", 1);
+  LogDeduper said;
+  for (std::int64_t whom = 0; whom < 3 * std::int64_t{LogDeduper::kMost}; ++whom) said.IsNews(whom, "x", 1);
   EXPECT_TRUE(said.IsNews(0, "x", 2)) << "forgotten";
 }
 

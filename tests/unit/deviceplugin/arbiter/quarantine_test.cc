@@ -26,7 +26,7 @@ TEST(QuarantineTest, EndsByItself) {
 TEST(QuarantineTest, EndsOnceItIsKnownWhoItWas) {
   Quarantine quarantine;
   quarantine.Begin("a", 0);
-  quarantine.Convict("a", "mallory", 7, kSecond);
+  quarantine.Block("a", "mallory", 7, kSecond);
   EXPECT_THAT(quarantine.TakeReleased(kSecond), ElementsAre("a"));
   EXPECT_EQ(quarantine.TurnedAwayFor("mallory", 7, kSecond), Quarantine::kTurnedAway);
   EXPECT_EQ(quarantine.TurnedAwayFor("mallory", 7, kSecond + Quarantine::kTurnedAway), 0);
@@ -34,14 +34,14 @@ TEST(QuarantineTest, EndsOnceItIsKnownWhoItWas) {
 
 TEST(QuarantineTest, TurnsNoOtherAway) {
   Quarantine quarantine;
-  quarantine.Convict("a", "mallory", 7, 0);
+  quarantine.Block("a", "mallory", 7, 0);
   EXPECT_EQ(quarantine.TurnedAwayFor("mallory", 8, 1), 0) << "another user's job of that name";
   EXPECT_EQ(quarantine.TurnedAwayFor("alice", 7, 1), 0);
 }
 
 TEST(QuarantineTest, RemembersABoundedNumber) {
   Quarantine quarantine;
-  for (unsigned uid = 0; uid <= Quarantine::kMostConvicts; ++uid) quarantine.Convict("a", "m", uid, uid);
+  for (unsigned uid = 0; uid <= Quarantine::kMostBlocked; ++uid) quarantine.Block("a", "m", uid, uid);
   EXPECT_EQ(quarantine.TurnedAwayFor("m", 0, 1000), 0);
   EXPECT_GT(quarantine.TurnedAwayFor("m", 1, 1000), 0);
 }

@@ -151,10 +151,10 @@ TEST(PodIdentityTest, ConnectionsCountAgainstThePodElseTheUser) {
   EXPECT_EQ(AccountIn(std::nullopt, "", peer).name, "user 7");
 }
 
-// Returns the standing of a client of a pod whose mode is `pod`, in namespace `team` whose mode is
+// Returns the permissions of a client of a pod whose mode is `pod`, in namespace `team` whose mode is
 // `name_space`. An empty mode is not set.
-arbiter::Standing StandingIn(const std::string& pod, const std::string& name_space,
-                             const std::string& phase = "Running") {
+arbiter::Permissions StandingIn(const std::string& pod, const std::string& name_space,
+                                const std::string& phase = "Running") {
   PodTable pods;
   Namespaces namespaces([] {});
   const AllocationIndex slots;
@@ -169,7 +169,7 @@ arbiter::Standing StandingIn(const std::string& pod, const std::string& name_spa
   namespaces.OnChange(object("team", name_space));
   arbiter::Member member;
   member.pod_uid = "u";
-  return PodIdentity(&pods, &namespaces, &slots, "").StandingOf(member);
+  return PodIdentity(&pods, &namespaces, &slots, "").PermissionsOf(member);
 }
 
 TEST(PodIdentityTest, TheStricterOfPodAndNamespaceHolds) {
@@ -187,7 +187,7 @@ TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {
   const PodTable pods;
   const Namespaces namespaces([] {});
   const AllocationIndex slots;
-  EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").StandingOf(arbiter::Member()).policy,
+  EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").PermissionsOf(arbiter::Member()).policy,
             arbiter::Policy::kOff);
 }
 

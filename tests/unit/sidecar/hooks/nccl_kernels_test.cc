@@ -4,14 +4,14 @@
 
 #include <cstdlib>
 
-#include "sidecar/hooks/activation.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/hooks/bootstrap.h"
+#include "sidecar/session/hook_flags.h"
 
 namespace crossover::hooks {
 namespace {
 
 CUfunction Handle(std::uintptr_t value) { return reinterpret_cast<CUfunction>(value); }
-bool LooksAtLaunches() { return (session::attention & session::kAttendKernels) != 0; }
+bool LooksAtLaunches() { return (session::hook_flags & session::kHookKernels) != 0; }
 
 TEST(NcclKernelsTest, NamesOfAllVersionsAreKnown) {
   for (const char* name : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ncclDevKernel_SendRecv",
@@ -37,7 +37,7 @@ TEST(NcclKernelsTest, NamesAreToldApart) {
 
 // This test comes before the next one: once kernels of an NCCL were seen, calls are not enough any more.
 TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
-  OnCommunicator(&session::attention, 1, 0);
+  OnCommunicator(&session::hook_flags, 1, 0);
   EXPECT_TRUE(LooksAtLaunches()) << "a single rank launches no kernels";
   OnCommunicator(&session::watching, 2, 0);
   EXPECT_FALSE(LooksAtLaunches());

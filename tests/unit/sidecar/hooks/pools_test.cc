@@ -7,14 +7,14 @@
 
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/symbols.h"
-#include "sidecar/memory/ledger.h"
+#include "sidecar/memory/accounting.h"
 
 namespace crossover::hooks {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
 
-std::uint64_t Used() { return memory::TheLedger().used(0); }
+std::uint64_t Used() { return memory::TheAccounting().used(0); }
 
 // Calls the function as a hooked program reaches it.
 template <typename... Arguments>
@@ -81,9 +81,9 @@ TEST_F(PoolsTest, OfTheHostThatTheDriverHandsOutDoNot) {
 TEST_F(PoolsTest, TheHandleOfADestroyedPoolMeansNothing) {
   const CUmemoryPool pool = Pool(CU_MEM_LOCATION_TYPE_HOST);
   std::int32_t device = 0;
-  EXPECT_TRUE(memory::TheLedger().FindPool(KeyOfPool(pool), &device));
+  EXPECT_TRUE(memory::TheAccounting().FindPool(KeyOfPool(pool), &device));
   EXPECT_EQ(HookedPool("cuMemPoolDestroy", pool), CUDA_SUCCESS);
-  EXPECT_FALSE(memory::TheLedger().FindPool(KeyOfPool(pool), &device));
+  EXPECT_FALSE(memory::TheAccounting().FindPool(KeyOfPool(pool), &device));
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ TEST(SymbolsTest, WithoutTheRealLibraryAWrapperFailsAndLivesOn) {
 }
 
 TEST(LaunchTest, WithoutAGangTheFirstLaunchIsTheLastThatIsLookedAt) {
-  EXPECT_NE(session::attention, 0u);
+  EXPECT_NE(session::hook_flags, 0u);
   EXPECT_EQ((CudaWrapper<CudaHook::k_cuGraphLaunch>::Call(nullptr, nullptr)), CUDA_ERROR_NOT_FOUND);
-  EXPECT_EQ(session::attention, 0u);
+  EXPECT_EQ(session::hook_flags, 0u);
 }
 
 }  // namespace

@@ -57,11 +57,13 @@ class SignalsTest : public ::testing::Test {
     offer.signal_version = CROSSOVER_SIGNAL_VERSION;
     return offer;
   }
-  static link::OwnFd AnyFile() { return link::OwnFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+  static arbiter_client::OwnFd AnyFile() {
+    return arbiter_client::OwnFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
 
   // Returns what the client says, e.g. "want 1", "prove 3"; nothing if it says nothing.
   std::string Said() {
-    link::ToArbiter message{};
+    arbiter_client::ToArbiter message{};
     if (!client_.signals.NextMessage(&message)) return "";
     if (message.header.type == CROSSOVER_WANT_SIGNALS) return "want " + std::to_string(message.want.want);
     number_ = message.prove.number;

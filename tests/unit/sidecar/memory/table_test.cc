@@ -5,7 +5,7 @@
 #include <random>
 #include <unordered_map>
 
-#include "sidecar/memory/ledger.h"
+#include "sidecar/memory/accounting.h"
 
 namespace crossover::memory {
 namespace {

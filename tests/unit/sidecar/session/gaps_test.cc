@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
@@ -42,7 +42,7 @@ class GapsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     FakeDriver::Clear();
-    attention = 0;
+    hook_flags = 0;
     watching = false;
     session_.SetUp(&driver_, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, true);
     session_.ExpectNoCollectives();
@@ -57,7 +57,7 @@ class GapsTest : public ::testing::Test {
 
   void Launch(phase::StreamKey stream = kCompute, std::uint32_t times = 1) {
     for (std::uint32_t i = 0; i < times; ++i) {
-      if (attention != 0) session_.BeforeLaunch(stream);
+      if (hook_flags != 0) session_.BeforeLaunch(stream);
     }
   }
   void Learn(phase::StreamKey stream = kCompute) { Launch(stream, Gaps::kWithoutCommunicator); }
@@ -91,7 +91,7 @@ TEST_F(GapsTest, IsLearnedFromLaunchesAloneAndQueuesNothing) {
   Launch();
   EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
   EXPECT_EQ(slot().turns, 1u);
-  EXPECT_EQ(attention, 0u) << "launches are fast again";
+  EXPECT_EQ(hook_flags, 0u) << "launches are fast again";
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
 }
 
@@ -105,7 +105,7 @@ TEST_F(GapsTest, ALaunchBeginsATurnAndAnIdleGpuEndsIt) {
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=1 | gate>=1 hold=1 gate=1.end"));
   EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount});
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount});
   LetIn();
   FakeDriver::busy = FakeDriver::Stream(kCompute);
   Ticks(50);
@@ -139,7 +139,7 @@ TEST_F(GapsTest, AStreamThatWasCreatedLaterIsAskedToo) {
   Ticks(50);
   EXPECT_TRUE(Holds());
   Launch(kCompute, Gaps::kScan);
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount}) << "launches take no lock again";
 }
 
 TEST_F(GapsTest, TurnsThatAreNoLongerAskedForEndAtTheNextGapAndNoOtherBegins) {
@@ -167,7 +167,7 @@ TEST_F(GapsTest, SwitchedOffItForgetsEverythingOnceItsTurnIsOver) {
   Ticks(4);
   EXPECT_FALSE(Holds());
   EXPECT_FALSE(watching);
-  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(hook_flags, 0u);
   slot().mode = CROSSOVER_MODE_OBSERVE;
   Ticks(1);
   EXPECT_TRUE(watching);

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "sidecar/memory/ledger.h"
-#include "sidecar/session/attention.h"
+#include "sidecar/memory/accounting.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
 
@@ -41,7 +41,7 @@ class SessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
     FakeDriver::Clear();
-    attention = 0;
+    hook_flags = 0;
     watching = false;
     session_.WatchKernels(false);
     session_.SetUp(&driver_, FakeDriver::context(), transport_, overlap_);
@@ -56,7 +56,7 @@ class SessionTest : public ::testing::Test {
 
   // Does what the launch wrapper does.
   void Launch(phase::StreamKey stream = kCompute) {
-    if (attention != 0) session_.BeforeLaunch(stream);
+    if (hook_flags != 0) session_.BeforeLaunch(stream);
   }
 
   void Collective(std::uint64_t count, phase::StreamKey stream = kSide, const void* comm = &kComm) {
@@ -117,7 +117,7 @@ class SessionTest : public ::testing::Test {
 TEST_F(SessionTest, ObservesWithoutQueueingAnything) {
   Iterations(5);
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
-  EXPECT_EQ(attention, 0u) << "launches are fast again";
+  EXPECT_EQ(hook_flags, 0u) << "launches are fast again";
   for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
 }
 
@@ -145,7 +145,7 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount}) << "launches take no lock again";
 }
 
 // Streams of a green context wait so, and no call names them.
@@ -336,7 +336,7 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   Launch();
   EXPECT_THAT(FakeDriver::calls,
               ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 | gate>=2 hold=2 gate=2.end"));
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount});
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount});
 }
 
 // Each release of slot 0 opens the gate of slot 1 or its own.
@@ -592,7 +592,7 @@ TEST_F(SessionTest, SwitchedOffWatchesNothing) {
   slot().mode = CROSSOVER_MODE_OFF;
   Iteration();
   EXPECT_FALSE(watching);
-  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(hook_flags, 0u);
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10", "nccl 20"));
   slot().mode = CROSSOVER_MODE_OBSERVE;
@@ -752,7 +752,7 @@ TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   FakeDriver::capturing = nullptr;
   session_.OnEndCapture(kSide);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "the turn that was held";
-  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(hook_flags, 0u);
 }
 
 // Every iteration is a graph from here on. It would look like compute alone to an arbiter that comes later.
@@ -879,11 +879,11 @@ TEST_F(SessionTest, ALimitThatIsNotInTheEnvironmentIsTheArbitersAndIsToldOnce) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr("CROSSOVER_GPU_MEMORY is not in the environment of this process: its pod may have "
                         "1073741824 bytes on each GPU"));
-  EXPECT_EQ(memory::TheLedger().limit(), kLimit);
+  EXPECT_EQ(memory::TheAccounting().limit(), kLimit);
   ::testing::internal::CaptureStderr();
   session_.LimitMemory(kLimit);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-  memory::TheLedger().SetLimit(0);
+  memory::TheAccounting().SetLimit(0);
 }
 
 TEST_F(SessionTest, ItSaysWhatCanBeDoneAboutNonBlockingCommunicators) {
@@ -1216,7 +1216,7 @@ TEST_F(SessionTest, NewStreamsAreFoundWhileTurnsAreTaken) {
   Iteration();
   EXPECT_THAT(FakeDriver::calls, ::testing::Contains("wait 300"));
   Iterations(3);
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount});
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount});
 }
 
 class IdleTurnTest : public SessionTest {
@@ -1548,14 +1548,14 @@ TEST_F(LinkedNcclTest, WhatNcclLooksAtIsNoWaitInAJobThatPollsEither) {
 
 TEST_F(LinkedNcclTest, LaunchesThatAreOnlyLookedAtTakeNoLock) {
   for (int i = 0; i < 5; ++i) LinkedIteration();
-  EXPECT_EQ(attention, std::uint32_t{kAttendKernels});
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookKernels});
   crossover_profile before{}, after{};
   ASSERT_TRUE(session_.FillProfile(&before));
   Launch();
   ASSERT_TRUE(session_.FillProfile(&after));
   EXPECT_EQ(after.launches, before.launches);
   session_.WatchKernels(false);
-  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(hook_flags, 0u);
 }
 
 TEST_F(LinkedNcclTest, KernelsThatAreAllAlikeAreWatchedOnly) {
@@ -1651,7 +1651,7 @@ TEST_F(SessionThatFallsBackTest, WhereATurnCannotBeGivenBack) {
 
 TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   FakeDriver::Clear();
-  attention = 0;
+  hook_flags = 0;
   watching = false;
   FakeDriver::memops_supported = false;
   const gates::Driver driver = FakeDriver::Table();
@@ -1668,9 +1668,9 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   session.OnCommunicator(&kComm, 2);
   page.slot[0].mode = CROSSOVER_MODE_OBSERVE;
   const auto iteration = [&] {
-    if (attention != 0) session.BeforeLaunch(kCompute);
+    if (hook_flags != 0) session.BeforeLaunch(kCompute);
     session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kCompute);
-    if (attention != 0) session.BeforeLaunch(kCompute);
+    if (hook_flags != 0) session.BeforeLaunch(kCompute);
   };
   for (int i = 0; i < 5; ++i) iteration();
   page.slot[0].mode = CROSSOVER_MODE_GATE;
@@ -1694,7 +1694,7 @@ TEST_F(SessionTest, WhatAPeriodCallsIsToldToEachArbiter) {
       Join();
     }
   };
-  link::ToArbiter message;
+  arbiter_client::ToArbiter message;
   iterations(4);
   EXPECT_FALSE(session_.NextMessage(&message)) << "no period is sure yet";
   iterations(40);

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "sidecar/session/attention.h"
+#include "sidecar/session/hook_flags.h"
 #include "sidecar/session/session.h"
 #include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
@@ -32,7 +32,7 @@ class SessionWaitsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     FakeDriver::Clear();
-    attention = 0;
+    hook_flags = 0;
     watching = false;
     turns_end_at_waits = false;
     session_.WatchKernels(false);
@@ -51,7 +51,7 @@ class SessionWaitsTest : public ::testing::Test {
   // These do what the wrappers do.
   void Launch() { Launch(main_); }
   void Launch(phase::StreamKey stream) {
-    if (attention != 0) session_.BeforeLaunch(stream);
+    if (hook_flags != 0) session_.BeforeLaunch(stream);
   }
   void Collective(std::uint64_t count, phase::StreamKey stream = kNccl) {
     session_.BeforeCollective(&kComm, {0, 0, count, 7, 0, 0}, stream);
@@ -107,7 +107,7 @@ TEST_F(SessionWaitsTest, ATurnEndsInFrontOfEachWaitAndTheNextLaunchBeginsAnother
   EXPECT_THAT(FakeDriver::calls[1], StartsWith("memop 100 gate="));
   EXPECT_EQ(FakeDriver::calls[2], "user waits");
   EXPECT_THAT(FakeDriver::calls[3], StartsWith("memop 100 ready="));
-  EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock in a turn";
+  EXPECT_EQ(hook_flags, std::uint32_t{kHookCount}) << "launches take no lock in a turn";
 }
 
 TEST_F(SessionWaitsTest, AnIterationHasOneNumberHoweverManyTurnsItHas) {
