@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs what makes and verifies the bills and the signatures of a release, as far as it is missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each: syft and cosign, built from their Go modules
+# as tools/install/NAME-VERSION pins them. It needs no root. It is quick when nothing is missing, and safe to run twice
+# at once.
+#
+# syft 1.52.0 is the newest version that the Go of go_modules.sh builds.
+#
+#   tools/install/trust.sh           install: a quarter of an hour on two cores
+#   tools/install/trust.sh --check   change nothing: exit 1 and say what is missing
+#   tools/install/trust.sh --pin     write their go.mod and go.sum into tools/install
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly syft_default=1.52.0
+readonly cosign_default=3.1.3
+readonly cosign_module=github.com/sigstore/cosign/v3
+
+# shellcheck source=tools/install/debian.sh
+. "$here/debian.sh"
+# shellcheck source=tools/install/go_modules.sh
+. "$here/go_modules.sh"
+
+mode=${1:-}
+case $mode in
+  "" | --check | --pin) ;;
+  *)
+    say "argument: expected --check or --pin, got '$mode'"
+    exit 2
+    ;;
+esac
+
+if [[ $mode != --check ]]; then
+  mkdir -p "$cache"
+  exec 9> "$cache/.trust.lock"
+  flock 9
+fi
+status=0
+build syft "$syft_default" github.com/anchore/syft "-X main.version=$syft_default" \
+  github.com/anchore/syft/cmd/syft || status=1
+build cosign "$cosign_default" "$cosign_module" "-X sigs.k8s.io/release-utils/version.gitVersion=v$cosign_default" \
+  "$cosign_module/cmd/cosign" || status=1
+exit $status

@@ -1,0 +1,272 @@
+"""Makes the bills of materials of a release, by syft: in SPDX and in CycloneDX, for each image and for the whole folder.
+
+What a bill says depends on the release and on its revision alone: times and serial numbers derive from the revision. A
+bill has all packages, and all files that no package has. licences.yaml states the licences that syft does not know.
+"""
+
+import datetime
+import fnmatch
+import hashlib
+import json
+import re
+import subprocess
+import tarfile
+import tempfile
+import urllib.parse
+import uuid
+from pathlib import Path
+
+import yaml
+
+from tools.trust import files
+from tools.trust.oci import Archive
+from tools.trust.refused import Refused, refusal
+from tools.trust.tools import TREE, last_line, run
+
+LICENCES = Path(__file__).with_name("licences.yaml")
+_PINNED = {"ziglang": "tools/install/cuda-13.0.txt"}  # Python packages, by the file that pins them
+_CARRIED = re.compile(r"/lib/crossover/(?!libcrossover\.so)")  # libraries of others in an archive
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:crossover:bills")
+_NO_LICENCE = re.compile(r"sha256:|LicenseRef-[0-9a-f]{64}$|NOASSERTION$|NONE$|$")  # syft names an unknown text by its sum
+
+
+class Licences:
+    """The table of licences.yaml."""
+
+    def __init__(self, path=LICENCES):
+        try:
+            table = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            self._stated = {name: entry["licence"] for part in ("debian", "compiled_in") for entry in table[part]
+                            for name in entry["packages"] if entry["read"]}
+            self.ours, self.reason = table["ours"]["licence"], table["ours"]["reason"]
+            self.files, self.archives = table["ours"]["files"], table["ours"]["archives"]
+        except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+            raise refusal(path, "table", "debian, ours and compiled_in, with a licence and a reason for each entry",
+                          " ".join(str(error).split())) from error
+
+    def of(self, package, found):
+        """Returns what a bill states for a package, given the licences that syft found: the table's word counts where
+        syft knows none."""
+        known = [each for each in found if not _NO_LICENCE.match(each["value"])]
+        return known or ([_licence(self._stated[package])] if package in self._stated else [])
+
+    def entry(self, archive):
+        """Returns what the table says of an archive of the release."""
+        return next((entry for pattern, entry in self.archives.items() if fnmatch.fnmatch(archive, pattern)), None)
+
+
+def _licence(expression):
+    return {"value": expression, "spdxExpression": expression, "type": "declared", "urls": [], "locations": []}
+
+
+class Maker:
+    """Makes the bills of one release. `versions` returns the version of a package of this machine, and `owner` the name
+    and the version of the package that has a library, given its name and its sum, or None."""
+
+    def __init__(self, dist, revision, when, licences=None, versions=None, owner=None):
+        self.dist, self.revision, self.when = Path(dist).resolve(), revision, when
+        self.version = files.version(dist)
+        self.licences = licences or Licences()
+        self._installed, self._owner = versions or _installed, owner or _owner
+        self._made = {}  # name of a bill: its bytes
+        self._packages = {}  # of all images, by package URL
+        self._packaged = {}  # sums of files: the package URLs of those that have them
+
+    def make(self):
+        """Returns {name: bytes} of all bills. Raises Refused where a licence is not known."""
+        with tempfile.TemporaryDirectory(prefix="crossover-bills-") as folder:
+            self._folder = Path(folder)
+            for name in files.IMAGES:
+                with Archive(self.dist / files.image(name, self.version)) as archive:
+                    images = archive.images
+                for image in images:
+                    self._of_image(name, image.architecture)
+            self._of_all()
+        return self._made
+
+    def _of_image(self, name, architecture):
+        archive = self.dist / files.image(name, self.version)
+        found = self._scan(f"oci-archive:{archive}", f"crossover-{name}", "--platform", f"linux/{architecture}")
+        packages = {each["id"]: each for each in found["artifacts"]}
+        sums = {each["id"]: digest["value"] for each in found["files"] for digest in each.get("digests", [])
+                if digest["algorithm"] == "sha256"}
+        for relation in found["artifactRelationships"]:
+            if relation["type"] == "contains" and relation["parent"] in packages:
+                owner = packages[relation["parent"]]["purl"]
+                self._packaged.setdefault(sums.get(relation["child"]), set()).add(owner)
+        _leave_out_packaged(found, packages)
+        ids = {each["location"]["path"].lstrip("/"): each["id"] for each in found["files"]}
+        for path, entry in self.licences.files.items():
+            if path in ids:
+                self._add_ours(found, entry, ids[path])
+        bills = files.bills_of_image(name, self.version, architecture)
+        self._write(found, bills)
+        self._packages.update((each["purl"], each) for each in found["artifacts"])
+
+    def _of_all(self):
+        found = self._scan("dir:.", "crossover", "--base-path", ".")
+        found["files"] = [each for each in found["files"] if _is_file(each) and not self._is_made_here(each)]
+        found["artifacts"], found["artifactRelationships"] = [], []
+        added = {}
+        for each in found["files"]:
+            archive = each["location"]["path"].lstrip("/")
+            entry = self.licences.entry(archive)
+            if entry is None:
+                raise refusal(LICENCES, archive, "an entry in archives", "none")
+            self._add_ours(found, entry, each["id"])
+            if archive.endswith(".tar.gz"):
+                added.update((package["purl"], package) for package in self._libraries(archive))
+        have = {each["purl"] for each in found["artifacts"]}
+        added.update(self._packages)
+        found["artifacts"] += [each for url, each in sorted(added.items()) if url not in have]
+        self._write(found, files.bills_of_all(self.version))
+
+    @staticmethod
+    def _is_made_here(each):
+        name = each["location"]["path"].lstrip("/")
+        return files.is_bill(name) or name in (files.SUMS, files.UNSIGNED) or name.endswith(files.SIGNATURE)
+
+    def _libraries(self, archive):
+        """Yields the packages of the other projects' libraries in an archive: those of an image that has the same file,
+        or of this machine."""
+        with tarfile.open(self.dist / archive, "r:gz") as packed:
+            for member in packed:
+                if not member.isfile() or not _CARRIED.search(member.name):
+                    continue
+                digest = hashlib.sha256(packed.extractfile(member).read()).hexdigest()
+                urls = self._packaged.get(digest)
+                yield self._packages[min(urls)] if urls else self._of_machine(archive, member.name, digest)
+
+    def _of_machine(self, archive, library, digest):
+        """Returns the package of this machine that has a library. Its licences are those of the same package of an
+        image."""
+        owner = self._owner(Path(library).name, digest)
+        if owner is None:
+            raise refusal(archive, library, "a file of a Debian package of an image or of this machine", "none such")
+        name, version = owner
+        licences = next((each["licenses"] for each in self._packages.values() if each["name"] == name), [])
+        return _package(name, version, _debian_url(name, version), licences)
+
+    def _scan(self, what, name, *more):
+        """Returns what syft finds, as its own JSON."""
+        out = self._folder / "found.json"
+        folder = self.dist if what.startswith("dir:") else self._folder
+        code, said = run("syft", "scan", what, "--quiet", "--source-name", name, "--source-version", self.version,
+                         "--output", f"syft-json={out}", *more, folder=folder)
+        if code != 0:
+            raise Refused(f"{what}: syft: {last_line(said)}")
+        return json.loads(out.read_text(encoding="utf-8"))
+
+    def _add_ours(self, found, entry, file_id):
+        """Adds a package of ours that has one file, and the packages whose code is in it."""
+        ids = []
+        have = {each["purl"]: each["id"] for each in found["artifacts"]}
+        for name, version, url, licences in self._parts(entry):
+            if url not in have:
+                found["artifacts"].append(_package(name, version, url, licences))
+                have[url] = found["artifacts"][-1]["id"]
+            ids.append(have[url])
+        found["artifactRelationships"].append({"parent": ids[0], "child": file_id, "type": "contains"})
+        found["artifactRelationships"] += [{"parent": each, "child": ids[0], "type": "dependency-of"}
+                                           for each in ids[1:]]
+
+    def _parts(self, entry):
+        yield (entry["name"], self.version, f"pkg:generic/{entry['name']}@{self.version}",
+               [_licence(self.licences.ours)])
+        for name in entry["has"]:
+            version = self._installed(name)
+            url = f"pkg:pypi/{name}@{version}" if name in _PINNED else _debian_url(name, version)
+            yield name, version, url, self.licences.of(name, [])
+
+    def _write(self, found, bills):
+        """Has syft write a bill in both formats."""
+        for each in found["artifacts"]:
+            each["licenses"] = self.licences.of(each["name"], each["licenses"])
+            if not each["licenses"]:
+                raise refusal(bills[0], f"package {each['name']} {each['version']}",
+                              "a licence that syft knows, or one in tools/trust/licences.yaml", "none")
+        _make_whole(found)
+        source = self._folder / "bill.json"
+        source.write_text(json.dumps(found), encoding="utf-8")
+        written = {f"{name}-json={self._folder / bill}": bill for name, bill in zip(("spdx", "cyclonedx"), bills)}
+        code, said = run("syft", "convert", source, "--quiet", *(word for out in written for word in ("--output", out)),
+                         folder=self._folder)
+        if code != 0:
+            raise Refused(f"{bills[0]}: syft: {last_line(said)}")
+        for bill in bills:
+            self._made[bill] = self._settled(bill, json.loads((self._folder / bill).read_text(encoding="utf-8")))
+
+    def _settled(self, bill, content):
+        """Returns the bytes of a bill, with times and serial numbers that derive from the revision."""
+        serial = uuid.uuid5(_NAMESPACE, f"{self.revision} {bill}").urn
+        time = datetime.datetime.fromtimestamp(self.when, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if "spdxVersion" in content:
+            content["documentNamespace"] = serial
+            content["creationInfo"]["created"] = time
+        else:
+            content["serialNumber"], content["metadata"]["timestamp"] = serial, time
+        return written(content)
+
+
+def written(content):
+    """Returns the bytes of a bill. The same content always has the same bytes."""
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _package(name, version, url, licences):
+    return {"id": hashlib.sha256(url.encode()).hexdigest()[:16], "name": name, "version": version,
+            "type": "deb" if url.startswith("pkg:deb/") else "binary", "foundBy": "crossover", "locations": [],
+            "licenses": licences, "language": "", "cpes": [], "purl": url}
+
+
+def _is_file(each):
+    return each.get("metadata", {}).get("type") == "RegularFile"
+
+
+def _leave_out_packaged(found, packages):
+    """Leaves out what is not a file, and files that a package has: the package stands for them."""
+    packaged = {relation["child"] for relation in found["artifactRelationships"]
+                if relation["type"] == "contains" and relation["parent"] in packages}
+    found["files"] = [each for each in found["files"] if _is_file(each) and each["id"] not in packaged]
+    for each in packages.values():
+        if isinstance(each.get("metadata"), dict):
+            each["metadata"].pop("files", None)
+
+
+def _make_whole(found):
+    """Leaves out relations whose ends are gone, and what tells of the machine that made the bill."""
+    ids = {each["id"] for part in ("artifacts", "files") for each in found[part]}
+    found["artifactRelationships"] = [each for each in found["artifactRelationships"]
+                                      if each["parent"] in ids and each["child"] in ids]
+    metadata = found["source"].get("metadata", {})
+    for key in ("userInput", "path"):
+        if key in metadata:
+            metadata[key] = found["source"]["name"]
+
+
+def _installed(package):
+    if package in _PINNED:
+        pins = (TREE / _PINNED[package]).read_text(encoding="utf-8")
+        return re.search(rf"^{package}==(\S+)", pins, re.MULTILINE)[1]
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0 or not done.stdout:
+        raise refusal("dpkg", package, "an installed package, whose code is in our programs", "none")
+    return done.stdout
+
+
+def _owner(library, digest):
+    """Returns (name, version) of the package of this machine that has a library with that sum, or None."""
+    for path in sorted(Path("/usr/lib").glob(f"*/{library}")):
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            continue
+        done = subprocess.run(["dpkg-query", "-S", f"*/{path.resolve().name}"], capture_output=True, text=True,
+                              check=False)
+        names = sorted({line.split(":")[0] for line in done.stdout.splitlines()})
+        if len(names) == 1:
+            return names[0], _installed(names[0])
+    return None
+
+
+def _debian_url(name, version):
+    return f"pkg:deb/debian/{name}@{urllib.parse.quote(version, safe='~')}"

@@ -1,0 +1,59 @@
+"""Names the files of a release's folder (dist/)."""
+
+import re
+from pathlib import Path
+
+from tools.trust.refused import refusal
+
+SIGNATURE = ".sigstore.json"
+SUMS = "SHA256SUMS"
+UNSIGNED = "UNSIGNED"
+KINDS = {"spdx": "https://spdx.dev/Document", "cdx": "https://cyclonedx.org/bom"}  # suffix of a bill: predicate type
+IMAGES = ("deviceplugin", "extender")
+_BILL = re.compile(rf"\.({'|'.join(KINDS)})\.json$")
+_CHART = re.compile(r"crossover-([0-9]+\.[0-9]+\.[0-9]+)\.tgz")
+
+
+def is_bill(name):
+    return _BILL.search(name) is not None
+
+
+def predicate_type(bill):
+    return KINDS[_BILL.search(bill)[1]]
+
+
+def version(dist):
+    """Returns the version of a release: that of its chart. Raises Refused where there is not one chart."""
+    if not Path(dist).is_dir():
+        raise refusal(dist, "folder", "one with the files of a release", "none")
+    found = [match[1] for match in map(_CHART.fullmatch, names(dist)) if match]
+    if len(found) != 1:
+        raise refusal(dist, "chart", "one crossover-VERSION.tgz", len(found) or "none")
+    return found[0]
+
+
+def names(dist):
+    """Returns the names of all that is in the folder, sorted."""
+    return sorted(path.name for path in Path(dist).iterdir())
+
+
+def image(name, version_):
+    return f"crossover-{name}-{version_}.tar"
+
+
+def chart(version_):
+    return f"crossover-{version_}.tgz"
+
+
+def bills_of_image(name, version_, architecture):
+    return [f"crossover-{name}-{version_}-{architecture}.{kind}.json" for kind in KINDS]
+
+
+def bills_of_all(version_):
+    return [f"crossover-{version_}.{kind}.json" for kind in KINDS]
+
+
+def summed(dist):
+    """Returns the names of the files that SHA256SUMS lists: all but itself, signatures and the mark UNSIGNED. So the
+    sums of a release do not depend on who signs it."""
+    return [name for name in names(dist) if name not in (SUMS, UNSIGNED) and not name.endswith(SIGNATURE)]

@@ -1,0 +1,210 @@
+"""Reads image archives: an OCI layout in a tar. An archive has one image, or one index with an image for each
+architecture. Nothing here needs a network or a registry."""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from dataclasses import dataclass, field
+
+from tools.trust.refused import Refused, refusal
+
+INDEX = "application/vnd.oci.image.index.v1+json"
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+_BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_FIXED = ("oci-layout", "index.json")
+_LARGEST_JSON = 4 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image of an archive."""
+
+    architecture: str  # such as amd64
+    digest: str  # of its manifest, with "sha256:"
+    layers: tuple  # digests, the lowest first
+
+
+@dataclass
+class File:
+    """A file in the tree of an image."""
+
+    kind: str  # "file", "link" or "other"
+    sha256: str = ""  # of a file's content
+    content: bytes = field(default=b"", repr=False)  # only of the files that were asked for
+    target: str = ""  # of a link
+
+
+class Archive:
+    """An image archive whose blobs all have the digests and sizes that name them. Raises Refused for any other."""
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            self._tar = tarfile.open(path, "r:")
+        except (OSError, tarfile.TarError) as error:
+            raise Refused(f"{path}: expected an image archive, got {_why(error)}") from error
+        try:
+            self._read()
+        except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+            self.close()
+            raise Refused(f"{path}: expected an OCI layout, got {_why(error)}") from error
+        except Refused:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.close()
+
+    def close(self):
+        self._tar.close()
+
+    def blob(self, digest):
+        """Returns an open file with the content of a blob."""
+        return self._tar.extractfile(self._members[digest])
+
+    def settle(self, path, when):
+        """Writes the same archive anew. Its bytes depend on its blobs and on `when`, the time of its files, alone."""
+        write(path, {name: (self._tar.extractfile(member), member.size) for name, member in self._files.items()}, when)
+
+    def tree(self, image, wanted=re.compile(r"(?!)")):
+        """Returns {path without the first slash: File} of an image, with the content of files whose path matches."""
+        found = {}
+        for digest in image.layers:
+            with self.blob(digest) as packed, tarfile.open(fileobj=packed, mode="r:*") as layer:
+                _put(layer, found, wanted)
+        return found
+
+    def _read(self):
+        self._files = {}
+        for member in self._tar:
+            if member.isdir():
+                continue
+            if not member.isfile() or not (member.name in _FIXED or _BLOB.fullmatch(member.name)):
+                raise refusal(self.path, "member", "a file of an OCI layout", member.name)
+            if member.name in self._files:
+                raise refusal(self.path, "member", "each file once", f"{member.name} twice")
+            self._files[member.name] = member
+        for name in _FIXED:
+            if name not in self._files:
+                raise refusal(self.path, "member", name, "none")
+        self._members = {}
+        for name, member in self._files.items():
+            blob = _BLOB.fullmatch(name)
+            if blob:
+                digest = _sha256(self._tar.extractfile(member))
+                if digest != blob[1]:
+                    raise refusal(self.path, name, "content of that digest", f"sha256:{digest}")
+                self._members[f"sha256:{digest}"] = member
+        self._walk()
+
+    def _walk(self):
+        index = _json(self._tar.extractfile(self._files["index.json"]))
+        described = index["manifests"]
+        if len(described) != 1:
+            raise refusal(self.path, "index.json", "one image or one index", f"{len(described)}")
+        top = described[0]
+        self.digest, self.media_type, self.size = top["digest"], top["mediaType"], top["size"]
+        self.name = top.get("annotations", {}).get("org.opencontainers.image.ref.name", "")
+        self._reached = set()
+        self.images = tuple(self._images(top))
+        left = set(self._members) - self._reached
+        if left:
+            raise refusal(self.path, "blobs", "only those that the image names", min(left))
+
+    def _images(self, descriptor):
+        manifest = self._json_of(descriptor)
+        if descriptor["mediaType"] == INDEX:
+            for each in manifest["manifests"]:
+                if each["mediaType"] != MANIFEST:
+                    raise refusal(self.path, each["digest"], "a manifest of an image", each["mediaType"])
+                yield from self._images(each)
+            return
+        if descriptor["mediaType"] != MANIFEST:
+            raise refusal(self.path, descriptor["digest"], f"{INDEX} or {MANIFEST}", descriptor["mediaType"])
+        configuration = self._json_of(manifest["config"])
+        for layer in manifest["layers"]:
+            self._reach(layer)
+        yield Image(configuration["architecture"], descriptor["digest"],
+                    tuple(layer["digest"] for layer in manifest["layers"]))
+
+    def _reach(self, descriptor):
+        digest = descriptor["digest"]
+        if not _DIGEST.fullmatch(digest) or digest not in self._members:
+            raise refusal(self.path, "blob", digest, "none")
+        if self._members[digest].size != descriptor["size"]:
+            raise refusal(self.path, digest, f"{descriptor['size']} bytes", f"{self._members[digest].size}")
+        self._reached.add(digest)
+        return digest
+
+    def _json_of(self, descriptor):
+        return _json(self.blob(self._reach(descriptor)))
+
+
+def write(path, files, when):
+    """Writes a tar that depends on its content alone: {name: bytes or (open file, size)}, all of the time `when`."""
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for name in sorted(files):
+            content, size = files[name] if isinstance(files[name], tuple) else (io.BytesIO(files[name]),
+                                                                                len(files[name]))
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = size, when, 0o644
+            tar.addfile(entry, content)
+
+
+def _why(error):
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def _json(stream):
+    text = stream.read(_LARGEST_JSON + 1)
+    if len(text) > _LARGEST_JSON:
+        raise ValueError(f"a JSON of more than {_LARGEST_JSON} bytes")
+    return json.loads(text)
+
+
+def _sha256(stream):
+    found = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        found.update(block)
+    return found.hexdigest()
+
+
+def _put(layer, found, wanted):
+    """Adds a layer to a tree. A whiteout removes what lower layers have."""
+    for member in layer:
+        path = member.name.removeprefix("./").strip("/")
+        folder, _, base = path.rpartition("/")
+        if base == ".wh..wh..opq":
+            _remove(found, folder, itself=False)
+        elif base.startswith(".wh."):
+            _remove(found, f"{folder}/{base[4:]}".strip("/"))
+        elif path:
+            if path in found and not member.isdir():
+                _remove(found, path)
+            found[path] = _file(layer, member, found, wanted)
+
+
+def _remove(found, path, itself=True):
+    below = f"{path}/" if path else ""
+    for name in [name for name in found if name.startswith(below) or (itself and name == path)]:
+        del found[name]
+
+
+def _file(layer, member, found, wanted):
+    if member.issym():
+        return File("link", target=member.linkname)
+    if member.islnk():
+        return found[member.linkname.removeprefix("./").strip("/")]
+    if not member.isfile():
+        return File("other")
+    stream = layer.extractfile(member)
+    if wanted.search(member.name.removeprefix("./")):
+        content = stream.read()
+        return File("file", hashlib.sha256(content).hexdigest(), content)
+    return File("file", _sha256(stream))
