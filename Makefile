@@ -31,7 +31,7 @@ demo-down: ## end what a killed demo may have left behind
 
 test: build ## every test that runs here, those on a real Kubernetes among them (as root)
 	@[ "$$(id -u)" != 0 ] || { tools/install.sh --images && tools/install.sh --cluster; }
-	@tools/install.sh --torch && tools/install.sh --release
+	@tools/install.sh --torch && tools/install.sh --workflows
 	@tools/test.sh dev
 
 # The patterns need no package of NVIDIA; what follows them needs all of them.
@@ -75,9 +75,10 @@ fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
 ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build, the gate
 	@tools/ci.sh
 
-release: install ## library, images, chart, docs and checksums into dist/, for IMAGES=registry.example/team (as root)
-	@[ -z "$(IMAGES)" ] || { tools/install.sh --images && tools/install.sh --cluster; }
-	@IMAGES="$(IMAGES)" tools/release.sh
+release: ## the release for IMAGES=registry.example/team, signed with KEY=cosign.key (KEY=none: without signatures), into dist/ (as root)
+	@IMAGES="$(IMAGES)" KEY="$(KEY)" tools/release.sh --check
+	@tools/install.sh && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release
+	@IMAGES="$(IMAGES)" KEY="$(KEY)" tools/release.sh
 
 clean: ## remove the build
 	@rm -rf build dist

@@ -28,7 +28,7 @@ part() {  # NAME COMMAND...
 # Downloads and builds the programs of other projects. It runs beside the first part, which leaves the network and now
 # and then a core idle.
 prepare() {
-  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release &&
+  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --workflows &&
     tools/check_bare.sh --root
 }
 prepared() {
@@ -36,11 +36,12 @@ prepared() {
   cat build/prepare.log
   return 1
 }
-release() { prepared && IMAGES=localhost/crossover tools/release.sh; }
+# Signatures and bills need programs that take a quarter of an hour to build: `make test-matrix` makes them.
+release() { prepared && IMAGES=localhost/crossover KEY=none BILLS=none tools/release.sh; }
 sanitized() { tools/build.sh "$1" test_programs && tools/test.sh "$1"; }
 gate() { tools/build.sh dev all crossover_portable && python3 -B -m benchmarks.gate --build build/dev; }
 tests() {
-  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release &&
+  tools/install.sh --torch && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --workflows &&
     tools/build.sh dev all crossover_portable && tools/test.sh dev
 }
 

@@ -13,7 +13,8 @@
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
-#   tools/install.sh --release what tests/workflows checks the public workflows with: actionlint and zizmor
+#   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
+#   tools/install.sh --release the same, and what bills and signatures of a release are made with: syft and cosign
 #   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
 
@@ -73,11 +74,12 @@ case $mode in
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
-  --release) "$here/install/workflows.sh" ;;
+  --workflows) "$here/install/workflows.sh" ;;
+  --release) "$here/install/workflows.sh" && "$here/install/trust.sh" ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --release or" \
-      "--referee, got '$mode'"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --workflows," \
+      "--release or --referee, got '$mode'"
     exit 2
     ;;
 esac

@@ -29,7 +29,7 @@ def installed(name):
                if name == "zizmor" else versions.pinned(name)[0])
     path = versions.cache() / f"{name}-{version}" / name
     if not path.exists():
-        raise Failed(f"{path} is missing: tools/install.sh --release")
+        raise Failed(f"{path} is missing: tools/install.sh --workflows")
     return path
 
 
@@ -162,7 +162,7 @@ class Workflows(unittest.TestCase):
         with mock.patch.dict("os.environ", {"CROSSOVER_CACHE": str(self.folder)}):
             for check in (actionlint, zizmor):
                 with self.assertRaisesRegex(Failed, rf"{check.__name__}-[0-9.]+/{check.__name__} is missing: "
-                                                    r"tools/install\.sh --release"):
+                                                    r"tools/install\.sh --workflows"):
                     check(_KNOWN_BAD)
         with mock.patch.dict("os.environ", {"PATH": str(self.folder)}):
             self.assertRaisesRegex(Failed, "shellcheck is missing: tools/install.sh", actionlint, _KNOWN_BAD)

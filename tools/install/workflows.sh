@@ -28,7 +28,7 @@ install_zizmor() {
   out=$cache/zizmor-$version work=$cache/zizmor-$version.part
   if [[ $mode == --pin ]] || cmp -s "$zizmor_pins" "$out/.installed"; then return 0; fi
   if [[ $mode == --check ]]; then
-    say "missing or outdated: $out (tools/install.sh --release makes it)"
+    say "missing or outdated: $out (tools/install.sh --workflows makes it)"
     return 1
   fi
   say "installing zizmor $version into $out"

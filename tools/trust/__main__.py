@@ -1,5 +1,102 @@
+"""Makes what a release is trusted by. tools/release.sh calls it.
+
+    python3 -m tools.trust check IMAGES KEY   check what a releaser gives, before anything is built
+    python3 -m tools.trust open KEY           check that COSIGN_PASSWORD is the password of the key
+    python3 -m tools.trust settle IN OUT      write an image archive anew, with the time of the last commit
+    python3 -m tools.trust finish DIST KEY    make bills and checksums, then sign, or mark DIST as unsigned (KEY=none)
+    python3 -m tools.trust compare DIST       compare the bills with the images and with the folder
+
+BILLS=none in the environment leaves out the bills, for archives without signatures. The exit code is 1 where a bill lacks
+something, and 2 where something is refused; one line says what.
+"""
+
+import os
+import platform
+import subprocess
 import sys
 from pathlib import Path
-from tools.trust import oci
-a,b=sys.argv[2:]
-with oci.Archive(Path(a)) as x: x.settle(Path(b), 1700000000)
+
+from tools.trust import files, key
+from tools.trust.oci import Archive
+from tools.trust.refused import Refused, refusal
+from tools.trust.tools import TREE
+
+
+
+def _of_last_commit(form):
+    return subprocess.run(["git", "log", "-1", f"--format={form}"], cwd=TREE, capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def check(images, private_key):
+    with_bills(private_key)
+    key.checked_request(images, private_key, platform.machine())
+
+
+def with_bills(private_key):
+    """Returns whether bills are wanted."""
+    wanted = os.environ.get("BILLS", "")
+    if wanted not in ("", key.NONE) or (wanted and private_key != key.NONE):
+        raise refusal("release", "BILLS", f"nothing, or {key.NONE} where KEY={key.NONE}", wanted)
+    return not wanted
+
+
+def check_password(private_key):
+    key.public_part(private_key, key.password())
+
+
+def settle(source, out):
+    with Archive(Path(source)) as archive:
+        archive.settle(Path(out), int(_of_last_commit("%ct")))
+
+
+def finish(dist, private_key):
+    from tools.trust import finish as finishing
+    dist, bills = Path(dist), with_bills(private_key)
+    secret = None if private_key == key.NONE else key.password()
+    if secret is not None:
+        check_password(private_key)
+    if bills:
+        from tools.trust.bills import Maker
+        for name, content in Maker(dist, _of_last_commit("%H"), int(_of_last_commit("%ct"))).make().items():
+            (dist / name).write_bytes(content)
+        if compare(dist):
+            raise refusal(dist, "bills", "all packages and files", "fewer")
+    (dist / files.SUMS).write_text(finishing.sums(dist), encoding="utf-8")
+    if secret is None:
+        finishing.mark_unsigned(dist, bills)
+        print(f"UNSIGNED: {dist} has no signatures (KEY=none)" + ("" if bills else " and no bills (BILLS=none)"))
+    else:
+        signed = finishing.sign(dist, private_key, secret)
+        print(f"signed: {', '.join(signed)}; no transparency log was asked, nor another service")
+
+
+def compare(dist):
+    """Prints what bills lack. Returns 1 where one lacks something."""
+    from tools.trust import lacks
+    missing = 0
+    for bill, found in lacks.of_release(Path(dist)):
+        print(f"{bill}: {'; '.join(found) if found else 'all packages and files, with their licences'}")
+        missing += len(found)
+    return 1 if missing else 0
+
+
+# {name: (function, how many arguments it takes)}
+_COMMANDS = {"check": (check, 2), "open": (check_password, 1), "settle": (settle, 2), "finish": (finish, 2),
+             "compare": (compare, 1)}
+
+
+def main(arguments=None):
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        if not words or words[0] not in _COMMANDS or len(words) != 1 + _COMMANDS[words[0]][1]:
+            raise refusal("argument", "command", "check IMAGES KEY, open KEY, settle IN OUT, finish DIST KEY or "
+                          "compare DIST", " ".join(words) or "none")
+        return _COMMANDS[words[0]][0](*words[1:]) or 0
+    except Refused as refused:
+        print(f"trust: {refused}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -150,9 +150,9 @@ class Maker:
     def _scan(self, what, name, *more):
         """Returns what syft finds, as its own JSON."""
         out = self._folder / "found.json"
-        folder = self.dist if what.startswith("dir:") else self._folder
+        folder = self.dist if what.startswith("dir:") else None
         code, said = run("syft", "scan", what, "--quiet", "--source-name", name, "--source-version", self.version,
-                         "--output", f"syft-json={out}", *more, folder=folder)
+                         "--output", f"syft-json={out}", *more, home=self._folder, folder=folder)
         if code != 0:
             raise Refused(f"{what}: syft: {last_line(said)}")
         return json.loads(out.read_text(encoding="utf-8"))
@@ -190,7 +190,7 @@ class Maker:
         source.write_text(json.dumps(found), encoding="utf-8")
         written = {f"{name}-json={self._folder / bill}": bill for name, bill in zip(("spdx", "cyclonedx"), bills)}
         code, said = run("syft", "convert", source, "--quiet", *(word for out in written for word in ("--output", out)),
-                         folder=self._folder)
+                         home=self._folder)
         if code != 0:
             raise Refused(f"{bills[0]}: syft: {last_line(said)}")
         for bill in bills:

@@ -12,6 +12,7 @@ from tools.trust.refused import Refused, refusal
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1"
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _FIXED = ("oci-layout", "index.json")
@@ -24,6 +25,7 @@ class Image:
 
     architecture: str  # such as amd64
     digest: str  # of its manifest, with "sha256:"
+    size: int  # of its manifest, in bytes
     layers: tuple  # digests, the lowest first
 
 
@@ -33,6 +35,7 @@ class File:
 
     kind: str  # "file", "link" or "other"
     sha256: str = ""  # of a file's content
+    md5: str = ""
     content: bytes = field(default=b"", repr=False)  # only of the files that were asked for
     target: str = ""  # of a link
 
@@ -67,6 +70,10 @@ class Archive:
     def blob(self, digest):
         """Returns an open file with the content of a blob."""
         return self._tar.extractfile(self._members[digest])
+
+    def digests(self):
+        """Returns the digests of all blobs."""
+        return sorted(self._members)
 
     def settle(self, path, when):
         """Writes the same archive anew. Its bytes depend on its blobs and on `when`, the time of its files, alone."""
@@ -130,7 +137,7 @@ class Archive:
         configuration = self._json_of(manifest["config"])
         for layer in manifest["layers"]:
             self._reach(layer)
-        yield Image(configuration["architecture"], descriptor["digest"],
+        yield Image(configuration["architecture"], descriptor["digest"], descriptor["size"],
                     tuple(layer["digest"] for layer in manifest["layers"]))
 
     def _reach(self, descriptor):
@@ -203,8 +210,11 @@ def _file(layer, member, found, wanted):
         return found[member.linkname.removeprefix("./").strip("/")]
     if not member.isfile():
         return File("other")
+    keeps, content = wanted.search(member.name.removeprefix("./")), b""
+    sums = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     stream = layer.extractfile(member)
-    if wanted.search(member.name.removeprefix("./")):
-        content = stream.read()
-        return File("file", hashlib.sha256(content).hexdigest(), content)
-    return File("file", _sha256(stream))
+    while block := stream.read(1 << 20):
+        for each in sums:
+            each.update(block)
+        content += block if keeps else b""
+    return File("file", *(each.hexdigest() for each in sums), content)

@@ -32,12 +32,12 @@ def program(name):
     return found
 
 
-def run(name, *words, folder, password=""):
-    """Runs a program in a folder, which is its home, too, so that no user's settings count. Returns (exit code, its
-    messages)."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "TMPDIR": str(folder), "COSIGN_PASSWORD": password,
+def run(name, *words, home, folder=None, password=""):
+    """Runs a program in a folder, by default its home. The home is the caller's, so that no user's settings count.
+    Returns (exit code, its messages)."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "COSIGN_PASSWORD": password,
                    "SYFT_CHECK_FOR_APP_UPDATE": "false", "SYFT_FILE_METADATA_SELECTION": "all"}
-    done = subprocess.run([program(name), *map(str, words)], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+    done = subprocess.run([program(name), *map(str, words)], cwd=folder or home, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     return done.returncode, (done.stderr or done.stdout).strip()
 

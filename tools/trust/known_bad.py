@@ -1,0 +1,157 @@
+"""Makes releases that must be refused, and images that their bills do not fit: the controls of tests and figures."""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+from tools.trust import files, finish, oci
+from tools.trust.bills import Maker
+from tools.trust.oci import Archive
+from tools.trust.refused import Refused
+from tools.trust.signatures import Signer
+from tools.trust.tools import TREE, last_line, run
+
+REPOSITORY = "registry.example/team"
+REVISION, WHEN = "0" * 40, 1_700_000_000
+SECRET = "of the tests"  # opens keys that are made for one run
+FORGERIES = ("a changed byte", "another key", "a removed signature", "a signature of another image")
+PACKAGE, FILE = ("added-by-hand", "1.0"), "usr/bin/added-by-hand"
+
+
+class Release:
+    """A release that is packed of a build, with bills and signatures, in a folder that the caller owns."""
+
+    def __init__(self, build, folder):
+        self.folder, self.dist = Path(folder), Path(folder) / "dist"
+        done = subprocess.run([TREE / "tools/pack_release.sh", build, REPOSITORY, self.dist], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise Refused(f"pack_release: {last_line(done.stderr.strip())}")
+        self.version = files.version(self.dist)
+        self.private, self.public = self._key("ours")
+        self.other_private, self.other_public = self._key("another")
+
+    def finish(self):
+        """Makes the bills and the signatures."""
+        for name, content in Maker(self.dist, REVISION, WHEN).make().items():
+            (self.dist / name).write_bytes(content)
+        (self.dist / files.SUMS).write_text(finish.sums(self.dist), encoding="utf-8")
+        finish.sign(self.dist, self.private, SECRET)
+
+    def parts(self):
+        """Returns {part in words: names of its files}. Each file has a signature of its own, but for the last of the
+        archive, which the signed checksums cover."""
+        bill = {name: files.bills_of_image(name, self.version, self._architecture(name)) for name in files.IMAGES}
+        return {"images": [files.image(name, self.version) for name in files.IMAGES],
+                "chart": [files.chart(self.version)],
+                "bills": [*bill["extender"], *bill["deviceplugin"], *files.bills_of_all(self.version)],
+                "archive": [files.SUMS, f"crossover-docs-{self.version}.tar.gz"]}
+
+    def forged(self, forgery, name, folder):
+        """Lays a copy of the release into a new folder, with one file forged. Returns the name of the file that must be
+        refused."""
+        shutil.copytree(self.dist, folder, copy_function=os.link)
+        signature = f"{name}{files.SIGNATURE}"
+        if forgery == "a changed byte":
+            _replace(folder / name, _with_a_changed_byte(self.dist / name))
+            return name
+        # The checksums have the signature that counts for a file without one.
+        name = name if (self.dist / signature).exists() else files.SUMS
+        signature = f"{name}{files.SIGNATURE}"
+        if forgery == "another key":
+            _replace(folder / signature, self._signed_by_another(name))
+        elif forgery == "a removed signature":
+            (folder / signature).unlink()
+        else:
+            other = files.image("deviceplugin" if "extender" in name else "extender", self.version)
+            if files.is_bill(name) and name not in files.bills_of_all(self.version):
+                other = name.replace(*(("extender", "deviceplugin") if "extender" in name else
+                                       ("deviceplugin", "extender")))
+            _replace(folder / signature, (self.dist / f"{other}{files.SIGNATURE}").read_bytes())
+        return name
+
+    def resign_sums(self, folder):
+        """Makes and signs the checksums of a copy anew. Returns their text."""
+        text = finish.sums(folder)
+        _replace(folder / files.SUMS, text.encode())
+        signature = Signer(self.private, SECRET).file(folder / files.SUMS)
+        _replace(folder / f"{files.SUMS}{files.SIGNATURE}", signature)
+        return text
+
+    def _signed_by_another(self, name):
+        signer = Signer(self.other_private, SECRET)
+        for image in files.IMAGES:
+            file = files.image(image, self.version)
+            with Archive(self.dist / file) as archive:
+                if name == file:
+                    return signer.image(archive.digest, archive.name)
+                if name in files.bills_of_image(image, self.version, archive.images[0].architecture):
+                    return signer.bill(archive.images[0].digest, archive.name, self.dist / name)
+        return signer.file(self.dist / name)
+
+    def _architecture(self, name):
+        with Archive(self.dist / files.image(name, self.version)) as archive:
+            return archive.images[0].architecture
+
+    def _key(self, name):
+        code, said = run("cosign", "generate-key-pair", "--output-key-prefix", name, home=self.folder,
+                         password=SECRET)
+        if code != 0:
+            raise Refused(f"cosign: {last_line(said)}")
+        return self.folder / f"{name}.key", self.folder / f"{name}.pub"
+
+
+def verified(dist, public_key):
+    """Verifies a release as a user does, in a namespace without a network. Returns (exit code, names of the files that
+    are refused, all that was printed)."""
+    done = subprocess.run(["unshare", "--net", sys.executable, "-B", "-m", "tools.verify_release", dist, public_key],
+                          cwd=TREE, capture_output=True, text=True, check=False)
+    refused = {line.split()[2].rstrip(":") for line in done.stdout.splitlines() if line.startswith("REFUSED: ")}
+    return done.returncode, refused, done.stdout + done.stderr
+
+
+def with_additions(source, out):
+    """Writes an image archive that has a package and a file more than another, in a layer of its own."""
+    with Archive(source) as archive:
+        image = archive.images[0]
+        blobs = {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in archive.digests()}
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as tar:
+        for name, content in ((FILE, b"x"), (f"var/lib/dpkg/status.d/{PACKAGE[0]}",
+                                             f"Package: {PACKAGE[0]}\nVersion: {PACKAGE[1]}\n".encode())):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+
+    def put(content, **more):
+        digest = hashlib.sha256(content).hexdigest()
+        blobs[f"blobs/sha256/{digest}"] = content
+        return {"digest": f"sha256:{digest}", "size": len(content), **more}
+
+    manifest = json.loads(blobs.pop(f"blobs/sha256/{image.digest[7:]}"))
+    configuration = json.loads(blobs.pop(f"blobs/sha256/{manifest['config']['digest'][7:]}"))
+    configuration["rootfs"]["diff_ids"].append(f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}")
+    manifest["layers"].append(put(gzip.compress(layer.getvalue(), mtime=0), mediaType=f"{oci.LAYER}.tar+gzip"))
+    manifest["config"] |= put(json.dumps(configuration).encode())
+    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), mediaType=oci.MANIFEST)]}
+    oci.write(out, {**blobs, "index.json": json.dumps(index).encode(),
+                    "oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}, WHEN)
+
+
+def _replace(path, content):
+    """Writes a file anew. The copy of a release shares its files with the release."""
+    path.unlink()
+    path.write_bytes(content)
+
+
+def _with_a_changed_byte(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    return bytes(content)
