@@ -107,6 +107,8 @@ FIGURES = {
     "hostile_node": Figure("processes", ("sidecar", "turn", *_NODE)),
     "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
     "cgroup_v2": Figure("cluster", _NODE),
+    "sbom": Figure("program", ("tools/trust",)),
+    "verify": Figure("program", ("tools/trust",)),
     "gpu_suite": Figure("program", ("benchmarks/gpu",)),
     "house": Figure("program", _PRODUCT),
     "size": Figure("program", _PRODUCT),
