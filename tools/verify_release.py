@@ -16,7 +16,6 @@ from pathlib import Path
 
 from testing.arguments import Parser
 from tools.trust import attach, files, key
-from tools.trust.bills import written
 from tools.trust.oci import Archive
 from tools.trust.refused import Refused, refusal
 from tools.trust.signatures import Verifier, stated
@@ -73,7 +72,7 @@ class Release:
         if not bill.is_file():
             return "expected this file, got none"
         why = self._verifier.image(digest, signature, files.predicate_type(name))
-        if not why and written(stated(signature)) != bill.read_bytes():
+        if not why and files.written(stated(signature)) != bill.read_bytes():
             why = "expected the bill that was signed, got another"
         return why
 

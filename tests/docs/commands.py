@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
-_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk)"  # their first word is a verb
-_OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|"
+_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk|cosign)"  # their first word is a verb
+_OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|sha256sum|"
            r"(?:tools|examples)/\S+\.(?:sh|py))")
 # A program follows the variables.
 _BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
@@ -63,6 +63,14 @@ _ELSEWHERE = (
     (r"tools/install\.sh --torch", "tools/ci.sh", "tools/install.sh --torch"),
     (r"python3 -m simgpu\.stand_ins\.stand_ins lay ", "tests/unit/tools/test_stand_ins.py", 'self.run_main("lay"'),
     (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
+    (r"tools/install\.sh --release", "Makefile", "tools/install.sh --release"),
+    (r"python3 -m tools\.verify_release DIST cosign\.pub --layouts ", "tests/release/test_trust.py", '"--layouts"'),
+    (r"python3 -m tools\.verify_release ", "tools/trust/known_bad.py", '"tools.verify_release"'),
+    (r"cosign verify-blob ", "tools/trust/signatures.py", '"verify-blob"'),
+    (r"cosign load ", "tests/release/test_trust.py", '"load"'),
+    (r"cosign verify ", "tests/release/test_trust.py", '"verify"'),
+    (r"cosign generate-key-pair", "tools/trust/known_bad.py", '"generate-key-pair"'),
+    (r"sha256sum --check --strict ", "benchmarks/figures/verify.py", '"--check", "--strict"'),
     (r"python3 -m tools\.releases tag ", "tests/unit/tools/test_releases.py", 'run("tag"'),
     (r"python3 -m tools\.releases entry ", "tests/unit/tools/test_releases.py", 'run("entry"'),
     (r"python3 -m tools\.render_manifests", "tests/charts/test_manifests.py", "render_manifests.differences("),

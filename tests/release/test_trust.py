@@ -4,12 +4,14 @@ release of the build that BUILD names, as root."""
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from testing.processes import Failed
+from tests.release import registry
 from tools.trust import attach, bills, compare, files, known_bad, lacks, signatures, tools
 from tools.trust.oci import Archive
 from tools.trust.refused import Refused
@@ -96,6 +98,30 @@ class Trust(unittest.TestCase):
                         found, said = tools.run("cosign", verb, "--local-image", layout, "--key", key,
                                                 "--insecure-ignore-tlog=true", *more, home=self.scratch())
                         self.assertEqual(found != 0, code != 0, said)
+
+    def test_signatures_come_into_a_registry_with_the_image(self):
+        """A registry on loopback gets the image by `cosign load`, and cosign verifies it there."""
+        layouts = self.scratch() / "layouts"
+        done = subprocess.run([sys.executable, "-B", "-m", "tools.verify_release", self.dist, self.release.public,
+                               "--layouts", layouts], cwd=tools.TREE, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with registry.serving() as address:
+            name = f"{address}/team/crossover-extender:{self.version}"
+
+            def cosign(*words):
+                return tools.run("cosign", *words, name, home=self.scratch())
+
+            def verify(key, *words):
+                return cosign(*words or ("verify",), "--key", key, "--insecure-ignore-tlog=true")
+
+            loaded = cosign("load", "--dir", layouts / f"crossover-extender-{self.version}")
+            self.assertEqual(loaded[0], 0, loaded[1])
+            found = verify(self.release.public)
+            self.assertEqual(found[0], 0, found[1])
+            for kind in ("spdxjson", "cyclonedx"):
+                found = verify(self.release.public, "verify-attestation", "--type", kind)
+                self.assertEqual(found[0], 0, found[1])
+            self.assertNotEqual(verify(self.release.other_public)[0], 0, "the control")
 
     def test_bills_do_not_depend_on_when_they_are_made(self):
         made = bills.Maker(self.dist, known_bad.REVISION, known_bad.WHEN).make()

@@ -188,8 +188,8 @@ class Maker:
         _make_whole(found)
         source = self._folder / "bill.json"
         source.write_text(json.dumps(found), encoding="utf-8")
-        written = {f"{name}-json={self._folder / bill}": bill for name, bill in zip(("spdx", "cyclonedx"), bills)}
-        code, said = run("syft", "convert", source, "--quiet", *(word for out in written for word in ("--output", out)),
+        outputs = [f"{name}-json={self._folder / bill}" for name, bill in zip(("spdx", "cyclonedx"), bills)]
+        code, said = run("syft", "convert", source, "--quiet", *(word for each in outputs for word in ("--output", each)),
                          home=self._folder)
         if code != 0:
             raise Refused(f"{bills[0]}: syft: {last_line(said)}")
@@ -205,12 +205,7 @@ class Maker:
             content["creationInfo"]["created"] = time
         else:
             content["serialNumber"], content["metadata"]["timestamp"] = serial, time
-        return written(content)
-
-
-def written(content):
-    """Returns the bytes of a bill. The same content always has the same bytes."""
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+        return files.written(content)
 
 
 def _package(name, version, url, licences):

@@ -1,5 +1,6 @@
 """Names the files of a release's folder (dist/)."""
 
+import json
 import re
 from pathlib import Path
 
@@ -57,3 +58,8 @@ def summed(dist):
     """Returns the names of the files that SHA256SUMS lists: all but itself, signatures and the mark UNSIGNED. So the
     sums of a release do not depend on who signs it."""
     return [name for name in names(dist) if name not in (SUMS, UNSIGNED) and not name.endswith(SIGNATURE)]
+
+
+def written(bill):
+    """Returns the bytes of a bill, given as data. The same bill always has the same bytes."""
+    return (json.dumps(bill, indent=1, ensure_ascii=False) + "\n").encode()
