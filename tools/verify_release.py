@@ -4,8 +4,8 @@
     python3 -m tools.verify_release DIST PUBLIC_KEY --layouts FOLDER  then also write each image into FOLDER, as an OCI
                                                                       layout to which its signatures are attached
 
-DIST is the folder with the files of the release, and PUBLIC_KEY that of its makers, from a place that is not the release
-itself. cosign compares each signature with this key alone: no transparency log is asked, and no other service.
+DIST is the folder with the files of the release, and PUBLIC_KEY that of its makers, from a place that is not the
+release itself. cosign compares each signature with this key alone: no transparency log is asked, and no other service.
 """
 
 import hashlib
@@ -145,8 +145,8 @@ def main(arguments=None):
     except Refused as refused:
         print(f"verify_release: {refused}", file=sys.stderr)
         return 2
-    print(f"Crossover {release.version}: all is as the owner of {options.public_key} signed it. No transparency log was "
-          "asked, nor another service.")
+    print(f"Crossover {release.version}: all is as the owner of {options.public_key} signed it. No transparency log "
+          "was asked, nor another service.")
     return 0
 
 

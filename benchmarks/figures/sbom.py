@@ -1,6 +1,6 @@
 """sbom counts what the bills of materials of a release lack: packages that dpkg lists in an image, files of its layers
-that no package has, and licences. Syft makes the bills; the comparison reads the image by itself (tools/trust/compare.py).
-The case `folder` is the bills of the whole release: files of its folder, and licences.
+that no package has, and licences. Syft makes the bills; the comparison (tools/trust/compare.py) reads the image by
+itself. The case `folder` is the bills of the whole release: files of its folder, and licences.
 
 Control: the bills of the release, for an image that has one package and one file more, or a folder that has one file
 more.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
-_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk|cosign)"  # their first word is a verb
+# The first word of these is a verb.
+_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk|cosign)"
 _OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|sha256sum|"
            r"(?:tools|examples)/\S+\.(?:sh|py))")
 # A program follows the variables.

@@ -1,5 +1,5 @@
-"""Serves a registry of images on loopback, which keeps all in memory: as much of the distribution specification as pushing
-an image, reading it and listing what refers to it need."""
+"""Serves a registry of images on loopback, which keeps all in memory. It knows as much of the distribution
+specification as pushing an image, reading it and listing what refers to it need."""
 
 import contextlib
 import hashlib

@@ -6,8 +6,8 @@
     python3 -m tools.trust finish DIST KEY    make bills and checksums, then sign, or mark DIST as unsigned (KEY=none)
     python3 -m tools.trust compare DIST       compare the bills with the images and with the folder
 
-BILLS=none in the environment leaves out the bills, for archives without signatures. The exit code is 1 where a bill lacks
-something, and 2 where something is refused; one line says what.
+BILLS=none in the environment leaves out the bills, for archives without signatures. The exit code is 1 where a bill
+lacks something, and 2 where something is refused; one line says what.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""Writes images as OCI layouts to which their signatures and bills are attached, as `cosign save` does. So `cosign load`
-takes all of it to a registry, and `cosign verify --local-image` reads it."""
+"""Writes images as OCI layouts to which their signatures and bills are attached, as `cosign save` does. So `cosign
+load` takes all of it to a registry, and `cosign verify --local-image` reads it."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Makes the bills of materials of a release, by syft: in SPDX and in CycloneDX, for each image and for the whole folder.
+"""Makes the bills of materials of a release by syft, in SPDX and in CycloneDX, for each image and for the whole folder.
 
 What a bill says depends on the release and on its revision alone: times and serial numbers derive from the revision. A
 bill has all packages, and all files that no package has. licences.yaml states the licences that syft does not know.
@@ -27,11 +27,12 @@ LICENCES = Path(__file__).with_name("licences.yaml")
 _PINNED = {"ziglang": "tools/install/cuda-13.0.txt"}  # Python packages, by the file that pins them
 _CARRIED = re.compile(r"/lib/crossover/(?!libcrossover\.so)")  # libraries of others in an archive
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:crossover:bills")
-_NO_LICENCE = re.compile(r"sha256:|LicenseRef-[0-9a-f]{64}$|NOASSERTION$|NONE$|$")  # syft names an unknown text by its sum
+# Syft names a text that it does not know by its sum.
+_NO_LICENCE = re.compile(r"sha256:|LicenseRef-[0-9a-f]{64}$|NOASSERTION$|NONE$|$")
 
 
 class Licences:
-    """The table of licences.yaml."""
+    """Holds the table of licences.yaml."""
 
     def __init__(self, path=LICENCES):
         try:
@@ -188,9 +189,9 @@ class Maker:
         _make_whole(found)
         source = self._folder / "bill.json"
         source.write_text(json.dumps(found), encoding="utf-8")
-        outputs = [f"{name}-json={self._folder / bill}" for name, bill in zip(("spdx", "cyclonedx"), bills)]
-        code, said = run("syft", "convert", source, "--quiet", *(word for each in outputs for word in ("--output", each)),
-                         home=self._folder)
+        outputs = [word for name, bill in zip(("spdx", "cyclonedx"), bills)
+                   for word in ("--output", f"{name}-json={self._folder / bill}")]
+        code, said = run("syft", "convert", source, "--quiet", *outputs, home=self._folder)
         if code != 0:
             raise Refused(f"{bills[0]}: syft: {last_line(said)}")
         for bill in bills:

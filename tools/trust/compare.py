@@ -19,7 +19,7 @@ _UNKNOWN_TEXT = re.compile(r"LicenseRef-[0-9a-f]{64}$|sha256:")
 
 @dataclass
 class Bill:
-    """What a bill of either format has."""
+    """Holds what a bill of either format has."""
 
     packages: set = field(default_factory=set)  # (name, version) of Debian's packages and of ours
     files: set = field(default_factory=set)  # (path without the first slash, SHA-256)

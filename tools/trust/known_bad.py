@@ -55,8 +55,8 @@ class Release:
                 "archive": [files.SUMS, f"crossover-docs-{self.version}.tar.gz"]}
 
     def forged(self, forgery, name, folder):
-        """Lays a copy of the release into a new folder, with one file forged. Returns the name of the file that must be
-        refused."""
+        """Writes a copy of the release into a new folder, with one file forged. Returns the name of the file that must
+        be refused."""
         shutil.copytree(self.dist, folder, copy_function=os.link)
         signature = f"{name}{files.SIGNATURE}"
         if forgery == "a changed byte":

@@ -21,7 +21,7 @@ _LARGEST_JSON = 4 << 20  # bytes
 
 @dataclass(frozen=True)
 class Image:
-    """One image of an archive."""
+    """Names one image of an archive."""
 
     architecture: str  # such as amd64
     digest: str  # of its manifest, with "sha256:"
@@ -31,7 +31,7 @@ class Image:
 
 @dataclass
 class File:
-    """A file in the tree of an image."""
+    """Describes a file in the tree of an image."""
 
     kind: str  # "file", "link" or "other"
     sha256: str = ""  # of a file's content

@@ -37,8 +37,8 @@ def run(name, *words, home, folder=None, password=""):
     Returns (exit code, its messages)."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "COSIGN_PASSWORD": password,
                    "SYFT_CHECK_FOR_APP_UPDATE": "false", "SYFT_FILE_METADATA_SELECTION": "all"}
-    done = subprocess.run([program(name), *map(str, words)], cwd=folder or home, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([program(name), *map(str, words)], cwd=folder or home, env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.returncode, (done.stderr or done.stdout).strip()
 
 
