@@ -76,7 +76,7 @@ fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
 ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build, the gate
 	@tools/ci.sh
 
-release: ## the release for IMAGES=registry.example/team, signed with KEY=cosign.key (KEY=none: without signatures), into dist/ (as root)
+release: ## the release for IMAGES=registry.example/team, signed with KEY=FILE (KEY=none: without signatures), into dist/ (as root)
 	@IMAGES="$(IMAGES)" KEY="$(KEY)" tools/release.sh --check
 	@tools/install.sh && tools/install.sh --images && tools/install.sh --cluster && tools/install.sh --release
 	@IMAGES="$(IMAGES)" KEY="$(KEY)" tools/release.sh

@@ -12,7 +12,7 @@ from tools.trust.tools import TREE, run
 NONE = "none"
 _PRIVATE = ("-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----", "-----BEGIN ENCRYPTED COSIGN PRIVATE KEY-----")
 _PUBLIC = "-----BEGIN PUBLIC KEY-----"
-_EXAMPLE = "make release IMAGES=registry.example/team KEY=cosign.key"
+_EXAMPLE = "make release IMAGES=registry.example/team KEY=../cosign.key"
 _HOW = f"a file with cosign's private key, or {NONE}, as in {_EXAMPLE}"
 
 

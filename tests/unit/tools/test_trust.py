@@ -218,7 +218,8 @@ class Licences(InAFolder):
             for name in entry["has"]:
                 self.assertTrue(table.of(name, []), name)
         for archive, name in (("crossover-cli-0.1.0-linux-x86_64.tar.gz", "crossover-cli"),
-                              ("crossover-docs-0.1.0.tar.gz", "crossover-docs"), ("crossover-0.1.0.tgz", "crossover-chart"),
+                              ("crossover-docs-0.1.0.tar.gz", "crossover-docs"),
+                              ("crossover-0.1.0.tgz", "crossover-chart"),
                               ("crossover-0.1.0-linux-aarch64.tar.gz", "libcrossover"),
                               ("crossover-extender-0.1.0.tar", "crossover-extender")):
             self.assertEqual(table.entry(archive)["name"], name)
