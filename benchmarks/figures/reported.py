@@ -23,6 +23,7 @@ SCOPE = "component"
 GPUS = "software GPUs or made-up ones"
 _GOAL = Goal("==", 0)
 _UNIT_WITHIN_S = 600
+_KINDS = {reported.CLUSTER: "cluster", reported.CHART: "program", reported.UNIT: "program"}
 _NEEDS = {"test_recognition:KueueJobs": ("jobset", "kueue"), "test_recognition:PyTorchJobs": ("training-operator",),
           "test_descheduler:Deschedulers": ("descheduler",),
           **{f"test_operator_events:{name}": (operator,) for name, operator in (
@@ -48,7 +49,7 @@ def measure(context, case):
     yield Measured("reported", case, len(wrong), f"of {len(wanted.tests)} that do not pass", _GOAL, (len(wrong),),
                    control, f"finding {wanted.finding}: {', '.join(wanted.tests)}",
                    {"finding": wanted.finding, "wrong": wrong, **remarks},
-                   {"kind": wanted.place, "what": f"{wanted.group}: {', '.join(wanted.tests)}"})
+                   {"kind": _KINDS[wanted.place], "what": f"{wanted.group}: {', '.join(wanted.tests)}"})
 
 
 def _wrong(wanted, tests, build):
