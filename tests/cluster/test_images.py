@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -53,6 +54,22 @@ class Images(unittest.TestCase):
             size = sum(file.stat().st_size for file in files if file.is_file())
             self.assertLess(size, _LIMIT_MIB << 20, name)
             self.assertLess(self.images.archive(name).stat().st_size, _LIMIT_WHOLE_MIB << 20, name)
+
+    def test_they_have_nothing_of_the_machine_that_made_them(self):
+        for name in NAMES:
+            sizes = self.sizes_of(name)
+            self.assertGreater(sizes["etc/passwd"], 0, "the control")
+            for path in ("etc/hostname", "etc/resolv.conf"):
+                self.assertEqual(sizes.get(path, 0), 0, f"{name}: {path}")
+
+    def sizes_of(self, name):
+        """Returns {path: size} of all files in the layers of an image. buildah adds empty files to mount others on."""
+        found = {}
+        with tarfile.open(self.images.archive(name, "opened")) as whole:
+            for layer in json.load(whole.extractfile("manifest.json"))[0]["Layers"]:
+                with tarfile.open(fileobj=whole.extractfile(layer)) as inner:
+                    found |= {file.name.removeprefix("./"): file.size for file in inner.getmembers()}
+        return found
 
     def test_the_chart_names_the_programs(self):
         """A mistyped command in the chart would otherwise show on a node only."""

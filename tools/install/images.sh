@@ -22,14 +22,17 @@ readonly here
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
 
-# Makes the base system anew when the Dockerfiles name other packages.
+# Makes the base system anew when the Dockerfiles name other packages, or when this is another recipe. It has nothing of
+# the machine that makes it: no name, no name server.
 make_base() {
-  local packages
-  packages=$(sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here"/../../docker/*.Dockerfile | tr ' ' '\n' | sort -u)
+  local packages recipe=2
+  packages=$recipe$'\n'$(sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here"/../../docker/*.Dockerfile | tr ' ' '\n' | sort -u)
   [[ $packages == "$(cat "$images/base.packages" 2> /dev/null)" ]] && return
   echo "install: $images/base" >&2
   rm -f "$images/base.packages"
-  mmdebstrap --quiet --variant=essential --include="$(tr '\n' ',' <<< "$packages")" bookworm "$images/base.tar" \
+  # shellcheck disable=SC2016  # mmdebstrap's shell expands $1, which is the root
+  mmdebstrap --quiet --variant=essential --include="$(tail -n +2 <<< "$packages" | tr '\n' ',')" \
+    --customize-hook='rm -f "$1/etc/hostname" "$1/etc/resolv.conf"' bookworm "$images/base.tar" \
     2> >(grep -v '^W: ' >&2)
   printf '%s\n' "$packages" > "$images/base.packages"
 }
