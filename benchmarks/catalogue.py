@@ -95,6 +95,7 @@ FIGURES = {
     "opposed_cluster": Figure("cluster", _CLUSTER),
     "recognition": Figure("cluster", _CLUSTER),
     "karpenter": Figure("cluster", _CLUSTER),
+    "upgrade": Figure("cluster", (*_NODE, "extender")),
     "reported": Figure("cluster", (*_NODE, "extender")),
     "webhook_faults": Figure("cluster", ("extender/admission", "common")),
     "doors": Figure("cluster", (*_NODE, "extender")),

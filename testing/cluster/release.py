@@ -42,9 +42,7 @@ class Release:
         if next_version:
             self._load_built(next_version)
         else:
-            cluster.image_of(f"{REGISTRY}/crossover-extender:{VERSION}",
-                             {"/usr/bin/crossover-extender": build.program("crossover-extender")})
-            self.add_daemon(VERSION, build.library)
+            self.add_version(VERSION, build)
         cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
                          {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
         for number, node in enumerate(cluster.nodes):
@@ -60,12 +58,23 @@ class Release:
             self._cluster.load_image(images.archive(image, tag))
         shutil.rmtree(folder)
 
-    def add_daemon(self, tag, library):
-        """Makes an image of the node daemon that brings this library."""
+    def add_daemon(self, tag, library, build=None):
+        """Makes an image of the node daemon that brings this library. Its programs are those of the release, or of
+        `build`."""
+        build = build or self._build
         self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
-            "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/bin/crossover": self._build.cli,
-            "/usr/bin/crossover-signaller": self._build.program("crossover-signaller"),
+            "/usr/bin/crossover-deviceplugin": build.daemon, "/usr/bin/crossover": build.cli,
+            "/usr/bin/crossover-signaller": build.program("crossover-signaller"),
             "/usr/lib/crossover/libcrossover.so": library, **_SHELL})
+
+    def add_version(self, tag, build):
+        """Makes both images of another release, from its build."""
+        self._add_extender(tag, build)
+        self.add_daemon(tag, build.library, build)
+
+    def _add_extender(self, tag, build):
+        self._cluster.image_of(f"{REGISTRY}/crossover-extender:{tag}",
+                               {"/usr/bin/crossover-extender": build.program("crossover-extender")})
 
     def _install_driver(self, number, node):
         root = node.reach(_DRIVER)
@@ -115,12 +124,13 @@ class Release:
         """Installs the release and blocks until all of it is ready. `changed` overrides what `values` returns."""
         return self._apply("install", changed)
 
-    def upgrade(self, **changed):
-        """Upgrades the release and blocks until all that is to be replaced has been."""
-        return self._apply("upgrade", changed, UPGRADE_WAITS)
+    def upgrade(self, chart=_CHART, **changed):
+        """Upgrades the release by a chart, which is the tree's unless another is given. Blocks until all that is to be
+        replaced has been."""
+        return self._apply("upgrade", changed, UPGRADE_WAITS, chart)
 
-    def _apply(self, verb, changed, waits="--wait"):
-        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, waits, *_SETTINGS, "--timeout",
+    def _apply(self, verb, changed, waits="--wait", chart=_CHART):
+        return self.helm(verb, "crossover", str(chart), "--namespace", NAMESPACE, waits, *_SETTINGS, "--timeout",
                          "120s", values=_merged(self.values(), changed))
 
     def do(self, *words, check=True):

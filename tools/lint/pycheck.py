@@ -14,7 +14,7 @@ TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/t
 # These figures count the tests of a class that do not pass, and import the class. benchmarks/figures/reported.py does
 # so, too: it finds its classes by their names.
 FIGURES_OF_TESTS = tuple(f"benchmarks/figures/{name}.py" for name in (
-    "cgroup_v2", "doors", "karpenter", "opposed_helm", "opposed_node", "recognition", "webhook_faults"))
+    "cgroup_v2", "doors", "karpenter", "opposed_helm", "opposed_node", "recognition", "upgrade", "webhook_faults"))
 
 
 def packages(parsed):

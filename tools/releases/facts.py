@@ -18,7 +18,7 @@ _SCHEMA = "charts/crossover/values.schema.json"
 _DEFINITIONS = "manifests/crds"
 _NODE = "proto/crossover_node.proto"
 _CDI = "deviceplugin/plugin/cdi_spec.cc"
-_MACROS = {"protocol": ("proto/arbiter_protocol.h", "CROSSOVER_PROTOCOL_VERSION"),
+MACROS = {"protocol": ("proto/arbiter_protocol.h", "CROSSOVER_PROTOCOL_VERSION"),
            "page": ("proto/turnstile.h", "CROSSOVER_TURNSTILE_VERSION"),
            "signals": ("proto/signaller_protocol.h", "CROSSOVER_SIGNAL_VERSION")}
 _NAME = r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)"
@@ -114,7 +114,7 @@ def facts(tree):
     """Returns the Facts of a WorkingTree or a Revision. Raises Refused where a file does not tell."""
     return Facts(name=_found(tree, _PROJECT, "version", rf"^project\(crossover VERSION ({_NAME})[ )]"),
                  **{key: int(_found(tree, file, macro, rf"^#define {macro} (\d+)u$"))
-                    for key, (file, macro) in _MACROS.items()},
+                    for key, (file, macro) in MACROS.items()},
                  chart=_found(tree, _CHART, "version", rf"^version: ({_NAME})$"),
                  definitions=_definitions(tree),
                  configuration=_configuration(tree),
