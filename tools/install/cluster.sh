@@ -201,24 +201,13 @@ build_all() {
   take_definitions
 }
 
-mode=${1:-}
-case $mode in
-  "" | --check | --pin) ;;
-  *)
-    say "argument: expected --check or --pin, got '$mode'"
-    exit 2
-    ;;
-esac
+take_mode "$@"
 
 kube_version=$(pinned kube "${KUBE_VERSION:-$kube_default}") || exit 2
 containerd_version=$(pinned containerd "${CONTAINERD_VERSION:-$containerd_default}") || exit 2
 readonly kube_version containerd_version
 
-if [[ $mode != --check ]]; then
-  mkdir -p "$cache"
-  exec 9> "$cache/.cluster.lock"
-  flock 9
-fi
+one_at_a_time cluster
 status=0
 [[ $mode == --pin ]] || system_programs || status=1
 build_all || status=1

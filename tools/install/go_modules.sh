@@ -1,9 +1,30 @@
 # Builds programs from their Go modules into the cache, pinned by the go.mod and go.sum of tools/install/NAME-VERSION.
-# It is sourced, after debian.sh. `mode`, `here` (tools/install) and `cache` are the caller's.
+# It is sourced, after debian.sh. `here` (tools/install) and `cache` are the caller's; take_mode sets `mode`.
 # shellcheck shell=bash disable=SC2154
 
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
+
+# take_mode [MODE] sets `mode` by the script's arguments: nothing, --check or --pin. It ends the script for another.
+take_mode() {
+  mode=${1:-}
+  case $mode in
+    "" | --check | --pin) ;;
+    *)
+      say "argument: expected --check or --pin, got '$mode'"
+      exit 2
+      ;;
+  esac
+}
+
+# one_at_a_time NAME waits until no other script of this name changes the cache, and keeps others waiting until this one
+# ends. With --check nothing changes, so it does not wait.
+one_at_a_time() {
+  [[ $mode != --check ]] || return 0
+  mkdir -p "$cache"
+  exec 9> "$cache/.$1.lock"
+  flock 9
+}
 
 # Runs a command in silence. If it fails, its output is shown.
 quietly() {

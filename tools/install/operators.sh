@@ -70,20 +70,8 @@ render() {
   mv "$out/manifests.part" "$out/manifests.yaml"
 }
 
-mode=${1:-}
-case $mode in
-  "" | --check | --pin) ;;
-  *)
-    say "argument: expected --check or --pin, got '$mode'"
-    exit 2
-    ;;
-esac
-
-if [[ $mode != --check ]]; then
-  mkdir -p "$cache"
-  exec 9> "$cache/.cluster.lock"
-  flock 9
-fi
+take_mode "$@"
+one_at_a_time cluster
 status=0
 for operator in "${operators[@]}"; do
   read -r name version module package folder definitions <<< "$operator"

@@ -23,20 +23,8 @@ readonly cosign_module=github.com/sigstore/cosign/v3
 # shellcheck source=tools/install/go_modules.sh
 . "$here/go_modules.sh"
 
-mode=${1:-}
-case $mode in
-  "" | --check | --pin) ;;
-  *)
-    say "argument: expected --check or --pin, got '$mode'"
-    exit 2
-    ;;
-esac
-
-if [[ $mode != --check ]]; then
-  mkdir -p "$cache"
-  exec 9> "$cache/.trust.lock"
-  flock 9
-fi
+take_mode "$@"
+one_at_a_time trust
 status=0
 build syft "$syft_default" github.com/anchore/syft "-X main.version=$syft_default" \
   github.com/anchore/syft/cmd/syft || status=1

@@ -40,20 +40,8 @@ install_zizmor() {
     rm -rf "$out" && mv "$work" "$out"
 }
 
-mode=${1:-}
-case $mode in
-  "" | --check | --pin) ;;
-  *)
-    say "argument: expected --check or --pin, got '$mode'"
-    exit 2
-    ;;
-esac
-
-if [[ $mode != --check ]]; then
-  mkdir -p "$cache"
-  exec 9> "$cache/.workflows.lock"
-  flock 9
-fi
+take_mode "$@"
+one_at_a_time workflows
 status=0
 build actionlint "$actionlint_default" "$actionlint_module" "-X $actionlint_module.version=$actionlint_default" \
   "$actionlint_module/cmd/actionlint" || status=1
