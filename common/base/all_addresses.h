@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <string>
 #include <string_view>
 
 #include "common/base/fd.h"

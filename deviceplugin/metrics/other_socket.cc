@@ -5,11 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <filesystem>
-#include <string>
-#include <system_error>
 #include <utility>
+
+#include "common/base/own_sockets.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -36,22 +34,9 @@ base::UniqueFd ListenOnAllAddresses(std::uint16_t port) {
   return listens ? std::move(fd) : base::UniqueFd();
 }
 
-std::uint16_t PortOf(int fd) {
-  sockaddr_storage local{};
-  socklen_t size = sizeof local;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &size) != 0) return 0;
-  if (local.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(local).sin_port);
-  if (local.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(local).sin6_port);
-  return 0;
-}
-
 bool TakeOver(std::uint16_t port, base::UniqueFd socket) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    const std::string name = entry.path().filename();
-    int fd = -1;
-    std::from_chars(name.data(), name.data() + name.size(), fd);
-    if (fd == socket.get() || PortOf(fd) != port || !Listens(fd)) continue;
+  for (const int fd : base::OwnDescriptors()) {
+    if (fd == socket.get() || base::LocalPort(fd) != port || !Listens(fd)) continue;
     return ::dup3(socket.get(), fd, O_CLOEXEC) >= 0;
   }
   return false;

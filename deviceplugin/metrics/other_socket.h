@@ -14,9 +14,6 @@ namespace crossover::deviceplugin {
 // none if that port is in use, or if this kernel has no IPv6.
 base::UniqueFd ListenOnAllAddresses(std::uint16_t port);
 
-// Returns the port of a socket of IPv4 or IPv6, or 0 if it is none.
-std::uint16_t PortOf(int fd);
-
 // Lets `socket` take over the number of the socket of this process that listens at `port` of 127.0.0.1. That
 // one closes. Returns false if there is none.
 bool TakeOver(std::uint16_t port, base::UniqueFd socket);

@@ -12,6 +12,7 @@
 
 #include "common/base/all_addresses.h"
 #include "common/base/fd.h"
+#include "common/base/own_sockets.h"
 #include "common/text/number.h"
 #include "deviceplugin/metrics/other_socket.h"
 
@@ -134,12 +135,12 @@ std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, S
   const auto of_all = PortOnAllAddresses(listen);
   base::UniqueFd all;
   std::string own = listen;
-  if (of_all && !base::HasIpv6()) own = "0.0.0.0:" + std::to_string(*of_all);
   if (of_all && base::HasIpv6()) {
     all = ListenOnAllAddresses(*of_all);
     if (!all) return nullptr;
-    made->port_ = PortOf(all.get());
-    own = "127.0.0.1:0";
+    own = "127.0.0.1:0";  // until the other socket takes over
+  } else if (of_all) {
+    own = "0.0.0.0:" + std::to_string(*of_all);
   }
   try {
     made->server_ = std::make_unique<CivetServer>(std::vector<std::string>{
@@ -149,7 +150,7 @@ std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, S
   }
   const std::vector<int> ports = made->server_->getListeningPorts();
   const auto port = static_cast<std::uint16_t>(ports.empty() ? 0 : ports.front());
-  if (!all) made->port_ = port;
+  made->port_ = all ? base::LocalPort(all.get()) : port;
   if (all && !TakeOver(port, std::move(all))) return nullptr;
   made->pages_->AddTo(made->server_.get());
   error->clear();
