@@ -5,7 +5,7 @@ import tempfile
 
 from testing.processes import Failed
 from tools.trust import known_bad, tools
-from tools.trust.refused import Refused
+from tools.refused import Refused
 
 
 def missing():

@@ -8,7 +8,6 @@ DIST is the folder with the files of the release, and PUBLIC_KEY that of its mak
 release itself. cosign compares each signature with this key alone: no transparency log is asked, and no other service.
 """
 
-import hashlib
 import re
 import sys
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from testing.arguments import Parser
 from tools.trust import attach, files, key
 from tools.trust.oci import Archive
-from tools.trust.refused import Refused, refusal
+from tools.refused import Refused, refusal
 from tools.trust.signatures import Verifier, stated
 
 _SUM = re.compile(r"([0-9a-f]{64})  (crossover-[A-Za-z0-9_.-]+)")
@@ -111,11 +110,8 @@ class Release:
             return f"expected only files that {files.SUMS} lists, got this one"
         if not path.is_file():
             return "expected this file, got none"
-        with open(path, "rb") as file:
-            found = hashlib.sha256()
-            while block := file.read(1 << 20):
-                found.update(block)
-        return "" if found.hexdigest() == sums[name] else f"expected the sum {sums[name]}, got {found.hexdigest()}"
+        found = files.sha256_of(path)
+        return "" if found == sums[name] else f"expected the sum {sums[name]}, got {found}"
 
     def _signature(self, name):
         return self.dist / f"{name}{files.SIGNATURE}"

@@ -14,7 +14,7 @@ from testing.processes import Failed
 from tests.release import registry
 from tools.trust import attach, bills, compare, files, known_bad, lacks, signatures, tools
 from tools.trust.oci import Archive
-from tools.trust.refused import Refused
+from tools.refused import Refused
 
 
 class Trust(unittest.TestCase):

@@ -12,8 +12,9 @@ import sys
 
 import yaml
 
+from tools.refused import Refused, refusal
 from tools.releases import record
-from tools.releases.facts import TREE, Refused, Revision, WorkingTree, facts, refusal
+from tools.releases.facts import TREE, Revision, WorkingTree, facts
 
 _USAGE = "nothing, `entry REVISION` or `tag TAG`"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import yaml
 
+from tools.refused import refusal
+
 TREE = Path(__file__).resolve().parents[2]
 NUMBERS = ("protocol", "page", "signals")
 PROGRAMS = ("deviceplugin", "extender")
@@ -22,14 +24,6 @@ MACROS = {"protocol": ("proto/arbiter_protocol.h", "CROSSOVER_PROTOCOL_VERSION")
            "page": ("proto/turnstile.h", "CROSSOVER_TURNSTILE_VERSION"),
            "signals": ("proto/signaller_protocol.h", "CROSSOVER_SIGNAL_VERSION")}
 _NAME = r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)"
-
-
-class Refused(ValueError):
-    """Says in one line what is wrong: file, key, what is expected, value. The text is for the user."""
-
-
-def refusal(file, key, expected, got):
-    return Refused(f"{file}: {key}: expected {expected}, got {got}")
 
 
 def is_name(text):

@@ -4,7 +4,8 @@ import re
 
 import yaml
 
-from tools.releases.facts import NUMBERS, PROGRAMS, TREE, Refused, Revision, facts, is_name, numbers, refusal
+from tools.refused import Refused, refusal
+from tools.releases.facts import NUMBERS, PROGRAMS, TREE, Revision, facts, is_name, numbers
 
 FILE = "tools/releases/releases.yaml"
 _DIGEST = re.compile(r"[0-9a-f]{12}")

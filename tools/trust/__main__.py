@@ -18,9 +18,8 @@ from pathlib import Path
 
 from tools.trust import files, key
 from tools.trust.oci import Archive
-from tools.trust.refused import Refused, refusal
+from tools.refused import Refused, refusal
 from tools.trust.tools import TREE
-
 
 
 def _of_last_commit(form):

@@ -20,7 +20,7 @@ import yaml
 
 from tools.trust import files
 from tools.trust.oci import Archive
-from tools.trust.refused import Refused, refusal
+from tools.refused import Refused, refusal
 from tools.trust.tools import TREE, last_line, run
 
 LICENCES = Path(__file__).with_name("licences.yaml")
@@ -134,7 +134,7 @@ class Maker:
             for member in packed:
                 if not member.isfile() or not _CARRIED.search(member.name):
                     continue
-                digest = hashlib.sha256(packed.extractfile(member).read()).hexdigest()
+                digest = files.sha256(packed.extractfile(member))
                 urls = self._packaged.get(digest)
                 yield self._packages[min(urls)] if urls else self._of_machine(archive, member.name, digest)
 
@@ -254,7 +254,7 @@ def _installed(package):
 def _owner(library, digest):
     """Returns (name, version) of the package of this machine that has a library with that sum, or None."""
     for path in sorted(Path("/usr/lib").glob(f"*/{library}")):
-        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        if files.sha256_of(path) != digest:
             continue
         done = subprocess.run(["dpkg-query", "-S", f"*/{path.resolve().name}"], capture_output=True, text=True,
                               check=False)

@@ -4,13 +4,13 @@ Of an image it reads what dpkg lists, and all files of its layers. A file counts
 with the sum that it has. The bills come from syft, which is another reader of the same image.
 """
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.trust.refused import Refused
+from tools.refused import Refused
+from tools.trust.files import sha256_of
 
 _DPKG = re.compile(r"^var/lib/dpkg/(status$|status\.d/|info/[^/]+\.(list|md5sums)$)")
 _UNKNOWN = ("NOASSERTION", "NONE", "")
@@ -78,7 +78,7 @@ def lacks_of_image(archive, image, bill):
 def lacks_of_folder(names, folder, bill):
     """Returns the names of files of a release that its bill lacks, or has with another sum."""
     def sum_of(path):
-        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        return sha256_of(path) if path.is_file() else ""
 
     return sorted(name for name in names if (name, sum_of(Path(folder) / name)) not in bill.files)
 

@@ -1,10 +1,11 @@
 """Names the files of a release's folder (dist/)."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
 
-from tools.trust.refused import refusal
+from tools.refused import refusal
 
 SIGNATURE = ".sigstore.json"
 SUMS = "SHA256SUMS"
@@ -58,6 +59,20 @@ def summed(dist):
     """Returns the names of the files that SHA256SUMS lists: all but itself, signatures and the mark UNSIGNED. So the
     sums of a release do not depend on who signs it."""
     return [name for name in names(dist) if name not in (SUMS, UNSIGNED) and not name.endswith(SIGNATURE)]
+
+
+def sha256(stream):
+    """Returns the SHA-256 of an open binary file, in hexadecimal digits."""
+    found = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        found.update(block)
+    return found.hexdigest()
+
+
+def sha256_of(path):
+    """Returns the SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return sha256(file)
 
 
 def written(bill):

@@ -1,6 +1,5 @@
 """Finishes a release's folder: bills of materials, checksums, and signatures or a mark that there are none."""
 
-import hashlib
 from pathlib import Path
 
 from tools.trust import files
@@ -15,7 +14,7 @@ _NO_BILLS = "They have no bills of materials either: they were made with BILLS=n
 
 def sums(dist):
     """Returns the text of SHA256SUMS."""
-    return "".join(f"{_sha256(Path(dist) / name)}  {name}\n" for name in files.summed(dist))
+    return "".join(f"{files.sha256_of(Path(dist) / name)}  {name}\n" for name in files.summed(dist))
 
 
 def mark_unsigned(dist, bills):
@@ -41,11 +40,3 @@ def sign(dist, key, secret):
     for name, signature in made.items():
         (dist / f"{name}{files.SIGNATURE}").write_bytes(signature)
     return sorted(made)
-
-
-def _sha256(path):
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()

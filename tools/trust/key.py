@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tools.package_chart import Refused as BadRepository, values
-from tools.trust.refused import Refused, refusal
+from tools.refused import Refused, refusal
 from tools.trust.tools import TREE, run
 
 NONE = "none"

@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.trust import files, finish, oci
 from tools.trust.bills import Maker
 from tools.trust.oci import Archive
-from tools.trust.refused import Refused
+from tools.refused import Refused
 from tools.trust.signatures import Signer
 from tools.trust.tools import TREE, last_line, run
 

@@ -8,7 +8,8 @@ import re
 import tarfile
 from dataclasses import dataclass, field
 
-from tools.trust.refused import Refused, refusal
+from tools.refused import Refused, refusal
+from tools.trust.files import sha256
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -104,7 +105,7 @@ class Archive:
         for name, member in self._files.items():
             blob = _BLOB.fullmatch(name)
             if blob:
-                digest = _sha256(self._tar.extractfile(member))
+                digest = sha256(self._tar.extractfile(member))
                 if digest != blob[1]:
                     raise refusal(self.path, name, "content of that digest", f"sha256:{digest}")
                 self._members[f"sha256:{digest}"] = member
@@ -173,13 +174,6 @@ def _json(stream):
     if len(text) > _LARGEST_JSON:
         raise ValueError(f"a JSON of more than {_LARGEST_JSON} bytes")
     return json.loads(text)
-
-
-def _sha256(stream):
-    found = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        found.update(block)
-    return found.hexdigest()
 
 
 def _put(layer, found, wanted):

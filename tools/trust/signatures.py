@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tools.trust import files
-from tools.trust.refused import Refused
+from tools.refused import Refused
 from tools.trust.tools import last_line, run
 
 OF_IMAGE = "https://sigstore.dev/cosign/sign/v1"  # what cosign itself states of an image that it signs

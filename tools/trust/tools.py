@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tools.trust.refused import Refused
+from tools.refused import Refused
 
 TREE = Path(__file__).resolve().parents[2]
 _INSTALL = TREE / "tools/install"

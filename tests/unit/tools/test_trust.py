@@ -17,7 +17,7 @@ from unittest import mock
 from tools import verify_release
 from tools.trust import __main__ as program
 from tools.trust import bills, compare, files, finish, key, lacks, oci
-from tools.trust.refused import Refused
+from tools.refused import Refused
 
 _PRIVATE = "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\n"
 _IMAGES = "registry.example/team"
