@@ -18,6 +18,7 @@ from testing.cluster.prometheus import Prometheus
 from testing.cluster.release import Release
 from testing.cluster.rig import Cluster, Refused
 from testing.cluster.software_gpus import SoftwareGpus
+from testing.cluster.training import wait_until_learnt
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
 
@@ -25,7 +26,6 @@ _API = "/run/crossover/api.sock"
 _KEY = "digits"
 _BY_ANNOTATIONS = "placed by annotations (share, and a profile key that a run before has taught)"
 _LOOK_EVERY_S, _PATIENCE_S = 0.5, 20.0
-_LEARNT_WITHIN_S = 90.0  # a node reports it at most every 30 s
 
 
 class _Daemons:
@@ -174,8 +174,7 @@ class ByHelm:
         pass
 
     def learn(self):
-        self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
-            "status", {}).get("peakMemoryBytes"), cluster.NAMESPACE, _LEARNT_WITHIN_S)
+        wait_until_learnt(self.cluster, cluster.NAMESPACE, _KEY)
 
     def check(self):
         for component in ("extender", "deviceplugin"):

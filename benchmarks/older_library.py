@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from benchmarks.revisions import cached, tree_of
+from benchmarks.revisions import tree_of
 from testing.processes import Failed
 
 _FOLDERS = ("sidecar", "common/base", "proto", "turn")
@@ -42,8 +42,8 @@ def library_of(revision, build):
     with tree_of(revision, *_FOLDERS) as tree:
         recipe = recipe_of((tree / "sidecar" / "CMakeLists.txt").read_text(encoding="utf-8"))
         made = tree / library.name
-        command = [cached(build, "CMAKE_CXX_COMPILER"), "-std=c++20", "-O2", "-fPIC", "-shared", *recipe.options,
-                   f"-I{tree}", "-isystem", cached(build, "CROSSOVER_CUDA_INCLUDE"),
+        command = [build.configured("CMAKE_CXX_COMPILER"), "-std=c++20", "-O2", "-fPIC", "-shared", *recipe.options,
+                   f"-I{tree}", "-isystem", build.configured("CROSSOVER_CUDA_INCLUDE"),
                    *(str(tree / "sidecar" / source) for source in recipe.sources), "-o", str(made), *_LINK,
                    f"-Wl,--version-script={tree / 'sidecar' / 'crossover.map'}", "-pthread", "-ldl"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,9 +1,11 @@
 """Builds the command lines and files of the programs under measurement. No other module knows their flags."""
 
 import platform
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testing.processes import Failed
 
 _TREE = Path(__file__).resolve().parents[1]
 # Files of a build directory in which one program is of an older revision.
@@ -68,6 +70,15 @@ class Build:
 
     def program(self, name):
         return self._program(name)
+
+    def configured(self, name):
+        """Returns a variable of the build's configuration. Raises Failed where it has none."""
+        cache = self.top / "CMakeCache.txt"
+        found = re.search(rf"^{name}:\w+=(.+)$", cache.read_text(encoding="utf-8") if cache.exists() else "",
+                          re.MULTILINE)
+        if found is None:
+            raise Failed(f"{cache}: expected a line {name}:TYPE=VALUE, got none")
+        return found.group(1)
 
     @property
     def rights(self):

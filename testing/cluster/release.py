@@ -141,9 +141,14 @@ class Release:
         return [pod for pod in self._cluster.get("pods", namespace=NAMESPACE)
                 if pod["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component]
 
-    def trace(self, node):
-        """Returns the events of the node daemon."""
-        return logs.read_traces([node.reach(_TRACE)])
+    def trace(self, node, since_ns=0):
+        """Returns the events of the node daemon since then."""
+        return [event for event in logs.read_traces([node.reach(_TRACE)]) if event.t_ns > since_ns]
+
+    def in_turns(self, rule, gangs, since_ns=0):
+        """Tells whether a rule, of a trace, gangs and the UUIDs of a node's GPUs, holds on all nodes since then."""
+        return all(rule(self.trace(node, since_ns), gangs, self._gpus.uuids(number))
+                   for number, node in enumerate(self._cluster.nodes))
 
     def said(self):
         """Returns the events of the release's namespace, and the last log lines of all its pods."""

@@ -38,6 +38,12 @@ def _has_devices(pod):
     return bool(pod["status"].get("containerStatuses")) or phase("Running", "Succeeded", "Failed")(pod)
 
 
+def wait_until_learnt(cluster, namespace, key, timeout_s=90.0):
+    """Blocks until a profile of this key says what a run has needed. A node reports it at most every 30 s."""
+    cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == key and profile.get(
+        "status", {}).get("peakMemoryBytes"), namespace, timeout_s)
+
+
 class TrainingJob:
     """A TrainingJob is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 

@@ -12,14 +12,13 @@ from testing.cluster.release import NAMESPACE, Release
 from testing.cluster.rig import Cluster
 from testing.cluster.rig.families import IPV4, IPV6
 from testing.cluster.software_gpus import SoftwareGpus
-from testing.cluster.training import TrainingJob, load_image, plain_digests
+from testing.cluster.training import TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from tests.cluster import turn_orders
 from tests.process.demo.leftovers import until
 
 _TEAM, _KEY = "team", "digits"
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
-_LEARNT_WITHIN_S = 90.0
 _SEEN_WITHIN_S = 60.0
 _NAME = "crossover-deviceplugin"
 
@@ -71,12 +70,10 @@ class InFamilies:
     def test_2_two_jobs_take_turns(self):
         digests = plain_digests(self.build, _SHAPE, "crossover-families-test")
         self.assertEqual(self.run_jobs("alone"), digests[:1])
-        self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
-            "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        wait_until_learnt(self.cluster, _TEAM, _KEY)
         self.assertEqual(self.run_jobs("alpha", "beta"), digests)
-        for number, node in enumerate(self.cluster.nodes):
-            self.assertTrue(turn_orders.alternate(self.release.trace(node), {f"{_TEAM}/alpha", f"{_TEAM}/beta"},
-                                                  self.gpus.uuids(number)), self.release.said())
+        gangs = {f"{_TEAM}/alpha", f"{_TEAM}/beta"}
+        self.assertTrue(self.release.in_turns(turn_orders.alternate, gangs), self.release.said())
 
 
 class Ipv6Alone(InFamilies, unittest.TestCase):

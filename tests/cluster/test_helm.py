@@ -17,7 +17,7 @@ from testing.cluster.prometheus import PLAIN, Prometheus
 from testing.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
 from testing.cluster.rig import Cluster, gone, phase, true
 from testing.cluster.software_gpus import SoftwareGpus
-from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests
+from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
@@ -126,8 +126,7 @@ class Helm(unittest.TestCase):
 
     def test_3_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
-        self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
-            "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        wait_until_learnt(self.cluster, _TEAM, _KEY)
         self.assertEqual(alone.digest, self.digests(_SHAPE.iterations)[0])
         self.assertFalse(self.turns_alternate({f"{_TEAM}/alone"}), "the control: one job has none to take turns with")
         names = ["alpha", "beta"]
@@ -138,7 +137,7 @@ class Helm(unittest.TestCase):
             self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
         gangs = {f"{_TEAM}/{name}" for name in names}
         self.assertTrue(self.turns_alternate(gangs), self.release.said())
-        self.assertTrue(self.in_turns(turn_orders.hide, gangs), self.release.said())
+        self.assertTrue(self.release.in_turns(turn_orders.hide, gangs), self.release.said())
 
     def test_4_an_upgrade_and_a_rollback_beneath_running_jobs_cost_no_step(self):
         for iterations in _LONG:
@@ -181,12 +180,7 @@ class Helm(unittest.TestCase):
                 if not pod["metadata"].get("deletionTimestamp")}
 
     def turns_alternate(self, gangs, since_ns=0):
-        return self.in_turns(turn_orders.alternate, gangs, since_ns)
-
-    def in_turns(self, rule, gangs, since_ns=0):
-        """Tells whether a rule of turn_orders holds on all nodes, for the events since then."""
-        return all(rule([event for event in self.release.trace(node) if event.t_ns > since_ns], gangs,
-                        self.gpus.uuids(number)) for number, node in enumerate(self.cluster.nodes))
+        return self.release.in_turns(turn_orders.alternate, gangs, since_ns)
 
     def test_5_commands_of_the_documentation(self):
         names = ["first", "second"]

@@ -11,7 +11,7 @@ from testing.cluster.prometheus import Prometheus
 from testing.cluster.release import NAMESPACE, Release
 from testing.cluster.rig import Cluster, gone, phase
 from testing.cluster.software_gpus import SoftwareGpus
-from testing.cluster.training import TrainingJob, load_image, plain_digests
+from testing.cluster.training import TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from tests.cluster import turn_orders
 from tests.process.demo.leftovers import until
@@ -19,7 +19,6 @@ from tests.process.demo.leftovers import until
 _TEAM, _KEY = "team", "digits"
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _LONG = 1500  # iterations of jobs that outlast the end of the daemons
-_LEARNT_WITHIN_S = 90.0
 _SIGNALLED_WITHIN_S = 60.0
 _SIGNALLED = 'sum by (node) (crossover_clients{transport="signalled_gates"})'
 
@@ -87,8 +86,7 @@ class Signals(unittest.TestCase):
 
     def test_two_jobs_take_turns_by_signals_while_daemons_are_replaced(self):
         self.start_jobs(_SHAPE.iterations, "alone")[0].finish()
-        self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
-            "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        wait_until_learnt(self.cluster, _TEAM, _KEY)
         prometheus = Prometheus(self.cluster)
         prometheus.start(self.release.pods("deviceplugin"))
         jobs = self.start_jobs(_LONG, "alpha", "beta")
@@ -108,9 +106,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(self.restarts(), before, "the signallers go on without their daemon")
         self.assertEqual([job.digest for job in found], self.digests(_LONG))
         self.rest_in_maintenance(prometheus)
-        gangs = {f"{_TEAM}/alpha", f"{_TEAM}/beta"}
-        for number, node in enumerate(self.cluster.nodes):
-            self.assertTrue(turn_orders.alternate(self.release.trace(node), gangs, self.gpus.uuids(number)))
+        self.assertTrue(self.release.in_turns(turn_orders.alternate, {f"{_TEAM}/alpha", f"{_TEAM}/beta"}))
 
 
 if __name__ == "__main__":

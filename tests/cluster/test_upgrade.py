@@ -16,7 +16,7 @@ from testing.cluster.pods import SLOT
 from testing.cluster.release import NAMESPACE, UPGRADE_WAITS, VERSION, Release
 from testing.cluster.rig import Cluster, phase, true
 from testing.cluster.software_gpus import SoftwareGpus
-from testing.cluster.training import TrainingJob, load_image, plain_digests
+from testing.cluster.training import TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from testing.shipped import slots_per_gpu
 from tests.cluster import kubectl_plugin, turn_orders
@@ -26,7 +26,6 @@ from tools.releases import later
 _TEAM, _KEY = "team", "digits"
 _NEXT, OTHER = "0.2.0", "0.3.0"  # the second speaks another protocol
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
-_LEARNT_WITHIN_S = 90.0
 _TURNS_WITHIN_S = 60.0
 _WITHOUT_GUARD = {"config": {"guard": "off"}}
 _NS_PER_S = 1e9
@@ -74,15 +73,14 @@ class Upgrade(unittest.TestCase):
         cls.release = Release(cls.cluster, build, cls.gpus)
         cls.release.prepare()
         for tag, folder in cls.folders.items():
-            cls.release.add_version(tag, later.build_of(folder))
+            cls.release.add_version(tag, Build(folder))
         cls.cluster.namespace(_TEAM)
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
         cls.release.install(deviceplugin=_WITHOUT_GUARD)
         alone = cls.job("alone", 1, _SHAPE.iterations)
         alone.create()
         alone.finish()
-        cls.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
-            "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        wait_until_learnt(cls.cluster, _TEAM, _KEY)
 
     @classmethod
     def job(cls, name, seed, iterations, kind=LongJob):
@@ -119,13 +117,8 @@ class Upgrade(unittest.TestCase):
         nodes = {node.name: tag for node in self.cluster.nodes}
         self.assertTrue(until(lambda: self.versions() == nodes, _TURNS_WITHIN_S), self.versions())
 
-    def events(self, node, since_ns):
-        return [event for event in self.release.trace(node) if event.t_ns > since_ns]
-
     def alternate(self, since_ns, *names):
-        gangs = {f"{_TEAM}/{name}" for name in names}
-        return all(turn_orders.alternate(self.events(node, since_ns), gangs, self.gpus.uuids(number))
-                   for number, node in enumerate(self.cluster.nodes))
+        return self.release.in_turns(turn_orders.alternate, {f"{_TEAM}/{name}" for name in names}, since_ns)
 
     def assert_turns(self, *names):
         """Blocks until these jobs take turns on all GPUs from now on."""
@@ -136,9 +129,9 @@ class Upgrade(unittest.TestCase):
         """Returns the longest time for which a GPU has passed no turn on since then."""
         longest = 0
         for number, node in enumerate(self.cluster.nodes):
+            events = self.release.trace(node, since_ns)
             for uuid in self.gpus.uuids(number):
-                holds = [since_ns, *(event.t_ns for event in self.events(node, since_ns)
-                                     if event.gpu == uuid and event.event == "hold")]
+                holds = [since_ns, *(event.t_ns for event in events if event.gpu == uuid and event.event == "hold")]
                 longest = max([longest, *(after - before for before, after in zip(holds, holds[1:]))])
         return longest / _NS_PER_S
 

@@ -2,19 +2,17 @@
 of the protocol and the page. As long as there is no second release, upgrades are tried with it."""
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from testing.commands import Build
+from testing import other_tree
 from testing.processes import Failed
 from tools.releases import facts
 
 _TARGETS = ("crossover-deviceplugin", "crossover-extender", "crossover-signaller", "crossover", "crossover_portable")
-_KNOWN = ("CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CROSSOVER_CUDA_INCLUDE")
 _CHART = "charts/crossover"
 _STAMP = "made_of"
 # No program of a release depends on these files.
@@ -34,7 +32,7 @@ def make(build, version, raised=()):
         tree = Path(folder)
         _copy(_files(), tree)
         _raise(tree, version, raised)
-        made = _build(build, tree)
+        made = other_tree.build(tree, build, _TARGETS, f"release {version}")
         kept.mkdir(parents=True)
         for name in ("bin", "portable"):
             shutil.copytree(made / name, kept / name, symlinks=True)
@@ -43,19 +41,15 @@ def make(build, version, raised=()):
     return kept
 
 
-def build_of(folder):
-    """Returns the Build of a folder that `make` returned."""
-    return Build(folder)
-
-
 def chart_of(folder):
+    """Returns the chart in a folder that `make` returned."""
     return folder / "chart"
 
 
 def _files(*without):
-    """Returns the files of the tree that git knows, but for those that are left out."""
-    done = subprocess.run(["git", "-C", str(facts.TREE), "ls-files", "-z", "--", ".", *without], capture_output=True,
-                          text=True, check=True)
+    """Returns the files of the tree, also those that are not committed, but for those that are left out."""
+    done = subprocess.run(["git", "-C", str(facts.TREE), "ls-files", "-z", "--cached", "--others",
+                           "--exclude-standard", "--", ".", *without], capture_output=True, text=True, check=True)
     return done.stdout.split("\0")[:-1]
 
 
@@ -88,17 +82,3 @@ def _replace(path, pattern, by, times=1):
     if found != times:
         raise Failed(f"{path}: {pattern}: expected {times} places, got {found}")
     path.write_text(text, encoding="utf-8")
-
-
-def _build(build, tree):
-    folder = tree / "build" / build.top.name  # as deep as the builds of this tree, so that ccache knows it
-    cache = (build.top / "CMakeCache.txt").read_text(encoding="utf-8")
-    known = re.findall(rf"^((?:{'|'.join(_KNOWN)})):\w+=(.+)$", cache, re.MULTILINE)
-    environment = {**os.environ, "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
-    for command in (["cmake", "--preset", "release", "-B", str(folder), *(f"-D{key}={value}" for key, value in known)],
-                    ["cmake", "--build", str(folder), "--target", *_TARGETS, "-j", str(os.cpu_count())]):
-        done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"the later release does not build: {' '.join(command[:2])}: {done.stdout.strip()[-500:]}")
-    return folder
