@@ -1,9 +1,10 @@
 """Measures how much of the code that a figure depends on has changed since the figure was measured.
 
 Code is compared as a bag of lines without white space. A line that moved, in its file or to another file of these
-folders, does not count as a change. Nor do blank lines, comments, includes, names of files, and names that renamed.py
-lists. The change is the number of added or removed lines, whichever is larger, over the number of lines before. This
-needs the history, so a shallow clone is refused.
+folders, does not count as a change. Nor do blank lines, comments, includes and imports, names of files, and names that
+renamed.py lists. A file that git sees move out of these folders, or into them, is compared with itself: its new place
+does not count, and what changed in it does. The change is the number of added or removed lines, whichever is larger,
+over the number of lines before. This needs the history, so a shallow clone is refused.
 """
 
 import re
@@ -19,6 +20,7 @@ _CODE = (".cc", ".h", ".def", ".cu", ".S", ".py", ".proto")
 _BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
 _REMARK = re.compile(r"//.*$|^#(?!(?:if|ifdef|ifndef|elif|else|endif|define|undef|error|pragma)\b).*$", re.MULTILINE)
 _PYTHON_REMARK = re.compile(r'#.*$|"""(?:[^"]|"(?!""))*"""', re.MULTILINE)
+_PYTHON_IMPORT = re.compile(r"^[ \t]*(?:import [^\n]+|from \S+ import (?:\([^)]*\)[ \t]*|[^(\n]+))$", re.MULTILINE)
 
 
 class NoHistory(Exception):
@@ -27,7 +29,10 @@ class NoHistory(Exception):
 
 def code_lines(name, text):
     """Returns the lines of a file that count, as a Counter."""
-    text = _PYTHON_REMARK.sub("", text) if name.endswith(".py") else _REMARK.sub("", _BLOCK.sub("", text))
+    if name.endswith(".py"):
+        text = _PYTHON_IMPORT.sub("", _PYTHON_REMARK.sub("", text))
+    else:
+        text = _REMARK.sub("", _BLOCK.sub("", text))
     return Counter(filter(None, ("".join(line.split()) for line in by_todays_names(text).splitlines())))
 
 
@@ -47,6 +52,7 @@ class Tree:
         self._blobs = {}  # (blob, suffix): its lines
         self._at = lru_cache(maxsize=None)(self._folder_at)
         self._now = lru_cache(maxsize=None)(self._folder_now)
+        self._moves = lru_cache(maxsize=None)(self._moves_since)
 
     def day(self, revision):
         """Returns the date of the commit, such as 2026-11-25."""
@@ -57,9 +63,17 @@ class Tree:
         if that is not known."""
         commit = self._commits(revision)
         before, after = Counter(), Counter()
-        for folder in _outermost(folders):
+        folders = _outermost(folders)
+        for folder in folders:
             before += self._at(commit, folder, _CODE)
             after += self._now(folder, _CODE)
+        before_too = [name for folder in folders for name in _names(folder)]
+        for blob, old, new in self._moves(commit):
+            was, is_now = _is_inside(old, before_too), _is_inside(new, folders)
+            if was and not is_now:
+                after += self._lines_of(new)
+            elif is_now and not was:
+                before += self._lines_at([(blob, Path(old).suffix)])
         return part_changed(before, after)
 
     def lines(self, folder, suffixes, revision=None):
@@ -77,16 +91,31 @@ class Tree:
 
     def _folder_at(self, commit, folder, suffixes):
         wanted = []
-        paths = [f"{each}/" for each in (folder, *FOLDERS.get(folder, ()))]
+        paths = [f"{each}/" for each in _names(folder)]
         for row in filter(None, self._git("ls-tree", "-r", "-z", commit, "--", *paths).split("\0")):
             about, name = row.split("\t", 1)
             if name.endswith(suffixes):
                 wanted.append((about.split()[2], Path(name).suffix))
+        return self._lines_at(wanted)
+
+    def _moves_since(self, commit):
+        """Returns (blob, old path, new path) of each file of code that has another path since a commit."""
+        rows = self._git("diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--diff-filter=R", commit, "--",
+                         *(f"*{suffix}" for suffix in _CODE)).split("\0")
+        return [(about.split()[2], old, new) for about, old, new in zip(rows[::3], rows[1::3], rows[2::3])]
+
+    def _lines_at(self, wanted):
+        """Returns the lines of blobs, each given as (blob, suffix)."""
         self._read([each for each in dict.fromkeys(wanted) if each not in self._blobs])
         lines = Counter()
         for each in wanted:
             lines += self._blobs[each]
         return lines
+
+    def _lines_of(self, name):
+        """Returns the lines of a file of the working tree, or none where it is not there."""
+        path = self._top / name
+        return code_lines(name, path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else Counter()
 
     def _read(self, blobs):
         """Reads the blobs with one git process, because there are thousands."""
@@ -104,8 +133,8 @@ class Tree:
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", f"{folder}/")
         lines = Counter()
         for name in set(filter(None, listed.split("\0"))):
-            if name.endswith(suffixes) and (self._top / name).is_file():
-                lines += code_lines(name, (self._top / name).read_text(encoding="utf-8", errors="replace"))
+            if name.endswith(suffixes):
+                lines += self._lines_of(name)
         return lines
 
     def _git(self, *words):
@@ -123,3 +152,12 @@ def _outermost(folders):
     """Returns the folders that are not inside another of them, so that no line counts twice."""
     return sorted({folder for folder in folders
                    if not any(folder != other and folder.startswith(f"{other}/") for other in folders)})
+
+
+def _names(folder):
+    """Returns the names that a folder has and had."""
+    return (folder, *FOLDERS.get(folder, ()))
+
+
+def _is_inside(path, folders):
+    return any(path.startswith(f"{folder}/") for folder in folders)

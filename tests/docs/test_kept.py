@@ -115,6 +115,25 @@ class MovedOn(unittest.TestCase):
         self.commit()
         self.assertEqual(self.changed(), 0)
 
+    def test_a_file_that_moves_to_another_subject_does_not(self):
+        """The control is what changes within such a file."""
+        body = [f"    value_{number} = compute({number})" for number in range(100)]
+        self.write("bench/eta.py", ["from benchmarks import results, shapes  # noqa: E402", *body])
+        self.write("other/kills.py", ["import os", *(line.replace("value", "kill") for line in body)])
+        self.revision = self.commit()
+        for old, new in (("bench/eta.py", "rooms/turns/eta.py"), ("other/kills.py", "bench/rank_kills.py")):
+            (self.top / new).parent.mkdir(parents=True, exist_ok=True)
+            _git(self.top, "mv", old, new)
+        self.write("rooms/turns/eta.py", ["from benchmarks.runner import (results,", "    revisions)",
+                                          "from benchmarks.turns import shapes", *body])
+        self.assertEqual((self.changed("bench"), self.changed("other")), (0, 0))
+        self.commit()
+        self.assertEqual((self.changed("bench"), self.changed("other")), (0, 0))
+        self.write("rooms/turns/eta.py", [line.replace("compute", "guess") for line in body[:40]] + body[40:])
+        self.assertAlmostEqual(self.changed("bench"), 40 / 200, msg="the control: 100 lines that came in count, too")
+        self.write("rooms/turns/eta.py", ["another = 1"] * 100)
+        self.assertEqual(self.changed("bench"), 100 / 200, "the control: it is another file")
+
     def test_names_that_are_listed_do_not(self):
         old, new = (("Rhythm", "rhythm_"), ("TimingModel", "timing_"))
         lines = ["%s Of(int slot) {{ return %s[slot + {0}]; }}".format(number) for number in range(100)]
