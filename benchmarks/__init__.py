@@ -1,1 +1,1 @@
-"""Measures Crossover: bounds, statistics, sessions of real processes, and one module for each figure."""
+"""Measures Crossover: the commands of benchmarks, and a folder for each subject with its figures and their helpers."""

@@ -20,9 +20,9 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks import shapes
+from benchmarks.turns import shapes
 from testing import awake, evaluate, pairs, session, stats, validity
-from testing.commands import GRADIENT_BYTES, Build
+from testing.commands import Build, GRADIENT_BYTES
 from testing.processes import Failed, interruptible
 
 RUNS = 3

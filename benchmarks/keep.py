@@ -1,16 +1,14 @@
 """Keep the newest result of each case: `python3 -m benchmarks.keep build/bench [FIGURE ...]`.
 
-Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case. Refuses a
-line that lacks anything required (benchmarks/kept.py), or whose revision is not a commit of this history. The refusal
-names the file, the key, the value and what is expected. Lines of cases that the figure no longer has are removed.
-"""
+Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case. Refuses a line
+that lacks anything required (benchmarks/runner/kept.py), or whose revision is not a commit of this history. The refusal
+names the file, the key, the value and what is expected. Lines of cases that the figure no longer has are removed. """
 
-import importlib
 import json
 import sys
 from pathlib import Path
 
-from benchmarks import catalogue, kept, moved_on
+from benchmarks.runner import catalogue, kept, moved_on
 
 
 def merge(name, old, new, cases=None):
@@ -37,7 +35,7 @@ def keep(tree, measured, results=kept.RESULTS):
 
 
 def _cases(name):
-    return importlib.import_module(f"benchmarks.figures.{name}").CASES if name in catalogue.FIGURES else None
+    return catalogue.module(name).CASES if name in catalogue.FIGURES else None
 
 
 def prune(tree):

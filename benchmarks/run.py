@@ -4,16 +4,15 @@ Each case becomes one line of <build>/<figure>.jsonl. Exit code: 0 if every line
 command line that names something that does not exist.
 """
 
-import importlib
 import json
 import shlex
 import sys
 import time
 from pathlib import Path
 
-from benchmarks import built, results
-from benchmarks.catalogue import FIGURES
-from benchmarks.context import Context
+from benchmarks.runner import built, catalogue, results
+from benchmarks.runner.catalogue import FIGURES
+from benchmarks.runner.context import Context
 from testing import awake, validity
 from testing.arguments import Parser
 from testing.commands import Build
@@ -39,7 +38,7 @@ def main(arguments=None):
     for name in wanted:
         if name not in FIGURES:
             parser.error(f"--only: expected some of {', '.join(FIGURES)}, got {name}")
-    figures = [importlib.import_module(f"benchmarks.figures.{name}") for name in wanted]
+    figures = [catalogue.module(name) for name in wanted]
     if options.list:
         for name, figure in zip(wanted, figures):
             print(f"{name}: {', '.join(figure.CASES)}")

@@ -101,7 +101,7 @@ class Shape:
         yield from (f"{name}={value}" for name, value in self.settings)
 
     def conditions(self, **more):
-        """Returns the conditions as data for benchmarks/kinds.py. `more` has what the shape does not know."""
+        """Returns the conditions as data for benchmarks/runner/kinds.py. `more` has what the shape does not know."""
         sms = [int(word) for word in self.kernel_sms.split(",")] if self.kernel_sms else SMS
         return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
                 "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "tail": self.tail,

@@ -11,7 +11,7 @@ if ! cmake --preset "$preset" > "$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-# A run of figures compares this file with the sources (benchmarks/built.py).
+# A run of figures compares this file with the sources (benchmarks/runner/built.py).
 stamp=build/$preset/built_from
 rm -f "$stamp"
 cmake --build --preset "$preset" ${1:+--target "$@"}

@@ -6,15 +6,14 @@ values, the worst single run beside it, the goal, how many cases met it, with wh
 is older than its code. --check changes nothing and exits 1 where a page differs.
 """
 
-import importlib
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import catalogue, kept as kept_lines, moved_on  # noqa: E402
-from benchmarks.results import Goal, Measured  # noqa: E402
+from benchmarks.runner import catalogue, kept as kept_lines, moved_on  # noqa: E402
+from benchmarks.runner.results import Goal, Measured  # noqa: E402
 from testing.machine import SMS  # noqa: E402
 
 BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figures -->\n"
@@ -179,7 +178,7 @@ def never_kept(figures, _tree):
     for entry in (entry for entries in figures.values() for entry in entries):
         known.setdefault(entry["module"], []).append(entry)
     for module in catalogue.FIGURES:
-        missing = [case for case in importlib.import_module(f"benchmarks.figures.{module}").CASES
+        missing = [case for case in catalogue.module(module).CASES
                    if not any(kept_lines.is_of(case, module, entry) for entry in known.get(module, ()))]
         rows += [[f"`{module}`", ", ".join(f"`{case}`" for case in missing)]] if missing else []
     return table(["figures of", "cases"], rows) if rows else "None.\n"

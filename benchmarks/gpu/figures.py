@@ -3,7 +3,7 @@ each has a goal of its own: in time slices a word that passes from one process t
 context, and may need a slice.
 """
 
-from benchmarks.results import Goal, Measured, controlled
+from benchmarks.runner.results import Goal, Measured, controlled
 
 HANDOVER_US = {"mps": Goal("<=", 20.0), "timeslice": Goal("<=", 5000.0)}
 HANDOVER_P99_US = {"mps": Goal("<=", 100.0), "timeslice": Goal("<=", 10_000.0)}

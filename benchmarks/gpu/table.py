@@ -8,9 +8,9 @@ import shlex
 import shutil
 from dataclasses import replace
 
-from benchmarks import results
 from benchmarks.gpu.parts import unmeasured_case
-from benchmarks.kept import newest
+from benchmarks.runner import results
+from benchmarks.runner.kept import newest
 
 FILE = "gpu.jsonl"
 _COLUMNS = ("figure", "case", "value", "unit", "goal", "ok", "control")

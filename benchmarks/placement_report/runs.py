@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from benchmarks import traces
-from benchmarks.figures.muri import EFFICIENCY
+from benchmarks.placement import trace_files
+from benchmarks.placement.muri import EFFICIENCY
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
 
@@ -53,15 +53,15 @@ def _folder(paths):
 _PHILLY_CLUSTERS = ("0e4a51", "7f04ca", "ee9e8c")
 
 RUNS = (
-    Run("muri", "Muri's cluster experiment, 8 nodes of 8 GPUs", (traces.MURI_CLUSTER,), lambda paths: [], 8),
+    Run("muri", "Muri's cluster experiment, 8 nodes of 8 GPUs", (trace_files.MURI_CLUSTER,), lambda paths: [], 8),
     Run("muri_failures",
         "Muri's cluster experiment, 8 nodes of 8 GPUs; each node fails about once in 7 days for an hour",
-        (traces.MURI_CLUSTER,), lambda paths: [f"--mean-up={7 * 86400}", "--down=3600", "--checkpoint=1800"], 8),
+        (trace_files.MURI_CLUSTER,), lambda paths: [f"--mean-up={7 * 86400}", "--down=3600", "--checkpoint=1800"], 8),
     Run("gavel", "Gavel's trace of Philly's virtual cluster 0e4a51, 6 nodes of 8 GPUs",
-        (traces.GAVEL_TRACE, traces.GAVEL_RATES),
+        (trace_files.GAVEL_TRACE, trace_files.GAVEL_RATES),
         lambda paths: ["--format=gavel", f"--throughputs={paths[1]}"], 6),
     Run("philly", f"Philly's virtual clusters {', '.join(_PHILLY_CLUSTERS)} together, 18 nodes of 8 GPUs",
-        (traces.PHILLY, *traces.POLLUX_STEPS),
+        (trace_files.PHILLY, *trace_files.POLLUX_STEPS),
         lambda paths: ["--format=philly", f"--placements={_folder(paths[1:])}",
                        f"--clusters={','.join(_PHILLY_CLUSTERS)}"], 18),
 )

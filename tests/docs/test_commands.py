@@ -4,6 +4,7 @@ similar form, or that there is a reason why not. What a command names must exist
 import re
 import unittest
 
+from benchmarks.runner.catalogue import FIGURES
 from tests.docs.commands import Command, commands, commands_in
 from tests.docs.pages import TREE, files, read
 
@@ -47,7 +48,7 @@ def missing(command):
         return f"{command.text}: no test has that label"
     figures = re.search(r"make bench ONLY=(\S+)", command.text)
     absent = [figure for figure in (figures.group(1).split(",") if figures else ())
-              if not (TREE / f"benchmarks/figures/{figure}.py").exists()]
+              if figure not in FIGURES]
     return f"{command.text}: no figure {absent[0]}" if absent else ""
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from benchmarks import constants
+from benchmarks.quality import constants
 from testing import machine
 from tests.docs.pages import TREE
 

@@ -8,6 +8,7 @@ import unittest
 
 import yaml
 
+from benchmarks.runner.catalogue import FIGURES
 from testing import faults
 from testing.chart import metrics
 from tests.docs import registered
@@ -56,7 +57,7 @@ def wrong_test(word):
     """Returns what is wrong with the name of a test, or ""."""
     if word.startswith("make bench ONLY="):
         figure = word.partition("=")[2]
-        known = f"benchmarks/figures/{figure}.py" in files()
+        known = figure in FIGURES
     else:
         known = word in files() and word.startswith("tests/")
         if known and not registered.runner(word):
@@ -66,7 +67,8 @@ def wrong_test(word):
 
 def file_of(test):
     """Returns the file of a test or a figure, as a page names it."""
-    return f"benchmarks/figures/{test.partition('=')[2]}.py" if test.startswith("make ") else test
+    figure = test.partition("=")[2]
+    return f"benchmarks/{FIGURES[figure].subject}/{figure}.py" if test.startswith("make ") else test
 
 
 @functools.lru_cache(maxsize=None)

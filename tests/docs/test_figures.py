@@ -4,7 +4,7 @@ import fnmatch
 import re
 import unittest
 
-from benchmarks import moved_on
+from benchmarks.runner import moved_on
 from tests.docs.pages import TREE, read, tables
 from tools import readme_figures
 

@@ -8,7 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import catalogue, keep, kept, moved_on, renamed
+from benchmarks import keep
+from benchmarks.runner import catalogue, kept, moved_on, renamed
 from tests.docs.pages import TREE
 
 _CODE = [f"  int value_{number} = Compute({number});" for number in range(200)]

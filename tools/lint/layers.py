@@ -118,11 +118,10 @@ def circles(edges):
     return [list(group) for group in sorted(groups)]
 
 
-def check_circles(paths):
-    """Yields one complaint for each circle of folders. It names an include of each edge within the circle."""
-    edges = folder_edges(paths)
+def complaints_of_circles(edges, verb):
+    """Yields one complaint for each circle of folders. It names an include or import of each edge within the circle."""
     for circle in circles(edges):
-        within = [f"{where} includes {lower}" for (upper, lower), where in sorted(edges.items())
+        within = [f"{where} {verb} {lower}" for (upper, lower), where in sorted(edges.items())
                   if upper in circle and lower in circle]
         yield circle[0], 1, f"expected no circle of folders, got {', '.join(circle)}: {'; '.join(within)}"
 
@@ -132,7 +131,7 @@ def main():
     complaints = [(path, *c) for path in sources for c in check_includes(path)]
     texts = sources + [f for f in tree.files("CMakeLists.txt") if f.startswith(PRODUCT)]
     complaints += [(path, *c) for path in texts for c in check_text(path)]
-    complaints += check_circles(sources)
+    complaints += complaints_of_circles(folder_edges(sources), "includes")
     for path, line, text in complaints:
         print(f"{path}:{line}: {text}", file=sys.stderr)
     print(f"layers: {len(texts)} files, {len(complaints)} complaints")

@@ -1,9 +1,10 @@
 """Checks Python files lightly: they parse, use all that they import, have no lines over 120 columns, and import only
-packages that are below their own (testing/README.md)."""
+packages that are below their own (testing/README.md). Folders of benchmarks import each other in no circle."""
 
 import ast
 import sys
 
+import layers
 import tree
 
 LINE = 120
@@ -11,10 +12,11 @@ LINE = 120
 ABOVE = {"testing": ("benchmarks", "tests", "tools"), "benchmarks": ("tests",), "tests": ("benchmarks",)}
 # These folders test benchmarks, and import them.
 TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/tools/")
-# These figures count the tests of a class that do not pass, and import the class. benchmarks/figures/reported.py does
+# These figures count the tests of a class that do not pass, and import the class. benchmarks/cluster/reported.py does
 # so, too: it finds its classes by their names.
-FIGURES_OF_TESTS = tuple(f"benchmarks/figures/{name}.py" for name in (
-    "cgroup_v2", "doors", "karpenter", "opposed_helm", "opposed_node", "recognition", "upgrade", "webhook_faults"))
+FIGURES_OF_TESTS = tuple(f"benchmarks/{name}.py" for name in (
+    "cluster/doors", "cluster/opposed_helm", "cluster/upgrade", "cluster/webhook_faults", "node/cgroup_v2",
+    "node/opposed_node", "scheduling/karpenter", "scheduling/recognition"))
 
 
 def packages(parsed):
@@ -30,6 +32,19 @@ def may_import(path, package):
     """Returns whether a file may import a package."""
     own = path.split("/")[0]
     return package not in ABOVE.get(own, ()) or path.startswith((*TESTS_OF_BENCHMARKS, *FIGURES_OF_TESTS))
+
+
+def folder_edges(paths):
+    """Returns {(folder, folder that it imports): the first import, as path:line}, for folders of benchmarks."""
+    edges = {}
+    for path in paths:
+        own = path.split("/")[:-1][:2]
+        for node in ast.walk(ast.parse(tree.read(path), path)) if own[:1] == ["benchmarks"] else ():
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                other = node.module.split(".")[:2]
+                if own != other and own[0] == other[0] and len(own) == len(other) == 2:
+                    edges.setdefault(("/".join(own), "/".join(other)), f"{path}:{node.lineno}")
+    return edges
 
 
 class Names(ast.NodeVisitor):
@@ -74,6 +89,8 @@ def complaints(path):
 def main():
     paths = tree.files(".py")
     found = [(path, *c) for path in paths for c in complaints(path)]
+    if not found:  # so all files parse
+        found += layers.complaints_of_circles(folder_edges(paths), "imports")
     for path, line, text in found:
         print(f"{path}:{line}: {text}", file=sys.stderr)
     print(f"python: {len(paths)} files, {len(found)} complaints")

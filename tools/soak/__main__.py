@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import results
-from benchmarks.catalogue import SOAK
+from benchmarks.runner import results
+from benchmarks.runner.catalogue import SOAK
 from testing.arguments import Parser
 from testing.commands import Build
 from testing.processes import interruptible

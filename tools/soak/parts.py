@@ -4,7 +4,8 @@ import subprocess
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import kills, leaders
+from benchmarks.faults import rank_kills
+from benchmarks.scheduling import leaders
 from testing import faults
 
 
@@ -67,7 +68,7 @@ def churn(build):
 
 
 def _churn(build, jobs, seed):
-    outcome = kills.play(build, kills.Scenario(jobs, 6, 1000 + seed), build.library)
+    outcome = rank_kills.play(build, rank_kills.Scenario(jobs, 6, 1000 + seed), build.library)
     return outcome.wrong or (f"{outcome.false_deaths} clients were given up alive" if outcome.false_deaths else "")
 
 

@@ -10,9 +10,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import suite_lacks, suite_stage
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Mps
+from benchmarks.quality import suite_lacks, suite_stage
 
 TOP = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")

@@ -1,5 +1,5 @@
 """Tests what a launch costs, in instructions, in each state that the library tells apart. The count is the same on
-every run, so it has a bound here: testing/launches.py has the bounds. `benchmarks/figures/hook_ns.py` measures the
+every run, so it has a bound here: testing/launches.py has the bounds. `benchmarks/overhead/hook_ns.py` measures the
 time."""
 
 import os

@@ -3,7 +3,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import built
+from benchmarks.runner import built
 
 _AUTHOR = ["-c", "user.name=test", "-c", "user.email=test@example.com"]
 

@@ -1,17 +1,32 @@
 """Every figure of jobs that share GPUs says its conditions, also where its runs come to nothing."""
 
+import ast
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchmarks import catalogue, kinds, results, run
-from benchmarks.context import Context
+from benchmarks import run
+from benchmarks.runner import catalogue, kinds, results
+from benchmarks.runner.context import Context
 
 # These figures take their runs from the context alone, so they can be played without any run.
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
             "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
             "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error",
             "adverse", "eta_ipc")
+
+
+def _names_in(path):
+    """Returns the names that a module defines or imports."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
 
 
 class _Build(mock.Mock):
@@ -26,7 +41,7 @@ class _Build(mock.Mock):
 
 class Cases(unittest.TestCase):
     def lines(self, name):
-        module = __import__(f"benchmarks.figures.{name}", fromlist=[name])
+        module = catalogue.module(name)
         scope = getattr(module, "SCOPE", "chain")
         for case in module.CASES:
             if isinstance(scope, dict) and scope[case] == "component":
@@ -59,8 +74,11 @@ class Cases(unittest.TestCase):
         self.assertLessEqual(folders, set(catalogue.figure("eta_ipc").folders))
 
     def test_what_is_there_is_in_the_catalogue(self):
-        modules = {path.stem for path in (Path(run.__file__).parent / "figures").glob("*.py")} - {"__init__"}
-        self.assertEqual(modules, set(catalogue.FIGURES))
+        """A module with CASES and measure() is a figure, and lies in the folder of its subject."""
+        top = Path(run.__file__).parent
+        figures = [path for path in top.glob("*/*.py") if {"CASES", "measure"} <= _names_in(path)]
+        self.assertEqual(sorted(f"{path.parent.name}/{path.stem}" for path in figures),
+                         sorted(f"{figure.subject}/{name}" for name, figure in catalogue.FIGURES.items()))
         for name, figure in catalogue.FIGURES.items():
             self.assertIn(figure.kind, kinds.KINDS, name)
             for folder in figure.folders:

@@ -1,8 +1,8 @@
 import random
 import unittest
 
-from benchmarks import compared
-from benchmarks.figures import framework_time
+from benchmarks.overhead import framework_time
+from benchmarks.runner import compared
 from testing.processes import Failed
 
 

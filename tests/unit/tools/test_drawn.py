@@ -1,7 +1,7 @@
 import random
 import unittest
 
-from benchmarks import drawn
+from benchmarks.turns import drawn
 from testing import bounds
 from tests.unit.tools import first_come
 

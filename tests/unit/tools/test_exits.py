@@ -2,16 +2,16 @@
 
 import unittest
 
-from benchmarks import exits
-from benchmarks.exits import End, Outcome
-from benchmarks.kills import Kill
+from benchmarks.faults import leaving_ranks
+from benchmarks.faults.leaving_ranks import End, Outcome
+from benchmarks.faults.rank_kills import Kill
 from testing.logs import TraceEvent
 
 
 def in_turn(*events, at=5, gpu="gpu"):
     """Returns whether the gang beta held the turn at a moment, by events of (time, gang, words)."""
     trace = [TraceEvent(when, "gpu", 0, gang, *words.split()) for when, gang, words in events]
-    return exits.in_turn(trace, Kill(at, gpu, "beta"))
+    return leaving_ranks.in_turn(trace, Kill(at, gpu, "beta"))
 
 
 class InTurn(unittest.TestCase):
@@ -40,15 +40,15 @@ class InTurn(unittest.TestCase):
 class Ends(unittest.TestCase):
 
     def test_an_end_by_a_signal_is_no_failure(self):
-        self.assertIsNone(exits.wrong_end("exit code 1", 1, True))
-        self.assertIs(exits.wrong_end("signal SIGSEGV", 0, True), End.CRASH)
-        self.assertIs(exits.wrong_end("signal SIGSEGV", 0, False), End.CRASH)
-        self.assertIs(exits.wrong_end("exit code 139", 0, True), End.CRASH)
-        self.assertIs(exits.wrong_end("exit code 128", 0, True), End.FAILURE)
-        self.assertIs(exits.wrong_end("exit code 2", 0, True), End.FAILURE)
-        self.assertIs(exits.wrong_end(None, 0, True), End.HANG)
-        self.assertIs(exits.wrong_end("exit code 1", 0, True), End.FAILURE)
-        self.assertIs(exits.wrong_end("exit code 0", 0, False), End.FAILURE)
+        self.assertIsNone(leaving_ranks.wrong_end("exit code 1", 1, True))
+        self.assertIs(leaving_ranks.wrong_end("signal SIGSEGV", 0, True), End.CRASH)
+        self.assertIs(leaving_ranks.wrong_end("signal SIGSEGV", 0, False), End.CRASH)
+        self.assertIs(leaving_ranks.wrong_end("exit code 139", 0, True), End.CRASH)
+        self.assertIs(leaving_ranks.wrong_end("exit code 128", 0, True), End.FAILURE)
+        self.assertIs(leaving_ranks.wrong_end("exit code 2", 0, True), End.FAILURE)
+        self.assertIs(leaving_ranks.wrong_end(None, 0, True), End.HANG)
+        self.assertIs(leaving_ranks.wrong_end("exit code 1", 0, True), End.FAILURE)
+        self.assertIs(leaving_ranks.wrong_end("exit code 0", 0, False), End.FAILURE)
 
     def test_a_control_counts_crashes_and_hangs_alone(self):
         ends = ((End.CRASH, "a"), (End.FAILURE, "b"), (End.HANG, "c"))
@@ -64,11 +64,11 @@ class Series(unittest.TestCase):
 
     def test_both_numbers_have_to_be_there(self):
         runs = [Outcome(9, 6, (), (1.0,) * 3, ""), Outcome(9, 4, (), (1.0,) * 2, "")]
-        self.assertEqual(exits.too_few(runs, 10, 5), "")
-        self.assertEqual(exits.too_few(runs, 11, 5), "expected 11 exits in a held turn, got 10")
-        self.assertEqual(exits.too_few(runs, 10, 6), "expected 6 hand-overs behind them, got 5")
-        self.assertIn("got 10; expected 6", exits.too_few(runs, 11, 6))
-        self.assertIn("got 0", exits.too_few([], 1, 0))
+        self.assertEqual(leaving_ranks.too_few(runs, 10, 5), "")
+        self.assertEqual(leaving_ranks.too_few(runs, 11, 5), "expected 11 exits in a held turn, got 10")
+        self.assertEqual(leaving_ranks.too_few(runs, 10, 6), "expected 6 hand-overs behind them, got 5")
+        self.assertIn("got 10; expected 6", leaving_ranks.too_few(runs, 11, 6))
+        self.assertIn("got 0", leaving_ranks.too_few([], 1, 0))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 import unittest
 
-from benchmarks import jitter
-from benchmarks.figures import eta_start, gain_error, simgpu_error, so_symbols
+from benchmarks.overhead import so_symbols
+from benchmarks.quality import simgpu_error
+from benchmarks.turns import eta_start, gain_error, jitter
 from testing import logs
 from tests.unit.tools.samples import MS
 

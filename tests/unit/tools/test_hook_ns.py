@@ -3,8 +3,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchmarks.context import Context
-from benchmarks.figures import hook_ns
+from benchmarks.overhead import hook_ns
+from benchmarks.runner.context import Context
 from testing.commands import Build
 from testing.processes import Failed
 

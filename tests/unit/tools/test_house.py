@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "lint"))
 import house  # noqa: E402
 import tree  # noqa: E402
 
-from benchmarks.moved_on import code_lines  # noqa: E402
+from benchmarks.runner.moved_on import code_lines  # noqa: E402
 
 _FILES = {"extender/cluster/parse_pod.cc": "std::optional<Pod> ParsePod(const json& object) {\n",
           "deviceplugin/pods/pod.cc": "std::optional<Pod> ParsePod(const json& object) {\n",

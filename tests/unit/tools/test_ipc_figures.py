@@ -2,9 +2,9 @@
 
 import unittest
 
-from benchmarks import idle_cost
-from benchmarks.figures import eta_ipc, ipc_idle
-from benchmarks.idle_cost import Cost, Idle
+from benchmarks.overhead import idle_cost, ipc_idle
+from benchmarks.overhead.idle_cost import Cost, Idle
+from benchmarks.turns import eta_ipc
 from testing import transports
 
 _ROLLUP = """55d0c7a00000-7ffd3a5fe000 ---p 00000000 00:00 0                          [rollup]

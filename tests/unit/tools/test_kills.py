@@ -3,8 +3,8 @@
 import copy
 import unittest
 
-from benchmarks import kills, restarts
-from benchmarks.kills import Kill
+from benchmarks.faults import arbiter_kills, rank_kills
+from benchmarks.faults.rank_kills import Kill
 from testing import wire
 from testing.logs import TraceEvent
 from testing.machine import Machine
@@ -19,7 +19,7 @@ def trace(*events):
 
 class HandOvers(unittest.TestCase):
     def found(self, events, at):
-        return list(kills.hand_overs(trace(*events), [Kill(round(at * MS), "gpu", "beta")]))
+        return list(rank_kills.hand_overs(trace(*events), [Kill(round(at * MS), "gpu", "beta")]))
 
     def test_counts_from_the_kill_of_a_holder(self):
         events = [(0, "beta", "arrive"), (1, "beta", "hold"), (2, "alpha", "arrive"), (5.5, "alpha", "hold")]
@@ -47,24 +47,24 @@ class HandOvers(unittest.TestCase):
 
 class States(unittest.TestCase):
     def found(self, *events, gates="gpu"):
-        return list(kills.states(trace(*events), [Kill(5 * MS, "gpu", "beta", gates)]))
+        return list(rank_kills.states(trace(*events), [Kill(5 * MS, "gpu", "beta", gates)]))
 
     def test_the_last_event_before_the_kill_counts(self):
         held = [(1, "beta", "arrive"), (2, "beta", "hold"), (6, "beta", "leave")]
-        self.assertEqual(self.found(*held), [kills.HOLDS])
-        self.assertEqual(self.found(*held[:1], (4, "alpha", "hold"), (6, "beta", "hold")), [kills.WAITS_AT_A_GATE])
-        self.assertEqual(self.found(*held[:1], gates="ipc"), [kills.WAITS_FOR_A_SIGNAL])
-        self.assertEqual(self.found(*held[:2], (3, "beta", "release")), [kills.OUTSIDE])
+        self.assertEqual(self.found(*held), [rank_kills.HOLDS])
+        self.assertEqual(self.found(*held[:1], (4, "alpha", "hold"), (6, "beta", "hold")), [rank_kills.WAITS_AT_A_GATE])
+        self.assertEqual(self.found(*held[:1], gates="ipc"), [rank_kills.WAITS_FOR_A_SIGNAL])
+        self.assertEqual(self.found(*held[:2], (3, "beta", "release")), [rank_kills.OUTSIDE])
 
     def test_a_client_that_has_never_asked_is_outside(self):
-        self.assertEqual(self.found((1, "alpha", "arrive")), [kills.OUTSIDE])
+        self.assertEqual(self.found((1, "alpha", "arrive")), [rank_kills.OUTSIDE])
 
 
 class FalseDeaths(unittest.TestCase):
     killed = [Kill(5 * MS, "another gpu", "beta")]
 
     def count(self, *events):
-        return kills.false_deaths(trace(*events), self.killed, 100 * MS)
+        return rank_kills.false_deaths(trace(*events), self.killed, 100 * MS)
 
     def test_a_job_that_lost_a_rank_may_lose_all(self):
         self.assertEqual(self.count((1, "beta", "join"), (6, "beta", "leave")), 0)
@@ -94,10 +94,10 @@ class Books(unittest.TestCase):
                          for gang in ("alpha", "beta")]}
 
     def test_right_books(self):
-        self.assertEqual(restarts.wrong_in_books(self.top(), self.machine, 0), [])
+        self.assertEqual(arbiter_kills.wrong_in_books(self.top(), self.machine, 0), [])
 
     def test_of_another_node(self):
-        self.assertTrue(restarts.wrong_in_books(self.top(), self.machine, 1))
+        self.assertTrue(arbiter_kills.wrong_in_books(self.top(), self.machine, 1))
 
     def test_whatever_is_wrong_is_seen(self):
         def ghost(top):
@@ -118,7 +118,7 @@ class Books(unittest.TestCase):
         for spoil in (ghost, missing, remembers, without_turns, two_holders):
             top = copy.deepcopy(self.top())
             spoil(top)
-            self.assertTrue(restarts.wrong_in_books(top, self.machine, 0), spoil.__name__)
+            self.assertTrue(arbiter_kills.wrong_in_books(top, self.machine, 0), spoil.__name__)
 
 
 class Turns(unittest.TestCase):

@@ -35,7 +35,8 @@ class Circles(unittest.TestCase):
 
         said = io.StringIO()
         with mock.patch.object(tree, "includes", includes), contextlib.redirect_stderr(said):
-            self.assertEqual(list(layers.check_circles(tree.files(".h", ".cc")))[0][0], "common/base")
+            edges = layers.folder_edges(tree.files(".h", ".cc"))
+            self.assertEqual(list(layers.complaints_of_circles(edges, "includes"))[0][0], "common/base")
             self.assertEqual(layers.main(), 1)
         self.assertIn("expected no circle of folders, got common/base, common/kube, ", said.getvalue())
         self.assertIn("common/base/names.h:7 includes common/kube", said.getvalue())

@@ -3,8 +3,8 @@
 import random
 import unittest
 
-from benchmarks import mappings
-from benchmarks.mappings import Gang
+from benchmarks.planning import mappings
+from benchmarks.planning.mappings import Gang
 
 _SPEEDS = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 1.0, (1, 1): 1.0, (1, 2): 1.0}
 

@@ -2,8 +2,8 @@
 
 import unittest
 
-from benchmarks import mps_node
-from benchmarks.mps_node import HOLD_S, Kind, moment
+from benchmarks.node import mps_node
+from benchmarks.node.mps_node import HOLD_S, Kind, moment
 from testing.processes import Failed
 
 _ALL = 4

@@ -3,9 +3,10 @@
 import unittest
 from unittest import mock
 
-from benchmarks import catalogue, mps_users, results, run
-from benchmarks.context import Context
-from benchmarks.figures import users_ipc
+from benchmarks import run
+from benchmarks.isolation import mps_users, users_ipc
+from benchmarks.runner import catalogue, results
+from benchmarks.runner.context import Context
 
 
 class Lines(unittest.TestCase):

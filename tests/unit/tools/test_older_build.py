@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks.older_build import with_older
+from benchmarks.runner.older_build import with_older
 from testing.commands import Build
 
 _TREE = Path(__file__).resolve().parents[3]

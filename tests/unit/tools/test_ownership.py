@@ -2,7 +2,7 @@
 
 import unittest
 
-from benchmarks.ownership import faults
+from benchmarks.node.ownership import faults
 from testing.cluster.pods import SLOT
 
 _GPU, _OTHER = "GPU-1", "GPU-2"

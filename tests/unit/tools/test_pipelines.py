@@ -4,7 +4,7 @@ import itertools
 import random
 import unittest
 
-from benchmarks import pipelines
+from benchmarks.planning import pipelines
 
 _LINK = pipelines.Link(20, 10)
 

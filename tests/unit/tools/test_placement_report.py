@@ -8,12 +8,12 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
+from benchmarks.placement.trace_files import Trace
 from benchmarks.placement_report import __main__ as report, keep, page, plots
 from benchmarks.placement_report.pictures import pictures
 from benchmarks.placement_report.runs import POLICIES, RUNS, Run
 from benchmarks.placement_report.summary import (Job, Moment, distribution, jobs_in, moments_in, occupancy,
                                                  occupancy_over_time, summary)
-from benchmarks.traces import Trace
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
 

@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks.pod_fates import PodFates
+from benchmarks.node.pod_fates import PodFates
 
 
 def pod(phase, uid="1", name="one", owner="job-1", container=None, **status):

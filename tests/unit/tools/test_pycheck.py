@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "lint"))
+import layers  # noqa: E402
 import pycheck  # noqa: E402
 import tree  # noqa: E402
 
@@ -50,6 +51,18 @@ class Directions(unittest.TestCase):
             self.assertTrue(any(imports(path, "benchmarks") for path in own), folder)
         for path in pycheck.FIGURES_OF_TESTS:
             self.assertTrue(imports(path, "tests"), path)
+
+    def test_folders_of_benchmarks_import_each_other_in_no_circle(self):
+        paths = tree.files(".py")
+        edges = pycheck.folder_edges(paths)
+        self.assertGreater(len(edges), 20)
+        self.assertEqual(list(layers.complaints_of_circles(edges, "imports")), [])
+        planted, read = "benchmarks/runner/planted.py", tree.read
+        text = "from benchmarks.turns import shapes\n"
+        with mock.patch.object(tree, "read", lambda path: text if path == planted else read(path)):
+            edges = pycheck.folder_edges([*paths, planted])
+        ((_, _, words),) = layers.complaints_of_circles(edges, "imports")
+        self.assertIn("benchmarks/runner/planted.py:1 imports benchmarks/turns", words, "the control")
 
     def test_an_import_of_what_is_above_turns_the_lint_red(self):
         """This is the control."""

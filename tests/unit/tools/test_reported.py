@@ -6,10 +6,10 @@ import re
 import unittest
 from pathlib import Path
 
-from benchmarks import reported
+from benchmarks.cluster import reported_faults
 
 _TREE = Path(__file__).resolve().parents[3]
-_FOLDERS = {reported.CLUSTER: "tests/cluster", reported.CHART: "tests/charts"}
+_FOLDERS = {reported_faults.CLUSTER: "tests/cluster", reported_faults.CHART: "tests/charts"}
 _PAGE = (_TREE / "docs/support.md").read_text(encoding="utf-8")
 _OWNERS = _PAGE.partition("## Owners of pods")[2].partition("\n## ")[0]
 _HEADS = {"success of some": "success", "suspend and resume": "suspension", "eviction": "eviction", "drain": "drain",
@@ -59,30 +59,31 @@ def disagree(rows, cases):
         if name not in cases:
             wrong.append(f"{name}: expected a case, got none")
             continue
-        wrong += [f"{name}: expected {event}, got {sorted(cells)}" for event in reported.EVENTS if event not in cells]
+        wrong += [f"{name}: expected {event}, got {sorted(cells)}" for event in reported_faults.EVENTS
+                  if event not in cells]
         _, without = tests_of(*cases[name].group.split(":"))
         for event, cell in cells.items():
-            has = reported.EVENTS[event] in cases[name].tests
+            has = reported_faults.EVENTS[event] in cases[name].tests
             if cell not in ("tested", "n/a") or has != (cell == "tested") or has == (event in (without or ())):
                 wrong.append(f"{name}: {event}: the table says {cell!r}, the case {has}, the class without {without}")
     return wrong
 
 
 class Reported(unittest.TestCase):
-    live = [case for case in reported.CASES.values() if case.place == reported.CLUSTER]
+    live = [case for case in reported_faults.CASES.values() if case.place == reported_faults.CLUSTER]
     owners = {case.name: case for case in live if case.name.startswith("owner_")}
 
     def test_each_finding_has_a_case(self):
-        self.assertEqual({case.finding for case in reported.CASES.values()}, set(range(1, 23)))
+        self.assertEqual({case.finding for case in reported_faults.CASES.values()}, set(range(1, 23)))
 
     def test_there_are_enough_and_most_are_live(self):
-        self.assertGreaterEqual(len(reported.CASES), 30)
+        self.assertGreaterEqual(len(reported_faults.CASES), 30)
         self.assertGreaterEqual(len(self.live), 20)
 
     def test_their_tests_exist(self):
-        classes = [case for case in reported.CASES.values() if case.place in _FOLDERS]
+        classes = [case for case in reported_faults.CASES.values() if case.place in _FOLDERS]
         self.assertEqual({case.name: lacking(case) for case in classes if lacking(case)}, {})
-        other = reported.Case(1, "other", reported.CLUSTER, "test_mps:Mps", ("test_of_none",))
+        other = reported_faults.Case(1, "other", reported_faults.CLUSTER, "test_mps:Mps", ("test_of_none",))
         self.assertEqual(lacking(other), ["test_of_none"], "the control")
 
     def test_owners_are_tested_in_the_events_that_the_page_says(self):
@@ -106,10 +107,11 @@ class Reported(unittest.TestCase):
             self.assertTrue(case.was or (case.older and case.because), case.name)
 
     def test_a_control_that_fails_by_something_else_is_none(self):
-        case = reported.CASES["owner_indexed_job"]
+        case = reported_faults.CASES["owner_indexed_job"]
         lines = ["test_a: testing.processes.Failed: 3 pods of resumed run: not within 180 s; 3 wait: {}"]
-        self.assertTrue(reported.is_by_the_fault(case, lines))
-        self.assertFalse(reported.is_by_the_fault(case, ["test_a: Failed: webhook.shm: unknown key; expected one of"]))
+        self.assertTrue(reported_faults.is_by_the_fault(case, lines))
+        other = ["test_a: Failed: webhook.shm: unknown key; expected one of"]
+        self.assertFalse(reported_faults.is_by_the_fault(case, other))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchmarks import kinds, results
-from benchmarks.results import Goal, Measured, controlled
+from benchmarks.runner import kinds, results
+from benchmarks.runner.results import Goal, Measured, controlled
 from testing import pairs
 from testing.machine import Machine, link_speed_for, ring_all_reduce_seconds
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from unittest import mock
 
 from benchmarks import run
-from benchmarks.context import Context
-from benchmarks.figures import chain
-from benchmarks.results import Goal, Measured
+from benchmarks.cluster import chain
+from benchmarks.runner.context import Context
+from benchmarks.runner.results import Goal, Measured
 from testing import logs, pairs, session, validity
 from testing.processes import Failed
 

@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks import schedules
+from benchmarks.fairness import schedules
 
 
 class StepBeside(unittest.TestCase):

@@ -1,6 +1,6 @@
 import unittest
 
-from benchmarks import shapes
+from benchmarks.turns import shapes
 from testing import evaluate
 
 

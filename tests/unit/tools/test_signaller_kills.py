@@ -1,11 +1,11 @@
-"""Tests what benchmarks/signaller_kills.py reads from a trace."""
+"""Tests what benchmarks/faults/signaller_kills.py reads from a trace."""
 
 import unittest
 from dataclasses import fields, replace
 from unittest import mock
 
-from benchmarks import signal_faults, signaller_kills
-from benchmarks.kills import Kill
+from benchmarks.faults import signal_faults, signaller_kills
+from benchmarks.faults.rank_kills import Kill
 from testing import faults
 from testing.logs import TraceEvent
 

@@ -4,9 +4,9 @@ import json
 import unittest
 from collections import Counter
 
-from benchmarks import slot_faults
+from benchmarks.node import slot_faults
 from testing.slots import slot_churn, slot_tally
-from testing.slots.slot_pods import ASSIGNMENT, INIT, MAIN, RESOURCE, SIDECAR, Container, Pod, Planner, gpus_of
+from testing.slots.slot_pods import ASSIGNMENT, Container, INIT, MAIN, Planner, Pod, RESOURCE, SIDECAR, gpus_of
 
 GPUS = tuple("abcdefgh")
 SLOTS = 3

@@ -3,8 +3,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from benchmarks.context import Context
-from benchmarks.figures import solo_overhead
+from benchmarks.overhead import solo_overhead
+from benchmarks.runner.context import Context
 
 
 class SoloOverhead(unittest.TestCase):

@@ -3,17 +3,18 @@
 import unittest
 from dataclasses import replace
 
-from benchmarks import lost_budgets, older_library, strangers
+from benchmarks.faults import lost_budgets, strange_programs
+from benchmarks.runner import older_library
 from testing.processes import Failed
 
-_PROGRAM = strangers.Program("one", ("BUILD/one",))
-_SOUND = strangers.Seen(("sound", "sound"), ("exit code 0", "exit code 0"), True, ("version 0\n", ""), ("", ""))
+_PROGRAM = strange_programs.Program("one", ("BUILD/one",))
+_SOUND = strange_programs.Seen(("sound", "sound"), ("exit code 0", "exit code 0"), True, ("version 0\n", ""), ("", ""))
 
 
 class Programs(unittest.TestCase):
 
     def wrong(self, program=_PROGRAM, **differs):
-        return strangers.wrong_with(program, replace(_SOUND, **differs), _SOUND)
+        return strange_programs.wrong_with(program, replace(_SOUND, **differs), _SOUND)
 
     def test_a_sound_one(self):
         self.assertEqual(self.wrong(), "")
@@ -31,7 +32,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.wrong(program, said=("", "crossover: other ranks may\n")), "")
 
     def test_there_are_ten_of_each_kind(self):
-        for kind, programs in strangers.KINDS.items():
+        for kind, programs in strange_programs.KINDS.items():
             with self.subTest(kind=kind):
                 self.assertEqual(len({program.name for program in programs}), 10)
         self.assertEqual(len(lost_budgets.LAUNCHERS), 10)

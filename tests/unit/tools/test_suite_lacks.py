@@ -1,9 +1,9 @@
-"""Tests what benchmarks/suite_lacks.py calls a whole table."""
+"""Tests what benchmarks/quality/suite_lacks.py calls a whole table."""
 
 import unittest
 
-from benchmarks import suite_lacks
-from benchmarks.suite_lacks import Lack, faults_of
+from benchmarks.quality import suite_lacks
+from benchmarks.quality.suite_lacks import Lack, faults_of
 
 _LACK = Lack("no_door", "a house without a door", ("walls", "door"), None, (("gpu_wall", "north"),),
              (("gpu_door", "", "no door"),))

@@ -1,9 +1,10 @@
-"""Tests what benchmarks/torch_pairs.py computes from the lines of jobs and the reports of the software GPU."""
+"""Tests what benchmarks/frameworks/torch_pairs.py computes from the lines of jobs and the reports of the software
+GPU."""
 
 import unittest
 
-from benchmarks import torch_pairs
-from benchmarks.torch_pairs import Alone
+from benchmarks.frameworks import torch_pairs
+from benchmarks.frameworks.torch_pairs import Alone
 from testing.bounds import cycle_bound, one_turn
 
 

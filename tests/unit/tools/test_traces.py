@@ -4,8 +4,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchmarks import traces
-from benchmarks.traces import Trace
+from benchmarks.placement import trace_files
+from benchmarks.placement.trace_files import Trace
 from testing.processes import Failed
 
 BYTES = b"job_id\n1\n"
@@ -29,7 +29,7 @@ class Traces(unittest.TestCase):
     def test_a_file_is_found_in_the_directory_and_in_its_folder(self):
         deep = self.put(self.top / "folder" / "t.csv")
         self.assertEqual(TRACE.path(), deep)
-        self.assertEqual(traces.left_out(TRACE), "")
+        self.assertEqual(trace_files.left_out(TRACE), "")
         above = self.put(self.top / "t.csv")
         self.assertEqual(TRACE.path(), above)
 
@@ -39,7 +39,7 @@ class Traces(unittest.TestCase):
         said = f"{other}: .*expected SHA-256 {TRACE.sha256}, got {digest} .*example.org/t"
         with self.assertRaisesRegex(Failed, said):
             TRACE.path()
-        self.assertIn(digest, traces.left_out(TRACE))
+        self.assertIn(digest, trace_files.left_out(TRACE))
 
     def test_what_is_not_there_is_named_with_its_source(self):
         with self.assertRaisesRegex(Failed, "no t.csv there .example.org/t"):
@@ -50,7 +50,7 @@ class Traces(unittest.TestCase):
             TRACE.path()
 
     def test_each_has_a_source_and_a_checksum(self):
-        self.assertEqual(len({trace.sha256 for trace in traces.ALL}), len(traces.ALL))
-        for trace in traces.ALL:
+        self.assertEqual(len({trace.sha256 for trace in trace_files.ALL}), len(trace_files.ALL))
+        for trace in trace_files.ALL:
             self.assertRegex(trace.sha256, "^[0-9a-f]{64}$")
             self.assertRegex(trace.source, "^github.com/")

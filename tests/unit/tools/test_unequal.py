@@ -2,8 +2,8 @@
 
 import unittest
 
-from benchmarks import unequal
-from benchmarks.unequal import Group, Shape
+from benchmarks.fairness import unequal
+from benchmarks.fairness.unequal import Group, Shape
 from testing.machine import COLLECTIVE_CTAS, SMS
 
 SPINNING = COLLECTIVE_CTAS / SMS  # the part of a GPU that a collective holds

@@ -1,5 +1,5 @@
 // Follows one random schedule of each of many drawn programs, and prints one JSON line: see
-// benchmarks/figures/gaps_hang.py. Exits with 0 also where some of them stop.
+// benchmarks/faults/gaps_hang.py. Exits with 0 also where some of them stop.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>

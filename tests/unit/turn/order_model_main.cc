@@ -1,4 +1,4 @@
-// Runs the order model several times and prints one JSON line: see benchmarks/figures/order_model.py.
+// Runs the order model several times and prints one JSON line: see benchmarks/turns/order_model.py.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,0 +1,1 @@
+"""Measures all of Crossover on a real Kubernetes, from its release to turns."""

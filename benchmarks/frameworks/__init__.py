@@ -1,0 +1,1 @@
+"""Measures unmodified PyTorch on the software GPU."""

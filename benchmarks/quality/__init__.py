@@ -1,0 +1,1 @@
+"""Measures the sources, the tests, the stand-ins and the releases."""
