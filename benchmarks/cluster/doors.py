@@ -1,5 +1,5 @@
-"""doors counts the conditions of tests/cluster/test_ports.py and test_doors.py that do not hold. They state what an
-ordinary pod, or the token of a node's daemon, must not be able to open.
+"""doors counts the conditions of tests/cluster/security/test_ports.py and test_doors.py that do not hold. They state
+what an ordinary pod, or the token of a node's daemon, must not be able to open.
 
 Controls: metrics that everybody gets; a pod whose account may edit everything; GPUNodes that no policy guards.
 """
@@ -8,7 +8,7 @@ import os
 
 from benchmarks.runner.conditions import unmet
 from benchmarks.runner.results import Goal, Measured, controlled
-from tests.cluster import test_doors, test_ports
+from tests.cluster.security import test_doors, test_ports
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

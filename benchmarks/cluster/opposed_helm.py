@@ -1,7 +1,7 @@
-"""opposed_helm counts the steps of the story of tests/cluster/test_helm.py that do not hold. They state what a release
-must do and leave alone in a cluster. Two jobs share by annotations, `share` and a profile key that an earlier run has
-taught, in a restricted namespace. An upgrade and a rollback beneath them lose no step. Uninstalling stops while pods
-hold slots, and leaves what is stated.
+"""opposed_helm counts the steps of the story of tests/cluster/release/test_helm.py that do not hold. They state what a
+release must do and leave alone in a cluster. Two jobs share by annotations, `share` and a profile key that an earlier
+run has taught, in a restricted namespace. An upgrade and a rollback beneath them lose no step. Uninstalling stops while
+pods hold slots, and leaves what is stated.
 
 Control: uninstalling without the chart's hooks.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.runner.conditions import unmet
 from benchmarks.runner.results import Goal, Measured, controlled
-from tests.cluster import test_helm
+from tests.cluster.release import test_helm
 
 GOAL = Goal("==", 0)
 CASES = ("story",)

@@ -24,9 +24,10 @@ GPUS = "software GPUs or made-up ones"
 _GOAL = Goal("==", 0)
 _UNIT_WITHIN_S = 600
 _KINDS = {reported_faults.CLUSTER: "cluster", reported_faults.CHART: "program", reported_faults.UNIT: "program"}
-_NEEDS = {"test_recognition:KueueJobs": ("jobset", "kueue"), "test_recognition:PyTorchJobs": ("training-operator",),
-          "test_descheduler:Deschedulers": ("descheduler",),
-          **{f"test_operator_events:{name}": (operator,) for name, operator in (
+_NEEDS = {"owners.test_recognition:KueueJobs": ("jobset", "kueue"),
+          "owners.test_recognition:PyTorchJobs": ("training-operator",),
+          "gangs.test_descheduler:Deschedulers": ("descheduler",),
+          **{f"owners.test_operator_events:{name}": (operator,) for name, operator in (
               ("JobSets", "jobset"), ("LeaderWorkerSets", "lws"), ("MpiJobs", "mpi-operator"),
               ("PyTorchJobs", "training-operator"), ("TfJobs", "training-operator"),
               ("XgBoostJobs", "training-operator"), ("PaddleJobs", "training-operator"),

@@ -12,11 +12,11 @@ from benchmarks.runner.older_daemon import DAEMON, EXTENDER
 BEFORE = "a261eb0"  # the revision that the reports were tried on
 CLUSTER, CHART, UNIT = "cluster", "chart", "program"
 
-_OWNERS, _REBOOTS = "test_owners_live:OwnersLive", "test_owners_live:Reboots"
-_ROOM, _OWNER, _MPS = "test_preemption:Preemption", "test_owner:Owner", "test_mps:Mps"
-_VERSION_2 = "test_cgroup_v2:CgroupV2"
+_OWNERS, _REBOOTS = "owners.test_owners_live:OwnersLive", "owners.test_owners_live:Reboots"
+_ROOM, _OWNER, _MPS = "gangs.test_preemption:Preemption", "node.test_owner:Owner", "node.test_mps:Mps"
+_VERSION_2 = "node.test_cgroup_v2:CgroupV2"
 UNKNOWN_TO_BEFORE = ("webhook.shm",)  # keys of the tests' configuration
-# The events that a job of each kind of owner lives through: tests of tests/cluster/lives.py.
+# The events that a job of each kind of owner lives through: tests of tests/cluster/owners/lives.py.
 EVENTS = {
     "success": "test_the_rest_runs_on_when_some_pods_succeed",
     "suspension": "test_what_is_left_comes_back_when_it_is_suspended_and_resumed",
@@ -77,7 +77,7 @@ def _unit(finding, name, program, *tests):
 
 def _moved(name, test):
     """Returns a case of the Descheduler. Each of its tests has controls of its own, in which ranks are evicted."""
-    return Case(7, name, CLUSTER, "test_descheduler:Deschedulers", (f"test_{test}",), EXTENDER)
+    return Case(7, name, CLUSTER, "gangs.test_descheduler:Deschedulers", (f"test_{test}",), EXTENDER)
 
 
 _ALL = (
@@ -101,7 +101,7 @@ _ALL = (
     _live(5, "success_policy", "a_success_policy_is_met_by_what_is_left_and_frees_the_gpus",
           because="met: bound are"),
     _live(5, "failed_index", "an_index_that_failed_for_good_is_not_waited_for", because="indices: bound are"),
-    _live(6, "apart", "pods_that_may_not_be_together", group="test_gangs:Gangs"),
+    _live(6, "apart", "pods_that_may_not_be_together", group="gangs.test_gangs:Gangs"),
     _moved("duplicates", "ranks_on_one_node_are_no_duplicates"),
     _moved("busy_node", "a_busy_node_keeps_its_ranks"),
     _moved("idle_node", "a_node_that_is_nearly_idle_keeps_its_ranks"),
@@ -111,20 +111,20 @@ _ALL = (
     _live(9, "gpu_operator", "the_labels_of_the_gpu_operator_are_set_again_where_that_is_asked_for", "",
           ("without_that_setting_the_gpu_operator_keeps_the_node",), _OWNER),
     _live(10, "no_cdi_names", "a_pod_gets_its_gpu_by_our_name", "", ("by_the_given_names_alone_no_pod_gets_its_gpu",),
-          "test_cdi:OwnSpecification"),
+          "node.test_cdi:OwnSpecification"),
     _live(11, "environment", "containers_have_their_gpus_device_alone_over_a_reload_and_a_resize", "",
           group=_VERSION_2),
     _live(12, "cgroup_v2", "a_process_is_known_by_the_path_that_systemd_gave_its_container", "",
           ("a_reader_of_version_1_finds_no_pod_there",), _VERSION_2),
     _live(13, "limit_range_bounds", "a_limit_range_that_bounds_gpus_is_refused_in_words", "",
-          group="test_admission:Admission"),
+          group="security.test_admission:Admission"),
     _live(13, "limit_range_defaults", "whole_gpus_that_a_limit_range_gives_become_no_second_kind", "",
-          group="test_admission:Admission"),
+          group="security.test_admission:Admission"),
     _live(14, "lowest_leaves", "the_lowest_leaves_comes_again_and_is_told", group=_ROOM),
     _live(14, "two_leave", "a_gang_of_two_takes_the_places_of_two", group=_ROOM),
     _live(14, "never_and_budget", "a_budget_and_never_keep_them", group=_ROOM),
     _live(15, "kueue_quota", "a_quota_of_the_gpus_alone_keeps_the_second_job_out", "",
-          group="test_recognition:KueueJobs"),
+          group="owners.test_recognition:KueueJobs"),
     _unit(16, "numa", "plugin_plugin_test", "PluginTest.ToldIsTheNumaNode*"),
     _live(17, "no_memory_told", "a_gpu_that_tells_no_memory_has_one_slot_until_a_setting_tells_it", DAEMON,
           group=_OWNER),
@@ -134,26 +134,27 @@ _ALL = (
     _live(19, "built_in_plugin", "gpus_that_another_plugin_gives_out_are_withheld", "", group=_OWNER),
     _chart(20, "openshift", "test_exceptions:Exceptions", "openshift_is_asked_for_exactly_these"),
     _chart(21, "dcgm", "test_monitoring:Monitoring", "what_dcgm_says_stands_beside_what_we_say"),
-    _live(22, "elastic", "an_elastic_job_begins_with_its_minimum_and_grows", group="test_recognition:PyTorchJobs"),
+    _live(22, "elastic", "an_elastic_job_begins_with_its_minimum_and_grows",
+          group="owners.test_recognition:PyTorchJobs"),
     _unit(22, "restored_etcd", "gang_test", "ElasticTest.AnOlderStateThatWasRestoredIsBelieved"),
     # Each kind of owner lives through success of some, suspension, eviction, drain, and the loss and reboot of a node.
-    _owner("indexed_job", "test_owner_events:IndexedJobs", _WAITS),
-    _owner("job_without_index", "test_owner_events:JobsWithoutIndex", _TOGETHER),
-    _owner("stateful_set", "test_owner_events:StatefulSets", _TOGETHER, ("success",)),
-    _owner("deployment", "test_owner_events:Deployments", _TOGETHER, ("success",)),
-    _owner("bare_pods", "test_owner_events:BarePods", was=(_AWAY,)),
-    _owner("unknown", "test_owner_events:UnknownOwners", _TOGETHER),
-    _owner("jobset", "test_operator_events:JobSets", was=(_EVICTED,)),
-    _owner("leader_worker_set", "test_operator_events:LeaderWorkerSets", without=("success", "suspension"),
+    _owner("indexed_job", "owners.test_owner_events:IndexedJobs", _WAITS),
+    _owner("job_without_index", "owners.test_owner_events:JobsWithoutIndex", _TOGETHER),
+    _owner("stateful_set", "owners.test_owner_events:StatefulSets", _TOGETHER, ("success",)),
+    _owner("deployment", "owners.test_owner_events:Deployments", _TOGETHER, ("success",)),
+    _owner("bare_pods", "owners.test_owner_events:BarePods", was=(_AWAY,)),
+    _owner("unknown", "owners.test_owner_events:UnknownOwners", _TOGETHER),
+    _owner("jobset", "owners.test_operator_events:JobSets", was=(_EVICTED,)),
+    _owner("leader_worker_set", "owners.test_operator_events:LeaderWorkerSets", without=("success", "suspension"),
            was=(_AWAY,)),
-    _owner("mpijob", "test_operator_events:MpiJobs", without=("reboot",),
+    _owner("mpijob", "owners.test_operator_events:MpiJobs", without=("reboot",),
            was=("test_a_worker_that_a_reboot_ended_stays_as_it_is",)),
-    *(_owner(kind.lower(), f"test_operator_events:{kind}s", was=(_EVICTED,))
+    *(_owner(kind.lower(), f"owners.test_operator_events:{kind}s", was=(_EVICTED,))
       for kind in ("PyTorchJob", "XgBoostJob", "PaddleJob", "JaxJob")),
-    _owner("tfjob", "test_operator_events:TfJobs", without=set(EVENTS) - {"suspension"},
+    _owner("tfjob", "owners.test_operator_events:TfJobs", without=set(EVENTS) - {"suspension"},
            was=(_EVICTED,)),
-    _owner("kueue_pod_group", "test_operator_events:KueuePodGroups", without=("suspension",), was=(_AWAY,)),
-    _owner("raycluster", "test_operator_events:RayClusters", without=("success",), was=(_AWAY,)),
+    _owner("kueue_pod_group", "owners.test_operator_events:KueuePodGroups", without=("suspension",), was=(_AWAY,)),
+    _owner("raycluster", "owners.test_operator_events:RayClusters", without=("success",), was=(_AWAY,)),
 )
 CASES = {case.name: case for case in _ALL}
 

@@ -1,6 +1,6 @@
-"""upgrade counts the stories of tests/cluster/test_upgrade.py that do not hold: an upgrade, a rollback and an upgrade
-beneath two jobs, with a daemon that is killed, and an upgrade while a node is drained. No iteration is lost, no loss
-differs, no pod restarts by it, and no slot stays held. Beside it stand the seconds without turns.
+"""upgrade counts the stories of tests/cluster/release/test_upgrade.py that do not hold: an upgrade, a rollback and an
+upgrade beneath two jobs, with a daemon that is killed, and an upgrade while a node is drained. No iteration is lost, no
+loss differs, no pod restarts by it, and no slot stays held. Beside it stand the seconds without turns.
 
 skew counts the pairs of versions that do not do as docs/support.md says: a daemon newer than its extender and the
 reverse, definitions of a later release, and libraries under a daemon of another protocol.
@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.runner.conditions import unmet
 from benchmarks.runner.results import Goal, Measured, controlled
 from testing.cluster.release import VERSION
-from tests.cluster import test_upgrade
+from tests.cluster.release import test_upgrade
 
 SCOPE = "component"
 GOAL = Goal("==", 0)

@@ -1,5 +1,5 @@
 """webhook_faults counts conditions under which another part of the cluster suffers because of the webhook, or a pod
-that needs it gets no clear answer (tests/cluster/test_webhook_faults.py).
+that needs it gets no clear answer (tests/cluster/security/test_webhook_faults.py).
 
 Controls: a configuration that asks about every pod, while the webhook is down; a webhook that stands still while others
 ask it.
@@ -14,7 +14,7 @@ from benchmarks.runner.conditions import unmet
 from benchmarks.runner.results import Goal, Measured, controlled
 from testing import stats
 from testing.processes import Failed
-from tests.cluster import test_webhook_faults
+from tests.cluster.security import test_webhook_faults
 
 GOAL = Goal("==", 0)
 SCOPE = "component"

@@ -1,6 +1,7 @@
 """cgroup_v2 counts conditions on a node with control groups of version 2 under systemd that do not hold. The node is a
-virtual machine of a real Kubernetes (testing/cluster/vm), and tests/cluster/test_cgroup_v2.py states the conditions: as
-which pod a process is known, its memory of a GPU, its devices, and what users do against us (test_opposed.py).
+virtual machine of a real Kubernetes (testing/cluster/vm), and tests/cluster/node/test_cgroup_v2.py states the
+conditions: as which pod a process is known, its memory of a GPU, its devices, and what users do against us
+(test_opposed.py).
 
 Control: the same with a node daemon that reads the paths of version 1 alone. Which devices a container has does not
 depend on who it is; there, the control has its device's file by a volume.
@@ -15,7 +16,7 @@ from testing.cluster.pods import SLOT
 from testing.cluster.rig import Refused
 from testing.cluster.vm.machine import image
 from testing.processes import Failed
-from tests.cluster import test_cgroup_v2, test_opposed
+from tests.cluster.node import test_cgroup_v2, test_opposed
 
 _GOAL = Goal("==", 0)
 _FOUND_WITHIN_S = 600.0

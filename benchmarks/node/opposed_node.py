@@ -19,7 +19,8 @@ from testing.cluster.pods import with_slots
 from testing.cluster.rig import phase
 from testing.machine import Machine
 from testing.processes import Failed
-from tests.cluster import test_mps, test_opposed, test_owner, test_signals
+from tests.cluster.node import test_mps, test_opposed, test_owner
+from tests.cluster.turns import test_signals
 
 GOAL = Goal("==", 0)
 _IMAGE = "crossover.test/sleep:1"

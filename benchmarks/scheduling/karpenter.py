@@ -1,7 +1,7 @@
-"""karpenter counts tests of one case that do not pass with the real Karpenter (tests/cluster/test_karpenter.py): a gang
-that shares scales from zero, no running rank is consolidated away, and an exclusive gang gets new nodes. Karpenter is
-built from its Go module (tools/install.sh --matrix) and runs on a real control plane with the webhook, the extender and
-its scheduler. KWOK plays the nodes.
+"""karpenter counts tests of one case that do not pass with the real Karpenter (tests/cluster/gangs/test_karpenter.py):
+a gang that shares scales from zero, no running rank is consolidated away, and an exclusive gang gets new nodes.
+Karpenter is built from its Go module (tools/install.sh --matrix) and runs on a real control plane with the webhook, the
+extender and its scheduler. KWOK plays the nodes.
 
 Control: the same without what brings it about: one slot for each GPU in the NodeOverlay, our annotation, or what our
 pods prefer. A test of the control passes where the gang is not well then.
@@ -14,7 +14,7 @@ from benchmarks.runner.results import Goal, Measured, controlled
 from testing.cluster import operators
 from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster import test_karpenter
+from tests.cluster.gangs import test_karpenter
 
 SCOPE = "component"
 GPUS = "made-up ones"

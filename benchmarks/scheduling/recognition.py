@@ -1,5 +1,5 @@
 """recognition counts jobs of real operators that were not recognised as the gangs that they are, or that were not left
-alone, as designed (tests/cluster/test_recognition.py). Each operator has a case. It is built from its Go module
+alone, as designed (tests/cluster/owners/test_recognition.py). Each operator has a case. It is built from its Go module
 (tools/install.sh --matrix) and installed as its makers say, on a real control plane with the webhook and the extender.
 
 Controls: a job without the annotation of which a gang is expected, and one with it that is expected to be left alone.
@@ -13,7 +13,7 @@ from benchmarks.runner.results import Goal, Measured, controlled
 from testing.cluster import operators
 from testing.cluster.rig import Refused
 from testing.processes import Failed
-from tests.cluster import test_recognition
+from tests.cluster.owners import test_recognition
 
 SCOPE = "component"
 _GOAL = Goal("==", 0)

@@ -19,43 +19,43 @@ _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
 # These commands stand within a line of text. A verb without arguments is only the command's name.
 _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
-# These are for a cluster. tests/cluster/documented.py runs them while two jobs share GPUs.
+# These are for a cluster. tests/cluster/release/documented.py runs them while two jobs share GPUs.
 _LIVE = re.compile(r"kubectl (?:(?:crossover(?! servers \|)|get|describe|events|exec|rollout status|annotate) |"
                    r"logs (?!.*--previous)|label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
 # The others are (pattern, file that runs a command like it, words of that file which run it).
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "testing/cluster/release.py",
      '"label", "namespace", NAMESPACE'),
-    (r"kubectl label namespace NAMESPACE crossover.dev/webhook=", "tests/cluster/test_helm.py",
+    (r"kubectl label namespace NAMESPACE crossover.dev/webhook=", "tests/cluster/release/test_helm.py",
      "crossover.dev/webhook=ignore"),
-    (r"kubectl label node NODE crossover.dev/configuration=", "tests/cluster/test_switches.py",
+    (r"kubectl label node NODE crossover.dev/configuration=", "tests/cluster/node/test_switches.py",
      "crossover.dev/configuration"),
-    (r"kubectl apply --server-side --kustomize ", "tests/cluster/test_chart.py", '"--kustomize"'),
-    (r"kubectl delete crd |kubectl --namespace crossover-system delete (?:secret/|job )", "tests/cluster/test_helm.py",
-     "documented.run("),
-    (r"kubectl rollout restart ", "tests/cluster/test_helm.py", "documented.run(restart)"),
+    (r"kubectl apply --server-side --kustomize ", "tests/cluster/release/test_chart.py", '"--kustomize"'),
+    (r"kubectl delete crd |kubectl --namespace crossover-system delete (?:secret/|job )",
+     "tests/cluster/release/test_helm.py", "documented.run("),
+    (r"kubectl rollout restart ", "tests/cluster/release/test_helm.py", "documented.run(restart)"),
     (r"helm install ", "testing/cluster/release.py", '"--set"'),
-    (r"helm template --no-hooks", "tests/cluster/test_gitops.py", '"--no-hooks"'),
-    (r"helm test ", "tests/cluster/test_helm.py", 'release.do("test")'),
-    (r"helm uninstall crossover --namespace crossover-system --wait", "tests/cluster/test_helm.py",
+    (r"helm template --no-hooks", "tests/cluster/release/test_gitops.py", '"--no-hooks"'),
+    (r"helm test ", "tests/cluster/release/test_helm.py", 'release.do("test")'),
+    (r"helm uninstall crossover --namespace crossover-system --wait", "tests/cluster/release/test_helm.py",
      'release.do("uninstall", "--wait")'),
     (r"helm uninstall .*--no-hooks", "benchmarks/cluster/opposed_helm.py", "--no-hooks"),
     (r"(?:build/dev/bin/)?crossover-deviceplugin --standalone ", "tests/process/cli/machine.py", '"--standalone"'),
     (r"crossover-deviceplugin --config ", "testing/cluster/node_daemon.py", '"--config"'),
     (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py", '"timeline"'),
     (r"crossover profiles\b", "tests/process/cli/test_profiles.py", '"profiles"'),
-    (r"kubectl crossover servers \| crossover plan pipeline --cluster - ", "tests/cluster/test_kubectl_plugin.py",
-     '"plan", "pipeline", "--cluster", "-"'),
+    (r"kubectl crossover servers \| crossover plan pipeline --cluster - ",
+     "tests/cluster/monitoring/test_kubectl_plugin.py", '"plan", "pipeline", "--cluster", "-"'),
     (r"crossover plan pipeline ", "tests/process/cli/test_pipeline.py", '"plan", "pipeline", "--profile"'),
     (r"(?:build/dev/bin/)?crossover run ", "testing/commands.py", '"run"'),
     (r"crossover-extender --config ", "testing/cluster/control.py", '"--config"'),
     (r"crossover-extender --holders", "charts/crossover/templates/hooks/uninstall.yaml", "--holders"),
-    (r"crossover-extender --try-webhook", "tests/cluster/test_helm.py", '"--try-webhook"'),
+    (r"crossover-extender --try-webhook", "tests/cluster/release/test_helm.py", '"--try-webhook"'),
     (r"cmake --preset gpu |build/gpu/bin/", "tools/bare/build_and_run.sh", "cmake --build --preset gpu"),
     (r"(?:ONLY=\S+ )?benchmarks/gpu/run\b", "tests/process/benchmarks/test_gpu_suite.py", "benchmarks/gpu/run"),
     (r"python3 -m testing\.mutants ", "tools/soak/parts.py", '"testing.mutants"'),
     (r"python3 -m testing\.runtime_calls ", "tests/process/simgpu/runtime/test_library.py", "runtime_calls.recorded("),
-    (r"python3 -m testing\.cluster\.rig", "tests/cluster/test_tear_down.py", '"testing.cluster.rig"'),
+    (r"python3 -m testing\.cluster\.rig", "tests/cluster/rig/test_tear_down.py", '"testing.cluster.rig"'),
     (r"LD_PRELOAD=\S+ CROSSOVER_SOCKET=", "tools/bare/two_jobs.sh", "LD_PRELOAD=$build/lib/libcrossover.so"),
     (r"tools/build\.sh release ", "tools/release.sh", "tools/build.sh release all crossover_portable"),
     (r"tools/stage_images\.sh ", "tools/build_images.sh", "tools/stage_images.sh"),
@@ -120,7 +120,7 @@ class Command:
     def runner(self):
         """Returns (file, its words that run the command), or None where no test does."""
         if self.live:
-            return "tests/cluster/test_helm.py", "documented.run_all()"
+            return "tests/cluster/release/test_helm.py", "documented.run_all()"
         return next(((file, words) for pattern, file, words in _ELSEWHERE if re.match(pattern, self.text)), None)
 
     @property

@@ -159,9 +159,10 @@ class Failures(unittest.TestCase):
         text = read(PAGE)
         for right, wrong, found in (
                 ('"the kubelet chose otherwise"', '"the kubelet was wrong"',
-                 ["tests/cluster/test_node.py: reads nothing of 'the kubelet was wrong'"]),
-                ('chose otherwise" | `tests/cluster/test_node.py`', 'chose otherwise" | `tests/cluster/test_mps.py`',
-                 ["tests/cluster/test_mps.py: reads nothing of 'the kubelet chose otherwise'"])):
+                 ["tests/cluster/node/test_node.py: reads nothing of 'the kubelet was wrong'"]),
+                ('chose otherwise" | `tests/cluster/node/test_node.py`',
+                 'chose otherwise" | `tests/cluster/node/test_mps.py`',
+                 ["tests/cluster/node/test_mps.py: reads nothing of 'the kubelet chose otherwise'"])):
             self.assertEqual(text.count(right), 1, right)
             self.assertEqual(set(unread(text.replace(right, wrong))) - set(unread(text)), set(found))
 

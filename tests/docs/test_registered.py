@@ -14,7 +14,7 @@ class Registered(unittest.TestCase):
         self.assertEqual([name for name in found if registered.runner(name) is None], [])
 
     def test_who_runs_it(self):
-        for name, runner in (("tests/cluster/test_opposed_gangs.py", "tests/cluster/CMakeLists.txt"),
+        for name, runner in (("tests/cluster/gangs/test_opposed_gangs.py", "tests/cluster/CMakeLists.txt"),
                              ("tests/docs/test_links.py", "tests/docs/CMakeLists.txt"),
                              ("tests/unit/simgpu/nccl/nccl_wire_test.cc", "tests/unit/simgpu/nccl_tests.cmake"),
                              ("tests/unit/extender/gang/gangs_test.cc", "tests/unit/extender/CMakeLists.txt"),
@@ -31,8 +31,8 @@ class Registered(unittest.TestCase):
                                   (lists, "t/health_test.cc", False), (lists, "t/node/test_opposed.py", False)):
             self.assertEqual(registered.named(text, name, "t"), known, name)
         with mock.patch.object(registered, "_text", lambda file: ""):
-            self.assertEqual(wrong_test("tests/cluster/test_opposed_gangs.py"),
-                             "nothing runs tests/cluster/test_opposed_gangs.py")
+            self.assertEqual(wrong_test("tests/cluster/gangs/test_opposed_gangs.py"),
+                             "nothing runs tests/cluster/gangs/test_opposed_gangs.py")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs the operators that tests/cluster/test_recognition.py and test_operator_events.py run, the Descheduler of
-# test_descheduler.py and the Karpenter of test_karpenter.py, as far as they are missing, into
-# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module as
-# tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install: kubectl
-# or Helm renders it from the files of the same module. cluster.sh must have run before. Where one operator cannot be
-# built, the others are still installed.
+# Installs the operators that tests/cluster/owners/test_recognition.py and test_operator_events.py run, the Descheduler
+# of test_descheduler.py and the Karpenter of test_karpenter.py, as far as they are missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module
+# as tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install:
+# kubectl or Helm renders it from the files of the same module. cluster.sh must have run before. Where one operator
+# cannot be built, the others are still installed.
 #
 # Karpenter is run with its provider for KWOK's nodes. 1.14.1 is the newest version that the Go of go_modules.sh builds.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the virtual machine that tests/cluster/test_cgroup_v2.py runs as a node, in
+# Makes the virtual machine that tests/cluster/node/test_cgroup_v2.py runs as a node, in
 # ${CROSSOVER_CACHE:-~/.cache/crossover}/vm-debian-12: a kernel, its initrd, and a disk with the packages of
 # tools/install/vm-debian-12.txt. qemu is installed. It needs root, and once some minutes; it is quick when nothing is
 # missing, and safe to run twice at once.

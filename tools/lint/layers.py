@@ -45,7 +45,7 @@ BANNED = {
 PROTOBUF_USERS = ("deviceplugin/rpc/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
 GRPC_USERS = re.compile(
     r"(deviceplugin/(rpc|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|"
-    r"tests/(unit/.*/plugin_test|cluster/other_plugin)\.cc)$")
+    r"tests/(unit/.*/plugin_test|cluster/programs/other_plugin)\.cc)$")
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50
 

@@ -137,7 +137,7 @@ TEST(Examples, WithoutGpusThereIsNoGang) {  // the control
 }
 
 // A Job's failed pods count against backoffLimit, except those that were evicted. 12 is more than the pods of
-// a node that a reboot ends. The control on a cluster: tests/cluster/test_owners_live.py.
+// a node that a reboot ends. The control on a cluster: tests/cluster/owners/test_owners_live.py.
 TEST(Examples, NoneOfThemEndsByAnEvictionOrAReboot) {
   const json ignore = {{"action", "Ignore"},
                        {"onPodConditions", json::array({{{"type", "DisruptionTarget"}}})}};

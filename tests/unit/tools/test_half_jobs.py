@@ -2,7 +2,7 @@
 
 import unittest
 
-from tests.cluster.half_jobs import HalfJobs
+from tests.cluster.owners.half_jobs import HalfJobs
 
 
 def pod(name, node="a", phase="Running", managed=True):

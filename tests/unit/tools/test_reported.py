@@ -19,11 +19,11 @@ _HEADS = {"success of some": "success", "suspend and resume": "suspension", "evi
 def tests_of(module, name, folder="tests/cluster"):
     """Returns the names of the tests that a class of a folder has by itself or from classes of tests/cluster, and the
     events that it says it cannot have."""
-    file = _TREE / folder / f"{module}.py"
+    file = _TREE / folder / f"{module.replace('.', '/')}.py"
     tree = ast.parse(file.read_text(encoding="utf-8")) if file.exists() else ast.Module([], [])
     found = next((each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == name), None)
     if found is None:
-        come = [each.module.rpartition(".")[2] for each in tree.body if isinstance(each, ast.ImportFrom)
+        come = [each.module.removeprefix("tests.cluster.") for each in tree.body if isinstance(each, ast.ImportFrom)
                 and each.module.startswith("tests.cluster.") and name in {alias.name for alias in each.names}]
         return tests_of(come[0], name) if come else (set(), None)
     tests = {each.name for each in found.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")}
@@ -83,7 +83,7 @@ class Reported(unittest.TestCase):
     def test_their_tests_exist(self):
         classes = [case for case in reported_faults.CASES.values() if case.place in _FOLDERS]
         self.assertEqual({case.name: lacking(case) for case in classes if lacking(case)}, {})
-        other = reported_faults.Case(1, "other", reported_faults.CLUSTER, "test_mps:Mps", ("test_of_none",))
+        other = reported_faults.Case(1, "other", reported_faults.CLUSTER, "node.test_mps:Mps", ("test_of_none",))
         self.assertEqual(lacking(other), ["test_of_none"], "the control")
 
     def test_owners_are_tested_in_the_events_that_the_page_says(self):

@@ -1,7 +1,7 @@
 import unittest
 
 from testing.logs import TraceEvent
-from tests.cluster import turn_orders
+from tests.cluster.turns import turn_orders
 
 _JOBS, _GPUS = {"alpha", "beta"}, ["GPU-0"]
 
