@@ -8,7 +8,7 @@ from tests.docs.pages import files, read
 
 _LIST = re.compile(r"/(?:CMakeLists\.txt|[^/]+\.cmake)$")
 _REMARK = re.compile(r"^\s*#.*$", re.MULTILINE)
-_GLOB = re.compile(r"\bGLOB \w+ [^)]*?(\S*\*\S*)\)")
+_GLOB = re.compile(r"\bGLOB(_RECURSE)? \w+ [^)]*?(\S*\*\S*)\)")
 
 
 @functools.lru_cache(maxsize=None)
@@ -24,7 +24,7 @@ def _lists(folder):
 def named(text, file, folder):
     """Tells whether a list of that folder names a test: a source by its path from there, a module by its own name."""
     path = PurePath(file)
-    if str(path.parent) == folder and any(path.match(pattern) for pattern in _GLOB.findall(text)):
+    if any(path.match(pattern) for recurse, pattern in _GLOB.findall(text) if recurse or str(path.parent) == folder):
         return True
     word = rf"\b{path.stem}" if path.suffix == ".py" else rf"(?<![\w/]){re.escape(str(path.relative_to(folder)))}"
     return re.search(rf"{word}\b", text) is not None

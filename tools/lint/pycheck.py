@@ -11,7 +11,7 @@ LINE = 120
 # The files of a package do not import these others. The testing package is below benchmarks, and both are below tests.
 ABOVE = {"testing": ("benchmarks", "tests", "tools"), "benchmarks": ("tests",), "tests": ("benchmarks",)}
 # These folders test benchmarks, and import them.
-TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/tools/")
+TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/benchmarks/", "tests/unit/tools/lint/")
 # These figures count the tests of a class that do not pass, and import the class. benchmarks/cluster/reported.py does
 # so, too: it finds its classes by their names.
 FIGURES_OF_TESTS = tuple(f"benchmarks/{name}.py" for name in (

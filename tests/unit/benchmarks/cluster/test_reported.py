@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.cluster import reported_faults
 
-_TREE = Path(__file__).resolve().parents[3]
+_TREE = Path(__file__).resolve().parents[4]
 _FOLDERS = {reported_faults.CLUSTER: "tests/cluster", reported_faults.CHART: "tests/charts"}
 _PAGE = (_TREE / "docs/support.md").read_text(encoding="utf-8")
 _OWNERS = _PAGE.partition("## Owners of pods")[2].partition("\n## ")[0]

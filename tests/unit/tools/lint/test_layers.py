@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "lint"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tools" / "lint"))
 import layers  # noqa: E402
 import tree  # noqa: E402
 

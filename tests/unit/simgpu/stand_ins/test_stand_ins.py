@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simgpu.stand_ins import elf, generate, stand_ins, wanted
 
-TOP = Path(__file__).resolve().parents[3]
+TOP = Path(__file__).resolve().parents[4]
 NAMES = TOP / "simgpu/stand_ins/torch-2.15.0.txt"
 
 

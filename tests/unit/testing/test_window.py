@@ -3,7 +3,7 @@
 import unittest
 
 from testing import logs, pairs, session, validity
-from tests.unit.tools.samples import MS
+from tests.unit.testing.samples import MS
 
 _QUIET = validity.Load(0.1, 0.0, 10, 20, 10, 20)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.runner.older_build import with_older
 from testing.commands import Build
 
-_TREE = Path(__file__).resolve().parents[3]
+_TREE = Path(__file__).resolve().parents[4]
 
 
 class OlderBuild(unittest.TestCase):

@@ -17,7 +17,7 @@ from benchmarks.placement_report.summary import (Job, Moment, distribution, jobs
 from testing.processes import Failed
 from testing.shipped import slots_per_gpu
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 # There are two jobs on four GPUs. One has two of them for 100 s. The other waits for 60 s and has all for 40 s.
 JOBS = ("job_id,num_gpu,submit_s,start_s,end_s,length_s,restarts\n"
         "1,2,0.000,0.000,100.000,50.000,1\n2,4,40.000,100.000,140.000,40.000,0\n")

@@ -4,7 +4,7 @@ import unittest
 from unittest import mock
 
 from testing import evaluate, logs, validity
-from tests.unit.tools import samples
+from tests.unit.testing import samples
 
 
 class Logs(unittest.TestCase):

@@ -3,7 +3,7 @@ import unittest
 
 from benchmarks.turns import drawn
 from testing import bounds
-from tests.unit.tools import first_come
+from tests.unit.benchmarks.turns import first_come
 
 
 def steady(compute, ranks=4, iterations=60):

@@ -67,7 +67,7 @@ class Cases(unittest.TestCase):
                     self.assertEqual(line["ok"], measured.goal.limit is None)
 
     def test_figures_of_turns_name_each_folder_of_the_library_but_that_of_signals(self):
-        library = Path(__file__).resolve().parents[3] / "sidecar"
+        library = Path(__file__).resolve().parents[4] / "sidecar"
         folders = {f"sidecar/{path.name}" for path in library.iterdir() if path.is_dir()}
         named = {folder for folder in catalogue.figure("eta").folders if folder.startswith("sidecar")}
         self.assertEqual(folders - named, {"sidecar/ipc"})

@@ -2,7 +2,7 @@ import json
 import unittest
 
 from testing.logs import parse_trace
-from tests.unit.tools import samples
+from tests.unit.testing import samples
 from tools.demo import perfetto, turns
 
 

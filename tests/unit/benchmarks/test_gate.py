@@ -7,7 +7,7 @@ from benchmarks import gate
 from benchmarks.gate import Run, judge, judge_case
 from testing.logs import JobLog, parse_rank_log
 from testing.processes import Failed
-from tests.unit.tools.samples import MS, rank_lines
+from tests.unit.testing.samples import MS, rank_lines
 
 ETA, GUARD = gate.CASES
 

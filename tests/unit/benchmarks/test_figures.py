@@ -4,7 +4,7 @@ from benchmarks.overhead import so_symbols
 from benchmarks.quality import simgpu_error
 from benchmarks.turns import eta_start, gain_error, jitter
 from testing import logs
-from tests.unit.tools.samples import MS
+from tests.unit.testing.samples import MS
 
 
 class SoSymbols(unittest.TestCase):

@@ -2,7 +2,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 from testing.logs import parse_trace
-from tests.unit.tools import samples
+from tests.unit.testing import samples
 from tools.demo import report, table, timeline, turns
 
 ROWS = (table.Row("alone, one after the other", (32.0, 32.4), 1.0, 0.62, None),
