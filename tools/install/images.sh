@@ -22,21 +22,6 @@ readonly here
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
 
-# Makes the base system anew when the Dockerfiles name other packages, or when this is another recipe. It has nothing of
-# the machine that makes it: no name, no name server.
-make_base() {
-  local packages recipe=2
-  packages=$recipe$'\n'$(sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here"/../../docker/*.Dockerfile | tr ' ' '\n' | sort -u)
-  [[ $packages == "$(cat "$images/base.packages" 2> /dev/null)" ]] && return
-  echo "install: $images/base" >&2
-  rm -f "$images/base.packages"
-  # shellcheck disable=SC2016  # mmdebstrap's shell expands $1, which is the root
-  mmdebstrap --quiet --variant=essential --include="$(tail -n +2 <<< "$packages" | tr '\n' ',')" \
-    --customize-hook='rm -f "$1/etc/hostname" "$1/etc/resolv.conf"' bookworm "$images/base.tar" \
-    2> >(grep -v '^W: ' >&2)
-  printf '%s\n' "$packages" > "$images/base.packages"
-}
-
 # Unpacks buildah, which builds the images. As an installed package it would bring a whole container engine along. The
 # library that it needs is installed: buildah starts itself again without an environment that would name another place
 # for it.
@@ -59,5 +44,6 @@ flock 9
 make_root bullseye bullseye libc6
 make_root musl bookworm musl
 make_root arm64 bookworm libc6 arm64
-make_base
+# Tests do not want the pinned packages of a release.
+(cd "$here/../.." && python3 -B -m tools.packages base "$(dpkg --print-architecture)" "$images/base.tar")
 make_builder

@@ -1,0 +1,1 @@
+"""Makes roots of Debian's packages, as one file pins them."""
