@@ -9,7 +9,8 @@ file(GLOB crossover_cuda_hints LIST_DIRECTORIES true
      ${crossover_cache}/cuda-*/lib/python3*/site-packages/nvidia/cu13/include)
 find_path(CROSSOVER_CUDA_INCLUDE cuda.h
           HINTS ENV CUDA_HOME ENV CUDA_PATH ${crossover_cuda_hints} /usr/local/cuda
-          PATH_SUFFIXES include targets/x86_64-linux/include)
+          PATH_SUFFIXES include targets/x86_64-linux/include
+          NO_CMAKE_FIND_ROOT_PATH) # the same headers serve each architecture
 if(NOT CROSSOVER_CUDA_INCLUDE)
   message(FATAL_ERROR "cuda.h not found: run tools/install.sh, or set CUDA_HOME or CROSSOVER_CUDA_INCLUDE")
 endif()

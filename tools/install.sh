@@ -14,7 +14,8 @@
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 #   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
-#   tools/install.sh --release the same, and what bills and signatures of a release are made with: syft and cosign
+#   tools/install.sh --release the same, and what a release is made with: a compiler for aarch64; syft and cosign, for
+#                              bills and signatures
 #   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
 
@@ -28,6 +29,9 @@ readonly stamp=$cuda_root/.installed  # a copy of the pins, written last
 
 # shellcheck source=tools/install/debian.sh
 . "$here/install/debian.sh"
+
+# mmdebstrap asks arch-test whether programs of another architecture run.
+readonly release_packages=(arch-test g++-aarch64-linux-gnu)
 
 listed_packages() { grep -v -e '^#' -e '^$' "$here/install/debian-12.txt"; }
 
@@ -75,7 +79,9 @@ case $mode in
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
   --workflows) "$here/install/workflows.sh" ;;
-  --release) "$here/install/workflows.sh" && "$here/install/trust.sh" ;;
+  --release)
+    printf '%s\n' "${release_packages[@]}" | install_packages && "$here/install/workflows.sh" && "$here/install/trust.sh"
+    ;;
   --referee) "$here/install/referee.sh" ;;
   *)
     say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --workflows," \

@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Packs the command line for users who have no image of it, such as users of kubectl:
-# tools/package_cli.sh BUILD_DIR OUT NAME EPOCH makes OUT/NAME.tar.gz, with bin/kubectl-crossover, bin/crossover and the
-# libraries that these need beside the C library. They run where the C library is at least as new as that of the machine
-# that built them.
+# tools/package_cli.sh BUILD_DIR OUT NAME EPOCH [ARCHITECTURE ROOT] makes OUT/NAME.tar.gz, with bin/kubectl-crossover,
+# bin/crossover and the libraries that these need beside the C library. They run where the C library is at least as new
+# as that of ROOT, from which the libraries are taken: a root of the build's architecture, by default this machine's own.
 set -euo pipefail
 
-readonly usage='usage: tools/package_cli.sh BUILD_DIR OUT NAME EPOCH'
+readonly usage='usage: tools/package_cli.sh BUILD_DIR OUT NAME EPOCH [ARCHITECTURE ROOT]'
 readonly build=${1:?$usage} out=${2:?$usage} name=${3:?$usage} epoch=${4:?$usage}
-readonly c_library='^(ld-linux|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.|linux-vdso)'
+# shellcheck source=tools/architectures.sh
+. "$(dirname "${BASH_SOURCE[0]}")/architectures.sh"
+readonly architecture=${5:-$(native_architecture)} root=${6:-}
+readonly c_library='^(ld-linux|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.)'
 readonly program=$build/bin/crossover
+libraries=$root/usr/lib/$(machine_of "$architecture")-linux-gnu
+readonly libraries
 
 if [[ ! -x $program ]]; then
   echo "package_cli: $program is missing: tools/build.sh PRESET crossover makes it" >&2
@@ -16,13 +21,26 @@ if [[ ! -x $program ]]; then
 fi
 readonly folder=$out/$name
 rm -rf "$folder"
-install -D -m 0755 -s "$program" "$folder/bin/crossover"
+install -D -m 0755 -s --strip-program="$(strip_of "$architecture")" "$program" "$folder/bin/crossover"
 ln -s crossover "$folder/bin/kubectl-crossover"
-# The program looks for its libraries there: BUILD_RPATH of cli/CMakeLists.txt.
-mkdir -p "$folder/lib/crossover"
-ldd "$program" | awk '$2 == "=>" { print $3 }' | while read -r library; do
-  [[ $(basename "$library") =~ $c_library ]] || cp --dereference "$library" "$folder/lib/crossover/"
-done
+
+# Copies the libraries that a program or library needs, and those that these need. The program looks for them there:
+# BUILD_RPATH of cli/CMakeLists.txt.
+take_libraries() {
+  local library source
+  while read -r library; do
+    [[ ! $library =~ $c_library && ! -e $folder/lib/crossover/$library ]] || continue
+    source=$libraries/$library
+    if [[ ! -e $source ]]; then
+      echo "package_cli: $1 needs $library: expected $source, got none" >&2
+      return 1
+    fi
+    install -D -m 0644 "$(realpath "$source")" "$folder/lib/crossover/$library"
+    take_libraries "$source" || return 1
+  done < <(readelf --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+}
+take_libraries "$program"
+
 cp LICENSE README.md docs/kubectl.md "$folder/"
 tar -C "$out" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" --mode=u=rwX,go=rX -c "$name" |
   gzip -n > "$out/$name.tar.gz"
