@@ -1,9 +1,10 @@
-"""Packs charts/crossover as a Helm archive, with the repository and the architecture of its images set:
+"""Packs charts/crossover as a Helm archive that names the images of a release by their digests, and as an artifact for
+registries:
 
-    python3 -m tools.package_chart REPOSITORY MACHINE OUT
+    python3 -m tools.package_chart REPOSITORY DIST
 
-MACHINE is what `uname -m` prints where the images are built. The same sources give the same archive. The versions of
-the chart, of what it installs, and of the project must be equal.
+REPOSITORY is where the images will be. DIST has their archives, and gets the two of the chart. The same images and
+sources give the same archives. The versions of the chart, of what it installs, and of the project must be equal.
 """
 
 import argparse
@@ -15,16 +16,17 @@ import sys
 import tarfile
 from pathlib import Path
 
+import yaml
+
 from testing.rendering import CHART, TREE, template
+from tools.refused import Refused, refusal
+from tools.trust import files, make
+from tools.trust.oci import Archive
 
-_REQUIRED = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""')
+_IMAGE = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""'
+                    r'(.*?digest: )""', re.DOTALL)
 _ARCHITECTURE = re.compile(r'^(arch: )""$', re.MULTILINE)
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine, as in the node label kubernetes.io/arch
 _REPOSITORY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
-
-
-class Refused(ValueError):
-    """Says what is wrong with the request. The text is for the user."""
 
 
 def versions(tree=TREE):
@@ -36,56 +38,80 @@ def versions(tree=TREE):
                for key in ("version", "appVersion")}}
 
 
-def values(repository, machine):
-    """Returns values.yaml with images of that repository, built on that machine. Raises Refused where either is not
-    valid."""
-    if not repository:
-        raise Refused("image repository: expected one, such as registry.example/team, got none")
-    if not _REPOSITORY.fullmatch(repository):
-        raise Refused("image repository: expected a registry and a path, such as registry.example/team, "
-                      f"got {repository!r}")
-    if machine not in _ARCHITECTURES:
-        raise Refused(f"machine: expected {' or '.join(_ARCHITECTURES)}, got {machine!r}")
-    text, found = _REQUIRED.subn(rf"\g<1>{repository}/\g<2>", (CHART / "values.yaml").read_text(encoding="utf-8"))
-    if found != 2:
-        raise Refused(f"values.yaml: expected two repositories to be set, got {found}")
-    text, found = _ARCHITECTURE.subn(rf'\g<1>"{_ARCHITECTURES[machine]}"', text)
-    if found != 1:
-        raise Refused(f"values.yaml has {found} architectures to be set, not one")
+def check_repository(repository, where, key):
+    """Raises Refused where this is no repository of images. `where` and `key` name the place that has it."""
+    if not repository or not _REPOSITORY.fullmatch(repository):
+        raise refusal(where, key, "a registry and a path, such as registry.example/team",
+                      repr(repository) if repository else "none")
+
+
+def values(repository, digests, architectures):
+    """Returns values.yaml with images of that repository: {"crossover-extender": digest, ...}. Where there is one
+    architecture, pods run only on its nodes. Raises Refused where the repository is not valid."""
+    check_repository(repository, "argument", "repository")
+    text, found = _IMAGE.subn(lambda image: f'{image[1]}{repository}/{image[2]}{image[3]}"{digests[image[2]]}"',
+                              (CHART / "values.yaml").read_text(encoding="utf-8"))
+    if found != len(digests):
+        raise refusal("values.yaml", "images", len(digests), found)
+    if len(architectures) == 1:
+        text, found = _ARCHITECTURE.subn(rf'\g<1>"{architectures[0]}"', text)
+        if found != 1:
+            raise refusal("values.yaml", "arch", "one", found)
     return text
 
 
-def package(repository, machine, when):
-    """Returns the archive's bytes. `when` is the time of all files, in seconds since 1970. Raises Refused where
-    versions differ."""
-    if len(set(versions().values())) != 1:
-        raise Refused(f"versions differ: {', '.join(f'{place}: {version}' for place, version in versions().items())}")
-    files = {str(file.relative_to(CHART)): file.read_bytes() for file in CHART.rglob("*") if file.is_file()}
-    files["values.yaml"] = values(repository, machine).encode()
+def check_versions():
+    """Raises Refused where versions differ."""
+    found = versions()
+    if len(set(found.values())) != 1:
+        raise refusal("release", "version", "one in all places",
+                      ", ".join(f"{version} in {place}" for place, version in found.items()))
+
+
+def package(values_, when):
+    """Returns the archive's bytes, with these values. `when` is the time of all files, in seconds since 1970. Raises
+    Refused where versions differ."""
+    check_versions()
+    content = {str(file.relative_to(CHART)): file.read_bytes() for file in CHART.rglob("*") if file.is_file()}
+    content["values.yaml"] = values_.encode()
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed, \
             tarfile.open(fileobj=compressed, mode="w") as archive:
-        for name in sorted(files, key=lambda name: (name != "Chart.yaml", name)):  # Helm looks for it first
+        for name in sorted(content, key=lambda name: (name != "Chart.yaml", name)):  # Helm looks for it first
             entry = tarfile.TarInfo(f"crossover/{name}")
-            entry.size, entry.mtime = len(files[name]), when
-            archive.addfile(entry, io.BytesIO(files[name]))
+            entry.size, entry.mtime = len(content[name]), when
+            archive.addfile(entry, io.BytesIO(content[name]))
     return packed.getvalue()
+
+
+def images(dist, version):
+    """Returns ({"crossover-extender": digest, ...}, names of architectures) of the image archives of a folder."""
+    digests, architectures = {}, set()
+    for name in files.IMAGES:
+        with Archive(dist / files.image(name, version)) as archive:
+            digests[f"crossover-{name}"] = archive.digest
+            architectures.add(tuple(image.architecture for image in archive.images))
+    if len(architectures) != 1:
+        raise refusal(dist, "images", "all of the same architectures", sorted(architectures))
+    return digests, architectures.pop()
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="package_chart", description="Packs charts/crossover.")
     parser.add_argument("repository", help="of the images, such as registry.example/team")
-    parser.add_argument("machine", help="that they are built on, such as x86_64")
-    parser.add_argument("out", type=Path, help="the folder for the archive")
+    parser.add_argument("dist", type=Path, help="the folder with their archives, and for those of the chart")
     options = parser.parse_args(arguments)
     log = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=TREE, capture_output=True, text=True, check=True)
+    when, version = int(log.stdout), versions()["Chart.yaml, version"]
+    archive = options.dist / files.chart(version)
     try:
-        content = package(options.repository, options.machine, int(log.stdout))
+        archive.write_bytes(package(values(options.repository, *images(options.dist, version)), when))
+        metadata = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+        make.chart_artifact(archive, metadata, f"{options.repository}/crossover:{version}",
+                            options.dist / files.chart_artifact(version), when)
     except Refused as refused:
         print(f"package_chart: {refused}", file=sys.stderr)
         return 1
-    archive = options.out / f"crossover-{versions()['Chart.yaml, version']}.tgz"
-    archive.write_bytes(content)
     done = template(chart=archive)
     if done.returncode != 0:
         print(f"package_chart: {archive} is no chart: {done.stderr.strip()}", file=sys.stderr)

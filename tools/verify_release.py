@@ -48,9 +48,14 @@ class Release:
         for name in files.IMAGES:
             yield from self._image(files.image(name, self.version), name)
         yield Part("chart", files.chart(self.version), self.file(files.chart(self.version)))
+        artifact = files.chart_artifact(self.version)
+        yield Part("chart", artifact, self._archive(artifact))
         for name in files.bills_of_all(self.version):
             yield Part("bill", name, self.file(name))
-        for name in sorted(set(sums) | set(files.names(self.dist))):
+        whole = files.for_closed_networks(self.version)
+        if (self.dist / whole).exists():
+            yield Part("archive", whole, self.file(whole))
+        for name in sorted((set(sums) | set(files.names(self.dist))) - {whole}):
             why = self._summed(name, sums)
             if why is not None:
                 yield Part("archive", name, why)
@@ -74,6 +79,14 @@ class Release:
         if not why and files.written(stated(signature)) != bill.read_bytes():
             why = "expected the bill that was signed, got another"
         return why
+
+    def _archive(self, file):
+        """Returns why an archive in OCI layout, or its signature, is refused, or ""."""
+        try:
+            with Archive(self.dist / file) as archive:
+                return self.image(file, archive.digest)
+        except Refused as refused:
+            return str(refused)
 
     def _image(self, file, name):
         try:

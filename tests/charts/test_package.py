@@ -8,9 +8,25 @@ from pathlib import Path
 
 from testing import rendering
 from testing.chart import TREE
+from tests.unit.tools.trust.test_trust import Blobs
 from tools import package_chart
+from tools.refused import Refused
+from tools.trust import files
+from tools.trust.oci import Archive
 
-_REPOSITORY, _MACHINE = "registry.example:5000/team", "x86_64"
+_REPOSITORY = "registry.example:5000/team"
+_NAMES = ("crossover-deviceplugin", "crossover-extender")
+_DIGESTS = {name: f"sha256:{digit * 64}" for name, digit in zip(_NAMES, "12")}
+_BOTH = ("amd64", "arm64")
+
+
+def packed(repository=_REPOSITORY, architectures=_BOTH, when=7):
+    return package_chart.package(package_chart.values(repository, _DIGESTS, architectures), when)
+
+
+def oci_archive(path, content):
+    blobs = Blobs()
+    return blobs.write(path, blobs.image([{"a": content.encode()}]))
 
 
 class Package(unittest.TestCase):
@@ -19,15 +35,34 @@ class Package(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def test_it_names_its_images(self):
-        self.assertEqual(package_chart.main([_REPOSITORY, _MACHINE, str(self.folder)]), 0)
-        version = package_chart.versions()["CMakeLists.txt"]
-        done = rendering.template(chart=self.folder / f"crossover-{version}.tgz")
+    def rendered(self, chart):
+        path = self.folder / "chart.tgz"
+        path.write_bytes(chart)
+        done = rendering.template(chart=path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for name in ("extender", "deviceplugin"):
-            self.assertIn(f"image: {_REPOSITORY}/crossover-{name}:{version}\n", done.stdout)
-        pods = re.findall(r"^ +nodeSelector:\n +kubernetes.io/arch: (\w+)", done.stdout, re.MULTILINE)
+        return done.stdout
+
+    def test_it_names_its_images_by_digest(self):
+        text = self.rendered(packed())
+        for name in _NAMES:
+            self.assertIn(f"image: {_REPOSITORY}/{name}@{_DIGESTS[name]}\n", text)
+        self.assertNotIn("kubernetes.io/arch", text)
+
+    def test_images_of_one_architecture_keep_pods_on_its_nodes(self):
+        text = self.rendered(packed(architectures=["amd64"]))
+        pods = re.findall(r"^ +nodeSelector:\n +kubernetes.io/arch: (\w+)", text, re.MULTILINE)
         self.assertEqual(pods, ["amd64"] * 4)
+
+    def test_digests_and_architectures_are_those_of_the_archives(self):
+        version = package_chart.versions()["CMakeLists.txt"]
+        for name in files.IMAGES:
+            oci_archive(self.folder / files.image(name, version), name)
+        self.assertEqual(package_chart.main([_REPOSITORY, str(self.folder)]), 0)
+        done = rendering.template(chart=self.folder / files.chart(version))
+        with Archive(self.folder / files.image("extender", version)) as archive:
+            self.assertIn(f"image: {_REPOSITORY}/crossover-extender@{archive.digest}\n", done.stdout)
+        with Archive(self.folder / files.chart_artifact(version)) as archive:
+            self.assertEqual((archive.images, archive.name), ((), f"{_REPOSITORY}/crossover:{version}"))
 
     def test_the_chart_of_the_tree_names_none(self):
         """This is the control."""
@@ -37,28 +72,23 @@ class Package(unittest.TestCase):
         self.assertNotIn("kubernetes.io/arch", rendering.template(rendering.images()).stdout)
 
     def test_it_holds_what_the_tree_has(self):
-        (self.folder / "chart.tgz").write_bytes(package_chart.package(_REPOSITORY, _MACHINE, 0))
+        (self.folder / "chart.tgz").write_bytes(packed(architectures=["amd64"]))
         subprocess.run(["tar", "-C", str(self.folder), "-xzf", str(self.folder / "chart.tgz")], check=True)
         done = subprocess.run(["diff", "-r", str(rendering.CHART), str(self.folder / "crossover")],
                               capture_output=True, text=True, check=False)
         changed = [line for line in done.stdout.splitlines() if line.startswith(("<", ">", "Only", "diff"))]
-        self.assertEqual(len(changed), 7, done.stdout)  # two repositories and the architecture of values.yaml
+        self.assertEqual(len(changed), 11, done.stdout)  # two repositories, two digests and the architecture
         self.assertTrue(changed[0].startswith("diff -r ") and changed[0].endswith("values.yaml"))
 
     def test_the_same_sources_give_the_same_archive(self):
-        self.assertEqual(package_chart.package(_REPOSITORY, _MACHINE, 7),
-                         package_chart.package(_REPOSITORY, _MACHINE, 7))
-        for other in (("other", _MACHINE), (_REPOSITORY, "aarch64")):
-            self.assertNotEqual(package_chart.package(_REPOSITORY, _MACHINE, 7), package_chart.package(*other, 7))
+        self.assertEqual(packed(), packed())
+        for other in (packed("other"), packed(architectures=["arm64"]), packed(when=8)):
+            self.assertNotEqual(packed(), other)
 
     def test_a_repository_that_is_none_is_refused(self):
         for repository in ("", "https://registry.example", "Registry", 'a" b', "a/"):
-            with self.assertRaisesRegex(package_chart.Refused, "repository"):
-                package_chart.package(repository, _MACHINE, 0)
-
-    def test_a_machine_that_no_image_is_built_on_is_refused(self):
-        with self.assertRaisesRegex(package_chart.Refused, "machine: expected x86_64 or aarch64, got 'riscv64'"):
-            package_chart.package(_REPOSITORY, "riscv64", 0)
+            with self.assertRaisesRegex(Refused, "repository"):
+                packed(repository)
 
     def test_documentation_and_manifests_come_along(self):
         archives = []

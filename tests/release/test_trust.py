@@ -1,5 +1,5 @@
 """Tests what a release is trusted by: bills of materials, signatures, and the command that verifies them. It makes a
-release of the build that BUILD names, as root."""
+release of the tree for both architectures, as root."""
 
 import os
 import shutil
@@ -11,7 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 from testing.processes import Failed
-from tests.release import registry
+from testing import registry
+from tools.packages.pins import ARCHITECTURES
 from tools.trust import attach, bills, compare, files, known_bad, lacks, signatures, tools
 from tools.trust.oci import Archive
 from tools.refused import Refused
@@ -23,7 +24,7 @@ class Trust(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="crossover-trust-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         try:
-            cls.release = known_bad.Release(os.environ["BUILD"], cls.folder)
+            cls.release = known_bad.Release(cls.folder)
         except Refused as refused:
             raise Failed(str(refused)) from refused
         with _without_a_network():
@@ -89,42 +90,50 @@ class Trust(unittest.TestCase):
                 self.assertEqual(code, 1, said)
                 self.assertIn(name, refused)
 
-    def test_cosign_alone_verifies_images_with_their_signatures_attached(self):
+    def test_cosign_alone_verifies_what_has_its_signature_attached(self):
+        """It verifies no index without a registry: the next test has one."""
         layouts = self.scratch() / "layouts"
         attach.write_layouts(self.dist, layouts)
-        for name in files.IMAGES:
-            layout = layouts / f"crossover-{name}-{self.version}"
-            for verb, more in (("verify", ()), ("verify-attestation", ("--type", "spdxjson")),
-                               ("verify-attestation", ("--type", "cyclonedx"))):
-                for key, code in ((self.release.public, 0), (self.release.other_public, 1)):
-                    with self.subTest(name, verb=verb, more=more, key=key.name), _without_a_network():
-                        found, said = tools.run("cosign", verb, "--local-image", layout, "--key", key,
-                                                "--insecure-ignore-tlog=true", *more, home=self.scratch())
-                        self.assertEqual(found != 0, code != 0, said)
+        cases = [("chart", ("verify",))]
+        cases += [(f"{name}-{architecture}", ("verify-attestation", "--type", kind)) for name in files.IMAGES
+                  for architecture in ARCHITECTURES for kind in ("spdxjson", "cyclonedx")]
+        for what, words in cases:
+            name, _, architecture = what.partition("-")
+            layout = layouts / "-".join(filter(None, ("crossover", name, self.version, architecture)))
+            for key, code in ((self.release.public, 0), (self.release.other_public, 1)):
+                with self.subTest(what, words=words, key=key.name), _without_a_network():
+                    found, said = tools.run("cosign", *words, "--local-image", layout, "--key", key,
+                                            "--insecure-ignore-tlog=true", home=self.scratch())
+                    self.assertEqual(found != 0, code != 0, said)
 
     def test_signatures_come_into_a_registry_with_the_image(self):
-        """A registry on loopback gets the image by `cosign load`, and cosign verifies it there."""
+        """A registry on loopback gets the image by `cosign load`. There cosign verifies the index, and the bills of
+        each architecture."""
         layouts = self.scratch() / "layouts"
         done = subprocess.run([sys.executable, "-B", "-m", "tools.verify_release", self.dist, self.release.public,
                                "--layouts", layouts], cwd=tools.TREE, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         with registry.serving() as address:
-            name = f"{address}/team/crossover-extender:{self.version}"
+            index = f"{address}/team/crossover-extender:{self.version}"
 
-            def cosign(*words):
-                return tools.run("cosign", *words, name, home=self.scratch())
+            def verify(image, key, *words):
+                return tools.run("cosign", *words or ("verify",), "--key", key, "--insecure-ignore-tlog=true", image,
+                                 home=self.scratch())
 
-            def verify(key, *words):
-                return cosign(*words or ("verify",), "--key", key, "--insecure-ignore-tlog=true")
+            def load(image, layout):
+                code, said = tools.run("cosign", "load", "--dir", layouts / layout, image, home=self.scratch())
+                self.assertEqual(code, 0, said)
 
-            loaded = cosign("load", "--dir", layouts / f"crossover-extender-{self.version}")
-            self.assertEqual(loaded[0], 0, loaded[1])
-            found = verify(self.release.public)
+            load(index, f"crossover-extender-{self.version}")
+            found = verify(index, self.release.public)
             self.assertEqual(found[0], 0, found[1])
-            for kind in ("spdxjson", "cyclonedx"):
-                found = verify(self.release.public, "verify-attestation", "--type", kind)
-                self.assertEqual(found[0], 0, found[1])
-            self.assertNotEqual(verify(self.release.other_public)[0], 0, "the control")
+            for architecture in ARCHITECTURES:
+                image = f"{index}-{architecture}"
+                load(image, f"crossover-extender-{self.version}-{architecture}")
+                for kind in ("spdxjson", "cyclonedx"):
+                    found = verify(image, self.release.public, "verify-attestation", "--type", kind)
+                    self.assertEqual(found[0], 0, found[1])
+            self.assertNotEqual(verify(index, self.release.other_public)[0], 0, "the control")
 
     def test_bills_do_not_depend_on_when_they_are_made(self):
         made = bills.Maker(self.dist, known_bad.REVISION, known_bad.WHEN).make()
@@ -138,7 +147,7 @@ class Trust(unittest.TestCase):
 
     def test_bills_lack_nothing(self):
         found = dict(lacks.of_release(self.dist))
-        self.assertEqual(len(found), 6)
+        self.assertEqual(len(found), 10)
         self.assertEqual(found, dict.fromkeys(found, []))
 
     def test_what_is_added_to_an_image_is_found(self):

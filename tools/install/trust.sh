@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what makes and verifies the bills and the signatures of a release, as far as it is missing, into
-# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each: syft and cosign, built from their Go modules
-# as tools/install/NAME-VERSION pins them. It needs no root. It is quick when nothing is missing, and safe to run twice
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each: syft, cosign, and crane, whose registry tests
+# install a release from. They are built from their Go modules as tools/install/NAME-VERSION pins them. It needs no root. It is quick when nothing is missing, and safe to run twice
 # at once.
 #
 # syft 1.52.0 is the newest version that the Go of go_modules.sh builds.
@@ -16,6 +16,8 @@ readonly here
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly syft_default=1.52.0
 readonly cosign_default=3.1.3
+readonly crane_default=0.22.1
+readonly crane_module=github.com/google/go-containerregistry
 readonly cosign_module=github.com/sigstore/cosign/v3
 
 # shellcheck source=tools/install/debian.sh
@@ -30,4 +32,6 @@ build syft "$syft_default" github.com/anchore/syft "-X main.version=$syft_defaul
   github.com/anchore/syft/cmd/syft || status=1
 build cosign "$cosign_default" "$cosign_module" "-X sigs.k8s.io/release-utils/version.gitVersion=v$cosign_default" \
   "$cosign_module/cmd/cosign" || status=1
+build crane "$crane_default" "$crane_module" "-X $crane_module/cmd/crane/cmd.Version=$crane_default" \
+  "$crane_module/cmd/crane" || status=1
 exit $status

@@ -1,9 +1,11 @@
 """Makes what a release is trusted by. tools/release.sh calls it.
 
     python3 -m tools.trust check IMAGES KEY   check what a releaser gives, before anything is built
-    python3 -m tools.trust open KEY           check that COSIGN_PASSWORD is the password of the key
-    python3 -m tools.trust settle IN OUT      write an image archive anew, with the time of the last commit
-    python3 -m tools.trust finish DIST KEY    make bills and checksums, then sign, or mark DIST as unsigned (KEY=none)
+    python3 -m tools.trust open KEY           check that syft and cosign are there, as far as they are wanted, and that
+                                              COSIGN_PASSWORD is the password of the key
+    python3 -m tools.trust index OUT IN...    make one archive of image archives, one for each architecture
+    python3 -m tools.trust finish DIST KEY    make bills, the archive for closed networks and checksums, then sign, or
+                                              mark DIST as unsigned (KEY=none)
     python3 -m tools.trust compare DIST       compare the bills with the images and with the folder
 
 BILLS=none in the environment leaves out the bills, for archives without signatures. The exit code is 1 where a bill
@@ -11,13 +13,12 @@ lacks something, and 2 where something is refused; one line says what.
 """
 
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
 
-from tools.trust import files, key
-from tools.trust.oci import Archive
+from tools import package_chart
+from tools.trust import files, key, make, tools
 from tools.refused import Refused, refusal
 from tools.trust.tools import TREE
 
@@ -29,7 +30,11 @@ def _of_last_commit(form):
 
 def check(images, private_key):
     with_bills(private_key)
-    key.checked_request(images, private_key, platform.machine())
+    architectures = os.environ.get("ARCHITECTURES", "")
+    if architectures and private_key != key.NONE:
+        raise refusal("release", "ARCHITECTURES", f"nothing, or some where KEY={key.NONE}", architectures)
+    key.checked_request(images, private_key)
+    package_chart.check_versions()
 
 
 def with_bills(private_key):
@@ -40,28 +45,37 @@ def with_bills(private_key):
     return not wanted
 
 
+def open_key(private_key):
+    for name, wanted in (("syft", with_bills(private_key)), ("cosign", private_key != key.NONE)):
+        if wanted:
+            tools.program(name)
+    check_password(private_key)
+
+
 def check_password(private_key):
-    key.public_part(private_key, key.password())
+    if private_key != key.NONE:
+        key.public_part(private_key, key.password())
 
 
-def settle(source, out):
-    with Archive(Path(source)) as archive:
-        archive.settle(Path(out), int(_of_last_commit("%ct")))
+def index(out, *archives):
+    make.index_of(archives, Path(out), int(_of_last_commit("%ct")))
 
 
 def finish(dist, private_key):
-    from tools.trust import finish as finishing
+    from tools.trust import airgap, finish as finishing
     dist, bills = Path(dist), with_bills(private_key)
     secret = None if private_key == key.NONE else key.password()
-    if secret is not None:
-        check_password(private_key)
+    check_password(private_key)
+    version, when = files.version(dist), int(_of_last_commit("%ct"))
+    (dist / files.list_of_images(version)).write_text(airgap.images(dist), encoding="utf-8")
     if bills:
         from tools.trust.bills import Maker
-        for name, content in Maker(dist, _of_last_commit("%H"), int(_of_last_commit("%ct"))).make().items():
+        for name, content in Maker(dist, _of_last_commit("%H"), when).make().items():
             (dist / name).write_bytes(content)
         if compare(dist):
             raise refusal(dist, "bills", "all packages and files", "fewer")
     (dist / files.SUMS).write_text(finishing.sums(dist), encoding="utf-8")
+    airgap.pack(dist, when)
     if secret is None:
         finishing.mark_unsigned(dist, bills)
         print(f"UNSIGNED: {dist} has no signatures (KEY=none)" + ("" if bills else " and no bills (BILLS=none)"))
@@ -80,18 +94,19 @@ def compare(dist):
     return 1 if missing else 0
 
 
-# {name: (function, how many arguments it takes)}
-_COMMANDS = {"check": (check, 2), "open": (check_password, 1), "settle": (settle, 2), "finish": (finish, 2),
-             "compare": (compare, 1)}
+# {name: (function, how many arguments it takes at least, and at most)}
+_COMMANDS = {"check": (check, 2, 2), "open": (open_key, 1, 1), "index": (index, 2, 9), "finish": (finish, 2, 2),
+             "compare": (compare, 1, 1)}
 
 
 def main(arguments=None):
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if not words or words[0] not in _COMMANDS or len(words) != 1 + _COMMANDS[words[0]][1]:
-            raise refusal("argument", "command", "check IMAGES KEY, open KEY, settle IN OUT, finish DIST KEY or "
+        function, least, most = _COMMANDS.get(words[0] if words else "", (None, 0, 0))
+        if function is None or not least < len(words) <= most + 1:
+            raise refusal("argument", "command", "check IMAGES KEY, open KEY, index OUT IN..., finish DIST KEY or "
                           "compare DIST", " ".join(words) or "none")
-        return _COMMANDS[words[0]][0](*words[1:]) or 0
+        return function(*words[1:]) or 0
     except Refused as refused:
         print(f"trust: {refused}", file=sys.stderr)
         return 2

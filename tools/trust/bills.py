@@ -9,7 +9,6 @@ import fnmatch
 import hashlib
 import json
 import re
-import subprocess
 import tarfile
 import tempfile
 import urllib.parse
@@ -18,6 +17,8 @@ from pathlib import Path
 
 import yaml
 
+from tools.packages import debian, pins
+from tools.packages.roots import native
 from tools.trust import files
 from tools.trust.oci import Archive
 from tools.refused import Refused, refusal
@@ -61,14 +62,14 @@ def _licence(expression):
 
 
 class Maker:
-    """Makes the bills of one release. `versions` returns the version of a package of this machine, and `owner` the name
-    and the version of the package that has a library, given its name and its sum, or None."""
+    """Makes the bills of one release. `versions` returns the version of a package that programs of an architecture are
+    built with."""
 
-    def __init__(self, dist, revision, when, licences=None, versions=None, owner=None):
+    def __init__(self, dist, revision, when, licences=None, versions=None):
         self.dist, self.revision, self.when = Path(dist).resolve(), revision, when
         self.version = files.version(dist)
         self.licences = licences or Licences()
-        self._installed, self._owner = versions or _installed, owner or _owner
+        self._version_of = versions or _version
         self._made = {}  # name of a bill: its bytes
         self._packages = {}  # of all images, by package URL
         self._packaged = {}  # sums of files: the package URLs of those that have them
@@ -99,14 +100,15 @@ class Maker:
         ids = {each["location"]["path"].lstrip("/"): each["id"] for each in found["files"]}
         for path, entry in self.licences.files.items():
             if path in ids:
-                self._add_ours(found, entry, ids[path])
+                self._add_ours(found, entry, ids[path], architecture)
         bills = files.bills_of_image(name, self.version, architecture)
         self._write(found, bills)
         self._packages.update((each["purl"], each) for each in found["artifacts"])
 
     def _of_all(self):
         found = self._scan("dir:.", "crossover", "--base-path", ".")
-        found["files"] = [each for each in found["files"] if _is_file(each) and not self._is_made_here(each)]
+        listed = {name for name in files.summed(self.dist) if not files.is_bill(name)}
+        found["files"] = [each for each in found["files"] if each["location"]["path"].lstrip("/") in listed]
         found["artifacts"], found["artifactRelationships"] = [], []
         added = {}
         for each in found["files"]:
@@ -114,7 +116,7 @@ class Maker:
             entry = self.licences.entry(archive)
             if entry is None:
                 raise refusal(LICENCES, archive, "an entry in archives", "none")
-            self._add_ours(found, entry, each["id"])
+            self._add_ours(found, entry, each["id"], native())
             if archive.endswith(".tar.gz"):
                 added.update((package["purl"], package) for package in self._libraries(archive))
         have = {each["purl"] for each in found["artifacts"]}
@@ -122,31 +124,17 @@ class Maker:
         found["artifacts"] += [each for url, each in sorted(added.items()) if url not in have]
         self._write(found, files.bills_of_all(self.version))
 
-    @staticmethod
-    def _is_made_here(each):
-        name = each["location"]["path"].lstrip("/")
-        return files.is_bill(name) or name in (files.SUMS, files.UNSIGNED) or name.endswith(files.SIGNATURE)
-
     def _libraries(self, archive):
-        """Yields the packages of the other projects' libraries in an archive: those of an image that has the same file,
-        or of this machine."""
+        """Yields the packages of the other projects' libraries in an archive: those of an image that has the same
+        file."""
         with tarfile.open(self.dist / archive, "r:gz") as packed:
             for member in packed:
                 if not member.isfile() or not _CARRIED.search(member.name):
                     continue
-                digest = files.sha256(packed.extractfile(member))
-                urls = self._packaged.get(digest)
-                yield self._packages[min(urls)] if urls else self._of_machine(archive, member.name, digest)
-
-    def _of_machine(self, archive, library, digest):
-        """Returns the package of this machine that has a library. Its licences are those of the same package of an
-        image."""
-        owner = self._owner(Path(library).name, digest)
-        if owner is None:
-            raise refusal(archive, library, "a file of a Debian package of an image or of this machine", "none such")
-        name, version = owner
-        licences = next((each["licenses"] for each in self._packages.values() if each["name"] == name), [])
-        return _package(name, version, _debian_url(name, version), licences)
+                urls = self._packaged.get(files.sha256(packed.extractfile(member)))
+                if not urls:
+                    raise refusal(archive, member.name, "a file of a Debian package of an image", "none such")
+                yield self._packages[min(urls)]
 
     def _scan(self, what, name, *more):
         """Returns what syft finds, as its own JSON."""
@@ -158,11 +146,11 @@ class Maker:
             raise Refused(f"{what}: syft: {last_line(said)}")
         return json.loads(out.read_text(encoding="utf-8"))
 
-    def _add_ours(self, found, entry, file_id):
+    def _add_ours(self, found, entry, file_id, architecture):
         """Adds a package of ours that has one file, and the packages whose code is in it."""
         ids = []
         have = {each["purl"]: each["id"] for each in found["artifacts"]}
-        for name, version, url, licences in self._parts(entry):
+        for name, version, url, licences in self._parts(entry, architecture):
             if url not in have:
                 found["artifacts"].append(_package(name, version, url, licences))
                 have[url] = found["artifacts"][-1]["id"]
@@ -171,11 +159,11 @@ class Maker:
         found["artifactRelationships"] += [{"parent": each, "child": ids[0], "type": "dependency-of"}
                                            for each in ids[1:]]
 
-    def _parts(self, entry):
+    def _parts(self, entry, architecture):
         yield (entry["name"], self.version, f"pkg:generic/{entry['name']}@{self.version}",
                [_licence(self.licences.ours)])
         for name in entry["has"]:
-            version = self._installed(name)
+            version = self._version_of(name, architecture)
             url = f"pkg:pypi/{name}@{version}" if name in _PINNED else _debian_url(name, version)
             yield name, version, url, self.licences.of(name, [])
 
@@ -240,28 +228,20 @@ def _make_whole(found):
             metadata[key] = found["source"]["name"]
 
 
-def _installed(package):
+def _version(package, architecture):
+    """Returns the version of a package: the one that is installed here or, for another architecture, is pinned."""
     if package in _PINNED:
-        pins = (TREE / _PINNED[package]).read_text(encoding="utf-8")
-        return re.search(rf"^{package}==(\S+)", pins, re.MULTILINE)[1]
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0 or not done.stdout:
+        pins_of_python = (TREE / _PINNED[package]).read_text(encoding="utf-8")
+        return re.search(rf"^{package}==(\S+)", pins_of_python, re.MULTILINE)[1]
+    if architecture != native():
+        pinned = pins.read().of(pins.SYSROOT, architecture)
+        if package not in pinned:
+            raise refusal(pins.FILE, f"{pins.SYSROOT} {architecture} {package}", "a pinned package", "none")
+        return pinned[package].version
+    found = debian.installed([package])
+    if package not in found:
         raise refusal("dpkg", package, "an installed package, whose code is in our programs", "none")
-    return done.stdout
-
-
-def _owner(library, digest):
-    """Returns (name, version) of the package of this machine that has a library with that sum, or None."""
-    for path in sorted(Path("/usr/lib").glob(f"*/{library}")):
-        if files.sha256_of(path) != digest:
-            continue
-        done = subprocess.run(["dpkg-query", "-S", f"*/{path.resolve().name}"], capture_output=True, text=True,
-                              check=False)
-        names = sorted({line.split(":")[0] for line in done.stdout.splitlines()})
-        if len(names) == 1:
-            return names[0], _installed(names[0])
-    return None
+    return found[package]
 
 
 def _debian_url(name, version):

@@ -13,6 +13,7 @@ UNSIGNED = "UNSIGNED"
 KINDS = {"spdx": "https://spdx.dev/Document", "cdx": "https://cyclonedx.org/bom"}  # suffix of a bill: predicate type
 IMAGES = ("deviceplugin", "extender")
 _BILL = re.compile(rf"\.({'|'.join(KINDS)})\.json$")
+_AIRGAP = re.compile(r"crossover-[0-9.]+-airgap\.tar")
 _CHART = re.compile(r"crossover-([0-9]+\.[0-9]+\.[0-9]+)\.tgz")
 
 
@@ -47,6 +48,18 @@ def chart(version_):
     return f"crossover-{version_}.tgz"
 
 
+def chart_artifact(version_):
+    return f"crossover-chart-{version_}.tar"
+
+
+def list_of_images(version_):
+    return f"crossover-{version_}-images.txt"
+
+
+def for_closed_networks(version_):
+    return f"crossover-{version_}-airgap.tar"
+
+
 def bills_of_image(name, version_, architecture):
     return [f"crossover-{name}-{version_}-{architecture}.{kind}.json" for kind in KINDS]
 
@@ -56,9 +69,10 @@ def bills_of_all(version_):
 
 
 def summed(dist):
-    """Returns the names of the files that SHA256SUMS lists: all but itself, signatures and the mark UNSIGNED. So the
-    sums of a release do not depend on who signs it."""
-    return [name for name in names(dist) if name not in (SUMS, UNSIGNED) and not name.endswith(SIGNATURE)]
+    """Returns the names of the files that SHA256SUMS lists: all but itself, signatures and the mark UNSIGNED, so that
+    the sums of a release do not depend on who signs it; and the archive for closed networks, which has the sums."""
+    return [name for name in names(dist) if name not in (SUMS, UNSIGNED) and not name.endswith(SIGNATURE) and
+            not _AIRGAP.fullmatch(name)]
 
 
 def sha256(stream):

@@ -24,11 +24,13 @@ def mark_unsigned(dist, bills):
 
 
 def sign(dist, key, secret):
-    """Signs the images, the chart, the bills and the checksums. Nothing is written unless all of it is signed."""
+    """Signs the images, both forms of the chart, the bills, the checksums and the archive for closed networks. Nothing
+    is written unless all of it is signed."""
     dist, signer = Path(dist), Signer(key, secret)
     version = files.version(dist)
     made = {}
-    for name in (files.chart(version), *files.bills_of_all(version), files.SUMS):
+    for name in (files.chart(version), *files.bills_of_all(version), files.SUMS,
+                 files.for_closed_networks(version)):
         made[name] = signer.file(dist / name)
     for name in files.IMAGES:
         file = files.image(name, version)
@@ -37,6 +39,9 @@ def sign(dist, key, secret):
             for image in archive.images:
                 for bill in files.bills_of_image(name, version, image.architecture):
                     made[bill] = signer.bill(image.digest, archive.name, dist / bill)
+    file = files.chart_artifact(version)
+    with Archive(dist / file) as archive:
+        made[file] = signer.image(archive.digest, archive.name)
     for name, signature in made.items():
         (dist / f"{name}{files.SIGNATURE}").write_bytes(signature)
     return sorted(made)

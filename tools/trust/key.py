@@ -5,8 +5,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.package_chart import Refused as BadRepository, values
-from tools.refused import Refused, refusal
+from tools.package_chart import check_repository
+from tools.refused import refusal
 from tools.trust.tools import TREE, run
 
 NONE = "none"
@@ -16,15 +16,12 @@ _EXAMPLE = "make release IMAGES=registry.example/team KEY=../cosign.key"
 _HOW = f"a file with cosign's private key, or {NONE}, as in {_EXAMPLE}"
 
 
-def checked_request(images, key, machine, tree=TREE):
+def checked_request(images, key, tree=TREE):
     """Raises Refused where a release may not begin: a repository or a key is missing or not valid, or the tree has
     changes that are not committed. Only a release without signatures may have these."""
     if not images:
         raise refusal("release", "IMAGES", f"the repository that the images will be in, as in {_EXAMPLE}", "none")
-    try:
-        values(images, machine)
-    except BadRepository as error:
-        raise Refused(f"release: IMAGES: {error}") from error
+    check_repository(images, "release", "IMAGES")
     if not key:
         raise refusal("release", "KEY", _HOW, "none")
     if key == NONE:

@@ -11,7 +11,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tools.trust import files, finish, oci
+from tools.packages.pins import ARCHITECTURES
+from tools.trust import airgap, files, finish, oci
 from tools.trust.bills import Maker
 from tools.trust.oci import Archive
 from tools.refused import Refused
@@ -26,33 +27,38 @@ PACKAGE, FILE = ("added-by-hand", "1.0"), "usr/bin/added-by-hand"
 
 
 class Release:
-    """A release that is packed of a build, with bills and signatures, in a folder that the caller owns."""
+    """A release of this tree, with bills and signatures, in a folder that the caller owns. It has what Debian has now
+    where a package is not as it is pinned."""
 
-    def __init__(self, build, folder):
+    def __init__(self, folder, repository=REPOSITORY):
         self.folder, self.dist = Path(folder), Path(folder) / "dist"
-        done = subprocess.run([TREE / "tools/pack_release.sh", build, REPOSITORY, self.dist], capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run([TREE / "tools/build_release.sh", repository, self.dist, *ARCHITECTURES],
+                              env={**os.environ, "PINS": "newest"}, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Refused(f"pack_release: {last_line(done.stderr.strip())}")
+            raise Refused(f"build_release: {last_line((done.stderr or done.stdout).strip())}")
         self.version = files.version(self.dist)
         self.private, self.public = self._key("ours")
         self.other_private, self.other_public = self._key("another")
 
     def finish(self):
-        """Makes the bills and the signatures."""
+        """Makes the bills, the archive for closed networks and the signatures."""
+        (self.dist / files.list_of_images(self.version)).write_text(airgap.images(self.dist), encoding="utf-8")
         for name, content in Maker(self.dist, REVISION, WHEN).make().items():
             (self.dist / name).write_bytes(content)
         (self.dist / files.SUMS).write_text(finish.sums(self.dist), encoding="utf-8")
+        airgap.pack(self.dist, WHEN)
         finish.sign(self.dist, self.private, SECRET)
 
     def parts(self):
         """Returns {part in words: names of its files}. Each file has a signature of its own, but for the last of the
         archive, which the signed checksums cover."""
-        bill = {name: files.bills_of_image(name, self.version, self._architecture(name)) for name in files.IMAGES}
+        bill = {name: [each for architecture in ARCHITECTURES
+                       for each in files.bills_of_image(name, self.version, architecture)] for name in files.IMAGES}
         return {"images": [files.image(name, self.version) for name in files.IMAGES],
-                "chart": [files.chart(self.version)],
+                "chart": [files.chart(self.version), files.chart_artifact(self.version)],
                 "bills": [*bill["extender"], *bill["deviceplugin"], *files.bills_of_all(self.version)],
-                "archive": [files.SUMS, f"crossover-docs-{self.version}.tar.gz"]}
+                "archive": [files.for_closed_networks(self.version), files.SUMS,
+                            f"crossover-docs-{self.version}.tar.gz"]}
 
     def forged(self, forgery, name, folder):
         """Writes a copy of the release into a new folder, with one file forged. Returns the name of the file that must
@@ -92,13 +98,13 @@ class Release:
             with Archive(self.dist / file) as archive:
                 if name == file:
                     return signer.image(archive.digest, archive.name)
-                if name in files.bills_of_image(image, self.version, archive.images[0].architecture):
-                    return signer.bill(archive.images[0].digest, archive.name, self.dist / name)
+                for each in archive.images:
+                    if name in files.bills_of_image(image, self.version, each.architecture):
+                        return signer.bill(each.digest, archive.name, self.dist / name)
+        if name == files.chart_artifact(self.version):
+            with Archive(self.dist / name) as archive:
+                return signer.image(archive.digest, archive.name)
         return signer.file(self.dist / name)
-
-    def _architecture(self, name):
-        with Archive(self.dist / files.image(name, self.version)) as archive:
-            return archive.images[0].architecture
 
     def _key(self, name):
         code, said = run("cosign", "generate-key-pair", "--output-key-prefix", name, home=self.folder,
@@ -118,10 +124,12 @@ def verified(dist, public_key):
 
 
 def with_additions(source, out):
-    """Writes an image archive that has a package and a file more than another, in a layer of its own."""
+    """Writes an archive of the first image of another, with a package and a file more in a layer of its own."""
     with Archive(source) as archive:
         image = archive.images[0]
-        blobs = {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in archive.digests()}
+        manifest = json.loads(archive.blob(image.digest).read())
+        configuration = json.loads(archive.blob(manifest["config"]["digest"]).read())
+        blobs = {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in image.layers}
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         for name, content in ((FILE, b"x"), (f"var/lib/dpkg/status.d/{PACKAGE[0]}",
@@ -135,8 +143,6 @@ def with_additions(source, out):
         blobs[f"blobs/sha256/{digest}"] = content
         return {"digest": f"sha256:{digest}", "size": len(content), **more}
 
-    manifest = json.loads(blobs.pop(f"blobs/sha256/{image.digest[7:]}"))
-    configuration = json.loads(blobs.pop(f"blobs/sha256/{manifest['config']['digest'][7:]}"))
     configuration["rootfs"]["diff_ids"].append(f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}")
     manifest["layers"].append(put(gzip.compress(layer.getvalue(), mtime=0), mediaType=f"{oci.LAYER}.tar+gzip"))
     manifest["config"] |= put(json.dumps(configuration).encode())

@@ -1,5 +1,5 @@
 """Reads image archives: an OCI layout in a tar. An archive has one image, or one index with an image for each
-architecture. Nothing here needs a network or a registry."""
+architecture; or it has a chart. Nothing here needs a network or a registry."""
 
 import hashlib
 import io
@@ -13,6 +13,7 @@ from tools.trust.files import sha256
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1"
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
@@ -28,6 +29,11 @@ class Image:
     digest: str  # of its manifest, with "sha256:"
     size: int  # of its manifest, in bytes
     layers: tuple  # digests, the lowest first
+
+    @property
+    def top(self):
+        """Returns the descriptor of its manifest."""
+        return {"mediaType": MANIFEST, "digest": self.digest, "size": self.size}
 
 
 @dataclass
@@ -76,9 +82,23 @@ class Archive:
         """Returns the digests of all blobs."""
         return sorted(self._members)
 
-    def settle(self, path, when):
-        """Writes the same archive anew. Its bytes depend on its blobs and on `when`, the time of its files, alone."""
-        write(path, {name: (self._tar.extractfile(member), member.size) for name, member in self._files.items()}, when)
+    @property
+    def top(self):
+        """Returns the descriptor of what the archive has: an index, an image or a chart."""
+        return {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+
+    def digests_of(self, descriptor):
+        """Yields the digests of what a descriptor names, and of all that this names."""
+        yield descriptor["digest"]
+        if descriptor["mediaType"] in (INDEX, MANIFEST):
+            manifest = _json(self.blob(descriptor["digest"]))
+            for each in (*manifest.get("manifests", ()), *manifest.get("layers", ()), manifest.get("config")):
+                if each:
+                    yield from self.digests_of(each)
+
+    def size_of(self, digest):
+        """Returns the size of a blob, in bytes."""
+        return self._members[digest].size
 
     def tree(self, image, wanted=re.compile(r"(?!)")):
         """Returns {path without the first slash: File} of an image, with the content of files whose path matches."""
@@ -138,6 +158,8 @@ class Archive:
         configuration = self._json_of(manifest["config"])
         for layer in manifest["layers"]:
             self._reach(layer)
+        if manifest["config"].get("mediaType") == CHART_CONFIG:
+            return
         yield Image(configuration["architecture"], descriptor["digest"], descriptor["size"],
                     tuple(layer["digest"] for layer in manifest["layers"]))
 

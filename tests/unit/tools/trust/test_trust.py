@@ -14,12 +14,13 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tools import verify_release
+from tools import package_chart, verify_release
 from tools.trust import __main__ as program
-from tools.trust import bills, compare, files, finish, key, lacks, oci
+from tools.trust import bills, compare, files, finish, key, lacks, make, oci
 from tools.refused import Refused
 
 _PRIVATE = "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\n"
+_CONFIGURATION = "application/vnd.oci.image.config.v1+json"
 _IMAGES = "registry.example/team"
 _STATUS = "Package: {}\nStatus: install ok installed\nVersion: 1.0\n"
 
@@ -53,7 +54,7 @@ class Blobs:
         return {"digest": f"sha256:{digest}", "size": len(content), **more}
 
     def image(self, layers, architecture="amd64"):
-        configuration = self.put({"architecture": architecture})
+        configuration = self.put({"architecture": architecture}, mediaType=_CONFIGURATION)
         return self.put({"config": configuration, "layers": [self.put(layer(each)) for each in layers]},
                         mediaType=oci.MANIFEST)
 
@@ -112,15 +113,33 @@ class Archives(InAFolder):
         self.assertEqual(sorted(tree), ["a", "d", "d/c", "e/g"])
         self.assertEqual(tree["a"].sha256, hashlib.sha256(b"2").hexdigest())
 
-    def test_the_same_blobs_give_the_same_archive(self):
-        blobs = Blobs()
-        blobs.write(self.archive, blobs.image([{"a": b"1"}]))
+    def test_images_of_two_architectures_become_one_index(self):
+        sources = []
+        for architecture in ("arm64", "amd64"):
+            blobs = Blobs()
+            described = blobs.image([{"same": b"1"}, {"a": architecture.encode()}], architecture)
+            sources.append(blobs.write(self.folder / f"{architecture}.tar",
+                                       described | {"annotations": {"org.opencontainers.image.ref.name": "x:1"}}))
         out = [self.folder / name for name in ("one.tar", "two.tar")]
-        for path in out:
-            with oci.Archive(self.archive) as archive:
-                archive.settle(path, 9)
+        make.index_of(sources, out[0], 9)
+        make.index_of(reversed(sources), out[1], 9)
         self.assertEqual(out[0].read_bytes(), out[1].read_bytes())
-        self.assertNotEqual(out[0].read_bytes(), self.archive.read_bytes(), "of another time")
+        with oci.Archive(out[0]) as archive:
+            self.assertEqual((archive.media_type, archive.name), (oci.INDEX, "x:1"))
+            self.assertEqual([image.architecture for image in archive.images], ["amd64", "arm64"])
+            tree = archive.tree(archive.images[1], re.compile("a$"))
+            self.assertEqual((tree["same"].kind, tree["a"].content), ("file", b"arm64"))
+        self.refused("amd64.tar: image: expected x:1 of another architecture, got x:1 of amd64", make.index_of,
+                     [sources[1], sources[1]], self.archive, 9)
+
+    def test_a_chart_becomes_an_artifact(self):
+        chart = self.written("chart.tgz", "packed")
+        make.chart_artifact(chart, {"name": "crossover", "version": "1.0.0", "description": "x"}, "r/crossover:1.0.0",
+                            self.archive, 9)
+        with oci.Archive(self.archive) as archive:
+            self.assertEqual((archive.images, archive.name), ((), "r/crossover:1.0.0"))
+            manifest = json.loads(archive.blob(archive.digest).read())
+            self.assertEqual(archive.blob(manifest["layers"][0]["digest"]).read(), b"packed")
 
     def test_other_files_are_refused(self):
         self.refuses("image.tar: expected an image archive, got .*No such file")
@@ -254,23 +273,30 @@ class Requests(InAFolder):
 
     def test_what_a_releaser_must_give(self):
         self.refuses("IMAGES: expected the repository .*, got none", "check", "", "none")
-        self.refuses("IMAGES: image repository: expected a registry and a path", "check", "A B", "none")
+        self.refuses("IMAGES: expected a registry and a path", "check", "A B", "none")
         self.refuses("KEY: expected a file with cosign's private key, or none, .*, got none", "check", _IMAGES, "")
         self.refuses("KEY: .*gone: expected .*, got No such file", "check", _IMAGES, str(self.folder / "gone"))
         other = str(self.written("other", "text\n"))
         self.refuses("KEY: .*other: expected .*, got a file that begins in another way", "check", _IMAGES, other)
         self.refuses("BILLS: expected nothing, or none where KEY=none, got no", "check", _IMAGES, "none", BILLS="no")
         self.refuses("BILLS: expected nothing, or none where KEY=none, got none", "check", _IMAGES, "k", BILLS="none")
+        self.refuses("ARCHITECTURES: expected nothing, or some where KEY=none, got amd64", "check", _IMAGES, "k",
+                     ARCHITECTURES="amd64")
         self.assertEqual(program.main(["check", _IMAGES, "none"]), 0)
+
+    def test_versions_must_be_equal(self):
+        with mock.patch.object(package_chart, "versions", lambda: {"CMakeLists.txt": "1", "Chart.yaml, version": "2"}):
+            self.refuses("release: version: expected one in all places, got 1 in CMakeLists.txt, 2 in Chart.yaml",
+                         "check", _IMAGES, "none")
 
     def test_a_release_with_signatures_has_a_clean_tree(self):
         private, tree = self.written("cosign.key", _PRIVATE), self.folder / "tree"
         subprocess.run(["git", "init", "--quiet", tree], check=True)
-        key.checked_request(_IMAGES, private, "x86_64", tree)
+        key.checked_request(_IMAGES, private, tree)
         (tree / "changed").write_text("x", encoding="utf-8")
         self.refused("tree: expected one without changes, .*, got changes of changed", key.checked_request, _IMAGES,
-                     private, "x86_64", tree)
-        key.checked_request(_IMAGES, "none", "x86_64", tree)
+                     private, tree)
+        key.checked_request(_IMAGES, "none", tree)
 
     def test_the_password_comes_by_the_environment(self):
         with mock.patch.dict(os.environ):
