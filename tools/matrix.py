@@ -22,10 +22,10 @@ TESTS = tuple(f"cluster.{name}" for name in (
     "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chart", "test_chain",
     "test_mapping", "test_helm", "test_gangs", "test_long_churn", "test_recognition", "test_owner_events",
     "test_operator_events", "test_descheduler", "test_karpenter", "test_signals", "test_demo_torch", "test_owners_live",
-    "test_preemption", "test_admission", "test_cdi", "test_cgroup_v2", "test_families", "test_upgrade"))
+    "test_preemption", "test_admission", "test_cdi", "test_cgroup_v2", "test_families", "test_upgrade", "test_airgap"))
 # These tests run with the usual containerd alone: they give GPUs to containers through CDI, or take long.
 _USUAL = {"cluster.test_helm", "cluster.test_signals", "cluster.test_demo_torch", "cluster.test_cdi",
-          "cluster.test_cgroup_v2", "cluster.test_families", "cluster.test_upgrade"}
+          "cluster.test_cgroup_v2", "cluster.test_families", "cluster.test_upgrade", "cluster.test_airgap"}
 
 
 @dataclass(frozen=True)

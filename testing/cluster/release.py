@@ -45,6 +45,11 @@ class Release:
             self.add_version(VERSION, build)
         cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
                          {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
+        self.install_drivers()
+
+    def install_drivers(self):
+        """Installs the software GPUs on all nodes, as a driver would be, and labels these."""
+        cluster = self._cluster
         for number, node in enumerate(cluster.nodes):
             self._gpus.install(number, node)
             self._install_driver(number, node)

@@ -15,8 +15,8 @@ TESTS_OF_BENCHMARKS = ("tests/docs/", "tests/process/benchmarks/", "tests/unit/b
 # These figures count the tests of a class that do not pass, and import the class. benchmarks/cluster/reported.py does
 # so, too: it finds its classes by their names.
 FIGURES_OF_TESTS = tuple(f"benchmarks/{name}.py" for name in (
-    "cluster/doors", "cluster/opposed_helm", "cluster/upgrade", "cluster/webhook_faults", "node/cgroup_v2",
-    "node/opposed_node", "scheduling/karpenter", "scheduling/recognition"))
+    "cluster/airgap", "cluster/doors", "cluster/opposed_helm", "cluster/skew", "cluster/upgrade",
+    "cluster/webhook_faults", "node/cgroup_v2", "node/opposed_node", "scheduling/karpenter", "scheduling/recognition"))
 
 
 def packages(parsed):
