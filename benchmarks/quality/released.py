@@ -1,4 +1,4 @@
-"""Makes a signed release of a build once, for figures about releases."""
+"""Makes a signed release of this tree once, for figures about releases."""
 
 import functools
 import tempfile
@@ -19,10 +19,10 @@ def missing():
 
 
 @functools.lru_cache(maxsize=1)
-def release(build):
-    """Returns a known_bad.Release of a build folder. Its own folder goes when the process ends."""
+def release():
+    """Returns a known_bad.Release. Its own folder goes when the process ends."""
     try:
-        made = known_bad.Release(build, _folder().name)
+        made = known_bad.Release(_folder().name)
         made.finish()
     except Refused as refused:
         raise Failed(str(refused)) from refused

@@ -28,7 +28,7 @@ def left_out(_case):
 
 
 def measure(context, case):
-    release = released.release(context.build.top)
+    release = released.release()
     bills = files.bills_of_all(release.version) if case == _FOLDER else [
         name for name in files.names(release.dist) if name.startswith(f"crossover-{case}-") and files.is_bill(name)]
     found = dict(lacks.of_release(release.dist))
@@ -47,7 +47,7 @@ def _of_image(release, case, bills, folder):
     known_bad.with_additions(release.dist / files.image(case, release.version), folder / "added.tar")
     seen = []
     with Archive(folder / "added.tar") as archive:
-        for bill in bills:
+        for bill in (name for name in bills if f"-{archive.images[0].architecture}." in name):
             packages, paths = compare.lacks_of_image(archive, archive.images[0], compare.read(release.dist / bill))
             both = known_bad.PACKAGE in packages and known_bad.FILE in paths
             seen.append(f"{bill}: {known_bad.PACKAGE[0]}, {known_bad.FILE}" if both else "")

@@ -24,7 +24,7 @@ def left_out(_case):
 
 
 def measure(context, case):
-    release = released.release(context.build.top)
+    release = released.release()
     code, _, said = known_bad.verified(release.dist, release.public)
     wrong, unseen, tried = ([] if code == 0 else [f"as released: {said[-300:]}"]), [], 1
     for name in release.parts()[case]:

@@ -1,0 +1,33 @@
+"""skew counts the pairs of versions that do not do as docs/support.md says: a daemon newer than its extender and the
+reverse, definitions of a later release, and libraries under a daemon of another protocol.
+
+Control: the first pair where both are of one version.
+"""
+
+import os
+
+from benchmarks.cluster.upgrade import DATA, GOAL
+from benchmarks.runner.conditions import unmet
+from benchmarks.runner.results import Measured, controlled
+from testing.cluster.release import VERSION
+from tests.cluster.release import test_upgrade
+
+SCOPE = "component"
+CASES = ("pairs",)
+_PAIRS = ("test_3_a_daemon_may_be_newer_than_its_extender_and_an_extender_newer_is_named",
+          "test_4_the_control_a_daemon_of_another_protocol_is_seen_and_refuses",
+          "test_5_definitions_of_a_later_release_hold_nothing_up")
+
+
+class _OneVersion(test_upgrade.Upgrade):
+    NEXT = VERSION
+
+
+def measure(context, case):
+    os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(DATA)}
+    found, seen = unmet(test_upgrade.Upgrade, _PAIRS), unmet(_OneVersion, _PAIRS[:1])
+    context.say(f"    {found or 'as designed'}; one version: {seen}")
+    yield Measured("skew", case, len(found), f"pairs of versions of {len(_PAIRS)}", GOAL, (len(found),),
+                   controlled(GOAL, "both of one version", len(seen)),
+                   "the chart on a real cluster of two nodes, software GPUs, MPS",
+                   {"found": found, "control_saw": seen})
