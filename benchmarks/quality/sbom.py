@@ -17,6 +17,8 @@ from tools.trust import compare, files, known_bad, lacks
 from tools.trust.oci import Archive
 
 SCOPE = "component"
+GPUS = "no GPUs"
+NEEDS_BUILD = False
 _GOAL = Goal("==", 0)
 _FOLDER = "folder"
 CASES = (*files.IMAGES, _FOLDER)

@@ -14,6 +14,8 @@ from benchmarks.runner.results import Goal, Measured, controlled
 from tools.trust import files, known_bad
 
 SCOPE = "component"
+GPUS = "no GPUs"
+NEEDS_BUILD = False
 _GOAL = Goal("==", 0)
 CASES = ("images", "chart", "bills", "archive")
 
