@@ -19,6 +19,8 @@ struct Requests {
   friend bool operator==(const Requests&, const Requests&) = default;
 };
 
+inline constexpr char kPods[] = "pods";  // the resource of which each pod takes one
+
 // Returns a + b, saturated at the limits of int64.
 std::int64_t Sum(std::int64_t a, std::int64_t b);
 

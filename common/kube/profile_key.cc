@@ -50,6 +50,18 @@ std::string_view WithoutRun(std::string_view name) {
   return name;
 }
 
+// Returns the name of the job. `label` returns the value of a label, or "" if the pod does not have it.
+template <class Label>
+std::string JobNamed(const Label& label) {
+  for (const OwnerLabel& row : kOwnerLabels) {
+    const std::string name = label(row.name);
+    if (name.empty()) continue;
+    const std::string index = label(row.index);
+    return index.empty() ? name : name + "-" + index;
+  }
+  return "";
+}
+
 std::string OwnerOf(const json& metadata) {
   if (std::string name = JobNamedBy(At(metadata, "labels")); !name.empty()) return name;
   const json& owners = At(metadata, "ownerReferences");
@@ -93,13 +105,14 @@ std::string ProfileKeyOf(const json& pod) {
 }
 
 std::string JobNamedBy(const json& labels) {
-  for (const OwnerLabel& label : kOwnerLabels) {
-    const std::string name = Text(At(labels, label.name));
-    if (name.empty()) continue;
-    const std::string index = Text(At(labels, label.index));
-    return index.empty() ? name : name + "-" + index;
-  }
-  return "";
+  return JobNamed([&labels](const char* key) { return Text(At(labels, key)); });
+}
+
+std::string JobNamedBy(const std::map<std::string, std::string>& labels) {
+  return JobNamed([&labels](const char* key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string() : found->second;
+  });
 }
 
 }  // namespace crossover::kube

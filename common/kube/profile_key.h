@@ -2,6 +2,7 @@
 // throws.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -24,5 +25,6 @@ std::string ProfileKeyOf(const nlohmann::json& pod);
 // Returns the name of the job that a pod belongs to, from the labels that its controller sets. The most
 // specific label wins. Returns "" if no such label is set.
 std::string JobNamedBy(const nlohmann::json& labels);
+std::string JobNamedBy(const std::map<std::string, std::string>& labels);
 
 }  // namespace crossover::kube

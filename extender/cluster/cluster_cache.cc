@@ -43,6 +43,34 @@ void DropHistory(JobProfile* profile) {
   for (JobProfile::Meeting& meeting : profile->meetings) meeting.gains = {};
 }
 
+void Release(std::string* text) {
+  text->clear();
+  text->shrink_to_fit();
+}
+
+// These change with each round of a daemon, and nothing decides by them. They would take memory, and each
+// change would start a decision.
+void DropUnread(Node* node) {
+  node->annotations.clear();
+  Release(&node->runtime);
+  Release(&node->os_image);
+}
+
+void DropUnread(GpuNode* node) {
+  for (std::string* text :
+       {&node->node_uid, &node->version, &node->mode_limited_by, &node->configuration, &node->sharing_reason})
+    Release(text);
+  node->mps_served.reset();
+  for (GpuNode::Gpu& gpu : node->gpus) {
+    gpu.notes.Reset();
+    for (GpuNode::Holder& holder : gpu.holders) Release(&holder.gang);
+  }
+  for (GpuNode::Job& job : node->jobs) {
+    job.gang_size = 0;
+    job.source = job.estimated() ? "estimated" : "";
+  }
+}
+
 }  // namespace
 
 bool ClusterCache::Put(Pod pod) {
@@ -62,11 +90,13 @@ bool ClusterCache::Put(Pod pod) {
 }
 
 bool ClusterCache::Put(Node node) {
+  DropUnread(&node);
   const std::string name = node.name;
   return PutInto(&nodes_, name, std::move(node));
 }
 
 bool ClusterCache::Put(GpuNode node) {
+  DropUnread(&node);
   const std::string name = node.name;
   NoteLink(name, node.link_bytes_per_s);
   return PutInto(&gpu_nodes_, name, std::move(node));

@@ -16,7 +16,7 @@ namespace crossover::extender {
 class ClusterCache {
  public:
   // Adds an object, or replaces the one with the same identity. Returns whether that changed any field; a
-  // pod's version does not count.
+  // pod's version does not count, and of a node and a GPUNode only what the extender decides by is kept.
   bool Put(Pod pod);
   bool Put(Node node);
   bool Put(GpuNode node);

@@ -6,7 +6,7 @@
 
 #include "common/base/names.h"
 #include "extender/cluster/informer_sink.h"
-#include "extender/cluster/parse.h"
+#include "extender/cluster/parse_budget.h"
 
 namespace crossover::extender {
 namespace {
@@ -56,19 +56,19 @@ Informers::Informers(const kube::Access& access, Listener* listener, std::chrono
         std::make_unique<kube::ListWatch>(access, std::move(path), sinks_.back().get(), options));
   };
   watch("/api/v1/nodes",
-        InformerSink<Node>({.parse = ParseNode,
+        InformerSink<Node>({.parse = api::ParseNode,
                             .key = [](const Node& node) { return node.name; },
                             .put = [=](Node node) { listener->OnNode(std::move(node)); },
                             .gone = [=](const std::string& name) { listener->OnNodeGone(name); }}),
         false, kOfNodes);
   watch(std::string(kOurs) + "gpunodes",
-        InformerSink<GpuNode>({.parse = ParseGpuNode,
+        InformerSink<GpuNode>({.parse = api::ParseGpuNode,
                                .key = [](const GpuNode& node) { return node.name; },
                                .put = [=](GpuNode node) { listener->OnGpuNode(std::move(node)); },
                                .gone = [=](const std::string& name) { listener->OnGpuNodeGone(name); }}),
         true, {});
   watch(std::string(kOurs) + "jobprofiles",
-        InformerSink<JobProfile>({.parse = ParseJobProfile,
+        InformerSink<JobProfile>({.parse = api::ParseJobProfile,
                                   .key = KeyOf<JobProfile>,
                                   .put = [=](JobProfile profile) { listener->OnProfile(std::move(profile)); },
                                   .gone = TellGone(listener, &Listener::OnProfileGone)}),
@@ -80,7 +80,7 @@ Informers::Informers(const kube::Access& access, Listener* listener, std::chrono
                               .gone = TellGone(listener, &Listener::OnBudgetGone)}),
         true, kOfBudgets);
   watch(PodsPath(),
-        InformerSink<Pod>({.parse = ParsePod,
+        InformerSink<Pod>({.parse = api::ParsePod,
                            .key = [](const Pod& pod) { return pod.uid; },
                            .put = [=](Pod pod) { listener->OnPod(std::move(pod)); },
                            .gone = [=](const std::string& uid) { listener->OnPodGone(uid); }}),

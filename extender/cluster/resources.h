@@ -8,7 +8,7 @@
 
 namespace crossover::extender {
 
-inline constexpr char kPods[] = "pods";  // the resource of which each pod takes one
+using kube::kPods;
 
 // Adds what `pod` asks for to `to`, and 1 to the resource "pods".
 void AddPod(const Pod& pod, Resources* to);

@@ -9,7 +9,6 @@
 #include "common/base/names.h"
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
-#include "extender/cluster/parse.h"
 #include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
@@ -191,7 +190,7 @@ std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space
   nlohmann::json named = pod;  // it has no UID yet, and may have no name
   for (const char* key : {"uid", "name"}) named["metadata"][key] = "new";
   named["metadata"]["namespace"] = name_space;
-  const std::optional<Pod> parsed = ParsePod(named);
+  const std::optional<Pod> parsed = api::ParsePod(named);
   if (!parsed) return "";
   const Membership membership = MembershipOf(*parsed);
   return membership.maker.kind == "Job" ? "" : AboutGang(membership);

@@ -1,12 +1,13 @@
 #include "extender/helm_hooks/findings.h"
 
+#include "common/api/fields.h"
+#include "common/api/pod.h"
 #include "common/base/names.h"
-#include "extender/cluster/fields.h"
-#include "extender/cluster/parse.h"
 
 namespace crossover::extender {
 namespace {
 
+using api::TextAt;
 using kube::At;
 using kube::ListAt;
 using nlohmann::json;
@@ -18,7 +19,7 @@ constexpr char kShares[] = "true";
 std::vector<Holder> HoldersIn(const json& pods) {
   std::vector<Holder> holders;
   for (const json& item : ListAt(pods, "items")) {
-    const auto pod = ParsePod(item);
+    const auto pod = api::ParsePod(item);
     if (!pod || pod->over || pod->node.empty() || pod->slots() <= 0) continue;
     holders.push_back({.name_space = pod->name_space,
                        .pod = pod->name,

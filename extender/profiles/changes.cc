@@ -27,7 +27,7 @@ bool HaveGainsMoved(const ProfileRecord& was, const ProfileRecord& is, const Pro
 }
 
 auto HowManyShared(const ProfileRecord& record) {
-  return std::ranges::count_if(record.runs, &ProfileRun::shared);
+  return std::ranges::count_if(record.runs, [](const ProfileRun& run) { return run.shared.value_or(false); });
 }
 
 // Returns whether the latest run has another slow rank than before, or has it no more.

@@ -42,7 +42,8 @@ class Communicator {
   void Add(const NcclCall& call, int pod) {
     if (size_ == 0) size_ = call.size;
     const int place = pod_of_.try_emplace(call.rank, pod).first->second;
-    const bool is_new = bytes_[{call.function, call.peer}].try_emplace(call.rank, call.bytes).second;
+    const bool is_new =
+        bytes_[{call.function, call.peer.value_or(0)}].try_emplace(call.rank, call.bytes).second;
     if (call.size != size_ || place != pod || !is_new) sound_ = false;
   }
   // Makes sure that nothing of it counts.

@@ -9,7 +9,6 @@
 #include "common/kube/json.h"
 #include "common/kube/pages.h"
 #include "common/logging/log.h"
-#include "extender/cluster/parse.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"
 
@@ -125,7 +124,7 @@ bool ProfileKeeper::ReadAll(double now_s) {
       return false;
     }
     for (const json& item : kube::At(list, "items")) {
-      auto profile = ParseJobProfile(item);
+      auto profile = api::ParseJobProfile(item);
       if (!profile) continue;
       auto [id, record] = RecordOf(*std::move(profile));
       const auto [entry, is_first] = known.try_emplace(id, record);

@@ -106,16 +106,16 @@ ProfileRun Together(const Jobs& nodes) {
     }
     run.at_s = std::max(run.at_s, job->at_s);
     run.iterations = std::min(run.iterations, job->iterations);
-    run.estimated |= job->estimated;
+    run.estimated |= job->estimated();
     run.disturbed |= job->disturbed_s > 0;
-    run.shared |= !job->meetings.empty();
-    run.peak_memory = std::max(run.peak_memory, job->peak_memory);
-    if (job->compute_s <= 0) continue;
+    if (!job->meetings.empty()) run.shared = true;
+    run.peak_memory = std::max(run.peak_memory, job->peak_memory.value_or(0));
+    if (job->compute_s.value_or(0) <= 0) continue;
     const double here = std::max(job->gpus, 1);
     ranks += here;
-    run.compute_s += (job->compute_s - run.compute_s) * here / ranks;
-    run.exposed_s += (job->exposed_s - run.exposed_s) * here / ranks;
-    run.jitter += (job->jitter - run.jitter) * here / ranks;
+    run.compute_s += (*job->compute_s - run.compute_s) * here / ranks;
+    run.exposed_s += (job->exposed_s.value_or(0) - run.exposed_s) * here / ranks;
+    run.jitter += (job->jitter.value_or(0) - run.jitter) * here / ranks;
   }
   Compare(nodes, &run);
   return run;
@@ -142,7 +142,7 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     const ProfileRun before = std::exchange(*known, run);
     known->began_s = std::min(before.began_s, run.began_s);
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
-    known->shared |= before.shared;
+    if (before.shared.value_or(false)) known->shared = true;
     known->slowest.since_s = SlowSince(before.slowest, *known);
     known->uplink_s = before.uplink_s;  // TimeUplinks() sets them anew
     known->least_uplink_s = before.least_uplink_s;

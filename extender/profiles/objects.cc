@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/api/communication_json.h"
 #include "common/base/hash.h"
 #include "common/base/names.h"
 #include "common/kube/timestamp.h"
@@ -19,69 +20,6 @@ constexpr std::size_t kReadable = 40;  // characters of the key in the object's 
 
 // Rounds to four figures: more of them are noise.
 double Rounded(double value) { return text::ToFourFigures(value); }
-
-json RunJson(const ProfileRun& run) {
-  json object = {{"gang", run.gang},
-                 {"beganAt", kube::WriteTimestamp(run.began_s)},
-                 {"lastSeen", kube::WriteTimestamp(run.at_s)},
-                 {"gpus", run.gpus},
-                 {"nodes", run.nodes},
-                 {"iterations", run.iterations},
-                 {"estimated", run.estimated},
-                 {"disturbed", run.disturbed},
-                 {"computeSeconds", Rounded(run.compute_s)},
-                 {"exposedSeconds", Rounded(run.exposed_s)},
-                 {"jitter", Rounded(run.jitter)},
-                 {"peakMemoryBytes", run.peak_memory}};
-  if (run.median_s > 0) {
-    json& slowest = object["slowest"];
-    object["medianSeconds"] = Rounded(run.median_s);
-    slowest = {{"pod", run.slowest.pod},
-               {"node", run.slowest.node},
-               {"computeSeconds", Rounded(run.slowest.compute_s)}};
-    if (run.slowest.since_s > 0) slowest["since"] = kube::WriteTimestamp(run.slowest.since_s);
-  }
-  if (run.input.seconds > 0) {
-    object["inputWait"] = {
-        {"pod", run.input.pod}, {"node", run.input.node}, {"seconds", Rounded(run.input.seconds)}};
-  }
-  if (run.uplink_s > 0) {
-    object["uplinkSeconds"] = Rounded(run.uplink_s);
-    object["leastUplinkSeconds"] = Rounded(run.least_uplink_s);
-  }
-  // A run without the field may be older than the field, so it is not known whether it shared.
-  if (run.shared) object["shared"] = true;
-  return object;
-}
-
-json MeetingJson(const ProfileMeeting& meeting, const ProfileSettings& settings) {
-  json gains = json::array();
-  for (const ProfileGain& gain : meeting.gains) {
-    gains.push_back({{"gang", gain.gang},
-                     {"otherGang", gain.other},
-                     {"gain", Rounded(gain.gain)},
-                     {"measuredAt", kube::WriteTimestamp(gain.at_s)}});
-  }
-  return {{"namespace", meeting.name_space},
-          {"key", meeting.key},
-          {"gain", Rounded(GainOf(meeting, settings))},
-          {"gains", gains}};
-}
-
-json CommunicationJson(const Communication& communication) {
-  json groups = json::array();
-  for (const CallGroup& group : communication.groups) {
-    groups.push_back(
-        {{"function", NameOf(group.function)}, {"members", group.members}, {"bytes", group.bytes}});
-  }
-  json object = {{"pods", communication.pods},
-                 {"runs", communication.runs},
-                 {"gang", communication.gang},
-                 {"beganAt", kube::WriteTimestamp(communication.began_s)},
-                 {"groups", groups}};
-  for (const double seconds : communication.compute_s) object["computeSeconds"].push_back(Rounded(seconds));
-  return object;
-}
 
 json Head(const ProfileId& id, const std::string& name) {
   return {{"apiVersion", CROSSOVER_DOMAIN "/v1alpha1"},
@@ -132,10 +70,13 @@ json StatusBody(const ProfileId& id, const ProfileRecord& record, const ProfileS
   if (figures.peak_memory > 0) status["peakMemoryBytes"] = figures.peak_memory;
   if (figures.gpus > 0) status["gpus"] = figures.gpus;
   if (record.last_seen_s() > 0) status["lastSeen"] = kube::WriteTimestamp(record.last_seen_s());
-  for (const ProfileRun& run : record.runs) status["runs"].push_back(RunJson(run));
-  for (const ProfileMeeting& meeting : record.meetings)
-    status["meetings"].push_back(MeetingJson(meeting, settings));
-  if (!record.communication.groups.empty()) status["communication"] = CommunicationJson(record.communication);
+  for (const ProfileRun& run : record.runs) status["runs"].push_back(api::WriteRun(run));
+  for (ProfileMeeting meeting : record.meetings) {
+    meeting.gain = GainOf(meeting, settings);
+    status["meetings"].push_back(api::WriteMeeting(meeting));
+  }
+  if (!record.communication.groups.empty())
+    status["communication"] = api::WriteCommunication(record.communication);
   if (const std::uint64_t bytes = LinkBytesOf(record.communication); bytes > 0) status["linkBytes"] = bytes;
   json body = Head(id, record.name);
   body["status"] = std::move(status);

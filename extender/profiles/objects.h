@@ -1,4 +1,5 @@
-// Writes JobProfiles as the API server has them. Pure; nothing here throws. ParseJobProfile() reads them.
+// Writes JobProfiles as the API server has them, from the parts that common/api writes. Pure; nothing here
+// throws. api::ParseJobProfile() reads them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

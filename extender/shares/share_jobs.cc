@@ -38,9 +38,10 @@ std::vector<gains::Neighbour> NeighboursOf(const GpuNode& node, const GpuNode::J
   std::vector<gains::Neighbour> neighbours;
   for (const GpuNode::Job& job : node.jobs) {
     if (&job == &own || job.ended) continue;
+    const double away_s = job.exposed_s.value_or(0);
     for (const GpuNode::Rank& rank : job.ranks) {
       if (!gpu.empty() && rank.gpu == gpu)
-        neighbours.push_back({.compute_s = rank.compute_s, .step_s = rank.compute_s + job.exposed_s});
+        neighbours.push_back({.compute_s = rank.compute_s, .step_s = rank.compute_s + away_s});
     }
   }
   return neighbours;
@@ -56,9 +57,9 @@ Reported RanksOf(const ClusterCache& cache, const Pod& pod) {
     if (job.ended || job.name_space != pod.name_space) continue;
     for (GpuNode::Rank rank : job.ranks) {
       if (rank.pod != pod.name) continue;
-      rank.wait_s =
-          gains::WaitBeside(rank.wait_s, job.exposed_s, rank.compute_s + rank.wait_s + job.exposed_s,
-                            NeighboursOf(*node, job, rank.gpu));
+      const double away_s = job.exposed_s.value_or(0);
+      rank.wait_s = gains::WaitBeside(rank.wait_s, away_s, rank.compute_s + rank.wait_s + away_s,
+                                      NeighboursOf(*node, job, rank.gpu));
       reported.Add({.ranks = {std::move(rank)}, .measured_s = job.at_s});
     }
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "extender/cluster/fit.h"
-#include "extender/cluster/parse.h"
+#include "extender/cluster/parse_budget.h"
 #include "extender/cluster/relations.h"
 #include "extender/cluster/resources.h"
 
@@ -39,7 +39,7 @@ void TryConstraints(const Pod& pod, const ClusterCache& cache) {
 void TryPod(const Pod& pod, ClusterCache* cache) {
   Require(!pod.uid.empty() && !pod.name_space.empty() && !pod.name.empty());
   Require(pod.slots() >= 0 && NoneIsNegative(pod.requests));
-  Require(pod.scheduled.message.size() <= kLongestMessage);
+  Require(pod.scheduled.message.size() <= crossover::api::kLongestMessage);
   Require(cache->Put(pod) && !cache->Put(pod));
   Require(NoneIsNegative(cache->UsedOn(pod.node)));
   for (const auto& [name, node] : cache->nodes()) {
@@ -67,8 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!object.is_array()) objects = nlohmann::json::array({object});
   ClusterCache cache;
   for (const nlohmann::json& each : objects) {
-    if (auto node = ParseNode(each)) cache.Put(*std::move(node));
-    if (auto node = ParseGpuNode(each)) {
+    if (auto node = crossover::api::ParseNode(each)) cache.Put(*std::move(node));
+    if (auto node = crossover::api::ParseGpuNode(each)) {
       Require(NoneIsNegative(node->requested));
       cache.Put(*std::move(node));
     }
@@ -77,13 +77,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (budget->selector.nothing) Require(!crossover::kube::Matches(budget->selector, {}));
       Require(cache.Put(*std::move(budget)));
     }
-    if (auto profile = ParseJobProfile(each)) {
+    if (auto profile = crossover::api::ParseJobProfile(each)) {
       cache.Put(*profile);
       Require(cache.FindProfile(profile->name_space, profile->key) != nullptr);
     }
   }
   for (const nlohmann::json& each : objects) {
-    if (const auto pod = ParsePod(each)) TryPod(*pod, &cache);
+    if (const auto pod = crossover::api::ParsePod(each)) TryPod(*pod, &cache);
   }
   return 0;
 }

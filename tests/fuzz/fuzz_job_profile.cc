@@ -5,14 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/cluster/parse.h"
 #include "extender/profiles/figures.h"
 #include "extender/profiles/flows.h"
 #include "extender/profiles/objects.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace crossover::extender;
-  auto profile = ParseJobProfile(nlohmann::json::parse(data, data + size, nullptr, false));
+  auto profile = crossover::api::ParseJobProfile(nlohmann::json::parse(data, data + size, nullptr, false));
   if (!profile) return 0;
   const auto [id, record] = RecordOf(*std::move(profile));
   if (record.runs.size() > kMostRuns || record.meetings.size() > kMostMeetings) __builtin_trap();
@@ -24,6 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (flow.from < 0 || flow.from >= pods || flow.to < 0 || flow.to >= pods) __builtin_trap();
     }
   }
-  if (!ParseJobProfile(StatusBody(id, record, {}))) __builtin_trap();
+  if (!crossover::api::ParseJobProfile(StatusBody(id, record, {}))) __builtin_trap();
   return 0;
 }

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/cluster/parse.h"
 #include "extender/profiles/changes.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"
@@ -14,7 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace crossover::extender;
   const auto node = nlohmann::json::parse(data, data + size, nullptr, false);
-  const auto jobs = JobsOf(node);
+  const auto jobs = crossover::api::JobsOf(node);
   const ProfileSettings settings;
   PodOrder order;
   for (const GpuNode::Job& job : jobs) {
@@ -25,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const ProfileChange& change : ChangesOf({}, merged, 2e9, settings)) {
     auto object = ObjectBody(change.id, change.record.name);
     object["status"] = StatusBody(change.id, change.record, settings)["status"];
-    auto profile = ParseJobProfile(object);
+    auto profile = crossover::api::ParseJobProfile(object);
     if (!profile) __builtin_trap();
     const auto read = RecordOf(*std::move(profile));
     if (read.first != change.id) __builtin_trap();

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace crossover::kube {
 namespace {
@@ -72,10 +76,16 @@ TEST(JobNamedByTest, AllRanksOfAJobHaveOneName) {
   one["metadata"]["labels"] = replica("0", "0");
   other["metadata"]["labels"] = replica("1", "0");
   EXPECT_EQ(ProfileKeyOf(one), ProfileKeyOf(other)) << "they do the same";
-  EXPECT_EQ(JobNamedBy({{"kueue.x-k8s.io/pod-group-name", "group"}}), "group");
-  EXPECT_EQ(
-      JobNamedBy({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"batch.kubernetes.io/job-name", "s-part-0"}}),
-      "s");
+  using Labels = std::map<std::string, std::string>;
+  const std::vector<std::pair<Labels, std::string>> named = {
+      {{{"kueue.x-k8s.io/pod-group-name", "group"}}, "group"},
+      {{{"jobset.sigs.k8s.io/jobset-name", "s"}, {"batch.kubernetes.io/job-name", "s-part-0"}}, "s"},
+      {{{"leaderworkerset.sigs.k8s.io/name", "l"}, {"leaderworkerset.sigs.k8s.io/group-index", "2"}}, "l-2"},
+      {{{"app", "x"}}, ""}};
+  for (const auto& [labels, name] : named) {
+    EXPECT_EQ(JobNamedBy(labels), name);
+    EXPECT_EQ(JobNamedBy(json(labels)), name);
+  }
 }
 
 TEST(ProfileKeyTest, OddPods) {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "extender/cluster/parse.h"
 #include "extender/cluster/resources.h"
-#include "tests/unit/extender/cluster/golden_profiles.h"
+#include "tests/unit/common/api/golden_gpu_nodes.h"
+#include "tests/unit/common/api/golden_profiles.h"
 
 namespace crossover::extender {
 namespace {
@@ -159,9 +159,31 @@ TEST(ClusterCacheTest, ProfilesAreFoundByKey) {
   EXPECT_EQ(cache.profiles().size(), 1u);
 }
 
+TEST(ClusterCacheTest, WhatNothingDecidesByIsNotKept) {
+  ClusterCache cache;
+  EXPECT_TRUE(cache.Put(api::GoldenGpuNode()));
+  GpuNode later = api::GoldenGpuNode();
+  later.version = "1.3";
+  later.mode_limited_by = later.sharing_reason = later.configuration = later.node_uid = "another";
+  later.mps_served.reset();
+  later.gpus[0].notes.Edit().no_turns = "another";
+  later.gpus[1].notes.Edit().reason = "another";
+  later.gpus[0].notes.Edit().signals.reset();
+  later.gpus[0].holders[0].gang = "another";
+  later.jobs[0].gang_size = 9;
+  later.jobs[1].source = "measured";
+  EXPECT_FALSE(cache.Put(later));
+  later.gpus[0].healthy = false;
+  EXPECT_TRUE(cache.Put(later));
+  Node node{.name = "n1"};
+  EXPECT_TRUE(cache.Put(node));
+  node.annotations["crossover.dev/mode"] = node.runtime = node.os_image = "another";
+  EXPECT_FALSE(cache.Put(node));
+}
+
 TEST(ClusterCacheTest, KnowsOfEachProfileWhatPlacementUses) {
-  for (const BrokenProfile& twin : kBrokenProfiles) {
-    const auto profile = ParseJobProfile(Broken(twin));
+  for (const api::BrokenProfile& twin : api::kBrokenProfiles) {
+    const auto profile = api::ParseJobProfile(api::Broken(twin));
     if (!profile) continue;
     ClusterCache cache;
     cache.Put(*profile);
@@ -175,7 +197,7 @@ TEST(ClusterCacheTest, KnowsOfEachProfileWhatPlacementUses) {
 }
 
 TEST(ClusterCacheTest, AProfileWhoseHistoryAloneChangedIsTheSame) {
-  JobProfile profile = ParseJobProfile(json::parse(kGoldenMeasured)).value();
+  JobProfile profile = api::ParseJobProfile(json::parse(api::kGoldenMeasured)).value();
   ClusterCache cache;
   EXPECT_TRUE(cache.Put(profile));
   profile.runs[0].at_s += 1;

@@ -7,8 +7,7 @@
 
 #include "common/kube/json_filter.h"
 #include "extender/cluster/cluster_cache.h"
-#include "extender/cluster/parse.h"
-#include "tests/unit/extender/cluster/golden.h"
+#include "tests/unit/common/api/golden.h"
 
 namespace crossover::extender {
 namespace {
@@ -25,7 +24,7 @@ std::size_t Used() {
 
 // Returns a node that is labelled as real nodes are, by kubelets and by programs that look for GPUs.
 json LargeNode() {
-  json node = json::parse(kGoldenNode);
+  json node = json::parse(api::kGoldenNode);
   for (int i = 0; i < 40; ++i)
     node["metadata"]["labels"]["nvidia.com/gpu.some-property-" + std::to_string(i)] = "NVIDIA-A100-SXM4-80GB";
   for (int i = 0; i < 50; ++i) {
@@ -38,7 +37,7 @@ json LargeNode() {
 }
 
 json LargePod() {
-  json pod = json::parse(kGoldenPod);
+  json pod = json::parse(api::kGoldenPod);
   pod["metadata"]["ownerReferences"] = {{{"apiVersion", "batch/v1"},
                                          {"kind", "Job"},
                                          {"name", "train"},
@@ -69,9 +68,9 @@ json GpuNodeOf() {
 }
 
 TEST(SizeTest, ALargeClusterFits) {
-  const Node node = ParseNode(LargeNode()).value();
-  const Pod pod = ParsePod(LargePod()).value();
-  const GpuNode gpus = ParseGpuNode(GpuNodeOf()).value();
+  const Node node = api::ParseNode(LargeNode()).value();
+  const Pod pod = api::ParsePod(LargePod()).value();
+  const GpuNode gpus = api::ParseGpuNode(GpuNodeOf()).value();
   ClusterCache cache;
   const std::size_t before = Used();
   for (int i = 0; i < kNodes; ++i) {

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "extender/cluster/parse.h"
-#include "tests/unit/extender/cluster/golden_profiles.h"
+#include "tests/unit/common/api/golden_profiles.h"
 
 namespace crossover::extender {
 namespace {
@@ -45,7 +44,7 @@ ProfileRecord Record() {
 }
 
 std::pair<ProfileId, ProfileRecord> Read(const json& object) {
-  return RecordOf(ParseJobProfile(object).value());
+  return RecordOf(api::ParseJobProfile(object).value());
 }
 
 TEST(ObjectsTest, WhatIsWrittenIsReadAgain) {
@@ -89,7 +88,7 @@ TEST(ObjectsTest, NamesThatTheApiServerTakes) {
 }
 
 TEST(ObjectsTest, TheRecordOfEachGoldenProfile) {
-  for (const GoldenProfile& golden : kGoldenProfiles) {
+  for (const api::GoldenProfile& golden : api::kGoldenProfiles) {
     const auto [id, record] = Read(json::parse(golden.object));
     EXPECT_EQ(id, ProfileId("team", golden.key)) << golden.object;
     EXPECT_EQ(record.has_hints, golden.has_hints) << golden.object;
@@ -99,9 +98,9 @@ TEST(ObjectsTest, TheRecordOfEachGoldenProfile) {
 }
 
 TEST(ObjectsTest, TheRecordOfEachBrokenTwin) {
-  for (const BrokenProfile& twin : kBrokenProfiles) {
+  for (const api::BrokenProfile& twin : api::kBrokenProfiles) {
     if (!twin.is_profile) continue;
-    const auto [id, record] = Read(Broken(twin));
+    const auto [id, record] = Read(api::Broken(twin));
     EXPECT_EQ(id, ProfileId("team", twin.key)) << twin.patch;
     EXPECT_EQ(record.name, "gpt-3a1f") << twin.patch;
     EXPECT_EQ(record.runs.size(), twin.runs) << twin.patch;
@@ -110,7 +109,7 @@ TEST(ObjectsTest, TheRecordOfEachBrokenTwin) {
 }
 
 TEST(ObjectsTest, ARecordHasAtMostAsManyMeetingsAsTheDefinitionAllows) {
-  json object = json::parse(kGoldenMeasured);
+  json object = json::parse(api::kGoldenMeasured);
   json& meetings = object["status"]["meetings"];
   for (std::size_t i = 0; i < kMostMeetings; ++i) meetings.push_back(meetings[0]);
   EXPECT_EQ(Read(object).second.meetings.size(), kMostMeetings);

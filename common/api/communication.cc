@@ -1,11 +1,11 @@
-#include "extender/cluster/communication.h"
+#include "common/api/communication.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "common/base/nccl_functions.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 
 using base::kNcclFunctions;  // in the order of NcclFunction
 
@@ -27,4 +27,4 @@ bool IsBetweenTwo(NcclFunction function) {
   return function == NcclFunction::kSend || function == NcclFunction::kRecv;
 }
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-namespace crossover::extender {
+namespace crossover::api {
 
 struct GoldenProfile {
   const char* object;  // as JSON
@@ -92,4 +92,4 @@ inline nlohmann::json Broken(const BrokenProfile& twin) {
   return object;
 }
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

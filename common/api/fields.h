@@ -8,7 +8,7 @@
 
 #include "common/kube/json.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 
 // Returns the field as a string, or "" where it is not one.
 std::string TextAt(const nlohmann::json& object, const char* key);
@@ -29,4 +29,4 @@ std::string TextIn(const nlohmann::json& object, const char* key);
 double NumberIn(const nlohmann::json& object, const char* key, double most);
 double TimeIn(const nlohmann::json& object, const char* key);
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

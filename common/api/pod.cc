@@ -1,9 +1,13 @@
+#include "common/api/pod.h"
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "common/annotations/domain.h"
+#include "common/api/fields.h"
 #include "common/base/names.h"
 #include "common/kube/pod_constraints.h"
 #include "common/kube/pod_requests.h"
@@ -12,10 +16,8 @@
 #include "common/kube/shm_mounts.h"
 #include "common/kube/slots.h"
 #include "common/text/truncate.h"
-#include "extender/cluster/fields.h"
-#include "extender/cluster/parse.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using kube::At;
@@ -51,12 +53,19 @@ int SlotsOf(const json& container) {
   return static_cast<int>(std::min(kube::SlotsOf(container), kMostSlotsOfContainer));
 }
 
+Shm ShmOf(const json& container) {
+  if (kube::HasOwnShm(container)) return Shm::kOwn;
+  return kube::HasMountAt(container, base::kMovedShm) ? Shm::kMoved : Shm::kUsual;
+}
+
 void AddContainers(const json& spec, const char* key, bool init, std::vector<Container>* to) {
   for (const json& container : ListAt(spec, key)) {
+    const int slots = SlotsOf(container);
     to->push_back({.name = TextAt(container, "name"),
-                   .slots = SlotsOf(container),
+                   .slots = slots,
                    .init = init,
-                   .sidecar = init && TextAt(container, "restartPolicy") == "Always"});
+                   .sidecar = init && TextAt(container, "restartPolicy") == "Always",
+                   .shm = slots > 0 ? ShmOf(container) : Shm::kUsual});
   }
 }
 
@@ -70,16 +79,12 @@ void ReadUsers(const json& spec, Pod* pod) {
   pod->own_users = kube::HasOwnUsers(spec);
 }
 
-Shm ShmOf(const json& spec) {
-  Shm shm = Shm::kUsual;
-  for (const char* key : {"initContainers", "containers"}) {
-    for (const json& container : ListAt(spec, key)) {
-      if (SlotsOf(container) == 0) continue;
-      if (kube::HasOwnShm(container)) return Shm::kOwn;
-      if (kube::HasMountAt(container, base::kMovedShm)) shm = Shm::kMoved;
-    }
-  }
-  return shm;
+Shm ShmOf(const std::vector<Container>& containers) {
+  const auto any = [&containers](Shm shm) {
+    return std::ranges::find(containers, shm, &Container::shm) != containers.end();
+  };
+  if (any(Shm::kOwn)) return Shm::kOwn;
+  return any(Shm::kMoved) ? Shm::kMoved : Shm::kUsual;
 }
 
 std::vector<Toleration> TolerationsIn(const json& spec) {
@@ -118,12 +123,28 @@ void ReadSpec(const json& spec, Pod* pod) {
   pod->tolerations = TolerationsIn(spec);
   pod->constraints = kube::PodConstraintsOf(spec, pod->labels);
   ReadUsers(spec, pod);
-  pod->shm = ShmOf(spec);
+  pod->shm = ShmOf(pod->containers);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
   pod->preempts = TextAt(spec, "preemptionPolicy") != "Never";
 }
 
 }  // namespace
+
+// Once an init container has ended, the kubelet gives its slots to the containers after it. Init containers
+// therefore count by their maximum, not by their sum.
+int Pod::slots() const {
+  int together = 0, sidecars = 0, most = 0;
+  for (const Container& container : containers) {
+    if (!container.init) {
+      together += container.slots;
+    } else if (container.sidecar) {
+      sidecars += container.slots;
+    } else {
+      most = std::max(most, sidecars + container.slots);
+    }
+  }
+  return std::max(most, together + sidecars);
+}
 
 std::optional<Pod> ParsePod(const json& object) {
   const json& metadata = At(object, "metadata");
@@ -136,6 +157,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.version = TextAt(metadata, "resourceVersion");
   pod.created_s = InstantAt(metadata, "creationTimestamp");
   pod.deleting = !TextAt(metadata, "deletionTimestamp").empty();
+  if (pod.deleting) pod.grace_s = WholeAt(metadata, "deletionGracePeriodSeconds", 0, INT32_MAX);
   pod.labels = kube::LabelsAt(metadata, "labels");
   pod.annotations = kube::LabelsAt(metadata, "annotations");
   std::erase_if(pod.annotations, [](const auto& entry) {
@@ -153,4 +175,4 @@ std::optional<Pod> ParsePod(const json& object) {
   return pod;
 }
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

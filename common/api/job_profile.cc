@@ -1,12 +1,16 @@
+#include "common/api/job_profile.h"
+
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/cluster/fields.h"
-#include "extender/cluster/parse.h"
-#include "extender/cluster/parse_communication.h"
+#include "common/api/communication_json.h"
+#include "common/api/fields.h"
+#include "common/kube/timestamp.h"
+#include "common/text/number.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using kube::At;
@@ -18,6 +22,8 @@ constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of GPU memory; sm
 constexpr double kMostOfRun = 1e6;                          // GPUs, and iterations
 constexpr double kMostSeconds = 1e9;                        // and of jitter, which is a ratio
 constexpr double kMostGain = 1e9;
+
+double Rounded(double value) { return text::ToFourFigures(value); }
 
 // Reads the times from `figures`, which is the spec (hints of a user) or the status (measurements). Returns
 // false and changes nothing where it has no compute time.
@@ -49,6 +55,11 @@ JobProfile::InputWait InputWaitOf(const json& object) {
           .seconds = NumberIn(object, "seconds", kMostSeconds)};
 }
 
+std::optional<bool> SharedIn(const json& run) {
+  const json& shared = At(run, "shared");
+  return shared.is_boolean() ? std::optional(shared.get<bool>()) : std::nullopt;
+}
+
 JobProfile::Run RunOf(const json& object) {
   return {.gang = TextIn(object, "gang"),
           .began_s = TimeIn(object, "beganAt"),
@@ -58,7 +69,7 @@ JobProfile::Run RunOf(const json& object) {
           .iterations = static_cast<int>(NumberIn(object, "iterations", kMostOfRun)),
           .estimated = IsTrue(object, "estimated"),
           .disturbed = IsTrue(object, "disturbed"),
-          .shared = IsTrue(object, "shared"),
+          .shared = SharedIn(object),
           .compute_s = NumberIn(object, "computeSeconds", kMostSeconds),
           .exposed_s = NumberIn(object, "exposedSeconds", kMostSeconds),
           .jitter = NumberIn(object, "jitter", kMostSeconds),
@@ -117,4 +128,51 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   return profile;
 }
 
-}  // namespace crossover::extender
+json WriteRun(const JobProfile::Run& run) {
+  json object = {{"gang", run.gang},
+                 {"beganAt", kube::WriteTimestamp(run.began_s)},
+                 {"lastSeen", kube::WriteTimestamp(run.at_s)},
+                 {"gpus", run.gpus},
+                 {"nodes", run.nodes},
+                 {"iterations", run.iterations},
+                 {"estimated", run.estimated},
+                 {"disturbed", run.disturbed},
+                 {"computeSeconds", Rounded(run.compute_s)},
+                 {"exposedSeconds", Rounded(run.exposed_s)},
+                 {"jitter", Rounded(run.jitter)},
+                 {"peakMemoryBytes", run.peak_memory}};
+  if (run.median_s > 0) {
+    json& slowest = object["slowest"];
+    object["medianSeconds"] = Rounded(run.median_s);
+    slowest = {{"pod", run.slowest.pod},
+               {"node", run.slowest.node},
+               {"computeSeconds", Rounded(run.slowest.compute_s)}};
+    if (run.slowest.since_s > 0) slowest["since"] = kube::WriteTimestamp(run.slowest.since_s);
+  }
+  if (run.input.seconds > 0) {
+    object["inputWait"] = {
+        {"pod", run.input.pod}, {"node", run.input.node}, {"seconds", Rounded(run.input.seconds)}};
+  }
+  if (run.uplink_s > 0) {
+    object["uplinkSeconds"] = Rounded(run.uplink_s);
+    object["leastUplinkSeconds"] = Rounded(run.least_uplink_s);
+  }
+  if (run.shared.value_or(false)) object["shared"] = true;
+  return object;
+}
+
+json WriteMeeting(const JobProfile::Meeting& meeting) {
+  json gains = json::array();
+  for (const JobProfile::Gain& gain : meeting.gains) {
+    gains.push_back({{"gang", gain.gang},
+                     {"otherGang", gain.other},
+                     {"gain", Rounded(gain.gain)},
+                     {"measuredAt", kube::WriteTimestamp(gain.at_s)}});
+  }
+  return {{"namespace", meeting.name_space},
+          {"key", meeting.key},
+          {"gain", Rounded(meeting.gain)},
+          {"gains", gains}};
+}
+
+}  // namespace crossover::api

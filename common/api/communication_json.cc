@@ -1,13 +1,16 @@
-#include "extender/cluster/parse_communication.h"
+#include "common/api/communication_json.h"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/cluster/fields.h"
+#include "common/api/fields.h"
+#include "common/base/hash.h"
+#include "common/kube/timestamp.h"
+#include "common/text/number.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using kube::At;
@@ -116,4 +119,28 @@ Communication CommunicationOf(const json& status) {
   return communication;
 }
 
-}  // namespace crossover::extender
+json WriteCommunication(const Communication& communication) {
+  json groups = json::array();
+  for (const CallGroup& group : communication.groups) {
+    groups.push_back(
+        {{"function", NameOf(group.function)}, {"members", group.members}, {"bytes", group.bytes}});
+  }
+  json object = {{"pods", communication.pods},
+                 {"runs", communication.runs},
+                 {"gang", communication.gang},
+                 {"beganAt", kube::WriteTimestamp(communication.began_s)},
+                 {"groups", groups}};
+  for (const double seconds : communication.compute_s)
+    object["computeSeconds"].push_back(text::ToFourFigures(seconds));
+  return object;
+}
+
+json WriteCall(const NcclCall& call) {
+  json object = {{"pod", call.pod},     {"communicator", base::HexOf(call.communicator).data()},
+                 {"size", call.size},   {"rank", call.rank},
+                 {"bytes", call.bytes}, {"function", NameOf(call.function)}};
+  if (call.peer) object["peer"] = *call.peer;
+  return object;
+}
+
+}  // namespace crossover::api

@@ -2,7 +2,7 @@
 // ours.
 #pragma once
 
-namespace crossover::extender {
+namespace crossover::api {
 
 inline constexpr char kGoldenNode[] =
     R"json({"kind":"Node","apiVersion":"v1","metadata":{"name":"n1","uid":"b8c2e343-2ae4-4bbe-98c7-f2d8b6dadd97)json"
@@ -47,4 +47,4 @@ inline constexpr char kGoldenPod[] =
     R"json(ption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."}],"qosClass":"BestEffor)json"
     R"json(t"}})json";
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

@@ -1,15 +1,15 @@
-#include "extender/cluster/parse.h"
+#include "common/api/pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/common/api/golden.h"
+#include "tests/unit/common/api/golden_pods.h"
 #include "tests/unit/common/kube/golden_slots.h"
-#include "tests/unit/extender/cluster/golden.h"
-#include "tests/unit/extender/cluster/golden_profiles.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using nlohmann::json;
@@ -26,6 +26,40 @@ Pod Parsed(const json& object) { return ParsePod(object).value(); }
 TEST(ParsePodTest, SlotsOfEachGoldenContainer) {
   for (const kube::GoldenSlots& golden : kube::kGoldenSlots)
     EXPECT_EQ(Parsed(kube::PodWith(golden)).slots(), golden.slots) << golden.resources;
+}
+
+std::string ControllerOf(const Pod& pod) { return pod.owner ? pod.owner->kind + "/" + pod.owner->name : ""; }
+
+TEST(ParsePodTest, EachGoldenPod) {
+  for (const GoldenPod& golden : kGoldenPods) {
+    const Pod pod = Parsed(json::parse(golden.object));
+    EXPECT_EQ(pod.name_space + "/" + pod.name, golden.name) << golden.object;
+    EXPECT_EQ(pod.node, golden.node) << golden.object;
+    EXPECT_EQ(ControllerOf(pod), golden.controller) << golden.object;
+    EXPECT_EQ(pod.containers.size(), golden.containers) << golden.object;
+    EXPECT_EQ(pod.slots(), golden.slots) << golden.object;
+    EXPECT_EQ(pod.shm, golden.shm) << golden.object;
+    EXPECT_EQ(pod.over, golden.over) << golden.object;
+    EXPECT_EQ(pod.deleting, golden.deleting) << golden.object;
+    EXPECT_EQ(pod.grace_s, golden.grace_s) << golden.object;
+    EXPECT_EQ(pod.created_s, golden.created_s) << golden.object;
+  }
+}
+
+TEST(ParsePodTest, EachBrokenTwin) {
+  for (const BrokenPod& twin : kBrokenPods) {
+    const auto pod = ParsePod(Broken(twin));
+    ASSERT_EQ(pod.has_value(), twin.is_pod) << twin.patch;
+    if (!pod) continue;
+    EXPECT_EQ(ControllerOf(*pod), twin.controller) << twin.patch;
+    EXPECT_EQ(pod->containers.size(), twin.containers) << twin.patch;
+    EXPECT_EQ(pod->slots(), twin.slots) << twin.patch;
+    EXPECT_EQ(pod->shm, twin.shm) << twin.patch;
+    EXPECT_EQ(pod->deleting, twin.deleting) << twin.patch;
+    EXPECT_EQ(pod->grace_s, twin.grace_s) << twin.patch;
+    EXPECT_EQ(pod->created_s, twin.created_s) << twin.patch;
+    EXPECT_FALSE(pod->over) << twin.patch;
+  }
 }
 
 TEST(ParsePodTest, AsARealServerSendsIt) {
@@ -49,29 +83,6 @@ TEST(ParsePodTest, AsARealServerSendsIt) {
   EXPECT_EQ(pod.scheduled.message.substr(0, 8), "0/3 node");
   EXPECT_EQ(pod.scheduled.at_s, 1795225485);
   EXPECT_FALSE(pod.over || pod.running || pod.deleting);
-}
-
-TEST(ParseBudgetTest, SaysHowManyPodsMayBeEvicted) {
-  const auto parsed = [](const char* text) { return ParseBudget(nlohmann::json::parse(text)); };
-  const auto budget = parsed(R"({"metadata": {"name": "b", "namespace": "team"},
-    "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "train"}}},
-    "status": {"disruptionsAllowed": 3, "currentHealthy": 5, "desiredHealthy": 2}})");
-  ASSERT_TRUE(budget);
-  EXPECT_EQ(budget->name_space + "/" + budget->name, "team/b");
-  EXPECT_EQ(budget->allowed, 3);
-  EXPECT_TRUE(kube::Matches(budget->selector, {{"app", "train"}}));
-  EXPECT_FALSE(kube::Matches(budget->selector, {{"app", "web"}}));
-  const auto young = parsed(R"({"metadata": {"name": "b", "namespace": "team"}})");
-  ASSERT_TRUE(young);
-  EXPECT_EQ(young->allowed, 0) << "its controller has not said anything yet";
-  EXPECT_FALSE(kube::Matches(young->selector, {}));
-  EXPECT_EQ(
-      parsed(R"({"metadata": {"name": "b", "namespace": "team"}, "status": {"disruptionsAllowed": -1}})")
-          ->allowed,
-      0);
-  for (const char* text :
-       {"null", R"({"metadata": {"name": "b"}})", R"({"metadata": {"namespace": "team"}})"})
-    EXPECT_FALSE(parsed(text)) << text;
 }
 
 TEST(ParsePodTest, WithoutItsNamesItIsNone) {
@@ -138,7 +149,7 @@ TEST(ParsePodTest, AsksForWhatASchedulerCounts) {
     "initContainers":[{"name":"i","resources":{"requests":{"cpu":"3","memory":"1Gi"}}},
                       {"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"500m"}}}],
     "containers":[{"name":"a","resources":{"requests":{"cpu":1,"memory":"2Gi","x.y/z":"3"}}}]})");
-  const Resources requests = Parsed(object).requests;
+  const kube::Requests requests = Parsed(object).requests;
   EXPECT_EQ(requests.milli_cpu, 3250);
   EXPECT_EQ(requests.memory_bytes, 2LL << 30);
   EXPECT_THAT(requests.others, ElementsAre(Pair("x.y/z", 3)));
@@ -268,122 +279,5 @@ TEST(ParsePodTest, WhatIsOfAnotherTypeCountsAsNotSet) {
   EXPECT_EQ(Parsed(object).priority, INT32_MAX);
 }
 
-TEST(ParseNodeTest, AsARealServerSendsIt) {
-  const Node node = ParseNode(json::parse(kGoldenNode)).value();
-  EXPECT_EQ(node.name, "n1");
-  EXPECT_EQ(node.uid, "b8c2e343-2ae4-4bbe-98c7-f2d8b6dadd97");
-  EXPECT_THAT(node.labels, ElementsAre(Pair("kubernetes.io/hostname", "n1")));
-  EXPECT_EQ(node.allocatable.milli_cpu, 32'000);
-  EXPECT_EQ(node.allocatable.memory_bytes, 64LL << 30);
-  EXPECT_THAT(node.allocatable.others, ElementsAre(Pair("crossover.dev/slot", 4), Pair("pods", 110)));
-  EXPECT_TRUE(node.ready);
-  EXPECT_FALSE(node.cordoned);
-}
-
-TEST(ParseNodeTest, TaintsCordonAndReadiness) {
-  json object = json::parse(kGoldenNode);
-  object["spec"] =
-      json::parse(R"({"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})");
-  object["status"]["conditions"][0]["status"] = "Unknown";
-  const Node node = ParseNode(object).value();
-  EXPECT_THAT(node.taints, ElementsAre(Taint{.key = "k", .value = "v", .effect = "NoSchedule"}));
-  EXPECT_TRUE(node.cordoned);
-  EXPECT_FALSE(node.ready);
-  EXPECT_FALSE(ParseNode(json::object()));
-}
-
-TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
-  const auto node = ParseGpuNode(json::parse(R"({"metadata":{"name":"n1"},"status":{
-    "mode":"enforce","maintenance":true,"sharing":{"kind":"mps","multiUser":true},
-    "linkBytesPerSecond":25000000000,
-    "requested":{"milliCPU":1500,"memoryBytes":1024,"pods":7,"others":{"x.y/z":2}},
-    "gpus":[{"uuid":"GPU-a","memoryBytes":85899345920,"slots":2,"healthy":true,
-             "holders":[{"namespace":"ns","pod":"p","container":"c","gang":"ns/g","slots":["GPU-a::0","GPU-a::1"]}]},
-            {"uuid":"GPU-b","slots":2,"healthy":false,"withheld":"another plugin has it"},
-            {"slots":2},{"uuid":"GPU-a","slots":9}]}})"));
-  ASSERT_TRUE(node);
-  EXPECT_EQ(node->mode, "enforce");
-  EXPECT_TRUE(node->maintenance && node->multi_user);
-  EXPECT_EQ(node->sharing, "mps");
-  EXPECT_EQ(node->link_bytes_per_s, 25e9);
-  ASSERT_EQ(node->gpus.size(), 2u) << "one without a name, and one that was named before";
-  EXPECT_EQ(node->gpus[0].memory, 80ull << 30);
-  EXPECT_EQ(node->gpus[0].slots, 2);
-  EXPECT_TRUE(node->gpus[0].healthy);
-  EXPECT_THAT(node->gpus[0].holders,
-              ElementsAre(GpuNode::Holder{
-                  .name_space = "ns", .pod = "p", .container = "c", .slots = {"GPU-a::0", "GPU-a::1"}}));
-  EXPECT_EQ(node->gpus[1].withheld, "another plugin has it");
-  EXPECT_EQ(node->requested.milli_cpu, 1500);
-  EXPECT_EQ(node->requested.memory_bytes, 1024);
-  EXPECT_THAT(node->requested.others, ElementsAre(Pair("pods", 7), Pair("x.y/z", 2)));
-  EXPECT_FALSE(ParseGpuNode(json::parse(R"({"status":{}})")));
-}
-
-TEST(ParseJobProfileTest, EachGoldenProfile) {
-  for (const GoldenProfile& golden : kGoldenProfiles) {
-    const auto profile = ParseJobProfile(json::parse(golden.object));
-    ASSERT_TRUE(profile) << golden.object;
-    EXPECT_EQ(profile->key, golden.key) << golden.object;
-    EXPECT_EQ(profile->hinted, golden.hinted) << golden.object;
-    EXPECT_EQ(profile->has_hints, golden.has_hints) << golden.object;
-    EXPECT_EQ(profile->compute_s, golden.compute_s) << golden.object;
-    EXPECT_EQ(profile->peak_memory, golden.peak_memory) << golden.object;
-    EXPECT_EQ(profile->meetings.size(), golden.meetings) << golden.object;
-    EXPECT_EQ(profile->runs.size(), golden.runs) << golden.object;
-  }
-}
-
-TEST(ParseJobProfileTest, EachBrokenTwin) {
-  for (const BrokenProfile& twin : kBrokenProfiles) {
-    const auto profile = ParseJobProfile(Broken(twin));
-    ASSERT_EQ(profile.has_value(), twin.is_profile) << twin.patch;
-    if (!profile) continue;
-    EXPECT_EQ(profile->key, twin.key) << twin.patch;
-    EXPECT_EQ(profile->compute_s, twin.compute_s) << twin.patch;
-    EXPECT_EQ(profile->runs.size(), twin.runs) << twin.patch;
-  }
-}
-
-TEST(ParseJobProfileTest, AtMostAsManyRunsAndGainsAsTheDefinitionAllows) {
-  json object = json::parse(kGoldenMeasured);
-  json& runs = object["status"]["runs"];
-  for (std::size_t i = 0; i < kMostRuns; ++i) runs.push_back(runs[0]);
-  json& gains = object["status"]["meetings"][0]["gains"];
-  for (std::size_t i = 0; i < kMostGains; ++i) gains.push_back(gains[0]);
-  const auto profile = ParseJobProfile(object);
-  ASSERT_TRUE(profile);
-  EXPECT_EQ(profile->runs.size(), kMostRuns);
-  EXPECT_EQ(profile->meetings.at(0).gains.size(), kMostGains);
-}
-
-TEST(ParseJobProfileTest, MeasuredBeforeHinted) {
-  json object = json::parse(R"({"metadata":{"namespace":"ns","name":"p"},
-    "spec":{"key":"bert","computeSeconds":0.5,"exposedSeconds":0.25,"peakMemoryBytes":100},
-    "status":{"meetings":[{"namespace":"ns","key":"gpt","gain":1.5},{"key":"odd","gain":-1}]}})");
-  const auto hinted = ParseJobProfile(object);
-  ASSERT_TRUE(hinted);
-  EXPECT_TRUE(hinted->hinted);
-  EXPECT_EQ(hinted->key, "bert");
-  EXPECT_EQ(hinted->compute_s, 0.5);
-  EXPECT_EQ(hinted->exposed_s, 0.25);
-  EXPECT_EQ(hinted->peak_memory, 100u);
-  EXPECT_THAT(hinted->meetings,
-              ElementsAre(JobProfile::Meeting{.name_space = "ns", .key = "gpt", .gain = 1.5}));
-  object["status"].update(json::parse(
-      R"({"computeSeconds":0.75,"exposedSeconds":0,"jitter":0.1,"peakMemoryBytes":200,"gpus":8})"));
-  const auto measured = ParseJobProfile(object);
-  EXPECT_FALSE(measured->hinted);
-  EXPECT_EQ(measured->compute_s, 0.75);
-  EXPECT_EQ(measured->exposed_s, 0);
-  EXPECT_EQ(measured->jitter, 0.1);
-  EXPECT_EQ(measured->peak_memory, 200u);
-  EXPECT_EQ(measured->gpus, 8);
-  object.erase("spec");
-  EXPECT_EQ(ParseJobProfile(object)->key, "p");
-  object["metadata"].erase("namespace");
-  EXPECT_FALSE(ParseJobProfile(object));
-}
-
 }  // namespace
-}  // namespace crossover::extender
+}  // namespace crossover::api

@@ -1,11 +1,11 @@
-#include "extender/cluster/fields.h"
+#include "common/api/fields.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "common/kube/timestamp.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 
 using kube::At;
 using kube::Text;
@@ -59,4 +59,4 @@ double TimeIn(const json& object, const char* key) {
   return std::max(kube::ParseTimestamp(text).value_or(0), 0.0);
 }
 
-}  // namespace crossover::extender
+}  // namespace crossover::api

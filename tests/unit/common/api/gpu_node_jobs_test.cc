@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "extender/cluster/parse.h"
+#include "common/api/gpu_node.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using nlohmann::json;
@@ -42,7 +42,7 @@ TEST(ReportsTest, AllThatANodeSays) {
   EXPECT_EQ(job.exposed_s, 0.01);
   EXPECT_EQ(job.step_alone_s, 0.03);
   EXPECT_EQ(job.peak_memory, 123456789012u);
-  EXPECT_TRUE(job.estimated);
+  EXPECT_TRUE(job.estimated());
   EXPECT_EQ(job.began_s, 1.7e9);
   EXPECT_EQ(job.at_s, 1.7e9 + 10);
   EXPECT_EQ(job.disturbed_s, 1.7e9 + 5);
@@ -73,7 +73,7 @@ TEST(ReportsTest, WhatCannotBeIsLeftOut) {
   for (const char* figure : {"-1", "1e99", "\"1\"", "[]", "null", "3601"}) {
     json job = Job();
     job["computeSeconds"] = json::parse(figure);
-    EXPECT_EQ(JobsOf(NodeWith(job)).at(0).compute_s, 0) << figure;
+    EXPECT_EQ(JobsOf(NodeWith(job)).at(0).compute_s, std::nullopt) << figure;
   }
   json job = Job();
   job["meetings"][0]["gain"] = 1e6;
@@ -89,4 +89,4 @@ TEST(ReportsTest, NoMoreThanANodeHas) {
 }
 
 }  // namespace
-}  // namespace crossover::extender
+}  // namespace crossover::api

@@ -1,13 +1,14 @@
-#include "extender/cluster/parse_communication.h"
+#include "common/api/communication_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "extender/cluster/parse.h"
+#include "common/api/gpu_node.h"
+#include "common/api/job_profile.h"
 
-namespace crossover::extender {
+namespace crossover::api {
 namespace {
 
 using nlohmann::json;
@@ -46,7 +47,7 @@ TEST(ParseCommunicationTest, TheGoldenCall) {
 }
 
 TEST(ParseCommunicationTest, APeerCountsOnlyWhereThereIsOne) {
-  EXPECT_EQ(Calls(R"({"function": "AllReduce"})").at(0).peer, 0);
+  EXPECT_EQ(Calls(R"({"function": "AllReduce"})").at(0).peer, std::nullopt);
   EXPECT_THAT(Calls(R"({"function": "AlltoAll", "peer": null})"), SizeIs(1));
   for (const char* function : {"Send", "Recv", "Broadcast", "Reduce", "Gather", "Scatter"}) {
     const std::string patch = R"({"peer": null, "function": ")" + std::string(function) + "\"}";
@@ -172,4 +173,4 @@ TEST(NcclFunctionTest, EachHasTheNameThatFindsIt) {
 }
 
 }  // namespace
-}  // namespace crossover::extender
+}  // namespace crossover::api
