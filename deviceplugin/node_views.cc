@@ -12,13 +12,15 @@ namespace crossover::deviceplugin {
 namespace {
 
 // Returns the requests of pods that the extender does not watch.
-GpuNode::Requested RequestedBy(const std::vector<Pod>& pods) {
-  GpuNode::Requested requested;
+kube::Requests RequestedBy(const std::vector<Pod>& pods) {
+  kube::Requests requested;
+  std::int64_t count = 0;
   for (const Pod& pod : pods) {
     if (pod.over || pod.managed) continue;
-    requested.requests += pod.requests;
-    ++requested.pods;
+    requested += pod.requests;
+    ++count;
   }
+  requested.others[kube::kPods] = count;
   return requested;
 }
 
@@ -48,7 +50,7 @@ NodeState NodeAgent::State() const {
     const auto by_gpu = HoldersByGpu(*kubelet);
     for (auto& [uuid, gpu] : state.gpus) {
       const auto holders = by_gpu.find(uuid);
-      gpu.used = holders == by_gpu.end() ? 0 : UsedSlots(holders->second);
+      gpu.used = holders == by_gpu.end() ? 0 : api::UsedSlots(holders->second);
     }
   }
   state.xids = gpus_.xids();
@@ -127,20 +129,20 @@ std::optional<GpuNode> NodeAgent::Report() {
   const OwnNode::NodeSpec spec = node_.spec();
   const SharingWatch::State sharing = sharing_.state();
   GpuNode report{.name = settings_.name,
-                 .node_uid = node_.uid(),
-                 .version = CROSSOVER_VERSION,
                  .mode = std::string(PolicyName(mode.in_force)),
-                 .mode_limited_by = mode.limits.by,
-                 .configuration = around_.config->state().chosen,
                  .maintenance = spec.maintenance,
                  .sharing = std::string(Name(sharing.strategy.sharing)),
-                 .sharing_reason = sharing.strategy.reason,
-                 .mps_multi_user = sharing.mps.options.multi_user,
-                 .mps_served = sharing.served,
-                 .link_bytes_per_s = LinkNow(),
+                 .multi_user = sharing.mps.options.multi_user,
+                 .link_bytes_per_s = static_cast<double>(LinkNow()),
                  .gpus = {},
                  .requested = RequestedBy(around_.pods->All()),
-                 .jobs = jobs_.Jobs()};
+                 .jobs = jobs_.Jobs(),
+                 .node_uid = node_.uid(),
+                 .version = CROSSOVER_VERSION,
+                 .mode_limited_by = mode.limits.by,
+                 .configuration = around_.config->state().chosen,
+                 .sharing_reason = sharing.strategy.reason,
+                 .mps_served = sharing.served};
   const auto faults = gpus_.faults();
   const auto of_unknown_memory = gpus_.of_unknown_memory();
   std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu(*kubelet);
@@ -151,16 +153,16 @@ std::optional<GpuNode> NodeAgent::Report() {
     const auto fault = faults.find(gpu.uuid);
     const auto held = mode.limits.held.find(gpu.uuid);
     const auto of_gpu = signals.find(gpu.uuid);
-    report.gpus.push_back(
-        {.uuid = gpu.uuid,
-         .model = gpu.name,
-         .memory_bytes = gpu.memory_bytes.value_or(0),
-         .memory_unknown = of_unknown_memory.contains(gpu.uuid),
-         .slots = found == advertised.end() ? 0 : found->second.slots,
-         .withheld = fault == faults.end() ? std::nullopt : std::optional(fault->second),
-         .no_turns = held == mode.limits.held.end() ? "" : held->second,
-         .holders = std::move(holders[gpu.uuid]),
-         .signals = of_gpu == signals.end() ? std::nullopt : std::optional(of_gpu->second)});
+    GpuNode::Gpu& shown = report.gpus.emplace_back();
+    shown.uuid = gpu.uuid;
+    shown.model = gpu.name;
+    shown.memory = gpu.memory_bytes.value_or(0);
+    shown.slots = found == advertised.end() ? 0 : static_cast<int>(found->second.slots);
+    SetHealth(fault == faults.end() ? std::nullopt : std::optional(fault->second),
+              of_unknown_memory.contains(gpu.uuid), &shown);
+    if (held != mode.limits.held.end()) shown.notes.Edit().no_turns = held->second;
+    shown.holders = std::move(holders[gpu.uuid]);
+    if (of_gpu != signals.end()) shown.notes.Edit().signals = SignalsOf(of_gpu->second);
   }
   return report;
 }
@@ -178,10 +180,15 @@ std::map<std::string, std::vector<GpuNode::Holder>> NodeAgent::HoldersByGpu(cons
   for (const DeviceAllocation& entry : kubelet.handed_out) {
     const auto pod = around_.pods->Find(entry.pod_uid);
     if (!pod || pod->over) continue;
-    std::map<std::string, std::vector<std::string>> slots;
-    for (const std::string& id : entry.ids) slots[UuidOfSlot(id)].push_back(id);
-    for (const auto& [uuid, ids] : slots)
-      by_gpu[uuid].push_back({pod->name_space, pod->name, entry.container, GangOf(*pod), ids});
+    std::map<std::string, std::set<std::string>> slots;
+    for (const std::string& id : entry.ids) slots[UuidOfSlot(id)].insert(id);
+    for (const auto& [uuid, ids] : slots) {
+      by_gpu[uuid].push_back({.name_space = pod->name_space,
+                              .pod = pod->name,
+                              .container = entry.container,
+                              .slots = ids,
+                              .gang = GangOf(*pod)});
+    }
   }
   return by_gpu;
 }

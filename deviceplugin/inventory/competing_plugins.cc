@@ -36,11 +36,11 @@ bool Names(const std::vector<std::string>& ids, const std::string& uuid) {
 
 std::map<std::string, base::WithheldReason> FindCompetingPlugins(
     const std::map<std::string, std::vector<std::string>>& registered,
-    const std::map<std::string, std::string>& allocatable, const std::vector<std::string>& uuids) {
+    const std::map<std::string, std::int64_t>& allocatable, const std::vector<std::string>& uuids) {
   std::map<std::string, base::WithheldReason> found;
   for (const auto& [resource, ids] : registered) {
     const auto count = allocatable.find(resource);
-    if (ids.empty() || count == allocatable.end() || count->second == "0") continue;
+    if (ids.empty() || count == allocatable.end() || count->second == 0) continue;
     const bool all = StandsForAll(resource, ids);
     for (const std::string& uuid : uuids) {
       if (!all && !Names(ids, uuid)) continue;

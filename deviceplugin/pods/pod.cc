@@ -1,44 +1,27 @@
 #include "deviceplugin/pods/pod.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "common/annotations/assignment.h"
+#include "common/annotations/domain.h"
 #include "common/base/hash.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
-#include "common/kube/json.h"
 #include "common/kube/profile_key.h"
-#include "common/kube/shm_mounts.h"
-#include "common/kube/slots.h"
 #include "deviceplugin/switches/modes.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
-using kube::At;
-using kube::Text;
-using nlohmann::json;
-
-void AddContainers(const json& containers, Pod* pod) {
-  if (!containers.is_array()) return;
-  for (const json& container : containers) {
-    pod->containers.push_back({Text(At(container, "name")),
-                               static_cast<std::size_t>(kube::SlotsOf(container)),
-                               kube::HasOwnShm(container)});
-  }
-}
-
-void ReadController(const json& owners, Pod* pod) {
-  if (!owners.is_array()) return;
-  for (const json& owner : owners) {
-    const json& controls = At(owner, "controller");
-    if (!controls.is_boolean() || !controls.get<bool>()) continue;
-    pod->controlled = true;
-    pod->controller = Text(At(owner, "kind")) + "/" + Text(At(owner, "name"));
-    pod->controller_uid = Text(At(owner, "uid"));
-    return;
-  }
+// Returns the entries whose keys are in our domain.
+Annotations OursAmong(const api::Labels& all) {
+  Annotations ours;
+  std::ranges::copy_if(all, std::inserter(ours, ours.end()),
+                       [](const auto& entry) { return annotations::IsOurs(entry.first); });
+  return ours;
 }
 
 // Returns the text as it may be shown: at most base::kLongestGang printable characters.
@@ -68,7 +51,7 @@ const Pod* FindLiving(const std::vector<Pod>& pods, const std::string& uid) {
 std::string NameOf(const Pod& pod) { return pod.name_space + "/" + pod.name; }
 
 bool CameBefore(const Pod& a, const Pod& b) {
-  return std::tie(a.created, a.arrival) < std::tie(b.created, b.arrival);
+  return std::tie(a.created_s, a.arrival) < std::tie(b.created_s, b.arrival);
 }
 
 const std::string& Pod::Annotation(const char* key) const {
@@ -77,28 +60,30 @@ const std::string& Pod::Annotation(const char* key) const {
   return found == annotations.end() ? empty : found->second;
 }
 
-std::optional<Pod> ParsePod(const json& object) {
-  const json& metadata = At(object, "metadata");
+Pod PodOf(api::Pod read) {
   Pod pod;
-  pod.uid = Text(At(metadata, "uid"));
-  pod.name_space = Text(At(metadata, "namespace"));
-  pod.name = Text(At(metadata, "name"));
-  if (pod.uid.empty() || pod.name_space.empty() || pod.name.empty()) return std::nullopt;
-  pod.created = Text(At(metadata, "creationTimestamp"));
-  const std::string phase = Text(At(At(object, "status"), "phase"));
-  pod.over = phase == "Succeeded" || phase == "Failed";
-  const json& grace = At(metadata, "deletionGracePeriodSeconds");
-  if (!Text(At(metadata, "deletionTimestamp")).empty())
-    pod.grace_s = grace.is_number_integer() ? grace.get<std::int64_t>() : 0;
-  pod.annotations = OursOf(object, "annotations");
-  pod.switch_faults = FaultsIn(pod.annotations, OursOf(object, "labels"));
-  pod.profile_key = kube::ProfileKeyOf(object);
-  pod.managed = Text(At(At(metadata, "labels"), base::kManagedLabel)) == "true";
-  pod.requests = kube::RequestsOf(object);
-  ReadController(At(metadata, "ownerReferences"), &pod);
-  pod.owner = kube::JobNamedBy(At(metadata, "labels"));
-  AddContainers(At(At(object, "spec"), "initContainers"), &pod);
-  AddContainers(At(At(object, "spec"), "containers"), &pod);
+  pod.owner = kube::JobNamedBy(read.labels);
+  const auto managed = read.labels.find(base::kManagedLabel);
+  pod.managed = managed != read.labels.end() && managed->second == "true";
+  pod.annotations = OursAmong(read.annotations);
+  pod.switch_faults = FaultsIn(pod.annotations, OursAmong(read.labels));
+  pod.uid = std::move(read.uid);
+  pod.name_space = std::move(read.name_space);
+  pod.name = std::move(read.name);
+  pod.created_s = read.created_s;
+  pod.over = read.over;
+  if (read.deleting) pod.grace_s = read.grace_s;
+  for (api::Container& container : read.containers) {
+    pod.containers.push_back({std::move(container.name), static_cast<std::size_t>(container.slots),
+                              container.shm == api::Shm::kOwn});
+  }
+  pod.profile_key = std::move(read.profile_key);
+  pod.requests = std::move(read.requests);
+  pod.controlled = read.owner.has_value();
+  if (read.owner) {
+    pod.controller = read.owner->kind + "/" + read.owner->name;
+    pod.controller_uid = std::move(read.owner->uid);
+  }
   return pod;
 }
 

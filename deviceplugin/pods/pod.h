@@ -1,14 +1,15 @@
-// Defines the part of a pod that the daemon uses.
+// Defines the part of a pod that the daemon keeps. api::ParsePod() reads pods, and PodOf() takes from the
+// result what the daemon uses: a node has few pods, and their constraints are for schedulers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/api/pod.h"
 #include "common/kube/pod_requests.h"
 
 namespace crossover::deviceplugin {
@@ -23,7 +24,7 @@ struct Pod {
   std::string uid;
   std::string name_space;
   std::string name;
-  std::string created;        // creation time as the API server writes it; sorts as time does
+  double created_s = 0;       // in seconds since 1970
   std::uint64_t arrival = 0;  // order in which the daemon saw the pods; later is larger
   bool over = false;          // it has succeeded or failed
   // Holds the grace period in seconds, as it was when the deletion began. It is unset unless the pod is being
@@ -56,8 +57,8 @@ std::string NameOf(const Pod& pod);
 // Returns whether `a` is older than `b`.
 bool CameBefore(const Pod& a, const Pod& b);
 
-// Parses a pod object of the API server. Returns nullopt if its UID, namespace or name is missing.
-std::optional<Pod> ParsePod(const nlohmann::json& object);
+// Returns what the daemon keeps of `read`.
+Pod PodOf(api::Pod read);
 
 // Returns "namespace/gang". The gang has the name in the annotation, else that of `owner`, else that of the
 // pod. The result has at most 127 printable characters. Other characters become '?'. A name with such

@@ -8,12 +8,12 @@ namespace crossover::deviceplugin {
 void PodTable::OnList(const nlohmann::json& items) {
   std::vector<Pod> pods;
   for (const nlohmann::json& item : items) {
-    if (auto pod = ParsePod(item)) pods.push_back(*std::move(pod));
+    if (auto pod = api::ParsePod(item)) pods.push_back(PodOf(*std::move(pod)));
   }
   // The order in which new pods were bound is unknown. A kubelet that starts also takes them in order of
   // creation.
   std::stable_sort(pods.begin(), pods.end(),
-                   [](const Pod& a, const Pod& b) { return a.created < b.created; });
+                   [](const Pod& a, const Pod& b) { return a.created_s < b.created_s; });
   std::set<std::string> there;
   for (const Pod& pod : pods) there.insert(pod.uid);
   {
@@ -25,11 +25,11 @@ void PodTable::OnList(const nlohmann::json& items) {
 }
 
 void PodTable::OnChange(const nlohmann::json& object) {
-  auto pod = ParsePod(object);
+  auto pod = api::ParsePod(object);
   if (!pod) return;
   {
     const std::lock_guard lock(mutex_);
-    Put(*std::move(pod));
+    Put(PodOf(*std::move(pod)));
   }
   TellOfChange();
 }
@@ -46,7 +46,7 @@ void PodTable::Put(Pod pod) {
 }
 
 void PodTable::OnDelete(const nlohmann::json& object) {
-  const auto pod = ParsePod(object);
+  const auto pod = api::ParsePod(object);
   if (!pod) return;
   {
     const std::lock_guard lock(mutex_);

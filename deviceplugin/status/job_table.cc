@@ -12,8 +12,8 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr double kNoise = 0.02;  // relative to the figure or to the step; a smaller difference is no change
-constexpr double kNoiseOfRank = 0.05;     // of a single rank, relative to its compute
-constexpr std::int64_t kAnewS = 10 * 60;  // after this time at_s is published even without a change
+constexpr double kNoiseOfRank = 0.05;  // of a single rank, relative to its compute
+constexpr double kAnewS = 10 * 60;     // after this time at_s is published even without a change
 
 double Seconds(turn::Time time) {
   return static_cast<double>(time) / static_cast<double>(base::kNsPerSecond);
@@ -29,15 +29,22 @@ class Mean {
   int count_ = 0;
 };
 
+// REQUIRES: the function is one that the arbiter accepts (arbiter/messages.h).
+api::NcclFunction FunctionOf(const crossover_call& call) {
+  static_assert(CROSSOVER_ALL_REDUCE == 1 + static_cast<int>(api::NcclFunction::kAllReduce) &&
+                CROSSOVER_SCATTER == 1 + static_cast<int>(api::NcclFunction::kScatter));
+  return static_cast<api::NcclFunction>(call.function - CROSSOVER_ALL_REDUCE);
+}
+
 // Combines the figures of the ranks of one job on this node.
 struct Ranks {
   Mean compute, exposed, alone, jitter;
   std::set<std::string> gpus;
   std::vector<GpuNode::Rank> each;
-  std::vector<GpuNode::Call> calls;
+  std::vector<api::NcclCall> calls;
   const arbiter::Member* one = nullptr;
   turn::Time joined = turn::kNever;
-  std::uint64_t iterations = GpuNode::kMostIterations;
+  int iterations = api::kMostIterations;
   std::optional<std::uint64_t> memory;
   std::optional<MeasurementSource> source;  // of the rank with the least reliable source
   std::optional<turn::Time> disturbed;
@@ -47,12 +54,16 @@ struct Ranks {
     one = rank.member.get();
     gpus.insert(rank.member->gpu->uuid);
     joined = std::min(joined, rank.joined);
-    iterations = std::min(iterations, rank.iterations);
+    iterations = static_cast<int>(
+        std::min(static_cast<std::uint64_t>(iterations), static_cast<std::uint64_t>(rank.iterations)));
     if (learned.compute) {
       compute.Add(Seconds(learned.compute->value));
-      each.push_back({rank.member->pod, rank.member->gpu->uuid, rank.member->rank,
-                      Seconds(learned.compute->value), Seconds(rank.wait.value_or(0)),
-                      Seconds(rank.input_wait.value_or(0))});
+      each.push_back({.pod = rank.member->pod,
+                      .compute_s = Seconds(learned.compute->value),
+                      .wait_s = Seconds(rank.wait.value_or(0)),
+                      .number = static_cast<int>(rank.member->rank),
+                      .input_s = Seconds(rank.input_wait.value_or(0)),
+                      .gpu = rank.member->gpu->uuid});
     }
     AddCalls(rank);
     if (learned.away) exposed.Add(Seconds(learned.away->value));
@@ -68,8 +79,13 @@ struct Ranks {
     if (rank.calls == nullptr) return;
     for (const crossover_call& call : *rank.calls) {
       const bool has_peer = call.peer != CROSSOVER_NO_PEER;
-      calls.push_back({rank.member->pod, call.communicator, call.ranks, call.rank, call.function,
-                       has_peer ? std::optional(call.peer) : std::nullopt, call.bytes});
+      calls.push_back({.pod = rank.member->pod,
+                       .communicator = call.communicator,
+                       .size = static_cast<int>(call.ranks),
+                       .rank = static_cast<int>(call.rank),
+                       .function = FunctionOf(call),
+                       .peer = has_peer ? std::optional(static_cast<int>(call.peer)) : std::nullopt,
+                       .bytes = call.bytes});
     }
   }
 };
@@ -96,7 +112,7 @@ bool Moved(const std::optional<T>& a, const std::optional<T>& b) {
 
 bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Meeting>& b) {
   return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    const auto gang = [](const GpuNode::Peer& peer) { return peer.gang; };
+    const auto gang = [](const GpuNode::Meeting::Peer& peer) { return peer.gang; };
     return std::ranges::equal(x.beside, y.beside, {}, gang, gang) &&
            !Moved(std::optional(x.gain), std::optional(y.gain));
   });
@@ -104,15 +120,15 @@ bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Me
 
 bool Moved(const std::vector<GpuNode::Rank>& a, const std::vector<GpuNode::Rank>& b) {
   return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.pod == y.pod && x.gpu == y.gpu && x.rank == y.rank &&
+    return x.pod == y.pod && x.gpu == y.gpu && x.number == y.number &&
            std::abs(y.compute_s - x.compute_s) <= kNoiseOfRank * x.compute_s &&
            std::abs(y.wait_s - x.wait_s) <= kNoiseOfRank * x.compute_s &&
            std::abs(y.input_s - x.input_s) <= kNoiseOfRank * x.compute_s;
   });
 }
 
-bool Moved(const std::vector<GpuNode::Call>& a, const std::vector<GpuNode::Call>& b) {
-  return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](GpuNode::Call x, const GpuNode::Call& y) {
+bool Moved(const std::vector<api::NcclCall>& a, const std::vector<api::NcclCall>& b) {
+  return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](api::NcclCall x, const api::NcclCall& y) {
     const bool moved = Moved(std::optional(x.bytes), std::optional(y.bytes));
     x.bytes = y.bytes;
     return x == y && !moved;
@@ -120,20 +136,21 @@ bool Moved(const std::vector<GpuNode::Call>& a, const std::vector<GpuNode::Call>
 }
 
 bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
-  const bool same = std::tie(was.profile_key, was.gpus, was.gang_size, was.source, was.ended) ==
-                    std::tie(is.profile_key, is.gpus, is.gang_size, is.source, is.ended);
+  const bool same = std::tie(was.key, was.gpus, was.gang_size, was.source, was.ended) ==
+                    std::tie(is.key, is.gpus, is.gang_size, is.source, is.ended);
   const bool surer = is.iterations >= 2 * was.iterations && is.iterations != was.iterations;
   const double step_s = is.compute_s.value_or(0) + is.exposed_s.value_or(0);
   return !same || surer || Moved(was.compute_s, is.compute_s) ||
          MovedBy(kNoise * step_s, was.exposed_s, is.exposed_s) || Moved(was.step_alone_s, is.step_alone_s) ||
-         MovedBy(kNoise, was.jitter, is.jitter) || Moved(was.memory, is.memory) ||
+         MovedBy(kNoise, was.jitter, is.jitter) || Moved(was.peak_memory, is.peak_memory) ||
          Moved(was.ranks, is.ranks) || Moved(was.communication, is.communication) ||
-         Moved(was.meetings, is.meetings) || was.disturbed_s.has_value() != is.disturbed_s.has_value() ||
+         Moved(was.meetings, is.meetings) || (was.disturbed_s > 0) != (is.disturbed_s > 0) ||
          is.at_s - was.at_s >= kAnewS;
 }
 
-std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
-  return now.wall_s - (now.monotonic - at) / base::kNsPerSecond;
+double WallOf(turn::Time at, const JobTable::Instant& now) {
+  const std::int64_t since_s = (now.monotonic - at) / base::kNsPerSecond;
+  return static_cast<double>(now.wall_s - since_s);
 }
 
 // Returns whether the ranks belong to a new run of the job with the same name. The figures of the previous
@@ -142,39 +159,42 @@ bool IsAnotherAttempt(const Ranks& ranks, const JobTable::Instant& now, const Gp
   return job.ended && WallOf(ranks.joined, now) > job.at_s + base::kSameRunS;
 }
 
+auto OrderOf(const GpuNode::Rank& rank) {
+  return std::tie(rank.pod, rank.gpu, rank.number, rank.compute_s, rank.wait_s, rank.input_s);
+}
+
 void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   const bool anew = job->gang.empty();
   job->name_space = ranks.one->name_space;
   job->gang = ranks.one->gang;
-  job->gang_size = ranks.one->gang_size;
+  job->gang_size = static_cast<int>(ranks.one->gang_size);
   job->iterations = ranks.iterations;
   if (anew) job->began_s = WallOf(ranks.joined, now);
-  job->at_s = now.wall_s;
+  job->at_s = static_cast<double>(now.wall_s);
   job->ended = false;
   // A value that the ranks do not know now stays as it was, for example while ranks restart.
   if (const auto value = ranks.compute.value()) {
     job->compute_s = value;
     job->ranks = ranks.each;
-    std::ranges::sort(job->ranks);
-    if (job->ranks.size() > GpuNode::kMostRanks) job->ranks.resize(GpuNode::kMostRanks);
+    std::ranges::sort(job->ranks, {}, OrderOf);
+    if (job->ranks.size() > api::kMostRanksOfJob) job->ranks.resize(api::kMostRanksOfJob);
   }
-  if (!ranks.calls.empty() && ranks.calls.size() <= GpuNode::kMostCalls) {
+  if (!ranks.calls.empty() && ranks.calls.size() <= api::kMostCallsOfJob) {
     job->communication = ranks.calls;
     std::ranges::sort(job->communication);
   }
   if (const auto value = ranks.exposed.value()) job->exposed_s = value;
   if (const auto value = ranks.alone.value()) job->step_alone_s = value;
   if (const auto value = ranks.jitter.value()) job->jitter = value;
-  if (ranks.memory) job->memory = std::max(job->memory.value_or(0), *ranks.memory);
+  if (ranks.memory) job->peak_memory = std::max(job->peak_memory.value_or(0), *ranks.memory);
   if (ranks.source) job->source = SourceName(*ranks.source);
   if (ranks.disturbed) job->disturbed_s = WallOf(*ranks.disturbed, now);
 }
 
 // Returns how many GPUs the job has. The ranks of a job do not all end at the same time, so for a while a
 // job keeps the number of GPUs that it had.
-std::uint32_t GpusOf(const Ranks& ranks, std::uint32_t had, turn::Time now,
-                     std::optional<turn::Time>* fewer_since) {
-  const auto has = static_cast<std::uint32_t>(ranks.gpus.size());
+int GpusOf(const Ranks& ranks, int had, turn::Time now, std::optional<turn::Time>* fewer_since) {
+  const auto has = static_cast<int>(ranks.gpus.size());
   if (has >= had) {
     fewer_since->reset();
     return has;
@@ -218,7 +238,7 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
     if (IsAnotherAttempt(together, now, entry.job)) entry.job = {}, entry.meetings.clear();
     entry.job.gpus = GpusOf(together, entry.job.gpus, now.monotonic, &entry.fewer_since);
     Fill(together, now, &entry.job);
-    if (std::string key = key_of(*together.one); !key.empty()) entry.job.profile_key = std::move(key);
+    if (std::string key = key_of(*together.one); !key.empty()) entry.job.key = std::move(key);
     entry.here = true;
     entry.published.reset();
   }
@@ -236,14 +256,14 @@ void JobTable::LookAtGain(const GpuView& gpu, const Instant& now) {
 void JobTable::NoteMeeting(const JobKey& job, const GpuView& gpu, const Instant& now) {
   const auto found = entries_.find(job);
   if (found == entries_.end()) return;
-  std::map<std::string, GpuNode::Peer> beside;
+  std::map<std::string, GpuNode::Meeting::Peer> beside;
   for (const ClientView& client : gpu.clients) {
     const JobKey other = JobOf(*client.member);
     if (other == job) continue;
     const auto peer = entries_.find(other);
     if (peer == entries_.end()) return;  // the client is in no pod
     const GpuNode::Job& known = peer->second.job;
-    beside[known.gang] = {known.name_space, known.gang, known.profile_key};
+    beside[known.gang] = {known.name_space, known.gang, known.key};
   }
   std::vector<Meeting>& meetings = found->second.meetings;
   const auto same = [&beside](const Meeting& meeting) {
@@ -270,7 +290,7 @@ GpuNode::Job JobTable::Whole(const Entry& entry) {
     GpuNode::Meeting& said = job.meetings.emplace_back();
     for (const auto& [gang, peer] : meeting.beside) said.beside.push_back(peer);
     said.gain = meeting.gain;
-    said.at_s = meeting.at_s;
+    said.at_s = static_cast<double>(meeting.at_s);
   }
   return job;
 }
@@ -294,7 +314,7 @@ void JobTable::Forget(turn::Time now) {
   std::erase_if(entries_, [now](const auto& entry) {
     return entry.second.published && now - *entry.second.published > kStays;
   });
-  std::vector<std::pair<std::int64_t, JobKey>> ended;
+  std::vector<std::pair<double, JobKey>> ended;
   for (const auto& [job, entry] : entries_) {
     if (!entry.here) ended.emplace_back(entry.job.at_s, job);
   }

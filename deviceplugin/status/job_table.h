@@ -44,8 +44,8 @@ class JobTable {
 
  private:
   struct Meeting {
-    std::map<std::string, GpuNode::Peer> beside;  // by gang
-    double gain = 0;                              // mean over the last looks
+    std::map<std::string, GpuNode::Meeting::Peer> beside;  // by gang
+    double gain = 0;                                       // mean over the last looks
     int looks = 0;
     std::int64_t at_s = 0;
   };

@@ -1,6 +1,7 @@
 // Reads the settings for the daemon from its own Node object of the API server. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/api/node.h"
 #include "common/kube/list_watch.h"
 #include "deviceplugin/switches/modes.h"
 
@@ -43,20 +45,14 @@ class OwnNode : public kube::ListWatch::Handler {
   std::map<std::string, std::string> labels() const;
   // Returns the value of Cluster Autoscaler's annotation scale-down-disabled, if the node has it.
   std::optional<std::string> scale_down() const;
-  // Returns the allocatable amount of each resource, as text.
-  std::map<std::string, std::string> allocatable() const;
+  // Returns the allocatable amount of each resource but CPU and memory, if it is above 0.
+  std::map<std::string, std::int64_t> allocatable() const;
 
  private:
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   NodeSpec spec_;
-  std::string uid_;
-  std::string runtime_;
-  std::string os_image_;
-  std::map<std::string, std::string> labels_;
-  std::optional<std::string> scale_down_;
-  std::vector<std::string> faults_;
-  std::map<std::string, std::string> allocatable_;
+  api::Node node_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -11,8 +11,6 @@
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/pods/pod_table.h"
 
-using crossover::deviceplugin::ParsePod;
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);

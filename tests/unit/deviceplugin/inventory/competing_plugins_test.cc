@@ -15,35 +15,34 @@ using testing::Pair;
 const std::vector<std::string> kOurs = {"GPU-a", "GPU-b"};
 
 TEST(CompetingPluginsTest, GpusThatAnotherPluginNames) {
+  EXPECT_THAT(FindCompetingPlugins({{"nvidia.com/gpu", {"GPU-b", "GPU-c"}}}, {{"nvidia.com/gpu", 2}}, kOurs),
+              ElementsAre(Pair("GPU-b", Field(&base::WithheldReason::text, HasSubstr("as nvidia.com/gpu")))));
   EXPECT_THAT(
-      FindCompetingPlugins({{"nvidia.com/gpu", {"GPU-b", "GPU-c"}}}, {{"nvidia.com/gpu", "2"}}, kOurs),
-      ElementsAre(Pair("GPU-b", Field(&base::WithheldReason::text, HasSubstr("as nvidia.com/gpu")))));
-  EXPECT_THAT(
-      FindCompetingPlugins({{"example.com/share", {"GPU-a-3"}}}, {{"example.com/share", "1"}}, kOurs),
+      FindCompetingPlugins({{"example.com/share", {"GPU-a-3"}}}, {{"example.com/share", 1}}, kOurs),
       ElementsAre(Pair("GPU-a", Field(&base::WithheldReason::text, HasSubstr("as example.com/share")))))
       << "of whatever maker, replicas too";
 }
 
 TEST(CompetingPluginsTest, NvidiasWithoutUuidsHaveThemAll) {
-  EXPECT_EQ(FindCompetingPlugins({{"nvidia.com/gpu", {"nvidia0"}}}, {{"nvidia.com/gpu", "1"}}, kOurs).size(),
+  EXPECT_EQ(FindCompetingPlugins({{"nvidia.com/gpu", {"nvidia0"}}}, {{"nvidia.com/gpu", 1}}, kOurs).size(),
             2u);
-  EXPECT_THAT(FindCompetingPlugins({{"example.com/nic", {"0", "1"}}}, {{"example.com/nic", "2"}}, kOurs),
+  EXPECT_THAT(FindCompetingPlugins({{"example.com/nic", {"0", "1"}}}, {{"example.com/nic", 2}}, kOurs),
               IsEmpty());
-  EXPECT_EQ(FindCompetingPlugins({{"nvidia.com/gpu.shared", {"0"}}}, {{"nvidia.com/gpu.shared", "1"}}, kOurs)
-                .size(),
-            2u);
+  EXPECT_EQ(
+      FindCompetingPlugins({{"nvidia.com/gpu.shared", {"0"}}}, {{"nvidia.com/gpu.shared", 1}}, kOurs).size(),
+      2u);
   EXPECT_THAT(
-      FindCompetingPlugins({{"nvidia.com/hostdev", {"0000:3b:00.0"}}}, {{"nvidia.com/hostdev", "1"}}, kOurs),
+      FindCompetingPlugins({{"nvidia.com/hostdev", {"0000:3b:00.0"}}}, {{"nvidia.com/hostdev", 1}}, kOurs),
       IsEmpty())
       << "of its network operator";
   EXPECT_THAT(
-      FindCompetingPlugins({{"nvidia.com/mig-1g.10gb", {"MIG-x"}}}, {{"nvidia.com/mig-1g.10gb", "1"}}, kOurs),
+      FindCompetingPlugins({{"nvidia.com/mig-1g.10gb", {"MIG-x"}}}, {{"nvidia.com/mig-1g.10gb", 1}}, kOurs),
       IsEmpty());
 }
 
 TEST(CompetingPluginsTest, OneThatIsGoneIsNone) {
   const std::map<std::string, std::vector<std::string>> registered = {{"nvidia.com/gpu", {"GPU-a"}}};
-  EXPECT_THAT(FindCompetingPlugins(registered, {{"nvidia.com/gpu", "0"}}, kOurs), IsEmpty());
+  EXPECT_THAT(FindCompetingPlugins(registered, {{"nvidia.com/gpu", 0}}, kOurs), IsEmpty());
   EXPECT_THAT(FindCompetingPlugins(registered, {}, kOurs), IsEmpty());
 }
 

@@ -69,8 +69,8 @@ TEST(CollisionTest, TwoPodsOfOneControllerOnOneGpu) {
 
 TEST(CollisionTest, WhicheverCameLastStandsLast) {
   std::vector<Pod> pods = {MadePod("a-0"), MadePod("a-1"), MadePod("a-2")};
-  pods[0].created = "2026-01-01T00:00:02Z";
-  pods[1].created = pods[2].created = "2026-01-01T00:00:01Z";
+  pods[0].created_s = 2;
+  pods[1].created_s = pods[2].created_s = 1;
   pods[1].arrival = 8;
   pods[2].arrival = 7;
   const auto collisions = FindCollisions(pods, {{"uid-a-0", "main", {"GPU-1::0"}, ""},

@@ -54,8 +54,9 @@ TEST(PodTableTest, WhicheverWasBoundFirstAndHasNoneYetComesFirst) {
 
 TEST(PodTableTest, OfAListWhicheverWasMadeFirst) {
   PodTable table;
-  table.OnChange(Made("known", "3", "G1"));
-  table.OnList(json::array({Made("b", "2", "G3"), Made("a", "1", "G2"), Made("known", "3", "G1")}));
+  table.OnChange(Made("known", "2026-01-03T00:00:00Z", "G1"));
+  table.OnList(json::array({Made("b", "2026-01-02T00:00:00Z", "G3"), Made("a", "2026-01-01T00:00:00Z", "G2"),
+                            Made("known", "2026-01-03T00:00:00Z", "G1")}));
   EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1")) << "a list changes nothing of what was known";
   EXPECT_THAT(table.AssignedTo(1, {{"known", "main"}}), ElementsAre("G2"));
 }

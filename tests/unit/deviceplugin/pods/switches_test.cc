@@ -80,7 +80,7 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   node.OnList(json::array({object}));
   EXPECT_EQ(node.spec(), (OwnNode::NodeSpec{Policy::kOff, true, "big"}));
   EXPECT_EQ(node.uid(), "u");
-  EXPECT_EQ(node.allocatable().at("nvidia.com/gpu"), "2");
+  EXPECT_EQ(node.allocatable().at("nvidia.com/gpu"), 2);
   EXPECT_EQ(node.runtime(), "containerd://2.3.7");
   EXPECT_EQ(node.os_image(), "Bottlerocket OS 1.39.1");
   EXPECT_EQ(node.labels().at("crossover.dev/configuration"), "big");
@@ -123,7 +123,7 @@ class MistypedTest : public ::testing::Test {
                            {"namespace", "team"},
                            {"uid", "u"},
                            {"annotations", {{"crossover.dev/mode", mode}}}}}};
-    return *ParsePod(object);
+    return PodOf(api::ParsePod(object).value());
   }
   Mistyped::Switches switches_{.pods = {}, .namespaces = {}, .node = "n", .of_node = {}};
   Mistyped mistyped_;

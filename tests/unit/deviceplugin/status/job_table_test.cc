@@ -56,14 +56,14 @@ TEST_F(JobTableTest, MeansOverRanksAndTheMostOfMemory) {
   ASSERT_THAT(table_.Jobs(), SizeIs(1));
   const GpuNode::Job job = table_.Jobs()[0];
   EXPECT_EQ(job.gang, "team/a");
-  EXPECT_EQ(job.profile_key, "key-of-a");
-  EXPECT_EQ(job.gpus, 2u);
+  EXPECT_EQ(job.key, "key-of-a");
+  EXPECT_EQ(job.gpus, 2);
   EXPECT_DOUBLE_EQ(*job.compute_s, 0.030);
   EXPECT_DOUBLE_EQ(*job.exposed_s, 0.010);
   EXPECT_DOUBLE_EQ(*job.step_alone_s, 0.040);
-  EXPECT_EQ(*job.memory, 3000u);
+  EXPECT_EQ(*job.peak_memory, 3000u);
   EXPECT_EQ(job.source, "estimated") << "of the rank that knows least";
-  EXPECT_EQ(job.iterations, 7u);
+  EXPECT_EQ(job.iterations, 7);
   EXPECT_EQ(job.began_s, 5000);
 }
 
@@ -72,7 +72,9 @@ TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
   ranks[2].learned.compute.reset();
   Look(ranks);
   const std::string pod = ranks[0].member->pod;
-  const std::vector<GpuNode::Rank> told = {{pod, "GPU-0", 0, 0.020, 0}, {pod, "GPU-1", 0, 0.040, 0}};
+  const std::vector<GpuNode::Rank> told = {
+      {.pod = pod, .compute_s = 0.020, .wait_s = 0, .number = 0, .gpu = "GPU-0"},
+      {.pod = pod, .compute_s = 0.040, .wait_s = 0, .number = 0, .gpu = "GPU-1"}};
   EXPECT_EQ(table_.Jobs()[0].ranks, told);
   // The mean stays, so the ranks alone make this a change.
   ranks[0].learned.compute->value = 38 * kMs;
@@ -87,7 +89,7 @@ TEST_F(JobTableTest, EachRankHasItsOwnCompute) {
   EXPECT_DOUBLE_EQ(table_.Jobs()[0].ranks[0].input_s, 0.004) << "its loader is late from now on";
   for (int gpu = 3; gpu < 40; ++gpu) ranks.push_back(Rank("a", gpu));
   Look(ranks);
-  EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(GpuNode::kMostRanks));
+  EXPECT_THAT(table_.Jobs()[0].ranks, SizeIs(api::kMostRanksOfJob));
 }
 
 TEST_F(JobTableTest, WhatItsRanksCallIsTold) {
@@ -104,8 +106,8 @@ TEST_F(JobTableTest, WhatItsRanksCallIsTold) {
   ranks[1].calls = calls(0, 1000);
   Look(ranks);
   const std::string pod = ranks[0].member->pod;
-  const std::vector<GpuNode::Call> told = {{pod, 9, 2, 0, CROSSOVER_ALL_REDUCE, std::nullopt, 1000},
-                                           {pod, 9, 2, 1, CROSSOVER_ALL_REDUCE, std::nullopt, 1000}};
+  const std::vector<api::NcclCall> told = {{pod, 9, 2, 0, api::NcclFunction::kAllReduce, std::nullopt, 1000},
+                                           {pod, 9, 2, 1, api::NcclFunction::kAllReduce, std::nullopt, 1000}};
   EXPECT_EQ(table_.Jobs()[0].communication, told);
   ranks[0].calls = ranks[1].calls = calls(0, 1010);
   ranks[0].calls = calls(1, 1010);
@@ -114,7 +116,7 @@ TEST_F(JobTableTest, WhatItsRanksCallIsTold) {
   ranks[0].calls = calls(1, 2000);
   Look(ranks);
   EXPECT_EQ(table_.Jobs()[0].communication[1].bytes, 2000u);
-  ranks[0].calls = calls(1, 3000, GpuNode::kMostCalls + 1);
+  ranks[0].calls = calls(1, 3000, api::kMostCallsOfJob + 1);
   Look(ranks);
   EXPECT_EQ(table_.Jobs()[0].communication[1].bytes, 2000u) << "too many: those that are known stay";
 }
@@ -166,8 +168,8 @@ TEST_F(JobTableTest, GainBesideWhomWhileAllIsKnown) {
   EXPECT_DOUBLE_EQ(meeting.gain, 1.3);
   ASSERT_THAT(meeting.beside, SizeIs(1));
   EXPECT_EQ(meeting.beside[0].gang, "team/b");
-  EXPECT_EQ(meeting.beside[0].profile_key, "key-of-b");
-  EXPECT_EQ(table_.Jobs()[1].meetings[0].beside[0].profile_key, "key-of-a");
+  EXPECT_EQ(meeting.beside[0].key, "key-of-b");
+  EXPECT_EQ(table_.Jobs()[1].meetings[0].beside[0].key, "key-of-a");
   Look({ranks[0]});
   EXPECT_THAT(table_.Jobs()[0].meetings, SizeIs(1)) << "it stays when the other has gone";
 }
@@ -233,12 +235,12 @@ TEST_F(JobTableTest, OneThatComesBackIsTheSame) {
 TEST_F(JobTableTest, AJobThatEndsHadAllItsGpus) {
   Look({Rank("a", 0), Rank("a", 1)});
   Look({Rank("a", 1)});
-  EXPECT_EQ(table_.Jobs()[0].gpus, 2u) << "the last of its ranks";
+  EXPECT_EQ(table_.Jobs()[0].gpus, 2) << "the last of its ranks";
   now_ += 61 * kSecond;
   Look({Rank("a", 1)});
-  EXPECT_EQ(table_.Jobs()[0].gpus, 1u) << "it goes on with less";
+  EXPECT_EQ(table_.Jobs()[0].gpus, 1) << "it goes on with less";
   Look({Rank("a", 0), Rank("a", 1)});
-  EXPECT_EQ(table_.Jobs()[0].gpus, 2u);
+  EXPECT_EQ(table_.Jobs()[0].gpus, 2);
 }
 
 TEST_F(JobTableTest, AnotherAttemptMinutesLaterBeganThen) {
