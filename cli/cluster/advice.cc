@@ -128,7 +128,7 @@ std::string InputText(const json& entry) {
 
 json AdviceOf(const json& profiles, double since_s, double link_bytes_per_s) {
   json advice = json::array();
-  for (const auto& [name_space, told] : RunsToldOf(profiles, link_bytes_per_s)) {
+  for (const auto& [name_space, told] : RunsToldOf(ParsedProfiles(profiles), link_bytes_per_s)) {
     const std::vector<Run> runs = RunsAlone(told, since_s);
     json slow = SlowRanksOf(told, since_s), input = InputWaitsOf(told, since_s);
     if (runs.empty() && slow.empty() && input.empty()) continue;
@@ -141,9 +141,8 @@ json AdviceOf(const json& profiles, double since_s, double link_bytes_per_s) {
 
 double UsualLink(const json& gpu_nodes) {
   std::vector<double> links;
-  for (const json& node : gpu_nodes) {
-    const auto link = static_cast<double>(CountAt(node, {"status"}, "linkBytesPerSecond"));
-    if (link > 0) links.push_back(link);
+  for (const api::GpuNode& node : ParsedGpuNodes(gpu_nodes)) {
+    if (node.link_bytes_per_s > 0) links.push_back(node.link_bytes_per_s);
   }
   return gains::UsualLink(std::move(links));
 }

@@ -85,35 +85,37 @@ std::string WhyNowhere(const json& pod, const json& events) {
   return "";
 }
 
+bool IsHeldBy(const api::GpuNode::Holder& holder, const json& pod) {
+  return holder.name_space == NamespaceOf(pod) && holder.pod == NameOf(pod);
+}
+
 // Returns the pod's GPUs, the gangs beside it there, and why no turns are taken.
-json GpusOf(const json& pod, const json& gpu_nodes) {
+json GpusOf(const json& pod, const std::vector<api::GpuNode>& gpu_nodes) {
   json gpus = json::array();
-  for (const json& node : gpu_nodes) {
-    if (NameOf(node) != NodeOf(pod)) continue;
-    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+  for (const api::GpuNode& node : gpu_nodes) {
+    if (node.name != NodeOf(pod)) continue;
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
       bool mine = false;
       std::set<std::string> beside;
-      for (const json& holder : ListAt(gpu, {"holders"})) {
-        const bool own =
-            TextAt(holder, {"namespace"}) == NamespaceOf(pod) && TextAt(holder, {"pod"}) == NameOf(pod);
+      for (const api::GpuNode::Holder& holder : gpu.holders) {
+        const bool own = IsHeldBy(holder, pod);
         mine |= own;
-        if (!own) beside.insert(TextAt(holder, {"gang"}));
+        if (!own) beside.insert(holder.gang);
       }
       if (!mine) continue;
-      json entry = {{"uuid", TextAt(gpu, {"uuid"})}, {"beside", beside}};
-      if (const std::string why = TextAt(gpu, {"noTurns"}); !why.empty()) entry["noTurns"] = why;
+      json entry = {{"uuid", gpu.uuid}, {"beside", beside}};
+      if (!gpu.notes->no_turns.empty()) entry["noTurns"] = gpu.notes->no_turns;
       gpus.push_back(std::move(entry));
     }
   }
   return gpus;
 }
 
-std::string GangIn(const json& pod, const json& gpu_nodes) {
-  for (const json& node : gpu_nodes) {
-    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
-      for (const json& holder : ListAt(gpu, {"holders"})) {
-        if (TextAt(holder, {"namespace"}) == NamespaceOf(pod) && TextAt(holder, {"pod"}) == NameOf(pod))
-          return TextAt(holder, {"gang"});
+std::string GangIn(const json& pod, const std::vector<api::GpuNode>& gpu_nodes) {
+  for (const api::GpuNode& node : gpu_nodes) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      for (const api::GpuNode::Holder& holder : gpu.holders) {
+        if (IsHeldBy(holder, pod)) return holder.gang;
       }
     }
   }
@@ -205,9 +207,10 @@ std::string PodText(const json& pod) {
 }  // namespace
 
 json PodsOfGang(const json& pods, const json& gpu_nodes, const std::string& gang) {
+  const std::vector<api::GpuNode> nodes = ParsedGpuNodes(gpu_nodes);
   json those = json::array();
   for (const json& pod : pods) {
-    const std::string whole = GangIn(pod, gpu_nodes);
+    const std::string whole = GangIn(pod, nodes);
     const std::string in_namespace = NamespaceOf(pod) + "/";
     const std::string name = gang.starts_with(in_namespace) ? gang.substr(in_namespace.size()) : gang;
     if (whole.empty() ? IsOf(pod, name) : whole == gang || whole == in_namespace + gang) those.push_back(pod);
@@ -216,15 +219,16 @@ json PodsOfGang(const json& pods, const json& gpu_nodes, const std::string& gang
 }
 
 json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
+  const std::vector<api::GpuNode> nodes = ParsedGpuNodes(gpu_nodes);
   json explained = json::array();
   std::set<std::string> gangs;
   for (const json& pod : pods) {
     const json own = EventsOf(pod, events);
     json entry = {
-        {"pod", FullName(pod)}, {"state", StateOf(pod)}, {"gpus", GpusOf(pod, gpu_nodes)}, {"events", own}};
+        {"pod", FullName(pod)}, {"state", StateOf(pod)}, {"gpus", GpusOf(pod, nodes)}, {"events", own}};
     const std::string why = NodeOf(pod).empty() && !IsOver(pod) ? WhyNowhere(pod, own) : "";
     if (!why.empty()) entry["why"] = why;
-    if (const std::string gang = GangIn(pod, gpu_nodes); !gang.empty()) {
+    if (const std::string gang = GangIn(pod, nodes); !gang.empty()) {
       entry["gang"] = gang;
       gangs.insert(gang);
     }

@@ -7,6 +7,7 @@
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
 #include "common/annotations/assignment.h"
+#include "common/api/pod.h"
 #include "common/base/foreign_keys.h"
 #include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
@@ -14,8 +15,6 @@
 #include "common/base/withheld.h"
 #include "common/kube/json.h"
 #include "common/kube/pod_users.h"
-#include "common/kube/shm_mounts.h"
-#include "common/kube/slots.h"
 
 namespace crossover::cli {
 namespace {
@@ -42,19 +41,17 @@ std::optional<Withheld> InWords(const std::string& text) {
 
 // Returns why the GPU is withheld. Returns nullopt where no check goes by the reason, or where a daemon of a
 // later version names one that this version does not know.
-std::optional<Withheld> ReasonOf(const json& gpu) {
-  const std::string name = TextAt(gpu, {"reason"});
-  return name.empty() ? InWords(TextAt(gpu, {"withheld"})) : base::WithheldNamed(name);
+std::optional<Withheld> ReasonOf(const api::GpuNode::Gpu& gpu) {
+  return gpu.notes->reason.empty() ? InWords(gpu.withheld) : base::WithheldNamed(gpu.notes->reason);
 }
 
 // Returns the withheld GPUs of whose reason `says` is true.
 Places WhereWithheld(const ClusterFacts& facts, const std::function<bool(std::optional<Withheld>)>& says) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      const std::string why = TextAt(gpu, {"withheld"});
-      if (!why.empty() && says(ReasonOf(gpu)))
-        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      if (!gpu.withheld.empty() && says(ReasonOf(gpu)))
+        places.push_back(node.name + " " + gpu.uuid + ": " + gpu.withheld);
     }
   }
   return places;
@@ -71,11 +68,10 @@ bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
 // Returns the GPUs on which no turns are taken for a reason of which `says` is true.
 Places WhereNoTurns(const ClusterFacts& facts, const Says& says) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      const std::string why = TextAt(gpu, {"noTurns"});
-      if (!why.empty() && says(why))
-        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      if (!gpu.notes->no_turns.empty() && says(gpu.notes->no_turns))
+        places.push_back(node.name + " " + gpu.uuid + ": " + gpu.notes->no_turns);
     }
   }
   return places;
@@ -93,9 +89,8 @@ const json* Find(const json& items, const std::string& full_name) {
 // A node in maintenance is left out: its driver may be absent on purpose.
 Places NodesWithoutGpus(const ClusterFacts& facts) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    if (ListAt(*node, {"status", "gpus"}).empty() && !SaysMaintenance(*node))
-      places.push_back("node " + NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (node.gpus.empty() && !node.maintenance) places.push_back("node " + node.name);
   }
   return places;
 }
@@ -103,13 +98,12 @@ Places NodesWithoutGpus(const ClusterFacts& facts) {
 // If the other plugin has stopped giving out a GPU, its pods may still have it.
 Places TwoOwners(const ClusterFacts& facts) {
   Places places = WhereWithheld(facts, Withheld::kOtherPlugin);
-  for (const json* node : KeptGpuNodes(facts)) {
-    const json* object = Find(facts.Items("nodes"), NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    const json* object = Find(facts.Items("nodes"), node.name);
     const std::int64_t others =
         object == nullptr ? 0 : CountAt(*object, {"status", "allocatable"}, "nvidia.com/gpu");
-    if (others > 0 && CountAt(*node, {"status"}, "slots") > 0)
-      places.push_back(NameOf(*node) + " gives out " + std::to_string(others) +
-                       " nvidia.com/gpu beside slots");
+    if (others > 0 && api::SlotsOf(node) > 0)
+      places.push_back(node.name + " gives out " + std::to_string(others) + " nvidia.com/gpu beside slots");
   }
   return places;
 }
@@ -119,8 +113,8 @@ Places TwoOwners(const ClusterFacts& facts) {
 Places OperatorLabels(const ClusterFacts& facts) {
   constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
   Places places;
-  for (const json* gpu_node : KeptGpuNodes(facts)) {
-    const json* node = Find(facts.Items("nodes"), NameOf(*gpu_node));
+  for (const api::GpuNode& gpu_node : KeptGpuNodes(facts)) {
+    const json* node = Find(facts.Items("nodes"), gpu_node.name);
     if (node == nullptr) continue;
     const auto labels = kube::LabelsAt(kube::At(*node, "metadata"), "labels");
     const auto first = labels.lower_bound(kOfOperator);
@@ -149,11 +143,10 @@ Places WithheldOtherwise(const ClusterFacts& facts) {
 
 Places UnknownMemory(const ClusterFacts& facts) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
       if (ReasonOf(gpu) == Withheld::kMemoryUnknown)
-        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) +
-                         ": its driver does not tell its memory");
+        places.push_back(node.name + " " + gpu.uuid + ": its driver does not tell its memory");
     }
   }
   return places;
@@ -172,12 +165,10 @@ Places HeldOtherwise(const ClusterFacts& facts) {
 
 Places SharingWithoutMps(const ClusterFacts& facts) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    const std::string kind = TextAt(*node, {"status", "sharing", "kind"});
-    const std::string reason = TextAt(*node, {"status", "sharing", "reason"});
-    if (kind == "timeslice") places.push_back(NameOf(*node) + " shares in time-slices");
-    if (kind == "exclusive" && reason != base::kAsConfigured)
-      places.push_back(NameOf(*node) + " shares nothing: " + reason);
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (node.sharing == "timeslice") places.push_back(node.name + " shares in time-slices");
+    if (node.sharing == "exclusive" && node.sharing_reason != base::kAsConfigured)
+      places.push_back(node.name + " shares nothing: " + node.sharing_reason);
   }
   return places;
 }
@@ -202,15 +193,13 @@ Places UserClash(const ClusterFacts& facts) {
     }
   }
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    const json& sharing = kube::At(kube::At(*node, "status"), "sharing");
-    const json& multi = kube::At(sharing, "multiUser");
-    if (TextAt(sharing, {"kind"}) != "mps" || (multi.is_boolean() && multi.get<bool>())) continue;
-    const auto& here = users[NameOf(*node)];
-    const auto unknown = of_unknown_user.find(NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (node.sharing != "mps" || node.multi_user) continue;
+    const auto& here = users[node.name];
+    const auto unknown = of_unknown_user.find(node.name);
     const bool beside_own = unknown != of_unknown_user.end() && !here.empty() && here.begin()->first < 0;
     if (here.size() < 2 && !beside_own) continue;
-    std::string place = NameOf(*node) + ":";
+    std::string place = node.name + ":";
     for (const auto& [user, pod] : here) {
       place += " " + pod + " is of " +
                (user < 0 ? "a user of its own (hostUsers: false)" : "user " + std::to_string(user)) + ",";
@@ -227,10 +216,9 @@ namespace {
 // Returns the pods that have GPUs which are withheld because pods on them were started without MPS.
 std::set<std::string> PodsWithoutMps(const ClusterFacts& facts) {
   std::set<std::string> gpus;
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      if (ReasonOf(gpu) == Withheld::kStartedWithoutMps)
-        gpus.insert(NameOf(*node) + " " + TextAt(gpu, {"uuid"}));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      if (ReasonOf(gpu) == Withheld::kStartedWithoutMps) gpus.insert(node.name + " " + gpu.uuid);
     }
   }
   std::set<std::string> pods;
@@ -240,28 +228,20 @@ std::set<std::string> PodsWithoutMps(const ClusterFacts& facts) {
   return pods;
 }
 
-// Returns whether a container of the pod that has slots brings a volume of its own for /dev/shm.
-bool HidesShm(const json& pod) {
-  for (const char* key : {"initContainers", "containers"}) {
-    for (const json& container : ListAt(pod, {"spec", key})) {
-      if (kube::SlotsOf(container) > 0 && kube::HasOwnShm(container)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Places HiddenShm(const ClusterFacts& facts) {
   std::set<std::string> under_mps;
-  for (const json* node : KeptGpuNodes(facts)) {
-    if (TextAt(*node, {"status", "sharing", "kind"}) == "mps") under_mps.insert(NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (node.sharing == "mps") under_mps.insert(node.name);
   }
   const std::set<std::string> without = PodsWithoutMps(facts);
   Places places;
-  for (const json& pod : facts.Items("pods")) {
-    if (IsOver(pod) || !under_mps.contains(NodeOf(pod)) || without.contains(FullName(pod))) continue;
-    if (HidesShm(pod)) places.push_back(FullName(pod) + " on " + NodeOf(pod));
+  for (const json& object : facts.Items("pods")) {
+    const auto pod = api::ParsePod(object);
+    if (!pod || pod->over || pod->shm != api::Shm::kOwn || !under_mps.contains(pod->node)) continue;
+    const std::string name = pod->name_space + "/" + pod->name;
+    if (!without.contains(name)) places.push_back(name + " on " + pod->node);
   }
   return places;
 }

@@ -203,9 +203,9 @@ Places SplitLeadership(const ClusterFacts& facts) {
 // Compares the versions that daemons report, and the tags of the extenders' images where these are versions.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
-  for (const json* node : KeptGpuNodes(facts)) {
-    if (const std::string version = VersionIn(TextAt(*node, {"status", "version"})); !version.empty())
-      who[version].insert("the daemon of " + NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (const std::string version = VersionIn(node.version); !version.empty())
+      who[version].insert("the daemon of " + node.name);
   }
   for (const json* pod : Programs(facts, "extender")) {
     if (const std::string version = VersionOfImage(*pod, "extender"); !version.empty())

@@ -1,5 +1,7 @@
 #include "cli/cluster/objects.h"
 
+#include <utility>
+
 #include "cli/render/table.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
@@ -107,32 +109,40 @@ std::set<std::string> NodesWithDaemon(const ClusterFacts& facts) {
   return nodes;
 }
 
-std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts) {
-  const bool all = !facts.lists.contains("programs");
-  const std::set<std::string> served = NodesWithDaemon(facts);
-  std::vector<const json*> kept;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    if (all || served.contains(NameOf(node))) kept.push_back(&node);
+std::vector<api::GpuNode> ParsedGpuNodes(const json& gpu_nodes) {
+  std::vector<api::GpuNode> nodes;
+  for (const json& object : gpu_nodes) {
+    if (auto node = api::ParseGpuNode(object)) nodes.push_back(*std::move(node));
   }
-  return kept;
+  return nodes;
 }
 
-bool SaysMaintenance(const json& gpu_node) {
-  const json& is = kube::At(kube::At(gpu_node, "status"), "maintenance");
-  return is.is_boolean() && is.get<bool>();
+std::vector<api::JobProfile> ParsedProfiles(const json& profiles) {
+  std::vector<api::JobProfile> parsed;
+  for (const json& object : profiles) {
+    if (auto profile = api::ParseJobProfile(object)) parsed.push_back(*std::move(profile));
+  }
+  return parsed;
+}
+
+std::vector<api::GpuNode> KeptGpuNodes(const ClusterFacts& facts) {
+  const bool all = !facts.lists.contains("programs");
+  const std::set<std::string> served = NodesWithDaemon(facts);
+  std::vector<api::GpuNode> kept = ParsedGpuNodes(facts.Items("gpu_nodes"));
+  std::erase_if(kept, [&](const api::GpuNode& node) { return !all && !served.contains(node.name); });
+  return kept;
 }
 
 std::vector<Holder> HoldersIn(const ClusterFacts& facts) {
   std::vector<Holder> holders;
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      for (const json& entry : ListAt(gpu, {"holders"})) {
-        Holder& holder = holders.emplace_back();
-        holder.node = NameOf(*node);
-        holder.gpu = TextAt(gpu, {"uuid"});
-        holder.pod = TextAt(entry, {"namespace"}) + "/" + TextAt(entry, {"pod"});
-        holder.gang = TextAt(entry, {"gang"});
-        for (const json& slot : ListAt(entry, {"slots"})) holder.slots.push_back(Text(slot));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      for (const api::GpuNode::Holder& holder : gpu.holders) {
+        holders.push_back({.node = node.name,
+                           .gpu = gpu.uuid,
+                           .pod = holder.name_space + "/" + holder.pod,
+                           .gang = holder.gang,
+                           .slots = holder.slots});
       }
     }
   }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/cluster/facts.h"
+#include "common/api/gpu_node.h"
+#include "common/api/job_profile.h"
 
 namespace crossover::cli {
 
@@ -53,19 +55,19 @@ std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& 
 // Returns the nodes that a daemon serves. On such a node the daemon has a pod, ready or not, or the kubelet
 // still knows slots, which it forgets some minutes after the plugin is gone.
 std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
+// Return what the objects say. They leave out those without a name.
+std::vector<api::GpuNode> ParsedGpuNodes(const json& gpu_nodes);
+std::vector<api::JobProfile> ParsedProfiles(const json& profiles);
 // Returns the GPUNodes of those nodes, because no daemon updates the others. Returns all of them if our
 // pods cannot be seen.
-std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts);
-
-// Returns whether the GPUNode says that its node is in maintenance.
-bool SaysMaintenance(const json& gpu_node);
+std::vector<api::GpuNode> KeptGpuNodes(const ClusterFacts& facts);
 
 // A Holder is a pod that has slots of one GPU, as the kept GPUNodes say.
 struct Holder {
   std::string node, gpu;
   std::string pod;  // with its namespace
   std::string gang;
-  std::vector<std::string> slots;
+  std::set<std::string> slots;
 };
 // Returns the holders of all kept GPUNodes. A pod occurs once for each of its containers and GPUs.
 std::vector<Holder> HoldersIn(const ClusterFacts& facts);

@@ -9,7 +9,6 @@
 #include "cli/render/table.h"
 #include "common/gains/balance.h"
 #include "common/gains/place.h"
-#include "common/kube/json.h"
 #include "common/kube/timestamp.h"
 
 namespace crossover::cli {
@@ -17,36 +16,31 @@ namespace {
 
 // A Latest is the latest run of a gang, with the profile that tells of it.
 struct Latest {
-  const json* run = nullptr;
-  const json* profile = nullptr;
-  double seen_s = 0;
+  const api::JobProfile::Run* run = nullptr;
+  const api::JobProfile* profile = nullptr;
 };
 
-std::string WhyNot(const json& run, const json& profile) {
-  const auto agreed = CountAt(profile, {"status", "communication"}, "runs");
-  if (CountAt(run, {}, "nodes") == 0)
-    return "expected the number of its nodes, got none: an older extender wrote it";
-  if (agreed < 2)
-    return "expected two runs in a row that agree on what their pods send, got " + std::to_string(agreed);
+std::string WhyNot(const api::JobProfile::Run& run, const api::JobProfile& profile) {
+  if (run.nodes == 0) return "expected the number of its nodes, got none: an older extender wrote it";
+  if (profile.communication.runs < 2)
+    return "expected two runs in a row that agree on what their pods send, got " +
+           std::to_string(profile.communication.runs);
   return "expected GPUNodes that tell linkBytesPerSecond for all of its nodes, got others (node.link_gbps)";
 }
 
-json Judged(const json& run, const json& profile, json advice) {
-  const double compute_s = NumberAt(run, "computeSeconds"), exposed_s = NumberAt(run, "exposedSeconds");
-  const double uplink_s = NumberAt(run, "uplinkSeconds"), least_s = NumberAt(run, "leastUplinkSeconds");
-  const double input_s =
-      std::clamp(NumberAt(kube::At(run, "inputWait"), "seconds"), 0.0, std::max(0.0, exposed_s));
-  if (uplink_s <= 0 || least_s < 0 || least_s > uplink_s) {
+json Judged(const api::JobProfile::Run& run, const api::JobProfile& profile, json advice) {
+  const double input_s = std::min(run.input.seconds, run.exposed_s);
+  if (run.uplink_s <= 0 || run.least_uplink_s > run.uplink_s) {
     advice["why"] = WhyNot(run, profile);
-  } else if (compute_s <= 0 || exposed_s < 0) {
+  } else if (run.compute_s <= 0) {
     advice["why"] = "expected computeSeconds and exposedSeconds of its run, got none";
   } else {
-    advice.update(
-        {{"uplinkSeconds", uplink_s},
-         {"leastUplinkSeconds", least_s},
-         {"stepSeconds", compute_s + exposed_s},
-         // Another place makes no wait for input shorter.
-         {"gain", gains::GainOfPlace(compute_s + input_s, exposed_s - input_s, uplink_s, least_s)}});
+    advice.update({{"uplinkSeconds", run.uplink_s},
+                   {"leastUplinkSeconds", run.least_uplink_s},
+                   {"stepSeconds", run.compute_s + run.exposed_s},
+                   // Another place makes no wait for input shorter.
+                   {"gain", gains::GainOfPlace(run.compute_s + input_s, run.exposed_s - input_s, run.uplink_s,
+                                               run.least_uplink_s)}});
   }
   return advice;
 }
@@ -54,20 +48,22 @@ json Judged(const json& run, const json& profile, json advice) {
 }  // namespace
 
 json PlaceAdvice(const json& profiles, double since_s) {
+  const std::vector<api::JobProfile> parsed = ParsedProfiles(profiles);
   std::map<std::pair<std::string, std::string>, Latest> gangs;
-  for (const json& profile : profiles) {
-    for (const json& run : ListAt(profile, {"status", "runs"})) {
-      const double seen_s = kube::ParseTimestamp(TextAt(run, {"lastSeen"})).value_or(0);
-      if (seen_s <= since_s || CountAt(run, {}, "nodes") == 1) continue;
-      Latest& latest = gangs[{NamespaceOf(profile), TextAt(run, {"gang"})}];
-      if (seen_s > latest.seen_s) latest = {.run = &run, .profile = &profile, .seen_s = seen_s};
+  for (const api::JobProfile& profile : parsed) {
+    for (const api::JobProfile::Run& run : profile.runs) {
+      if (run.at_s <= since_s || run.nodes == 1) continue;
+      Latest& latest = gangs[{profile.name_space, run.gang}];
+      if (latest.run == nullptr || run.at_s > latest.run->at_s) latest = {.run = &run, .profile = &profile};
     }
   }
   std::vector<json> judged;
-  for (const auto& [name, latest] : gangs)
-    judged.push_back(
-        Judged(*latest.run, *latest.profile,
-               {{"namespace", name.first}, {"gang", name.second}, {"lastSeen", latest.run->at("lastSeen")}}));
+  for (const auto& [name, latest] : gangs) {
+    judged.push_back(Judged(*latest.run, *latest.profile,
+                            {{"namespace", name.first},
+                             {"gang", name.second},
+                             {"lastSeen", kube::WriteTimestamp(latest.run->at_s)}}));
+  }
   std::ranges::stable_sort(
       judged, [](const json& a, const json& b) { return NumberAt(a, "gain") > NumberAt(b, "gain"); });
   return judged;

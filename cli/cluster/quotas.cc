@@ -37,10 +37,10 @@ Room RoomOf(const ClusterFacts& facts, const std::string& flavor) {
     if (HasLabels(node, wanted)) nodes.insert(NameOf(node));
   }
   Room room;
-  for (const json* node : KeptGpuNodes(facts)) {
-    if (!nodes.contains(NameOf(*node))) continue;
-    room.gpus += static_cast<std::int64_t>(ListAt(*node, {"status", "gpus"}).size());
-    room.slots += CountAt(*node, {"status"}, "slots");
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (!nodes.contains(node.name)) continue;
+    room.gpus += static_cast<std::int64_t>(node.gpus.size());
+    room.slots += api::SlotsOf(node);
   }
   return room;
 }

@@ -1,83 +1,63 @@
 #include "cli/cluster/runs.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
-#include "cli/cluster/objects.h"
 #include "common/gains/balance.h"
-#include "common/kube/json.h"
 #include "common/kube/timestamp.h"
 
 namespace crossover::cli {
 namespace {
 
-using kube::At;
+using api::JobProfile;
 
 // Returns which share of the time the run needs the GPU and, if it is on several nodes, the link; 0 for what
-// is not known. Uses the run's own times, else those of the profile's runs, else those that a user wrote into
-// the spec.
-gains::Use UseOf(const json& run, const json& profile, double link_bytes_per_s) {
-  for (const json* figures : {&run, &At(profile, "status"), &At(profile, "spec")}) {
-    const double compute = NumberAt(*figures, "computeSeconds"), away = NumberAt(*figures, "exposedSeconds");
-    if (compute <= 0 || away < 0) continue;
-    gains::Use use{.gpu = compute / (compute + away)};
-    if (link_bytes_per_s > 0 && CountAt(run, {}, "nodes") > 1) {
-      const auto bytes = static_cast<double>(CountAt(profile, {"status"}, "linkBytes"));
-      use.link = std::min(1.0, bytes / link_bytes_per_s / (compute + away));
-    }
-    return use;
-  }
-  return {};
+// is not known. Uses the run's own times, else those of the profile, which are of its runs or else of its
+// user.
+gains::Use UseOf(const JobProfile::Run& run, const JobProfile& profile, double link_bytes_per_s) {
+  const bool own = run.compute_s > 0;
+  const double compute = own ? run.compute_s : profile.compute_s;
+  const double away = own ? run.exposed_s : profile.exposed_s;
+  if (compute <= 0) return {};
+  gains::Use use{.gpu = compute / (compute + away)};
+  if (link_bytes_per_s > 0 && run.nodes > 1)
+    use.link = std::min(1.0, profile.link_bytes / link_bytes_per_s / (compute + away));
+  return use;
 }
 
-std::optional<SlowRank> SlowRankOf(const json& run) {
-  const json& slowest = At(run, "slowest");
-  SlowRank slow{.pod = TextAt(slowest, {"pod"}),
-                .node = TextAt(slowest, {"node"}),
-                .since = TextAt(slowest, {"since"}),
-                .compute_s = NumberAt(slowest, "computeSeconds"),
-                .median_s = NumberAt(run, "medianSeconds"),
-                .cost = 0};
-  const double step = NumberAt(run, "computeSeconds") + NumberAt(run, "exposedSeconds");
-  if (slow.since.empty() || slow.median_s <= 0 || slow.compute_s <= slow.median_s || step <= 0)
+std::optional<SlowRank> SlowRankOf(const JobProfile::Run& run) {
+  const JobProfile::Slowest& slowest = run.slowest;
+  const double step = run.compute_s + run.exposed_s;
+  if (slowest.since_s <= 0 || run.median_s <= 0 || slowest.compute_s <= run.median_s || step <= 0)
     return std::nullopt;
-  slow.cost = std::min(1.0, (slow.compute_s - slow.median_s) / step);
-  return slow;
+  return SlowRank{.pod = slowest.pod,
+                  .node = slowest.node,
+                  .since = kube::WriteTimestamp(slowest.since_s),
+                  .compute_s = slowest.compute_s,
+                  .median_s = run.median_s,
+                  .cost = std::min(1.0, (slowest.compute_s - run.median_s) / step)};
 }
 
-std::optional<LongInput> LongInputOf(const json& run) {
-  const json& wait = At(run, "inputWait");
-  LongInput input{.pod = TextAt(wait, {"pod"}),
-                  .node = TextAt(wait, {"node"}),
-                  .seconds = NumberAt(wait, "seconds"),
-                  .cost = 0};
-  const double step = NumberAt(run, "computeSeconds") + NumberAt(run, "exposedSeconds");
-  if (input.pod.empty() || step <= 0 || input.seconds < gains::kWorth * step) return std::nullopt;
-  input.cost = std::min(1.0, input.seconds / step);
-  return input;
+std::optional<LongInput> LongInputOf(const JobProfile::Run& run) {
+  const JobProfile::InputWait& wait = run.input;
+  const double step = run.compute_s + run.exposed_s;
+  if (wait.pod.empty() || step <= 0 || wait.seconds < gains::kWorth * step) return std::nullopt;
+  return LongInput{.pod = wait.pod,
+                   .node = wait.node,
+                   .seconds = wait.seconds,
+                   .cost = std::min(1.0, wait.seconds / step)};
 }
 
 // Returns the gangs that are known to have shared a GPU with another gang.
-std::set<std::string> GangsThatMet(const json& profiles) {
+std::set<std::string> GangsThatMet(const std::vector<JobProfile>& profiles) {
   std::set<std::string> met;
-  for (const json& profile : profiles) {
-    for (const json& meeting : ListAt(profile, {"status", "meetings"})) {
-      for (const json& gain : ListAt(meeting, {"gains"})) {
-        met.insert(TextAt(gain, {"gang"}));
-        met.insert(TextAt(gain, {"otherGang"}));
-      }
+  for (const JobProfile& profile : profiles) {
+    for (const JobProfile::Meeting& meeting : profile.meetings) {
+      for (const JobProfile::Gain& gain : meeting.gains) met.insert({gain.gang, gain.other});
     }
   }
   return met;
-}
-
-// Returns whether the run shared. If the run does not say it, returns whether its gang ever shared, which may
-// have been in another run.
-bool HasShared(const json& run, const std::set<std::string>& met) {
-  const json& says = At(run, "shared");
-  return says.is_boolean() ? says.get<bool>() : met.contains(TextAt(run, {"gang"}));
 }
 
 // Merges two reports of one run. They come from two profiles, because the run's profile key changed. The
@@ -90,24 +70,24 @@ void Join(Run told, Run* run) {
 
 }  // namespace
 
-std::map<std::string, RunsByStart> RunsToldOf(const json& profiles, double link_bytes_per_s) {
+std::map<std::string, RunsByStart> RunsToldOf(const std::vector<JobProfile>& profiles,
+                                              double link_bytes_per_s) {
   const std::set<std::string> met = GangsThatMet(profiles);
   std::map<std::string, RunsByStart> runs;
-  for (const json& profile : profiles) {
-    for (const json& object : ListAt(profile, {"status", "runs"})) {
-      const auto began = kube::ParseTimestamp(TextAt(object, {"beganAt"}));
-      const auto ended = kube::ParseTimestamp(TextAt(object, {"lastSeen"}));
-      if (!began || !ended) continue;
-      const Run run{.gang = TextAt(object, {"gang"}),
-                    .gpus = CountAt(object, {}, "gpus"),
-                    .began = *began,
-                    .ended = *ended,
-                    .last_seen = TextAt(object, {"lastSeen"}),
-                    .use = UseOf(object, profile, link_bytes_per_s),
-                    .shared = HasShared(object, met),
-                    .slow = SlowRankOf(object),
-                    .input = LongInputOf(object)};
-      const auto [known, is_new] = runs[NamespaceOf(profile)].try_emplace({run.gang, *began}, run);
+  for (const JobProfile& profile : profiles) {
+    for (const JobProfile::Run& told : profile.runs) {
+      if (told.began_s <= 0 || told.at_s <= 0) continue;
+      // If the run does not say whether it shared, its gang counts, which may have shared in another run.
+      const Run run{.gang = told.gang,
+                    .gpus = told.gpus,
+                    .began = told.began_s,
+                    .ended = told.at_s,
+                    .last_seen = kube::WriteTimestamp(told.at_s),
+                    .use = UseOf(told, profile, link_bytes_per_s),
+                    .shared = told.shared.value_or(met.contains(told.gang)),
+                    .slow = SlowRankOf(told),
+                    .input = LongInputOf(told)};
+      const auto [known, is_new] = runs[profile.name_space].try_emplace({run.gang, run.began}, run);
       if (!is_new) Join(run, &known->second);
     }
   }

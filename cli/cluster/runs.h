@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/api/job_profile.h"
 #include "common/gains/turns.h"
 
 namespace crossover::cli {
@@ -43,10 +43,10 @@ struct Run {
 
 using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // by gang and start
 
-// Returns the runs of each namespace in `profiles`, a list of JobProfiles. A run that two profiles report, by
-// gang and start, is there once. `link_bytes_per_s` is the speed of a usual link of a node; 0: not known.
-// Pure.
-std::map<std::string, RunsByStart> RunsToldOf(const nlohmann::json& profiles, double link_bytes_per_s);
+// Returns the runs of each namespace in `profiles`. A run that two profiles report, by gang and start, is
+// there once. `link_bytes_per_s` is the speed of a usual link of a node; 0: not known. Pure.
+std::map<std::string, RunsByStart> RunsToldOf(const std::vector<api::JobProfile>& profiles,
+                                              double link_bytes_per_s);
 // Returns the runs since then that did not share. Runs that shared are left out: what they saved needs no
 // advice. Pure.
 std::vector<Run> RunsAlone(const RunsByStart& told, double since_s);

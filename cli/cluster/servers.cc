@@ -12,30 +12,26 @@
 #include "cli/cluster/objects.h"
 #include "cli/render/print.h"
 #include "common/base/refusal.h"
-#include "common/kube/json.h"
 #include "pipeline/mapping.h"
 
 namespace crossover::cli {
 namespace {
-
-using kube::At;
 
 constexpr double kBitsPerGbit = 1e9, kBitsPerByte = 8;
 
 // Alike are the GPUs of one model on one node.
 struct Alike {
   std::int64_t gpus = 0;
-  std::int64_t memory = 0;  // bytes of the smallest; 0: not known
+  std::uint64_t memory = 0;  // bytes of the smallest; 0: not known
 };
 
-std::map<std::string, Alike> ByModel(const json& gpu_node) {
+std::map<std::string, Alike> ByModel(const api::GpuNode& node) {
   std::map<std::string, Alike> models;
-  for (const json& gpu : ListAt(gpu_node, {"status", "gpus"})) {
-    if (At(gpu, "healthy") != json(true)) continue;
-    const auto [known, is_new] = models.try_emplace(TextAt(gpu, {"model"}));
-    const std::int64_t memory = std::max<std::int64_t>(0, CountAt(gpu, {}, "memoryBytes"));
+  for (const api::GpuNode::Gpu& gpu : node.gpus) {
+    if (!gpu.healthy) continue;
+    const auto [known, is_new] = models.try_emplace(gpu.model);
     Alike& alike = known->second;
-    alike.memory = is_new ? memory : std::min(alike.memory, memory);
+    alike.memory = is_new ? gpu.memory : std::min(alike.memory, gpu.memory);
     ++alike.gpus;
   }
   return models;
@@ -54,13 +50,13 @@ std::string Listed(const std::set<std::string>& names) {
 }
 
 // Says that no GPU is given out, and why one is not.
-std::string NoGpus(const json& gpu_nodes, const std::set<std::string>& nodes) {
+std::string NoGpus(const std::vector<api::GpuNode>& gpu_nodes, const std::set<std::string>& nodes) {
   const std::string text = "no node has a GPU that is healthy and given out";
-  for (const json& node : gpu_nodes) {
-    if (!nodes.empty() && !nodes.contains(NameOf(node))) continue;
-    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
-      const std::string why = TextAt(gpu, {"withheld"});
-      if (!why.empty()) return text + "; of node " + base::Shown(NameOf(node)) + " one is withheld: " + why;
+  for (const api::GpuNode& node : gpu_nodes) {
+    if (!nodes.empty() && !nodes.contains(node.name)) continue;
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      if (!gpu.withheld.empty())
+        return text + "; of node " + base::Shown(node.name) + " one is withheld: " + gpu.withheld;
     }
   }
   return text;
@@ -116,27 +112,27 @@ std::string AddSpeed(const std::string& words, ServersOptions* options) {
 
 ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
   ServersAnswer answer{.description = {{"servers", json::array()}}, .note = "", .error = ""};
-  std::map<std::string, std::pair<const json*, std::map<std::string, Alike>>> nodes;
+  const std::vector<api::GpuNode> all = ParsedGpuNodes(gpu_nodes);
+  std::map<std::string, std::pair<const api::GpuNode*, std::map<std::string, Alike>>> nodes;
   std::set<std::string> names, models;
-  for (const json& node : gpu_nodes) {
-    const std::string name = NameOf(node);
-    names.insert(name);
-    if (!options.nodes.empty() && !options.nodes.contains(name)) continue;
+  for (const api::GpuNode& node : all) {
+    names.insert(node.name);
+    if (!options.nodes.empty() && !options.nodes.contains(node.name)) continue;
     auto by_model = ByModel(node);
     for (const auto& [model, alike] : by_model) models.insert(model);
-    if (!by_model.empty()) nodes[name] = {&node, std::move(by_model)};
+    if (!by_model.empty()) nodes[node.name] = {&node, std::move(by_model)};
   }
   for (const std::string& name : options.nodes) {
     if (names.contains(name)) continue;
     answer.error = base::Refusal("--node", "a node of " + Listed(names), base::Shown(name));
     return answer;
   }
-  answer.error = nodes.empty() ? NoGpus(gpu_nodes, options.nodes) : FaultOfSpeeds(options.speed, models);
+  answer.error = nodes.empty() ? NoGpus(all, options.nodes) : FaultOfSpeeds(options.speed, models);
   if (!answer.error.empty()) return answer;
   std::set<std::string> not_known;  // nodes
   for (const auto& [name, node] : nodes) {
     const auto& [object, by_model] = node;
-    const auto link = static_cast<double>(CountAt(*object, {"status"}, "linkBytesPerSecond"));
+    const double link = object->link_bytes_per_s;
     if (link <= 0) not_known.insert(name);
     for (const auto& [model, alike] : by_model) {
       const auto found = options.speed.find(model);

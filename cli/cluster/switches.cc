@@ -30,19 +30,18 @@ void AddFaults(const json& items, const char* kind, std::initializer_list<const 
 
 Places SwitchedOff(const ClusterFacts& facts) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    const std::string mode = TextAt(*node, {"status", "mode"});
-    const std::string by = TextAt(*node, {"status", "modeLimitedBy"});
-    if (!mode.empty() && mode != "enforce")
-      places.push_back(NameOf(*node) + " is in mode " + mode + (by.empty() ? "" : ": " + by));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    const std::string& by = node.mode_limited_by;
+    if (!node.mode.empty() && node.mode != "enforce")
+      places.push_back(node.name + " is in mode " + node.mode + (by.empty() ? "" : ": " + by));
   }
   return places;
 }
 
 Places InMaintenance(const ClusterFacts& facts) {
   Places places;
-  for (const json* node : KeptGpuNodes(facts)) {
-    if (SaysMaintenance(*node)) places.push_back(NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    if (node.maintenance) places.push_back(node.name);
   }
   return places;
 }

@@ -105,10 +105,9 @@ Places ModelsWithoutSpeed(const ClusterFacts& facts) {
   const std::string config = ConfigIn(facts);
   if (config.find("gpu_speeds") == std::string::npos) return {};
   std::map<std::string, std::string> node_of;  // by model
-  for (const json* node : KeptGpuNodes(facts)) {
-    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
-      const std::string model = TextAt(gpu, {"model"});
-      if (!model.empty()) node_of.try_emplace(model, NameOf(*node));
+  for (const api::GpuNode& node : KeptGpuNodes(facts)) {
+    for (const api::GpuNode::Gpu& gpu : node.gpus) {
+      if (!gpu.model.empty()) node_of.try_emplace(gpu.model, node.name);
     }
   }
   if (node_of.size() < 2) return {};

@@ -57,11 +57,11 @@ TEST(AdviceTest, WhatTheLinkCarriesLimitsAPairOnSeveralNodes) {
   EXPECT_DOUBLE_EQ(gain(100e9, 1), 0.98 * 2) << "one node has no link between its pods";
   EXPECT_DOUBLE_EQ(gain(0, 2), 0.98 * 2) << "no node tells its link";
   EXPECT_DOUBLE_EQ(gain(400e9, 2), 0.98 * 2) << "a fast link";
-  EXPECT_EQ(UsualLink(json::array({{{"status", {{"linkBytesPerSecond", 9}}}},
-                                   json::object(),
-                                   {{"status", {{"linkBytesPerSecond", 4}}}}})),
-            4);
-  EXPECT_EQ(UsualLink(json::array({{{"status", {{"linkBytesPerSecond", "fast"}}}}, 7})), 0);
+  const auto node = [](const json& link) -> json {
+    return {{"metadata", {{"name", "n"}}}, {"status", {{"linkBytesPerSecond", link}}}};
+  };
+  EXPECT_EQ(UsualLink(json::array({node(9), json::object(), node(4)})), 4);
+  EXPECT_EQ(UsualLink(json::array({node("fast"), 7})), 0);
 }
 
 TEST(AdviceTest, EachRunIsInOnePairTheBestFirst) {

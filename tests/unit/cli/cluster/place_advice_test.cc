@@ -27,8 +27,10 @@ json Ran(const char* gang, double least, const char* hour = "12") {
 }
 
 json Profiles(const json& runs, int agreed = 2) {
+  const json group = {{"function", "AllReduce"}, {"members", {0, 1}}, {"bytes", 8}};
+  const json communication = {{"pods", 2}, {"runs", agreed}, {"groups", json::array({group})}};
   return json::array({{{"metadata", {{"name", "p"}, {"namespace", "team"}}},
-                       {"status", {{"runs", runs}, {"communication", {{"runs", agreed}}}}}}});
+                       {"status", {{"runs", runs}, {"communication", communication}}}}});
 }
 
 TEST(PlaceAdviceTest, SaysWhatOtherSeatsWouldGain) {

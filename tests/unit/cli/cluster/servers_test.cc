@@ -15,7 +15,11 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 json Gpu(const char* model, std::int64_t gib, bool healthy = true) {
-  return {{"model", model}, {"memoryBytes", gib << 30}, {"healthy", healthy}};
+  static int made = 0;
+  return {{"uuid", "GPU-" + std::to_string(++made)},
+          {"model", model},
+          {"memoryBytes", gib << 30},
+          {"healthy", healthy}};
 }
 
 json Node(const char* name, const json& gpus, double link_gbit = 0) {
