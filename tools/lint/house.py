@@ -1,12 +1,14 @@
-"""Checks three more rules of the house: one parser of each cluster object in a process, names that the field knows, and
-unit tests that lie as their sources do.
+"""Checks more rules of the house: one parser of each cluster object, fields of these objects that common/api alone
+reads, names that the field knows, and unit tests that lie as their sources do.
 
     python3 tools/lint/house.py          counts, and fails where there are more than house.json allows
     python3 tools/lint/house.py --list   every one of them
     python3 tools/lint/house.py --keep   writes house.json: counts may only fall
 
 A parser is a function that turns the JSON of an object into a structure: `std::optional<T> Name(const json& object)`.
-Readers that pick single fields of an object, as the CLI does, are not found. names.json has the names that one reading
+Those of one kind of object count together, whichever process has them. A reader that is no such function, such as the
+handler of a watch or a check that picks single fields, is found by the fields that it reads: MODEL_FIELDS lists fields
+of a Pod, a Node, a GPUNode or a JobProfile that no other object has. names.json has the names that one reading
 of the tree found unclear, each with its place and the field's term. A name is still there where a file or folder of
 its place has it, or a type or function of its place. The glossary of CONTRIBUTING.md gives a reason for each that
 stays.
@@ -24,23 +26,47 @@ KEPT = tree.ROOT / "tools/lint/house.json"
 NAMES = tree.ROOT / "tools/lint/names.json"
 GLOSSARY = "CONTRIBUTING.md"
 PROCESSES = ("extender", "deviceplugin", "cli")
+MODEL = "common/api"
+# These fields are read from objects by common/api alone.
+MODEL_FIELDS = ("containerRuntimeVersion", "deletionGracePeriodSeconds", "deletionTimestamp", "disturbedAt", "gangSize",
+                "healthy", "holders", "inputSeconds", "inputWait", "linkBytes", "linkBytesPerSecond", "maintenance",
+                "memoryBytes", "milliCPU", "modeLimitedBy", "multiUser", "osImage",
+                "peakMemoryBytes", "preemptionPolicy", "requested", "servedUser", "sharing",
+                "stepAloneSeconds", "taints", "unschedulable", "withheld")
 # These structures are made from one kind of object. Any other stands for a kind of its own.
 OBJECTS = {"Pod": "Pod", "Node": "Node", "GpuNode": "GPUNode", "JobProfile": "JobProfile",
            "std::pair<ProfileId, ProfileRecord>": "JobProfile", "Budget": "PodDisruptionBudget"}
 _PARSER = re.compile(r"^std::optional<(.+)> (\w+)\(const (?:nlohmann::)?json& object\) \{", re.MULTILINE)
+# A call that reads a field has its name as an argument, or at the end of a path: kube::At(object, "key"),
+# ListAt(object, {"status", "key"}).
+_READ = re.compile(r',\s*(?:"(\w+)"[,)]|\{((?:"\w+"(?:, )?)+)\})')
 _ROW = re.compile(r"^\| `([^`]+)` in `([^`]+)` \| (.+) \|$", re.MULTILINE)
 _REMARK = re.compile(r"//.*$", re.MULTILINE)
 
 
 def parsers(paths):
-    """Returns {(process, kind of object): [path: function]} of the parsers in the files of each process."""
-    found = {}
+    """Returns {(folder, kind of object): [path: function]} of the parsers in the files of the processes and of what
+    they share. The parsers of a kind are the same list for each folder that has one of them."""
+    functions, folders = {}, {}
     for path in paths:
-        process = path.split("/")[0]
-        if process in PROCESSES and path.endswith((".cc", ".h")):
+        folder = path.split("/")[0]
+        if folder in (*PROCESSES, "common") and path.endswith((".cc", ".h")):
             for type_name, function in _PARSER.findall(tree.read(path)):
                 kind = OBJECTS.get(type_name, type_name)
-                found.setdefault((process, kind), []).append(f"{path}: {function}")
+                functions.setdefault(kind, []).append(f"{path}: {function}")
+                folders.setdefault(kind, set()).add(folder)
+    return {(folder, kind): found for kind, found in functions.items() for folder in sorted(folders[kind])}
+
+
+def read_again(paths):
+    """Returns [(path, field)] of the reads of a field of MODEL_FIELDS outside common/api."""
+    found = []
+    for path in paths:
+        if path.split("/")[0] in (*PROCESSES, "common") and path.endswith((".cc", ".h")) \
+                and not path.startswith(f"{MODEL}/"):
+            fields = {field for last, keys in _READ.findall(_REMARK.sub("", tree.read(path)))
+                      for field in (last, *re.findall(r'"(\w+)"', keys))}
+            found += [(path, field) for field in sorted(fields.intersection(MODEL_FIELDS))]
     return found
 
 
@@ -103,12 +129,15 @@ def counted(paths, table=None, text=None):
     table = json.loads(NAMES.read_text(encoding="utf-8")) if table is None else table
     reasons = glossary(tree.read(GLOSSARY) if text is None else text)
     found, names = parsers(paths), left(table, reasons, paths)
-    lines = [f"parsers: {process} has {len(functions)} of {kind}: {', '.join(functions)}"
-             for (process, kind), functions in sorted(found.items()) if len(functions) > 1]
+    again = read_again(paths)
+    lines = [f"parsers: {kind} has {len(functions)}: {', '.join(functions)}"
+             for kind, functions in sorted({kind: each for (_, kind), each in found.items()}.items())
+             if len(functions) > 1]
+    lines += [f"fields: {path}: {field} is read in {MODEL}" for path, field in again]
     tests = misplaced(paths)
     lines += [f"names: {place}: {name}" for place, name in names]
     lines += [f"tests: {path}: its source is in {folder}" for path, folder in tests]
-    return ({"parsers": most_parsers(found), "names": len(names), "tests": len(tests)}, lines,
+    return ({"parsers": most_parsers(found), "fields": len(again), "names": len(names), "tests": len(tests)}, lines,
             stale(table, reasons, paths))
 
 
@@ -126,8 +155,8 @@ def main(arguments=()):
     for place, name in old:
         print(f"{GLOSSARY}: glossary: expected names of names.json that are still there, got {name} in {place}",
               file=sys.stderr)
-    print(f"house: at most {counts['parsers']} parsers of one object in a process, {counts['names']} unclear names, "
-          f"{counts['tests']} unit tests apart from their sources")
+    print(f"house: at most {counts['parsers']} parsers of one object, {counts['fields']} fields read again, "
+          f"{counts['names']} unclear names, {counts['tests']} unit tests apart from their sources")
     return 1 if more or old else 0
 
 
