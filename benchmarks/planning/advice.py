@@ -44,7 +44,8 @@ def running(gang, computes_ms, step_ms):
     mean_ms = sum(computes_ms) / len(computes_ms)
     return {"namespace": _NAMESPACE, "gang": gang, "gangSize": len(computes_ms), "computeSeconds": mean_ms / 1e3,
             "exposedSeconds": (step_ms - mean_ms) / 1e3,
-            "ranks": [{"rank": rank, "computeSeconds": compute_ms / 1e3, "waitSeconds": 0}
+            "measuredAt": _stamp(datetime.datetime.now(datetime.timezone.utc)),
+            "ranks": [{"pod": f"{gang}-{rank}", "rank": rank, "computeSeconds": compute_ms / 1e3, "waitSeconds": 0}
                       for rank, compute_ms in enumerate(computes_ms)]}
 
 

@@ -7,13 +7,11 @@
 
 #include "cli/cluster/objects.h"
 #include "cli/render/table.h"
+#include "common/api/neighbours.h"
 #include "common/gains/balance.h"
-#include "common/kube/json.h"
 
 namespace crossover::cli {
 namespace {
-
-using kube::At;
 
 // A Gang is what the nodes report of one gang together.
 struct Gang {
@@ -23,42 +21,25 @@ struct Gang {
   bool sends = false;  // its ranks send to single other ones
 };
 
-bool HasEnded(const json& job) { return At(job, "ended") == json(true); }
-
-// Returns the ranks of other jobs on the GPU.
-std::vector<gains::Neighbour> NeighboursOf(const json& jobs, const json& own, const std::string& gpu) {
-  std::vector<gains::Neighbour> neighbours;
-  for (const json& job : jobs) {
-    if (&job == &own || HasEnded(job)) continue;
-    for (const json& rank : ListAt(job, {"ranks"})) {
-      const double compute_s = NumberAt(rank, "computeSeconds");
-      if (!gpu.empty() && TextAt(rank, {"gpu"}) == gpu)
-        neighbours.push_back({.compute_s = compute_s, .step_s = compute_s + NumberAt(job, "exposedSeconds")});
-    }
-  }
-  return neighbours;
+bool IsToOne(api::NcclFunction function) {
+  return api::IsBetweenTwo(function) || function == api::NcclFunction::kAlltoAll;
 }
 
 // Adds what one node reports of a job of its `jobs`. The seconds of the job are means over its ranks there.
-void Add(const json& jobs, const json& job, Gang* gang) {
-  const json& ranks = ListAt(job, {"ranks"});
-  const double away_s = NumberAt(job, "exposedSeconds");
+void Add(const std::vector<api::GpuNode::Job>& jobs, const api::GpuNode::Job& job, Gang* gang) {
+  const double away_s = job.exposed_s.value_or(0);
   double waits_s = 0;
-  for (const json& rank : ranks) {
-    gains::RankTimes times{.compute_s = NumberAt(rank, "computeSeconds"),
-                           .wait_s = std::max(0.0, NumberAt(rank, "waitSeconds"))};
+  for (const api::GpuNode::Rank& rank : job.ranks) {
+    gains::RankTimes times{.compute_s = rank.compute_s, .wait_s = rank.wait_s};
     waits_s += times.wait_s;
     times.wait_s = gains::WaitBeside(times.wait_s, away_s, times.compute_s + times.wait_s + away_s,
-                                     NeighboursOf(jobs, job, TextAt(rank, {"gpu"})));
-    if (times.compute_s > 0) gang->ranks.push_back(times);
+                                     api::NeighboursOf(jobs, job, rank.gpu));
+    gang->ranks.push_back(times);
   }
-  for (const json& call : ListAt(job, {"communication"})) {
-    const std::string function = TextAt(call, {"function"});
-    gang->sends |= function == "Send" || function == "Recv" || function == "AlltoAll";
-  }
-  gang->size = std::max(gang->size, CountAt(job, {}, "gangSize"));
-  gang->step_s = std::max(gang->step_s, NumberAt(job, "computeSeconds") + NumberAt(job, "exposedSeconds") +
-                                            waits_s / static_cast<double>(ranks.size()));
+  for (const api::NcclCall& call : job.communication) gang->sends |= IsToOne(call.function);
+  gang->size = std::max<std::int64_t>(gang->size, job.gang_size);
+  gang->step_s = std::max(
+      gang->step_s, job.compute_s.value_or(0) + away_s + waits_s / static_cast<double>(job.ranks.size()));
 }
 
 json Judged(const Gang& gang, json advice) {
@@ -91,12 +72,10 @@ json Judged(const Gang& gang, json advice) {
 json BalanceAdvice(const json& gpu_nodes, const std::string& name_space) {
   std::map<std::pair<std::string, std::string>, Gang> gangs;
   for (const json& node : gpu_nodes) {
-    const json& jobs = ListAt(node, {"status", "jobs"});
-    for (const json& job : jobs) {
-      const std::string of = TextAt(job, {"namespace"});
-      if (HasEnded(job) || ListAt(job, {"ranks"}).empty() || (!name_space.empty() && of != name_space))
-        continue;
-      Add(jobs, job, &gangs[{of, TextAt(job, {"gang"})}]);
+    const std::vector<api::GpuNode::Job> jobs = api::JobsOf(node);
+    for (const api::GpuNode::Job& job : jobs) {
+      if (job.ended || job.ranks.empty() || (!name_space.empty() && job.name_space != name_space)) continue;
+      Add(jobs, job, &gangs[{job.name_space, job.gang}]);
     }
   }
   std::vector<json> advice;

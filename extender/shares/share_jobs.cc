@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "common/api/neighbours.h"
 #include "common/base/names.h"
 #include "extender/gang/membership.h"
 
@@ -32,21 +33,6 @@ std::string WeightsTextOf(const Pod& pod) {
   return found == pod.annotations.end() ? "" : found->second;
 }
 
-// Returns the ranks of other jobs on the GPU.
-std::vector<gains::Neighbour> NeighboursOf(const GpuNode& node, const GpuNode::Job& own,
-                                           const std::string& gpu) {
-  std::vector<gains::Neighbour> neighbours;
-  for (const GpuNode::Job& job : node.jobs) {
-    if (&job == &own || job.ended) continue;
-    const double away_s = job.exposed_s.value_or(0);
-    for (const GpuNode::Rank& rank : job.ranks) {
-      if (!gpu.empty() && rank.gpu == gpu)
-        neighbours.push_back({.compute_s = rank.compute_s, .step_s = rank.compute_s + away_s});
-    }
-  }
-  return neighbours;
-}
-
 // Returns what the pod's node reports of the pod's ranks. Their waits are those that they would have in an
 // iteration for which no other rank makes them wait.
 Reported RanksOf(const ClusterCache& cache, const Pod& pod) {
@@ -59,7 +45,7 @@ Reported RanksOf(const ClusterCache& cache, const Pod& pod) {
       if (rank.pod != pod.name) continue;
       const double away_s = job.exposed_s.value_or(0);
       rank.wait_s = gains::WaitBeside(rank.wait_s, away_s, rank.compute_s + rank.wait_s + away_s,
-                                      NeighboursOf(*node, job, rank.gpu));
+                                      api::NeighboursOf(node->jobs, job, rank.gpu));
       reported.Add({.ranks = {std::move(rank)}, .measured_s = job.at_s});
     }
   }

@@ -24,8 +24,13 @@ json NodeWith(const std::vector<double>& computes, double longest, double away, 
     sum += compute;
   }
   const double mean = sum / static_cast<double>(computes.size());
-  const json job = {{"namespace", "team"},    {"gang", gang},   {"gangSize", size},
-                    {"computeSeconds", mean}, {"ranks", ranks}, {"exposedSeconds", longest + away - mean}};
+  const json job = {{"namespace", "team"},
+                    {"gang", gang},
+                    {"gangSize", size},
+                    {"measuredAt", "2027-01-15T08:00:00Z"},
+                    {"computeSeconds", mean},
+                    {"ranks", ranks},
+                    {"exposedSeconds", longest + away - mean}};
   return {{"metadata", {{"name", "n"}}}, {"status", {{"jobs", json::array({job})}}}};
 }
 
@@ -57,7 +62,9 @@ TEST(BalanceAdviceTest, AWaitForATurnCountsAsTimeOfARank) {
 
 TEST(BalanceAdviceTest, StagesOfAPipelineHaveNoPartsOfABatch) {
   json nodes = TwoNodes();
-  nodes[1]["status"]["jobs"][0]["communication"] = json::array({{{"pod", "a-0"}, {"function", "Send"}}});
+  nodes[1]["status"]["jobs"][0]["communication"] = json::array({json::parse(
+      R"({"pod": "a-0", "communicator": "00000000000000aa", "size": 4, "rank": 0, "function": "Send", "peer": 1,
+          "bytes": 8})")});
   const json advice = BalanceAdvice(nodes, "");
   EXPECT_THAT(advice[0]["why"].get<std::string>(), HasSubstr("send to single other ones"));
   EXPECT_FALSE(advice[0].contains("gain"));
