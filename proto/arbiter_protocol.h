@@ -44,11 +44,18 @@ enum crossover_message {
   CROSSOVER_NOTICE = 5,
   CROSSOVER_ASK = 6, /* a header alone */
   CROSSOVER_LIMIT = 7,
-  /* proto/signaller_protocol.h has the types from 8 to 14. */
+  /* proto/signaller_protocol.h has the types from 8 to 14, and 15 once more: CROSSOVER_REST, which only an
+     arbiter sends, and only to a signaller. A new type begins at 16. */
   CROSSOVER_CALLS = 15
 };
 
-/* How a client takes turns. Metrics show it. */
+/* How a client takes turns: by which gates (sidecar/gates/gate.h). Metrics show it.
+ *
+ * An arbiter ends the connection of a client that names a transport which it does not know. So a new value is
+ * sent only to an arbiter that has said that it knows it, as an Offer does for SIGNALLED_GATES. These places
+ * have the list, too: ValidTransport() and kTransports in deviceplugin/arbiter/messages.cc, TransportName()
+ * in deviceplugin/arbiter/observer.cc, ChooseGate() and the names in the log in
+ * sidecar/session/session_client.cc, and tests/fuzz/fuzz_arbiter_protocol.cc. */
 enum crossover_transport {
   CROSSOVER_TRANSPORT_NONE = 0,
   CROSSOVER_TRANSPORT_GPU_GATES = 1,

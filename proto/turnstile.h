@@ -30,6 +30,11 @@
  * Trust: every client maps the page writable. Readers validate all values that they read from it. The page
  * holds no pointer, offset, length or pthread object.
  *
+ * A reserved word never gets a meaning: daemons of earlier releases take a write there for damage
+ * (deviceplugin/arbiter/tamper_detector.cc). What needs a new word raises CROSSOVER_TURNSTILE_VERSION
+ * (docs/design/0067-versions.md), or has a second page, which comes by a message of its own
+ * (docs/design/0060-turns-at-every-gap.md).
+ *
  * turn/ops.h (clients) and turn/token.h (arbiter) define how the words work together, and
  * docs/design/0001-who-grants.md explains it. The header is for C and C++. The layout has fixed widths, is
  * little endian, and is identical on x86-64 and aarch64. */
