@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // The most specific label comes first. Some controllers create several jobs of one name; their labels
-// include an index.
+// include an index. The table of gangs (extender/gang/owner_kinds.cc) has these labels, too.
 struct OwnerLabel {
   const char* name;
   const char* index = "";

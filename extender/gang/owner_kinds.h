@@ -1,5 +1,9 @@
 // Holds the table of the controllers that make the pods of a job: how to recognize their pods, and where the
 // job's size is. A field that a row leaves empty is not used.
+//
+// A new kind also needs its labels in kOwnerLabels of common/kube/profile_key.cc, from which the profile key
+// and the names of jobs come, and the right to read its objects
+// (charts/crossover/templates/rbac/extender.yaml).
 #pragma once
 
 #include <span>
@@ -55,7 +59,8 @@ struct OwnerKind {
 // Returns the rows. The first one that matches counts: the pods of a JobSet are also pods of a Job.
 std::span<const OwnerKind> OwnerKinds();
 
-// An OtherScheduler is a label or annotation by which another gang scheduler marks its pods.
+// An OtherScheduler is a label or annotation by which another gang scheduler marks its pods. MembershipOf()
+// asks for these before it looks at the rows: a row has no effect on pods that have such a mark.
 struct OtherScheduler {
   const char* key;
   const char* name;
