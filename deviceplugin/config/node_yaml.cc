@@ -75,6 +75,9 @@ void ReadApiServer(const YAML::Node& node, const std::string& key, kube::Access*
              {"token_file", Path(&access->token_file)}});
 }
 
+// Returns the handlers of the keys that may change while the daemon runs. The chart's values.schema.json has
+// each of them twice, the second time for named configurations. tests/charts/test_configuration.py tells of
+// one that is missing there. deviceplugin/README.md says where else a key stands.
 yaml::Handlers LiveKeys(NodeLiveSettings* live) {
   AllocationSettings& allocation = live->allocation;
   return {
@@ -101,6 +104,8 @@ yaml::Handlers LiveKeys(NodeLiveSettings* live) {
       {"library", Path(&live->library)}};
 }
 
+// Reads the map `node`. A key that is added here, and not to LiveKeys(), takes effect only at a start: it
+// also needs a comparison in NeedRestart(), so that the daemon says so.
 void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* settings) {
   yaml::Handlers keys = LiveKeys(&settings->live);
   keys.merge(yaml::Handlers(

@@ -102,7 +102,9 @@ void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::
                    }}});
 }
 
-// Returns the handlers of the keys that may change while the daemon runs.
+// Returns the handlers of the keys that may change while the daemon runs. The chart's values.schema.json has
+// each of them twice, the second time for named configurations. tests/charts/test_configuration.py tells of
+// one that is missing there. deviceplugin/README.md says where else a key stands.
 yaml::Handlers LiveKeys(Config* config) {
   arbiter::LiveSettings* live = &config->arbiter.live;
   return {{"gpus", [live](const auto& value, const auto& key) { ReadGpus(value, key, &live->gpus); }},
@@ -154,7 +156,8 @@ yaml::Handlers LiveKeys(Config* config) {
            }}};
 }
 
-// Returns the handlers of the keys that take effect only at a start.
+// Returns the handlers of the keys that take effect only at a start. NeedRestart() (config.cc) compares each
+// of them, so that the daemon says so.
 yaml::Handlers FixedKeys(Config* config, std::optional<std::string>* api_socket) {
   return {{"socket",
            [config](const auto& value, const auto& key) { ReadSocket(value, key, &config->arbiter.socket); }},

@@ -51,6 +51,14 @@ _OF_THE_EXTENDER = (
 )
 
 
+def live_keys(name):
+    """Returns the keys that LiveKeys() of a source of deviceplugin/config reads."""
+    source = (TREE / f"deviceplugin/config/{name}.cc").read_text(encoding="utf-8")
+    body = re.search(r"^yaml::Handlers LiveKeys\(.*?^\}", source, re.MULTILINE | re.DOTALL).group()
+    # The words that a key permits look like keys. A handler begins with a name of these, or is a lambda.
+    return set(re.findall(r'\{"([a-z_]+)",\s*(?:\[|Number|Memory|Path|Text|yaml::)', body))
+
+
 def check(program, config):
     """Runs a program's check of a configuration. Returns the finished process."""
     with tempfile.TemporaryDirectory() as folder:
@@ -136,6 +144,22 @@ class Configuration(unittest.TestCase):
         node = text[text.index("\nnode:"):text.index("\n# configurations:")]
         keys = set(re.findall(r"^  (?:# )?([a-z_]+):", node, re.MULTILINE)) - _NODE_FIXED
         self.assertEqual(keys, set(schema["node"]["properties"]))
+
+    def test_named_configurations_have_every_key_that_is_live_and_pages_name_the_others(self):
+        schema = _SCHEMA["deviceplugin"]["properties"]["config"]["properties"]
+        named = schema["configurations"]["additionalProperties"]["properties"]
+        self.assertEqual(set(named) - {"node"}, live_keys("yaml_config"))
+        self.assertEqual(set(named["node"]["properties"]), live_keys("node_yaml"))
+        self.assertNotIn("transport", live_keys("yaml_config"), "the control")
+        fixed = set(schema) - set(named) - {"configurations"}
+        fixed |= {f"node.{key}" for key in set(schema["node"]["properties"]) - live_keys("node_yaml")}
+        page = (TREE / "docs/operations.md").read_text(encoding="utf-8")
+        listed = re.search(r"^These keys of `deviceplugin\.config` are \*\*not live\*\*: (.*?)\. ", page,
+                           re.MULTILINE | re.DOTALL).group(1)
+        self.assertEqual(set(re.findall(r"`([a-z_.]+)`", listed)), fixed)
+        values = " ".join((CHART / "values.yaml").read_text(encoding="utf-8").replace("#", " ").split())
+        listed = re.search(r"Changes are in force without a restart, except for (.*?)\. Changes", values).group(1)
+        self.assertEqual(set(re.split(r", | and ", listed)), fixed)
 
     def test_the_schema_has_every_key_of_the_extender(self):
         source = (TREE / "extender/config/config.cc").read_text(encoding="utf-8")
