@@ -8,8 +8,10 @@ readonly out=${1:?$usage} name=${2:?$usage} epoch=${3:?$usage}
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly top
 
-# The list has the files to which these pages link, too.
-git -C "$top" ls-files -z docs manifests charts/crossover/README.md charts/crossover/values.yaml charts/crossover/files \
-    docker/README.md deviceplugin/config/standalone.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md |
+# The list has the files to which docs/, manifests/ and README.md link, too: tests/charts/test_package.py looks. What the
+# other pages here link to may be missing.
+git -C "$top" ls-files -z docs manifests '*/README.md' charts/crossover/values.yaml charts/crossover/files \
+    benchmarks/results deviceplugin/config/standalone.yaml examples/pytorch proto/crossover_node.proto CHANGELOG.md \
+    CONTRIBUTING.md LICENSE README.md RELEASING.md SECURITY.md |
   tar -C "$top" --null --files-from=- --transform="s,^,$name/," --owner=0 --group=0 --numeric-owner --mtime="@$epoch" \
     --mode=u=rwX,go=rX -c | gzip -n > "$out/$name.tar.gz"

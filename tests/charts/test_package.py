@@ -8,6 +8,8 @@ from pathlib import Path
 
 from testing import rendering
 from testing.chart import TREE
+from tests.docs.pages import links, read
+from tests.docs.test_links import resolved
 from tests.unit.tools.trust.test_trust import Blobs
 from tools import package_chart
 from tools.refused import Refused
@@ -103,8 +105,11 @@ class Package(unittest.TestCase):
         self.assertGreater(len(listed), 50)
         for name in listed:
             self.assertEqual((self.folder / "docs" / name).read_bytes(), (TREE / name).read_bytes(), name)
-        for page in ("README.md", "charts/crossover/README.md"):  # other pages link to them
-            self.assertTrue((self.folder / "docs" / page).is_file(), page)
+        targets = {resolved(page, target)[0] for page in ("README.md", *listed) if page.endswith(".md")
+                   for target in links(read(page)) if "://" not in target}
+        self.assertIn("charts/crossover/README.md", targets)
+        self.assertEqual([target for target in targets if not (self.folder / "docs" / target).exists()], [])
+        self.assertFalse((self.folder / "docs/Makefile").exists(), "the control")
 
     def test_a_release_without_a_repository_says_so_at_once(self):
         done = subprocess.run([str(TREE / "tools/release.sh")], capture_output=True, text=True, check=False,
