@@ -1,5 +1,6 @@
 #include "deviceplugin/switches/own_node.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/base/foreign_keys.h"
