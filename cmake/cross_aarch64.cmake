@@ -1,5 +1,5 @@
 # Compiles for aarch64 on another machine: Debian's cross compiler, with the libraries of CROSSOVER_SYSROOT, a root that
-# `tools/install.sh --release` unpacks. The protocol compilers are those of this machine.
+# `python3 -m tools.packages roots arm64` unpacks. The protocol compilers are those of this machine.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 if(DEFINED ENV{CROSSOVER_SYSROOT})
@@ -7,7 +7,7 @@ if(DEFINED ENV{CROSSOVER_SYSROOT})
 endif()
 if(NOT IS_DIRECTORY "${CROSSOVER_SYSROOT}/usr/lib/aarch64-linux-gnu")
   message(FATAL_ERROR "CROSSOVER_SYSROOT: expected a root with the libraries of aarch64, got '${CROSSOVER_SYSROOT}': "
-                      "tools/install.sh --release makes it")
+                      "python3 -m tools.packages roots arm64 makes it")
 endif()
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CROSSOVER_SYSROOT)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -19,6 +19,15 @@ def crane():
     return found[-1]
 
 
+def missing():
+    """Returns what is missing for a registry, or ""."""
+    try:
+        crane()
+    except Failed as failed:
+        return str(failed)
+    return ""
+
+
 @contextlib.contextmanager
 def serving(port=0, within=lambda command: command):
     """Serves while the context lasts, on a free port or on the one that is given. `within` returns the command that

@@ -3,7 +3,7 @@
 # tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT [ARCHITECTURE]
 # OUT/storage has the images then, and OUT/stage has what they contain beside their base. Files have the time of the
 # last commit. ARCHITECTURE is that of BUILD_DIR and of BASE, by default this machine's. For another one it wants
-# tools/emulate.sh before it: programs of the image run while it is made.
+# tools/emulate.py before it: programs of the image run while it is made.
 #
 #   BASE   the archive of a base system that has all packages which the Dockerfiles name; by default the one that
 #          tools/install.sh --images makes of Debian's packages. Or an image, such as debian:12-slim: buildah pulls it

@@ -16,6 +16,7 @@
 #   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
 #   tools/install.sh --release the same, and what a release is made with: a compiler for aarch64; syft and cosign, for
 #                              bills and signatures
+#   tools/install.sh --verify  cosign alone, with which a user verifies a release
 #   tools/install.sh --referee NVIDIA's own driver library and MPS, unpacked, with which tests/referee compares ours
 set -euo pipefail
 
@@ -82,10 +83,11 @@ case $mode in
   --release)
     printf '%s\n' "${release_packages[@]}" | install_packages && "$here/install/workflows.sh" && "$here/install/trust.sh"
     ;;
+  --verify) "$here/install/trust.sh" --verify ;;
   --referee) "$here/install/referee.sh" ;;
   *)
     say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --workflows," \
-      "--release or --referee, got '$mode'"
+      "--release, --verify or --referee, got '$mode'"
     exit 2
     ;;
 esac

@@ -51,7 +51,7 @@ tools/package_docs.sh "$out" "crossover-docs-$version" "$epoch"
 for ((i = 0; i < ${#architectures[@]}; i++)); do
   architecture=${architectures[i]} build=${builds[i]} base=${bases[i]} images=$work/${architectures[i]}
   emulate=()
-  [[ $architecture == "$(native_architecture)" ]] || emulate=(tools/emulate.sh)
+  [[ $architecture == "$(native_architecture)" ]] || emulate=(python3 -B tools/emulate.py)
 
   mkdir -p "$images/root"
   tar -C "$images/root" --wildcards -xf "$base" './usr/lib/*-linux-gnu/*.so*'

@@ -26,7 +26,6 @@ from tools.trust.oci import Archive
 _IMAGE = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""'
                     r'(.*?digest: )""', re.DOTALL)
 _ARCHITECTURE = re.compile(r'^(arch: )""$', re.MULTILINE)
-_REPOSITORY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 
 
 def versions(tree=TREE):
@@ -38,17 +37,10 @@ def versions(tree=TREE):
                for key in ("version", "appVersion")}}
 
 
-def check_repository(repository, where, key):
-    """Raises Refused where this is no repository of images. `where` and `key` name the place that has it."""
-    if not repository or not _REPOSITORY.fullmatch(repository):
-        raise refusal(where, key, "a registry and a path, such as registry.example/team",
-                      repr(repository) if repository else "none")
-
-
 def values(repository, digests, architectures):
     """Returns values.yaml with images of that repository: {"crossover-extender": digest, ...}. Where there is one
     architecture, pods run only on its nodes. Raises Refused where the repository is not valid."""
-    check_repository(repository, "argument", "repository")
+    files.check_repository(repository, "argument", "repository")
     text, found = _IMAGE.subn(lambda image: f'{image[1]}{repository}/{image[2]}{image[3]}"{digests[image[2]]}"',
                               (CHART / "values.yaml").read_text(encoding="utf-8"))
     if found != len(digests):

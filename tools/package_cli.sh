@@ -24,22 +24,25 @@ rm -rf "$folder"
 install -D -m 0755 -s --strip-program="$(strip_of "$architecture")" "$program" "$folder/bin/crossover"
 ln -s crossover "$folder/bin/kubectl-crossover"
 
-# Copies the libraries that a program or library needs, and those that these need. The program looks for them there:
-# BUILD_RPATH of cli/CMakeLists.txt.
-take_libraries() {
-  local library source
-  while read -r library; do
+# Copy the libraries that the program needs, and those that these need. The program looks for them there: BUILD_RPATH of
+# cli/CMakeLists.txt.
+todo=("$program")
+while ((${#todo[@]})); do
+  of=${todo[0]} todo=("${todo[@]:1}")
+  dynamic=$(readelf --dynamic "$of")
+  needed=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<< "$dynamic")
+  for library in $needed; do
     [[ ! $library =~ $c_library && ! -e $folder/lib/crossover/$library ]] || continue
     source=$libraries/$library
     if [[ ! -e $source ]]; then
-      echo "package_cli: $1 needs $library: expected $source, got none" >&2
-      return 1
+      echo "package_cli: $of needs $library: expected $source, got none" >&2
+      exit 1
     fi
-    install -D -m 0644 "$(realpath "$source")" "$folder/lib/crossover/$library"
-    take_libraries "$source" || return 1
-  done < <(readelf --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-}
-take_libraries "$program"
+    file=$(realpath "$source")
+    install -D -m 0644 "$file" "$folder/lib/crossover/$library"
+    todo+=("$source")
+  done
+done
 
 cp LICENSE README.md docs/kubectl.md "$folder/"
 tar -C "$out" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" --mode=u=rwX,go=rX -c "$name" |

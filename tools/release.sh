@@ -33,5 +33,19 @@ if [[ $KEY != none ]]; then
   fi
 fi
 python3 -B -m tools.trust open "$KEY"
+mkdir -p build
+exec 9> build/.dist.lock
+flock --nonblock 9 || {
+  echo "release: dist: expected no other release that is being made here, got one" >&2
+  exit 2
+}
+revision=$(git rev-parse HEAD)
+readonly revision
 tools/build_release.sh "$IMAGES" dist "${architectures[@]}"
+# What is signed is what was built.
+python3 -B -m tools.trust check "$IMAGES" "$KEY"
+if [[ $(git rev-parse HEAD) != "$revision" ]]; then
+  echo "release: tree: expected $revision, which was built, got $(git rev-parse HEAD)" >&2
+  exit 2
+fi
 python3 -B -m tools.trust finish dist "$KEY"

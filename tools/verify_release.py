@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testing.arguments import Parser
-from tools.trust import attach, files, key
+from tools.packages.pins import ARCHITECTURES
+from tools.trust import airgap, attach, files, key
 from tools.trust.oci import Archive
 from tools.refused import Refused, refusal
 from tools.trust.signatures import Verifier, stated
@@ -54,8 +55,9 @@ class Release:
             yield Part("bill", name, self.file(name))
         whole = files.for_closed_networks(self.version)
         if (self.dist / whole).exists():
-            yield Part("archive", whole, self.file(whole))
-        for name in sorted((set(sums) | set(files.names(self.dist))) - {whole}):
+            yield Part("archive", whole, self.file(whole) or airgap.why_not(self.dist, sums))
+        # Where that archive was unpacked, its signature may lie beside its files.
+        for name in sorted((set(sums) | set(files.names(self.dist))) - {whole, f"{whole}{files.SIGNATURE}"}):
             why = self._summed(name, sums)
             if why is not None:
                 yield Part("archive", name, why)
@@ -118,6 +120,8 @@ class Release:
             return None
         if name.endswith(files.SIGNATURE):
             owner = name.removesuffix(files.SIGNATURE)
+            if owner not in files.signed(self.version, ARCHITECTURES):
+                return "expected only signatures that a release has, got this one"
             return None if (self.dist / owner).is_file() else "expected the file that it signs, got none"
         if name not in sums:
             return f"expected only files that {files.SUMS} lists, got this one"

@@ -1,7 +1,7 @@
-"""reproducible counts the bytes that differ between two releases of one revision. One is built in a folder of this
-checkout's name with warm caches. The other is built later, in a folder with a longer path, for another user's settings
-(time zone, language, mask of new files), with an empty compiler cache, and with the compiler of the library, the
-bases and the root for aarch64 fetched and made anew.
+"""reproducible counts the bytes that differ between two releases of one revision. One is built with warm caches. The
+other is built later, in a folder with a longer path, with another user's settings (time zone, character set, mask of
+new files), with an empty compiler cache, and with the library's compiler, the bases and the root for aarch64 fetched
+and made anew.
 
 Control: the command line of a tree that puts the time of its build into it, built twice.
 """
@@ -24,7 +24,9 @@ _GOAL = Goal("==", 0)
 _IMAGES = "registry.example/team"
 # Only the bills depend on these programs, which their modules pin. To build them takes half an hour.
 _SHARED = ("helm-*", "kube-*", "containerd-*", "syft-*", "cosign-*", "cluster-debian-12", "definitions-*")
-_OTHER = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C.UTF-8", "LANG": "tr_TR.UTF-8", "USER": "another"}
+_ONE = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+_OTHER = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "USER": "another"}
+_FILES = 25  # that a release has at least
 _TIME = 'static const char kBuilt[] __attribute__((used)) = __DATE__ " " __TIME__;\n'
 
 
@@ -38,12 +40,14 @@ def measure(context, case):
         folder = Path(name)
         one, two = folder / "a", folder / "another-folder-with-a-long-name/crossover"
         _clone(one)
-        dist = _release(one, {})
+        dist = _release(one, _ONE)
         _clone(two)
         cache = _empty_cache(folder / "cache")
         caches = {"CROSSOVER_CACHE": str(cache), "CCACHE_DIR": str(folder / "ccache")}
         other = _release(two, {**_OTHER, **caches}, umask=0o027)
         differing = {each: _differing(dist / each, other / each) for each in sorted({*_names(dist), *_names(other)})}
+        if len(differing) < _FILES:
+            raise Failed(f"{dist}: expected {_FILES} files at least, got {sorted(differing)}")
         seen = _control(one, folder)
     found = {each: count for each, count in differing.items() if count}
     context.say(f"    {found or 'all equal'} of {len(differing)} files; control: {seen}")
@@ -98,12 +102,14 @@ def _differing(one, two):
     """Returns how many bytes differ, by cmp. A file that is missing, or longer, counts as each byte more."""
     if not one.exists() or not two.exists():
         return max(path.stat().st_size for path in (one, two) if path.exists())
-    done = subprocess.run(["cmp", "--verbose", one, two], capture_output=True, text=True, check=False)
-    return len(done.stdout.splitlines()) + abs(one.stat().st_size - two.stat().st_size)
+    with subprocess.Popen(["cmp", "--verbose", one, two], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as cmp:
+        lines = sum(1 for _ in cmp.stdout)
+    return lines + abs(one.stat().st_size - two.stat().st_size)
 
 
 def _run(command, tree, settings=None, umask=0o022):
-    done = subprocess.run(command, cwd=tree, env={**os.environ, **(settings or {})}, umask=umask, capture_output=True,
+    inherited = {key: value for key, value in os.environ.items() if key not in ("ARCHITECTURES", "BILLS")}
+    done = subprocess.run(command, cwd=tree, env={**inherited, **(settings or {})}, umask=umask, capture_output=True,
                           text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"{command[0]}: {done.stdout[-500:]}{done.stderr[-1500:]}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.quality import released
 from benchmarks.runner.results import Goal, Measured, controlled
+from tools.packages.pins import ARCHITECTURES
 from tools.trust import compare, files, known_bad, lacks
 from tools.trust.oci import Archive
 
@@ -46,10 +47,11 @@ def measure(context, case):
 
 def _of_image(release, case, bills, folder):
     """Returns which of the two additions the bills show, which they must both."""
-    known_bad.with_additions(release.dist / files.image(case, release.version), folder / "added.tar")
     seen = []
-    with Archive(folder / "added.tar") as archive:
-        for bill in (name for name in bills if f"-{archive.images[0].architecture}." in name):
+    for bill in bills:
+        architecture = next(each for each in ARCHITECTURES if f"-{each}." in bill)
+        known_bad.with_additions(release.dist / files.image(case, release.version), folder / "added.tar", architecture)
+        with Archive(folder / "added.tar") as archive:
             packages, paths = compare.lacks_of_image(archive, archive.images[0], compare.read(release.dist / bill))
             both = known_bad.PACKAGE in packages and known_bad.FILE in paths
             seen.append(f"{bill}: {known_bad.PACKAGE[0]}, {known_bad.FILE}" if both else "")

@@ -66,6 +66,8 @@ _ELSEWHERE = (
      'self.run_main("lay"'),
     (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
     (r"tools/install\.sh --release", "Makefile", "tools/install.sh --release"),
+    (r"tools/install\.sh --verify", "tools/install.sh", 'trust.sh" --verify'),
+    (r"cp \*\.sigstore\.json ", "tests/cluster/release/test_airgap.py", "shutil.copy(signature, self.dist)"),
     (r"python3 -m tools\.verify_release DIST cosign\.pub --layouts ", "tests/release/test_trust.py", '"--layouts"'),
     (r"python3 -m tools\.verify_release ", "tools/trust/known_bad.py", '"tools.verify_release"'),
     (r"cosign verify-blob ", "tools/trust/signatures.py", '"verify-blob"'),

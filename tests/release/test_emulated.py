@@ -22,6 +22,7 @@ from testing.processes import Failed
 from testing.slots.slot_churn import Churn, Habits
 from testing.slots.slot_node import SlotNode
 from tools.package_chart import versions
+from tools.packages.roots import EMULATE
 from tools.trust import files
 from tools.trust.oci import Archive
 
@@ -48,7 +49,7 @@ class Emulated(Build):
         path = self.commands / name
         if not path.exists():
             program = self.root / "usr/bin" / name
-            emulate = f"{_TREE}/tools/emulate.sh env QEMU_LD_PREFIX={self.root}"
+            emulate = f"python3 -B {_TREE}/tools/emulate.py env QEMU_LD_PREFIX={self.root}"
             path.write_text(f'#!/bin/sh\nexec {emulate} {program} "$@"\n', encoding="utf-8")
             path.chmod(0o755)
         return path
@@ -88,10 +89,14 @@ class OnAarch64(unittest.TestCase):
         for build, name in ((self.extender, "crossover-extender"), (self.daemon, "crossover-deviceplugin"),
                             (self.daemon, "crossover")):
             with self.subTest(name):
-                header = (build.root / "usr/bin" / name).read_bytes()[:20]
-                self.assertEqual(int.from_bytes(header[18:20], "little"), _MACHINE_OF_AARCH64)
+                self.assertEqual(_machine_of(build.root / "usr/bin" / name), _MACHINE_OF_AARCH64)
                 self.assertIn(self.version, _run([build.program(name), "--version"]).stdout)
                 self.assertIn("Usage: ", _run([build.program(name), "--help"]).stdout)
+
+    def test_the_other_files_are_of_this_machine(self):
+        for path in ("usr/bin/crossover-signaller", "usr/lib/crossover/libcrossover.so"):
+            self.assertEqual(_machine_of(self.daemon.root / path), _MACHINE_OF_AARCH64, path)
+        self.assertNotEqual(_machine_of(Path("/bin/true")), _MACHINE_OF_AARCH64, "the control")
 
     def test_a_signaller_says_what_it_expects(self):
         done = subprocess.run([self.daemon.program("crossover-signaller")], capture_output=True, text=True, check=False)
@@ -107,13 +112,18 @@ class OnAarch64(unittest.TestCase):
         done = subprocess.run([*command, bad], capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no_such_key", done.stderr)
+        command = [self.extender.program("crossover-extender"), "--check", "--config"]
+        for text, code in (("namespace: crossover-system\n", 0), ("no_such_key: 1\n", 2)):
+            bad.write_text(text, encoding="utf-8")
+            done = subprocess.run([*command, bad], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
 
     def test_kubectl_has_a_plugin(self):
         packed = self.dist / f"crossover-cli-{self.version}-linux-aarch64.tar.gz"
         with tarfile.open(packed) as archive:
             archive.extractall(self.folder / "cli", filter="data")
         program = next((self.folder / "cli").glob("*/bin/kubectl-crossover"))
-        done = _run([_TREE / "tools/emulate.sh", "env", f"QEMU_LD_PREFIX={self.roots['extender']}", program, "--help"])
+        done = _run([*EMULATE, "env", f"QEMU_LD_PREFIX={self.roots['extender']}", program, "--help"])
         self.assertIn("explain", done.stdout)
 
     def test_a_daemon_registers_with_a_kubelet_and_gives_slots_out(self):
@@ -139,6 +149,11 @@ class OnAarch64(unittest.TestCase):
             # The words are the extender's. The scheduler asked it, and made the event.
             cluster.wait_for_any("events", lambda event: event["message"] == "needs 1 GPU; the cluster has 0", "team")
             control.check()
+
+
+def _machine_of(program):
+    """Returns the number of the machine that a program is for, by its ELF header."""
+    return int.from_bytes(program.read_bytes()[18:20], "little")
 
 
 def _run(command, **environment):

@@ -28,13 +28,17 @@ readonly here
 make_builder() {
   local work=$images/builder.part file
   printf 'libgpgme11\n' | install_packages
-  [[ -e $images/builder ]] && return
+  [[ -e $images/builder/.version ]] && return
   echo "install: $images/builder" >&2
   rm -rf "$work"
   mkdir -p "$work/deb"
   (cd "$work/deb" && apt-get -qq -o APT::Sandbox::User=root download buildah)
-  for file in "$work"/deb/*.deb; do dpkg-deb -x "$file" "$work"; done
+  for file in "$work"/deb/*.deb; do
+    dpkg-deb -x "$file" "$work"
+    dpkg-deb --field "$file" Version > "$work/.version"
+  done
   rm -r "$work/deb"
+  rm -rf "$images/builder"
   mv "$work" "$images/builder"
 }
 

@@ -7,6 +7,7 @@
 # syft 1.52.0 is the newest version that the Go of go_modules.sh builds.
 #
 #   tools/install/trust.sh           install: a quarter of an hour on two cores
+#   tools/install/trust.sh --verify  install cosign alone
 #   tools/install/trust.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install/trust.sh --pin     write their go.mod and go.sum into tools/install
 set -euo pipefail
@@ -25,13 +26,19 @@ readonly cosign_module=github.com/sigstore/cosign/v3
 # shellcheck source=tools/install/go_modules.sh
 . "$here/go_modules.sh"
 
+wanted="syft cosign crane"
+if [[ ${1:-} == --verify ]]; then
+  wanted=cosign
+  shift
+fi
+readonly wanted
 take_mode "$@"
 one_at_a_time trust
 status=0
-build syft "$syft_default" github.com/anchore/syft "-X main.version=$syft_default" \
+[[ $wanted != *syft* ]] || build syft "$syft_default" github.com/anchore/syft "-X main.version=$syft_default" \
   github.com/anchore/syft/cmd/syft || status=1
 build cosign "$cosign_default" "$cosign_module" "-X sigs.k8s.io/release-utils/version.gitVersion=v$cosign_default" \
   "$cosign_module/cmd/cosign" || status=1
-build crane "$crane_default" "$crane_module" "-X $crane_module/cmd/crane/cmd.Version=$crane_default" \
+[[ $wanted != *crane* ]] || build crane "$crane_default" "$crane_module" "-X $crane_module/cmd/crane/cmd.Version=$crane_default" \
   "$crane_module/cmd/crane" || status=1
 exit $status

@@ -1,12 +1,13 @@
-"""Pins the Debian packages of a release, and makes roots of them in ${CROSSOVER_CACHE:-~/.cache/crossover}/release-1.
+"""Makes roots of the Debian packages of a release, and pins these, in ${CROSSOVER_CACHE:-~/.cache/crossover}/release-1.
 
-    python3 -m tools.packages roots ARCHITECTURE...   make what a release for these architectures needs; print
-                                                      "base ARCHITECTURE PATH" and "sysroot ARCHITECTURE PATH"
+    python3 -m tools.packages roots ARCHITECTURE...   make what a release for these architectures needs; print for each
+                                                      "base" or "sysroot", its architecture and its path, with tabs
     python3 -m tools.packages base ARCHITECTURE OUT   write a base of what Debian has now, for tests; one that
                                                       is there stays
     python3 -m tools.packages pin                     pin what Debian has now
 
-With PINS=newest in the environment, `roots` goes on where a package differs from its pin, and lists each that differs.
+With PINS=newest in the environment, `roots` goes on where a package differs from its pin, and prints a line "differs"
+for each that does.
 The exit code is 2 where something is refused; one line says what.
 """
 
@@ -15,7 +16,6 @@ import fcntl
 import hashlib
 import os
 import sys
-from pathlib import Path
 
 from tools.packages import debian, pins, roots
 from tools.refused import Refused, refusal
@@ -29,15 +29,18 @@ class Maker:
 
     def __init__(self, newest):
         self._newest = newest
-        self._pins = pins.read() if pins.FILE.exists() else None
-        self._cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover") / "release-1"
+        self._pins = pins.read()
+        self._cache = roots.cache() / "release-1"
         self.differ = []  # what differs from its pin, in words
 
     def roots(self, architectures):
         """Yields (kind, architecture, path). Raises Refused where a package differs from its pin."""
-        self._compare_installed(architectures)
+        if roots.native() != pins.ARCHITECTURES[0]:
+            raise refusal("release", "machine", "one of amd64, on which a release is made", roots.native())
         for architecture in architectures:
             roots.check_emulator(architecture)
+        self._compare_installed(architectures)
+        for architecture in architectures:
             _, libraries = roots.of_build()
             yield pins.BASE, architecture, self._root(pins.BASE, architecture, roots.of_images())
             if architecture != roots.native():
@@ -52,22 +55,6 @@ class Maker:
             pool = self._pool(architecture)
             mirror.fetch(chosen.values(), pool)
         roots.base(architecture, roots.of_images(), list(chosen.values()), pool, self._pins.time, out)
-
-    def pin(self):
-        """Returns the Pins of what Debian has now, and of what is installed here."""
-        parts, tools = {}, _tools()
-        for architecture in pins.ARCHITECTURES:
-            with debian.Mirror(architecture) as mirror:
-                parts[pins.BASE, architecture] = _chosen(mirror, pins.BASE, roots.of_images())
-                if architecture != roots.native():
-                    parts[pins.SYSROOT, architecture] = _chosen(mirror, pins.SYSROOT, roots.of_build()[1])
-        found = debian.installed(tools)
-        for name in tools:
-            if name not in found:
-                raise refusal("packages", f"{pins.BUILD} {name}", "an installed package", f"none: {_INSTALL}")
-        parts[pins.BUILD, roots.native()] = {name: pins.Pin(name, version, pins.INSTALLED)
-                                             for name, version in found.items()}
-        return pins.Pins(parts, datetime.datetime.now(datetime.timezone.utc).date())
 
     def _root(self, part, architecture, packages):
         chosen, pool = self._pins.of(part, architecture), self._pool(architecture)
@@ -97,7 +84,7 @@ class Maker:
 
     def _compare_installed(self, architectures):
         pinned = self._pins.of(pins.BUILD, roots.native())
-        found = debian.installed(pinned)
+        found = roots.installed(pinned)
         for name, pin in pinned.items():
             if len(architectures) == 1 and roots.OF_CROSS_COMPILER.search(name):
                 continue
@@ -134,7 +121,24 @@ def _tools():
     tools, libraries = roots.of_build()
     with debian.Mirror(roots.native()) as mirror:
         needed = mirror.with_what_they_need([*tools, *libraries], essential=False)
-    return [name for name in needed if roots.LEAVES_BYTES.match(name)]
+    return sorted([*roots.packers(), *(name for name in needed if roots.LEAVES_BYTES.match(name))])
+
+
+def _pinned():
+    """Returns the Pins of what Debian has now, and of what is installed here."""
+    parts, tools = {}, _tools()
+    for architecture in pins.ARCHITECTURES:
+        with debian.Mirror(architecture) as mirror:
+            parts[pins.BASE, architecture] = _chosen(mirror, pins.BASE, roots.of_images())
+            if architecture != roots.native():
+                parts[pins.SYSROOT, architecture] = _chosen(mirror, pins.SYSROOT, roots.of_build()[1])
+    found = roots.installed(tools)
+    for name in tools:
+        if name not in found:
+            raise refusal("packages", f"{pins.BUILD} {name}", "an installed package", f"none: {_INSTALL}")
+    parts[pins.BUILD, roots.native()] = {name: pins.Pin(name, version, pins.INSTALLED)
+                                         for name, version in found.items()}
+    return pins.Pins(parts, datetime.datetime.now(datetime.timezone.utc).date())
 
 
 def _roots(architectures):
@@ -146,8 +150,9 @@ def _roots(architectures):
             raise refusal("release", "ARCHITECTURES", " or ".join(pins.ARCHITECTURES), architecture)
     maker = Maker(option == _NEWEST)
     for made in maker.roots(architectures):
-        print(*made)
+        print(*made, sep="\t")
     for each in maker.differ:
+        print("differs", each, sep="\t")
         roots.say(f"differs: {each}")
 
 
@@ -160,7 +165,7 @@ def main(arguments=None):
             case ["base", architecture, out] if architecture in pins.ARCHITECTURES:
                 Maker(newest=True).write_base(architecture, out)
             case ["pin"]:
-                pins.FILE.write_text(Maker(newest=True).pin().text(), encoding="utf-8")
+                pins.FILE.write_text(_pinned().text(), encoding="utf-8")
             case _:
                 raise refusal("argument", "command", "roots ARCHITECTURE..., base ARCHITECTURE OUT or pin",
                               " ".join(words) or "none")

@@ -33,7 +33,7 @@ class Mirror:
         if done.returncode != 0:
             self._folder.cleanup()
             raise Refused(f"packages: {architecture}: expected the lists of Debian 12, got "
-                          f"{(done.stderr.strip() or 'no answer').splitlines()[-1]}")
+                          f"{last_line(done)}")
 
     def __enter__(self):
         return self
@@ -47,7 +47,7 @@ class Mirror:
         wanted = [*packages, *(["?essential"] if essential else [])]
         done = self._apt("apt-get", "--simulate", "install", "--no-install-recommends", *wanted)
         if done.returncode != 0:
-            raise Refused(f"packages: {self.architecture}: apt: {done.stderr.strip().splitlines()[-1]}")
+            raise Refused(f"packages: {self.architecture}: apt: {last_line(done)}")
         return sorted(set(re.findall(r"^Inst ([a-z0-9.+-]+)", done.stdout, re.MULTILINE)))
 
     def newest(self, packages):
@@ -69,7 +69,7 @@ class Mirror:
         work = self._state / "deb"
         done = self._apt("apt-get", "download", *(f"{pin.name}={pin.version}" for pin in wanted), cwd=work)
         if done.returncode != 0:
-            raise Refused(f"packages: {self.architecture}: {done.stderr.strip().splitlines()[-1]}")
+            raise Refused(f"packages: {self.architecture}: {last_line(done)}")
         fetched = {sha256_of(path): path for path in work.iterdir()}
         for pin in wanted:
             if pin.sha256 not in fetched:
@@ -83,11 +83,19 @@ class Mirror:
                    "APT::Architectures::": self.architecture, "Dir::Etc::sourcelist": state / "sources.list",
                    "Dir::Etc::sourceparts": "/dev/null", "Dir::Etc::preferences": "/dev/null",
                    "Dir::Etc::preferencesparts": "/dev/null", "Dir::State": state, "Dir::State::lists": state / "lists",
-                   "Dir::State::status": state / "status", "Dir::Cache": state / "cache", "Acquire::Languages": "none"}
+                   "Dir::State::status": state / "status", "Dir::Cache": state / "cache", "Acquire::Languages": "none",
+                   # apt takes itself for essential otherwise. A base does without it.
+                   "pkgCacheGen::ForceEssential": ","}
         command = [program, "-qq", *(word for key, value in options.items() for word in ("-o", f"{key}={value}")),
                    *words]
         return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False,
                               stdin=subprocess.DEVNULL)
+
+
+def last_line(done):
+    """Returns the last line of a process's errors, or its exit code in words."""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"{done.args[0]} ended with {done.returncode}"
 
 
 def _has(pool, pin):

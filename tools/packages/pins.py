@@ -4,8 +4,8 @@ checksum.
 A line has a part, an architecture, a package, its version, and the SHA-256 of its file. Parts:
 - base: what is in the images, beside our own programs;
 - sysroot: what programs are linked against for another architecture than that of this machine;
-- build: what this machine compiles and links with. These packages are installed, so their files are not at hand, and
-  "-" stands for the checksum.
+- build: what leaves bytes in a release on this machine: compilers, headers, and the programs that write archives. These
+  packages are installed, so their files are not at hand, and "-" stands for the checksum.
 """
 
 import datetime

@@ -11,16 +11,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools.packages import debian
 from tools.refused import Refused
 
 _TREE = Path(__file__).resolve().parents[2]
-EMULATE = _TREE / "tools/emulate.sh"
+EMULATE = [sys.executable, "-B", str(_TREE / "tools/emulate.py")]
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine, as `uname -m` prints it
 # A base has nothing of the machine that makes it: no name, no name server, no place where packages came from. It has no
 # apt, so that settings of apt are of no use.
 _CLEAN = 'rm -rf "$1/etc/hostname" "$1/etc/resolv.conf" "$1/etc/apt/sources.list"'
-# Other packages, such as libraries that a program loads, leave no bytes in what is built.
+# Compilers need other packages, too, such as libraries that they load. Those leave no bytes in what is built.
 LEAVES_BYTES = re.compile(r".*-dev(-arm64-cross)?$|(binutils|cpp|g\+\+|gcc|libc6|libgcc|mold|protobuf|libprotoc)")
+# Roots, images and archives are written by these.
+_PACKERS = ("dpkg", "gzip", "mmdebstrap", "tar", "zlib1g")
+_BUILDER = "buildah"  # tools/install/images.sh unpacks it
 OF_CROSS_COMPILER = re.compile("aarch64|arm64")
 COMPILERS = ("binutils", "binutils-aarch64-linux-gnu", "g++-12", "g++-12-aarch64-linux-gnu", "mold")
 _SUITE = "bookworm"
@@ -36,12 +40,36 @@ def native():
     return _MACHINES.get(platform.machine(), platform.machine())
 
 
+def versions_of(root):
+    """Returns {name: version} of what a root was made of."""
+    lines = _note(Path(root)).read_text(encoding="utf-8").splitlines()[1:]
+    return {name: version for name, version, _ in (line.split() for line in lines)}
+
+
+def installed(names):
+    """Returns {name: version} of packages that are installed on this machine, or were unpacked for a release."""
+    found = debian.installed(names)
+    version = cache() / "images-1/builder/.version"
+    if _BUILDER in names and version.exists():
+        found[_BUILDER] = version.read_text(encoding="ascii").strip()
+    return found
+
+
+def packers():
+    """Returns the packages that write the bytes of roots, images and archives."""
+    return [*_PACKERS, _BUILDER]
+
+
+def cache():
+    return Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
+
+
 def check_emulator(architecture):
     """Raises Refused where programs of an architecture cannot run here."""
     if architecture != native():
-        done = subprocess.run([EMULATE, "true"], capture_output=True, text=True, check=False)
+        done = subprocess.run([*EMULATE, "true"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Refused(done.stderr.strip().splitlines()[-1])
+            raise Refused(debian.last_line(done))
 
 
 def base(architecture, packages, pins, pool, time, out):
@@ -51,7 +79,7 @@ def base(architecture, packages, pins, pool, time, out):
     if _is_made(out, pins, time):
         return
     say(f"making {out}")
-    emulated = [] if architecture == native() else [EMULATE]
+    emulated = [] if architecture == native() else EMULATE
     part = out.with_suffix(".part.tar")
     _mmdebstrap(emulated, architecture, "essential", packages, pins, pool, time, part, f"--customize-hook={_CLEAN}",
                 "--skip=output/dev")  # a runtime makes devices, and only the machine's own root can unpack them
@@ -93,7 +121,7 @@ def _mmdebstrap(before, architecture, variant, packages, pins, pool, time, out, 
         done = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, capture_output=True,
                               text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")] or done.stderr.splitlines()[-1:]
+        errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")] or [debian.last_line(done)]
         raise Refused(f"packages: {out}: mmdebstrap: {'; '.join(errors)}")
 
 

@@ -13,19 +13,14 @@ lacks something, and 2 where something is refused; one line says what.
 """
 
 import os
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
 from tools import package_chart
+from tools.packages import roots
 from tools.trust import files, key, make, tools
 from tools.refused import Refused, refusal
-from tools.trust.tools import TREE
-
-
-def _of_last_commit(form):
-    return subprocess.run(["git", "log", "-1", f"--format={form}"], cwd=TREE, capture_output=True, text=True,
-                          check=True).stdout.strip()
 
 
 def check(images, private_key):
@@ -49,6 +44,9 @@ def open_key(private_key):
     for name, wanted in (("syft", with_bills(private_key)), ("cosign", private_key != key.NONE)):
         if wanted:
             tools.program(name)
+    builder = roots.cache() / "images-1/builder/usr/bin/buildah"
+    if not builder.exists() and not shutil.which("buildah"):
+        raise refusal("buildah", "program", f"{builder} or one in PATH", "none: tools/install.sh --images")
     check_password(private_key)
 
 
@@ -58,7 +56,7 @@ def check_password(private_key):
 
 
 def index(out, *archives):
-    make.index_of(archives, Path(out), int(_of_last_commit("%ct")))
+    make.index_of(archives, Path(out), int(tools.of_last_commit("%ct")))
 
 
 def finish(dist, private_key):
@@ -66,21 +64,22 @@ def finish(dist, private_key):
     dist, bills = Path(dist), with_bills(private_key)
     secret = None if private_key == key.NONE else key.password()
     check_password(private_key)
-    version, when = files.version(dist), int(_of_last_commit("%ct"))
+    finishing.mark_unsigned(dist, bills)
+    version, when = files.version(dist), int(tools.of_last_commit("%ct"))
     (dist / files.list_of_images(version)).write_text(airgap.images(dist), encoding="utf-8")
     if bills:
         from tools.trust.bills import Maker
-        for name, content in Maker(dist, _of_last_commit("%H"), when).make().items():
+        for name, content in Maker(dist, tools.of_last_commit("%H"), when).make().items():
             (dist / name).write_bytes(content)
         if compare(dist):
             raise refusal(dist, "bills", "all packages and files", "fewer")
     (dist / files.SUMS).write_text(finishing.sums(dist), encoding="utf-8")
     airgap.pack(dist, when)
     if secret is None:
-        finishing.mark_unsigned(dist, bills)
         print(f"UNSIGNED: {dist} has no signatures (KEY=none)" + ("" if bills else " and no bills (BILLS=none)"))
     else:
         signed = finishing.sign(dist, private_key, secret)
+        (dist / files.UNSIGNED).unlink()
         print(f"signed: {', '.join(signed)}; no transparency log was asked, nor another service")
 
 

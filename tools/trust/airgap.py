@@ -42,6 +42,25 @@ def images(dist):
                         theirs="\n".join(f"{name}:vVERSION -" for name in sorted(theirs)))
 
 
+def why_not(dist, sums):
+    """Returns why the archive of a folder is not what `sums`, {name: SHA-256} of SHA256SUMS, says, or ""."""
+    dist = Path(dist)
+    version = files.version(dist)
+    wanted = {f"crossover-{version}/{name}": digest for name, digest in sums.items()}
+    wanted[f"crossover-{version}/{files.SUMS}"] = files.sha256_of(dist / files.SUMS)
+    found = {}
+    try:
+        with tarfile.open(dist / files.for_closed_networks(version), "r:") as tar:
+            for member in tar:
+                if not member.isfile() or member.name in found or member.name not in wanted:
+                    return f"expected only files that {files.SUMS} lists, each once, got {member.name!r}"
+                found[member.name] = files.sha256(tar.extractfile(member))
+    except (OSError, tarfile.TarError, EOFError) as error:
+        return f"expected a tar, got {error}"
+    return next((f"expected the sum {digest} of {name}, got {found.get(name, 'no such file')}"
+                 for name, digest in wanted.items() if found.get(name) != digest), "")
+
+
 def pack(dist, when):
     """Writes the archive: all that SHA256SUMS lists, and that file itself. Signatures lie beside it, so that its bytes
     do not depend on them."""

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from tools.packages import debian, pins
-from tools.packages.roots import native
+from tools.packages import debian, roots
 from tools.trust import files
 from tools.trust.oci import Archive
 from tools.refused import Refused, refusal
@@ -116,7 +115,7 @@ class Maker:
             entry = self.licences.entry(archive)
             if entry is None:
                 raise refusal(LICENCES, archive, "an entry in archives", "none")
-            self._add_ours(found, entry, each["id"], native())
+            self._add_ours(found, entry, each["id"], roots.native())
             if archive.endswith(".tar.gz"):
                 added.update((package["purl"], package) for package in self._libraries(archive))
         have = {each["purl"] for each in found["artifacts"]}
@@ -229,19 +228,25 @@ def _make_whole(found):
 
 
 def _version(package, architecture):
-    """Returns the version of a package: the one that is installed here or, for another architecture, is pinned."""
+    """Returns the version of a package: the one that is installed here or, for another architecture, the one in the
+    root that its build was linked against."""
     if package in _PINNED:
         pins_of_python = (TREE / _PINNED[package]).read_text(encoding="utf-8")
         return re.search(rf"^{package}==(\S+)", pins_of_python, re.MULTILINE)[1]
-    if architecture != native():
-        pinned = pins.read().of(pins.SYSROOT, architecture)
-        if package not in pinned:
-            raise refusal(pins.FILE, f"{pins.SYSROOT} {architecture} {package}", "a pinned package", "none")
-        return pinned[package].version
-    found = debian.installed([package])
+    root = "" if architecture == roots.native() else _sysroot(architecture)
+    found = roots.versions_of(root) if root else debian.installed([package])
     if package not in found:
-        raise refusal("dpkg", package, "an installed package, whose code is in our programs", "none")
+        raise refusal(root or "dpkg", package, "a package, whose code is in our programs", "none")
     return found[package]
+
+
+def _sysroot(architecture):
+    cached = TREE / f"build/release-{architecture}/CMakeCache.txt"
+    text = cached.read_text(encoding="utf-8") if cached.exists() else ""
+    found = re.search(r"^CROSSOVER_SYSROOT:PATH=(.+)$", text, re.MULTILINE)
+    if not found:
+        raise refusal(cached, "CROSSOVER_SYSROOT", "the root that this build was linked against", "none")
+    return found[1]
 
 
 def _debian_url(name, version):

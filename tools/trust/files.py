@@ -13,8 +13,16 @@ UNSIGNED = "UNSIGNED"
 KINDS = {"spdx": "https://spdx.dev/Document", "cdx": "https://cyclonedx.org/bom"}  # suffix of a bill: predicate type
 IMAGES = ("deviceplugin", "extender")
 _BILL = re.compile(rf"\.({'|'.join(KINDS)})\.json$")
+_REPOSITORY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 _AIRGAP = re.compile(r"crossover-[0-9.]+-airgap\.tar")
 _CHART = re.compile(r"crossover-([0-9]+\.[0-9]+\.[0-9]+)\.tgz")
+
+
+def check_repository(repository, where, key):
+    """Raises Refused where this is no repository of images. `where` and `key` name the place that has it."""
+    if not repository or not _REPOSITORY.fullmatch(repository):
+        raise refusal(where, key, "a registry and a path, such as registry.example/team",
+                      repr(repository) if repository else "none")
 
 
 def is_bill(name):
@@ -66,6 +74,13 @@ def bills_of_image(name, version_, architecture):
 
 def bills_of_all(version_):
     return [f"crossover-{version_}.{kind}.json" for kind in KINDS]
+
+
+def signed(version_, architectures):
+    """Returns the names of the files that have a signature of their own."""
+    return [*(image(name, version_) for name in IMAGES), chart(version_), chart_artifact(version_), SUMS,
+            for_closed_networks(version_), *bills_of_all(version_),
+            *(bill for name in IMAGES for each in architectures for bill in bills_of_image(name, version_, each))]
 
 
 def summed(dist):

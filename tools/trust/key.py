@@ -5,8 +5,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.package_chart import check_repository
 from tools.refused import refusal
+from tools.trust import files
 from tools.trust.tools import TREE, run
 
 NONE = "none"
@@ -21,7 +21,7 @@ def checked_request(images, key, tree=TREE):
     changes that are not committed. Only a release without signatures may have these."""
     if not images:
         raise refusal("release", "IMAGES", f"the repository that the images will be in, as in {_EXAMPLE}", "none")
-    check_repository(images, "release", "IMAGES")
+    files.check_repository(images, "release", "IMAGES")
     if not key:
         raise refusal("release", "KEY", _HOW, "none")
     if key == NONE:

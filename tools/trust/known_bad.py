@@ -12,17 +12,16 @@ import tarfile
 from pathlib import Path
 
 from tools.packages.pins import ARCHITECTURES
-from tools.trust import airgap, files, finish, oci
-from tools.trust.bills import Maker
+from tools.trust import files, finish, oci
 from tools.trust.oci import Archive
 from tools.refused import Refused
 from tools.trust.signatures import Signer
 from tools.trust.tools import TREE, last_line, run
 
 REPOSITORY = "registry.example/team"
-REVISION, WHEN = "0" * 40, 1_700_000_000
 SECRET = "of the tests"  # opens keys that are made for one run
-FORGERIES = ("a changed byte", "another key", "a removed signature", "a signature of another image")
+FORGERIES = ("a changed byte", "another key", "a removed signature", "a signature of another image",
+             "what this key signed for another release")
 PACKAGE, FILE = ("added-by-hand", "1.0"), "usr/bin/added-by-hand"
 
 
@@ -41,13 +40,12 @@ class Release:
         self.other_private, self.other_public = self._key("another")
 
     def finish(self):
-        """Makes the bills, the archive for closed networks and the signatures."""
-        (self.dist / files.list_of_images(self.version)).write_text(airgap.images(self.dist), encoding="utf-8")
-        for name, content in Maker(self.dist, REVISION, WHEN).make().items():
-            (self.dist / name).write_bytes(content)
-        (self.dist / files.SUMS).write_text(finish.sums(self.dist), encoding="utf-8")
-        airgap.pack(self.dist, WHEN)
-        finish.sign(self.dist, self.private, SECRET)
+        """Makes the bills, the archive for closed networks and the signatures, by the command of a release."""
+        done = subprocess.run([sys.executable, "-B", "-m", "tools.trust", "finish", self.dist, self.private], cwd=TREE,
+                              env={**os.environ, "COSIGN_PASSWORD": SECRET, "BILLS": ""}, capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            raise Refused(f"finish: {last_line(done.stderr.strip())}")
 
     def parts(self):
         """Returns {part in words: names of its files}. Each file has a signature of its own, but for the last of the
@@ -68,6 +66,8 @@ class Release:
         if forgery == "a changed byte":
             _replace(folder / name, _with_a_changed_byte(self.dist / name))
             return name
+        if forgery == FORGERIES[-1]:
+            return self._of_another_release(name, folder)
         # The checksums have the signature that counts for a file without one.
         name = name if (self.dist / signature).exists() else files.SUMS
         signature = f"{name}{files.SIGNATURE}"
@@ -77,11 +77,35 @@ class Release:
             (folder / signature).unlink()
         else:
             other = files.image("deviceplugin" if "extender" in name else "extender", self.version)
-            if files.is_bill(name) and name not in files.bills_of_all(self.version):
+            if self._is_bill_of_image(name):
                 other = name.replace(*(("extender", "deviceplugin") if "extender" in name else
                                        ("deviceplugin", "extender")))
             _replace(folder / signature, (self.dist / f"{other}{files.SIGNATURE}").read_bytes())
         return name
+
+    def _of_another_release(self, name, folder):
+        """Puts another content in place of a file, with the right key's signature of that content. Returns the name of
+        the file that must be refused."""
+        signature = folder / f"{name}{files.SIGNATURE}"
+        if name in {files.image(each, self.version) for each in files.IMAGES} | {files.chart_artifact(self.version)}:
+            with Archive(self.dist / name) as archive:  # the same image, in an archive of other bytes
+                _replace(folder / name, _with_other_times(archive, folder))
+            return name
+        if name == files.SUMS:
+            lines = (self.dist / name).read_text(encoding="utf-8").splitlines()
+            _replace(folder / name, "\n".join([f"{'0' * 64}{lines[0][64:]}", *lines[1:], ""]).encode())
+            _replace(signature, Signer(self.private, SECRET).file(folder / name))
+            return lines[0].split()[1]
+        if name == files.for_closed_networks(self.version):
+            _replace(folder / name, _airgap_of_another(self.dist / name, folder))
+        else:
+            _replace(folder / name, _with_a_changed_byte(self.dist / name))
+        if signature.exists() and not self._is_bill_of_image(name):
+            _replace(signature, Signer(self.private, SECRET).file(folder / name))
+        return name
+
+    def _is_bill_of_image(self, name):
+        return files.is_bill(name) and name not in files.bills_of_all(self.version)
 
     def resign_sums(self, folder):
         """Makes and signs the checksums of a copy anew. Returns their text."""
@@ -123,10 +147,10 @@ def verified(dist, public_key):
     return done.returncode, refused, done.stdout + done.stderr
 
 
-def with_additions(source, out):
-    """Writes an archive of the first image of another, with a package and a file more in a layer of its own."""
+def with_additions(source, out, architecture):
+    """Writes an archive of one image of another, with a package and a file more in a layer of its own."""
     with Archive(source) as archive:
-        image = archive.images[0]
+        image = next(each for each in archive.images if each.architecture == architecture)
         manifest = json.loads(archive.blob(image.digest).read())
         configuration = json.loads(archive.blob(manifest["config"]["digest"]).read())
         blobs = {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in image.layers}
@@ -148,7 +172,32 @@ def with_additions(source, out):
     manifest["config"] |= put(json.dumps(configuration).encode())
     index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), mediaType=oci.MANIFEST)]}
     oci.write(out, {**blobs, "index.json": json.dumps(index).encode(),
-                    "oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}, WHEN)
+                    "oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}, 0)
+
+
+def _with_other_times(archive, folder):
+    out = folder / "other.tar"
+    oci.write(out, {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in archive.digests()} |
+              {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": json.dumps({
+                  "schemaVersion": 2, "manifests": [{**archive.top, "annotations": {
+                      "org.opencontainers.image.ref.name": archive.name}}]}).encode()}, 1)
+    content = out.read_bytes()
+    out.unlink()
+    return content
+
+
+def _airgap_of_another(path, folder):
+    """Returns the bytes of an archive for closed networks with one file that differs."""
+    out = folder / "other.tar"
+    with tarfile.open(path, "r:") as source, tarfile.open(out, "w", format=tarfile.PAX_FORMAT) as tar:
+        for member in source:
+            content = source.extractfile(member).read()
+            if member.name.endswith(".tgz"):
+                content = content[:-1] + bytes([content[-1] ^ 1])
+            tar.addfile(member, io.BytesIO(content))
+    content = out.read_bytes()
+    out.unlink()
+    return content
 
 
 def _replace(path, content):

@@ -8,6 +8,7 @@ import re
 import tarfile
 from dataclasses import dataclass, field
 
+from tools.packages.pins import ARCHITECTURES
 from tools.refused import Refused, refusal
 from tools.trust.files import sha256
 
@@ -58,7 +59,8 @@ class Archive:
             raise Refused(f"{path}: expected an image archive, got {_why(error)}") from error
         try:
             self._read()
-        except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+        except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError,
+                RecursionError) as error:
             self.close()
             raise Refused(f"{path}: expected an OCI layout, got {_why(error)}") from error
         except Refused:
@@ -160,6 +162,8 @@ class Archive:
             self._reach(layer)
         if manifest["config"].get("mediaType") == CHART_CONFIG:
             return
+        if configuration["architecture"] not in ARCHITECTURES:
+            raise refusal(self.path, "architecture", " or ".join(ARCHITECTURES), repr(configuration["architecture"]))
         yield Image(configuration["architecture"], descriptor["digest"], descriptor["size"],
                     tuple(layer["digest"] for layer in manifest["layers"]))
 

@@ -42,5 +42,11 @@ def run(name, *words, home, folder=None, password=""):
     return done.returncode, (done.stderr or done.stdout).strip()
 
 
+def of_last_commit(form):
+    """Returns what `git log` prints of the last commit in that form."""
+    return subprocess.run(["git", "log", "-1", f"--format={form}"], cwd=TREE, capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
 def last_line(messages):
     return messages.splitlines()[-1] if messages else "no message"

@@ -21,6 +21,7 @@ from testing.commands import Build
 from testing.processes import Failed, dying_with_parent
 from testing.shipped import slots_per_gpu
 from tests.cluster.turns import turn_orders
+from tools.packages.pins import ARCHITECTURES
 from tools.trust import files, known_bad, tools
 from tools.refused import Refused
 
@@ -59,8 +60,7 @@ class Carried:
         said = self.verify()
         _run(["tar", "-C", self.folder, "-xf", self.archive])
         for signature in self.folder.glob(f"*{files.SIGNATURE}"):
-            if not signature.name.startswith(self.archive.name):
-                shutil.move(signature, self.dist)
+            shutil.copy(signature, self.dist)
         said += _run(["python3", "-B", "-m", "tools.verify_release", self.dist, self.key, "--layouts", self.layouts])
         return said
 
@@ -158,6 +158,10 @@ class AirGap(unittest.TestCase):
                             f"{_REPOSITORY}/crossover-{name}:{version}")
                 self.run_on(place, cosign, "verify", "--key", self.carried.key, "--insecure-ignore-tlog=true",
                             f"{_REPOSITORY}/crossover-{name}:{version}")
+            for name, architecture in ((name, each) for name in files.IMAGES for each in ARCHITECTURES):
+                self.run_on(place, cosign, "load", "--dir",
+                            self.carried.layouts / f"crossover-{name}-{version}-{architecture}",
+                            f"{_REPOSITORY}/crossover-{name}:{version}-{architecture}")
             self.run_on(place, registry.crane(), "push", scheduler, f"{_REGISTRY}/kube-scheduler:v{kube}")
         self.run_on(self.cluster, cosign, "load", "--dir", self.carried.layouts / f"crossover-chart-{version}",
                     f"{_REPOSITORY}/crossover:{version}")

@@ -116,8 +116,8 @@ class Choices(InAFolder):
         for target, name, value in (
                 (pins, "read", lambda: read), (debian, "Mirror", Mirror), (roots, "native", lambda: "amd64"),
                 (roots, "base", lambda _a, _names, files, *_more: self.made.append(files)),
-                (debian, "installed", lambda names: {each: self.installed[each] for each in names
-                                                     if each in self.installed})):
+                (roots, "installed", lambda names: {each: self.installed[each] for each in names
+                                                    if each in self.installed})):
             patch = mock.patch.object(target, name, value)
             patch.start()
             self.addCleanup(patch.stop)
@@ -139,7 +139,7 @@ class Choices(InAFolder):
     def test_pinned_packages_are_taken(self):
         code, out, errors = self.roots()
         self.assertEqual((code, errors), (0, ""))
-        self.assertRegex(out, r"^base amd64 /.*/release-1/base-amd64-[0-9a-f]{12}\.tar\n$")
+        self.assertRegex(out, r"^base\tamd64\t/.*/release-1/base-amd64-[0-9a-f]{12}\.tar\n$")
         self.assertEqual(self.made, [list(self.pinned.values())])
 
     def test_a_package_that_was_replaced_ends_it_in_one_line(self):
@@ -184,7 +184,7 @@ class Choices(InAFolder):
         path = self.folder / "pins.txt"
         tools, libraries = roots.of_build()
         Mirror.offers = {name: pin(name) for name in ("essential", *roots.of_images(), *libraries)}
-        self.installed = {name: "1.0" for name in (*tools, *libraries)}
+        self.installed = {name: "1.0" for name in (*tools, *libraries, *roots.packers())}
         read = pins.Pins({}, datetime.date(2026, 11, 30))
         with mock.patch.object(pins, "FILE", path), mock.patch.object(pins, "read", lambda: read):
             self.assertEqual(program.main(["pin"]), 0)
@@ -210,8 +210,15 @@ class Choices(InAFolder):
 
 class Emulating(unittest.TestCase):
     def test_a_command_must_be_given(self):
-        done = subprocess.run([roots.EMULATE], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (2, "emulate: usage: tools/emulate.sh COMMAND...\n"))
+        done = subprocess.run(roots.EMULATE, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, "emulate: argument: expected a command, got none\n"))
+
+    def test_without_rights_it_ends_with_one_line(self):
+        """In a namespace of one user, even root may not map others."""
+        done = subprocess.run(["unshare", "--user", "--map-root-user", *roots.EMULATE, "true"], capture_output=True,
+                              text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^emulate: users of the namespace: expected that they can be mapped, got .+\n$")
 
 
 if __name__ == "__main__":
