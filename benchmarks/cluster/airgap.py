@@ -54,7 +54,7 @@ def left_out(_case):
 def measure(context, case):
     os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(_DATA)}
     found, said = unmet(test_airgap.AirGap, _STEPS), unmet(_FromForged, _STEPS[:4])
-    seen = said if [each.partition(":")[0] for each in said] == [*_CAUGHT] else []
+    seen = said if {each.partition(":")[0] for each in said} == {*_CAUGHT} else []
     context.say(f"    {found or 'as designed'}; forged: {said}")
     yield Measured("airgap", case, len(found), f"steps of {len(_STEPS)}", _GOAL, (len(found),),
                    controlled(_GOAL, "a changed byte, and a list without an image", len(seen)),
