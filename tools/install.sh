@@ -12,6 +12,7 @@
 #                              virtual machine
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
+#   tools/install.sh --torch-frameworks  Accelerate, Lightning, Transformers, DeepSpeed and Megatron core beside it
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 #   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
 #   tools/install.sh --release the same, and what a release is made with: a compiler for aarch64; syft and cosign, for
@@ -76,6 +77,7 @@ case $mode in
   --cuda) install_cuda ;;
   --cluster) "$here/install/cluster.sh" ;;
   --matrix) "$here/install/matrix.sh" ;;
+  --torch-frameworks) "$here/install/torch_frameworks.sh" ;;
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
@@ -86,8 +88,8 @@ case $mode in
   --verify) "$here/install/trust.sh" --verify ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --images, --frameworks, --torch, --workflows," \
-      "--release, --verify or --referee, got '$mode'"
+    say "argument: expected --check, --cuda, --cluster, --matrix, --frameworks, --torch, --torch-frameworks," \
+      "--images, --workflows, --release, --verify or --referee, got '$mode'"
     exit 2
     ;;
 esac

@@ -7,10 +7,10 @@ from testing.processes import Failed
 
 
 @contextmanager
-def required(build):
-    """Raises Failed if the build or the installation lacks something for jobs of frameworks, or if one of the jobs that
-    run in this context does not end well."""
-    lacking = software_gpu.missing(build)
+def required(build, beside_torch=False):
+    """Raises Failed if the build or the installation lacks something for jobs of PyTorch, or of frameworks beside it,
+    or if one of the jobs that run in this context does not end well."""
+    lacking = software_gpu.missing(build, beside_torch)
     if lacking:
         raise Failed("; ".join(lacking))
     try:

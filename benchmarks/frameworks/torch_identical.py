@@ -20,7 +20,7 @@ CASES = tuple(pattern.name for pattern in PATTERNS)
 
 def measure(context, case):
     pattern = named(case)
-    with frameworks.required(context.build):
+    with frameworks.required(context.build, pattern.frameworks):
         ran = ways.run(pattern, context.build)
     alone, beside = ran[ways.ALONE], ran[ways.BESIDE]
     found = ways.differences(pattern, ran) + ways.surprises(pattern, ran)

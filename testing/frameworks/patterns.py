@@ -31,6 +31,7 @@ class Pattern:
     reason: str = ""
     most_turns: int = 0  # of a job that is watched: equal calls in a row look like a period for a while
     at_waits: bool = False  # the library is told to end turns at waits
+    frameworks: bool = False  # the script imports one of tools/install/torch_frameworks.txt
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is
 
     def __post_init__(self):

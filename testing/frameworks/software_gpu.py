@@ -16,26 +16,30 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
 BUILT = Build(BUILD)
 DRIVER, STAND_INS = BUILT.gpu_libraries, BUILT.stand_ins
-CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover") / "torch-1"
+_CACHES = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+CACHE = _CACHES / "torch-1"
 PYTHON = CACHE / "bin" / "python"
+WITH_FRAMEWORKS = _CACHES / "torch-frameworks-1" / "bin" / "python"  # the same PyTorch, with frameworks beside it
 SITE = CACHE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 JOBS = TOP / "testing" / "frameworks" / "jobs"
 PATIENCE_S = 600
 
 
-def missing(build=BUILT):
-    """Returns what was not built or installed, with a hint how to."""
+def missing(build=BUILT, frameworks=False):
+    """Returns what was not built or installed, frameworks beside PyTorch included or not, with a hint how to."""
     needed = ((PYTHON, "tools/install.sh --torch"), (build.native_library, "build crossover_sidecar"),
               (build.daemon, "build crossover-deviceplugin"),
               (build.gpu_libraries / "libcuda.so.1", "build the software GPU"),
               (build.stand_ins / "libcublas.so.13", "build simgpu_stand_ins"),
               (build.recorder / "libcuda.so.1", "build sidecar_recorder"))
+    if frameworks:
+        needed += ((WITH_FRAMEWORKS, "tools/install.sh --torch-frameworks"),)
     return [f"no {path}: {how}" for path, how in needed if not path.exists()]
 
 
-def require(test):
+def require(test, frameworks=False):
     """Fails the test, with a hint, if something was not built or installed."""
-    for what in missing():
+    for what in missing(frameworks=frameworks):
         test.fail(what)
 
 
@@ -98,11 +102,12 @@ class Machine:
         return subprocess.run([str(word) for word in (PYTHON, *command)], env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
-    def start(self, job, script, *options, library=False, launcher=(), environment=(), settings=(),
-              recorded=True):
+    def start(self, job, script, *options, library=False, launcher=(), environment=(), settings=(), recorded=True,
+              python=PYTHON):
         """Starts a job with a rank for each GPU under torchrun, which gets the options `launcher`, with more of the
         user's environment. `library` is the file of the library, or True for that of this build; `settings` are
-        variables that it reads. The driver's calls are recorded, or not. Returns its launcher's process."""
+        variables that it reads. The driver's calls are recorded, or not. `python` runs it. Returns its launcher's
+        process."""
         variables = self.environment | dict(environment)
         if recorded:
             variables |= {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
@@ -112,7 +117,7 @@ class Machine:
             file = self.build.native_library if library is True else library
             variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": str(self.gpus),
                           "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info", **dict(settings)}
-        command = [PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={self.gpus}",
+        command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={self.gpus}",
                    f"--master-port={free_port()}", *launcher, JOBS / script, *options]
         with open(self.directory / f"{job}.log", "wb") as output:
             return self._start(command, env=variables, stdout=output, stderr=subprocess.STDOUT)

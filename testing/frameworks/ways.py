@@ -12,7 +12,7 @@ from testing.frameworks.patterns import Expected
 RANKS = (0, 1)
 ALONE, UNDER, BESIDE, MORE = "alone", "under the library", "beside another job", "with one launch more"
 _KERNEL_SCALE = 40
-_LEAST_TURNS = 50  # of a job that takes turns, see tests/frameworks/test_jobs.py
+_LEAST_TURNS = 100  # of a job that takes turns
 _BY_GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
 
 
@@ -121,7 +121,8 @@ def _machine(stack, build):
 def _start(machine, job, pattern, *options, library=True):
     return machine.start(job, pattern.script, *pattern.arguments, "--steps", pattern.steps, *options, library=library,
                          launcher=pattern.launcher, environment=pattern.environment,
-                         settings=(("CROSSOVER_TURNS_AT_WAITS", "1"),) if pattern.at_waits else ())
+                         settings=(("CROSSOVER_TURNS_AT_WAITS", "1"),) if pattern.at_waits else (),
+                         python=gpu.WITH_FRAMEWORKS if pattern.frameworks else gpu.PYTHON)
 
 
 def _finish(machine, job, process):
