@@ -78,6 +78,8 @@ PATTERNS = (
     # as long to be believed again.
     Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
     Pattern("zero_1", "ddp.py", ("--zero",)),
+    # Groups over gloo and a second one over NCCL, beside that of all ranks.
+    Pattern("groups", "groups.py", steps=60),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
@@ -92,6 +94,8 @@ PATTERNS = (
     Pattern("fsdp_at_waits", "fsdp.py", at_waits=True),
     Pattern("pipeline_1f1b_at_waits", "pipeline.py", ("--schedule", "1f1b"), at_waits=True),
     Pattern("experts_at_waits", "experts.py", at_waits=True),
+    # Collectives are outside of the graphs.
+    Pattern("graphs_computation", "graphs.py", ("--computation",), steps=60),
     Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
             reason="collectives are captured into graphs"),
 )

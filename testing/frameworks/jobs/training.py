@@ -89,27 +89,41 @@ def say(line):
     sys.stdout.flush()
 
 
-def main(build, parser=None, backend="nccl"):
-    """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
-    the command line. `parser` has more options; `backend` is that of the group of all ranks. Prints a line with the
-    time every ten steps, and in the end each rank's peak of memory."""
+def parse(parser=None):
+    """Returns the arguments of the command line. `parser` has options beside those that all scripts have."""
     parser = parser or argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--one-more-at", type=int, default=-1, metavar="STEP", help="one kernel more after this step")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def after_step(arguments, index, result):
+    """Ends a step that gave the tensor `result`: launches the kernel more where the command line asks for it, and
+    prints a line with the time every ten steps."""
+    if index == arguments.one_more_at:
+        result.detach().abs()
+    if index % 10 == 9:
+        result.detach().flatten()[0].item()
+        if dist.get_rank() == 0:
+            say(f"step {index + 1} at {time.monotonic():.6f} s")
+
+
+def finish(device):
+    """Prints the rank's peak of memory, and leaves the group of all ranks."""
+    torch.cuda.synchronize()
+    say(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes")
+    dist.destroy_process_group()
+
+
+def main(build, parser=None, backend="nccl"):
+    """Runs build(device, arguments), which returns a function that runs one step and returns a tensor, for each step of
+    the command line. `parser` has more options; `backend` is that of the group of all ranks."""
+    arguments = parse(parser)
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
     dist.init_process_group(backend)
     torch.manual_seed(1)
     step = build(device, arguments)
     for index in range(arguments.steps):
-        loss = step(index)
-        if index == arguments.one_more_at:
-            loss.detach().abs()
-        if index % 10 == 9:
-            loss.item()
-            if dist.get_rank() == 0:
-                say(f"step {index + 1} at {time.monotonic():.6f} s")
-    torch.cuda.synchronize()
-    say(f"rank {dist.get_rank()} done, peak {torch.cuda.max_memory_allocated(device)} bytes")
-    dist.destroy_process_group()
+        after_step(arguments, index, step(index))
+    finish(device)
