@@ -54,9 +54,9 @@ PATTERNS = (
     Pattern("ddp_find_unused_parameters", "ddp.py", ("--model", "spare", "--find-unused")),
     Pattern("ddp_amp", "ddp.py", ("--amp",)),
     Pattern("ddp_static_graph", "ddp.py", ("--static-graph",)),
-    Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",)),
+    Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",), steps=60),
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),
-    Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16")),
+    Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16"), steps=60),
     # Compute waits for each of the two factors inside the backward pass.
     Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, most_turns=20),
     # Triton's own kernels need NVIDIA's ptxas.
