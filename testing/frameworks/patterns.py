@@ -30,6 +30,7 @@ class Pattern:
     expected: Expected = Expected.TURNS
     reason: str = ""
     most_turns: int = 0  # of a job that is watched: equal calls in a row look like a period for a while
+    least_turns: int = 50  # of a job that takes turns: 100 where no run has had fewer
     at_waits: bool = False  # the library is told to end turns at waits
     frameworks: bool = False  # the script imports one of tools/install/torch_frameworks.txt
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is
@@ -54,9 +55,9 @@ PATTERNS = (
     Pattern("ddp_find_unused_parameters", "ddp.py", ("--model", "spare", "--find-unused")),
     Pattern("ddp_amp", "ddp.py", ("--amp",)),
     Pattern("ddp_static_graph", "ddp.py", ("--static-graph",)),
-    Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",), steps=60),
+    Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",), steps=160),
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),
-    Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16"), steps=60),
+    Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16"), steps=160),
     # Compute waits for each of the two factors inside the backward pass.
     Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, most_turns=20),
     # Triton's own kernels need NVIDIA's ptxas.
@@ -79,7 +80,7 @@ PATTERNS = (
     Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
     Pattern("zero_1", "ddp.py", ("--zero",)),
     # Groups over gloo and a second one over NCCL, beside that of all ranks.
-    Pattern("groups", "groups.py", steps=60),
+    Pattern("groups", "groups.py", steps=60, least_turns=100),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
@@ -95,7 +96,7 @@ PATTERNS = (
     Pattern("pipeline_1f1b_at_waits", "pipeline.py", ("--schedule", "1f1b"), at_waits=True),
     Pattern("experts_at_waits", "experts.py", at_waits=True),
     # Collectives are outside of the graphs.
-    Pattern("graphs_computation", "graphs.py", ("--computation",), steps=60),
+    Pattern("graphs_computation", "graphs.py", ("--computation",), steps=60, least_turns=100),
     Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
             reason="collectives are captured into graphs"),
 )

@@ -12,7 +12,6 @@ from testing.frameworks.patterns import Expected
 RANKS = (0, 1)
 ALONE, UNDER, BESIDE, MORE = "alone", "under the library", "beside another job", "with one launch more"
 _KERNEL_SCALE = 40
-_LEAST_TURNS = 100  # of a job that takes turns
 _BY_GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
 
 
@@ -44,8 +43,8 @@ class Ran:
         if self.reasons != ([pattern.reason] if pattern.reason else []):
             return False
         by_gaps = _BY_GAPS in self.said
-        return {Expected.TURNS: self.turns >= _LEAST_TURNS and not by_gaps,
-                Expected.GAPS: self.turns >= _LEAST_TURNS and by_gaps,
+        return {Expected.TURNS: self.turns >= pattern.least_turns and not by_gaps,
+                Expected.GAPS: self.turns >= pattern.least_turns and by_gaps,
                 Expected.WATCHED: self.turns <= pattern.most_turns,
                 Expected.STOPS: True, Expected.VARIES: True}[pattern.expected]
 

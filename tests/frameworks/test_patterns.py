@@ -78,9 +78,10 @@ class Outcomes(unittest.TestCase):
         return ways.Ran(said, {}, turns).did(Pattern("row", "ddp.py", expected=expected, **more))
 
     def test_turns(self):
-        for turns, said, holds in ((100, "", True), (99, "", False), (500, self._GAPS, False),
+        for turns, said, holds in ((50, "", True), (49, "", False), (500, self._GAPS, False),
                                    (500, "crossover: takes no turns: streams", False)):
             self.assertIs(self.did(turns, said, Expected.TURNS), holds, (turns, said))
+        self.assertFalse(self.did(99, "", Expected.TURNS, least_turns=100))
         self.assertTrue(self.did(500, self._GAPS, Expected.GAPS))
         self.assertFalse(self.did(500, "", Expected.GAPS))
 
