@@ -10,7 +10,8 @@ import sys
 
 import tree
 
-# Each folder has the folders of the tree that its files may include. The longest matching folder counts.
+# Each folder has the folders of the tree that its files may include. The longest matching folder counts. No other
+# folder of the product may include shrink: the default library is shown not to contain it.
 LAYERS = {
     "proto": ["proto"],
     "common/base": ["common/base"],
@@ -22,11 +23,13 @@ LAYERS = {
     "extender/placement": ["extender/placement", "common/base", "common/gains", "common/text"],
     "extender": ["extender", "common", "proto"],
     "pipeline": ["pipeline", "common/base"],
+    "shrink": ["shrink", "common/base", "proto"],
     "cli": ["cli", "pipeline", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
     "examples": ["examples", "pipeline", "common/base", "simgpu/include"],
 }
-PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "pipeline/", "cli/")
+PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "pipeline/", "shrink/",
+           "cli/")
 
 # A layer may not include these system headers, for the reason given.
 LIBRARIES = r"(grpc|prometheus|yaml-cpp|spdlog|fmt|CLI|nlohmann|simdjson|google|cpprest|boost)/"
@@ -35,6 +38,7 @@ BANNED = {
     "turn": (IMPURE, "turn is pure: no clock, no I/O, no threads"),
     "extender/placement": (LIBRARIES + "|" + IMPURE, "placement is pure: no clock, no I/O, no threads"),
     "pipeline": (IMPURE, "pipeline is pure: no clock, no I/O, no threads"),
+    "shrink/codec": (LIBRARIES + "|" + IMPURE, "the codecs are pure: no clock, no I/O, no threads"),
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),

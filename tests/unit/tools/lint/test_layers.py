@@ -42,5 +42,42 @@ class Circles(unittest.TestCase):
         self.assertIn("common/base/names.h:7 includes common/kube", said.getvalue())
 
 
+class Shrink(unittest.TestCase):
+    """Shrink is in a library of its own. Nothing else of the product includes it."""
+
+    _HEADER = "shrink/codec/q8.h"
+
+    def complaints(self, planted, header):
+        real = tree.includes
+
+        def includes(path):
+            return real(path) + ([('"', header, 7)] if path == planted else [])
+
+        with mock.patch.object(tree, "includes", includes):
+            return [text for _, text in layers.check_includes(planted)]
+
+    def test_no_file_of_the_product_outside_includes_it(self):
+        users = [path for path in tree.files(".h", ".cc", ".c", ".S") for _, name, _ in tree.includes(path)
+                 if name.startswith("shrink/") and path.startswith(layers.PRODUCT)]
+        self.assertTrue(users)
+        self.assertEqual([path for path in users if not path.startswith("shrink/")], [])
+
+    def test_a_planted_include_turns_the_lint_red_in_every_folder_of_the_product(self):
+        """This is the control."""
+        for folder in layers.PRODUCT:
+            if folder != "shrink/":
+                with self.subTest(folder=folder):
+                    planted = next(path for path in tree.files(".h", ".cc") if path.startswith(folder))
+                    said = self.complaints(planted, self._HEADER)
+                    self.assertEqual(len(said), 1)
+                    self.assertIn(f"may not include {self._HEADER}: only ", said[0])
+
+    def test_it_includes_nothing_but_the_lowest_folders(self):
+        for header, count in (("common/base/names.h", 0), ("proto/turnstile.h", 0), ("turn/ops.h", 1),
+                              ("sidecar/CMakeLists.txt", 1), ("common/kube/slots.h", 1)):
+            with self.subTest(header=header):
+                self.assertEqual(len(self.complaints(self._HEADER, header)), count)
+
+
 if __name__ == "__main__":
     unittest.main()
