@@ -15,7 +15,7 @@ _NAMED = re.compile(r'\b((?:docs|charts|benchmarks|testing|tests|docker|manifest
                     r'(?:, \\?"([^"\\]+)\\?")?')
 _SOURCES = (".cc", ".h", ".py", ".sh", ".yaml", ".txt", ".tpl")
 _TOPS = ("benchmarks", "charts", "cli", "common", "deviceplugin", "docker", "docs", "examples", "extender", "manifests",
-         "proto", "sidecar", "simgpu", "testing", "tests", "tools", "turn")
+         "proto", "shrink", "sidecar", "simgpu", "testing", "tests", "tools", "turn")
 
 
 def resolved(page, target):
