@@ -41,6 +41,9 @@ BANNED = {
     "shrink/codec": (LIBRARIES + "|" + IMPURE, "the codecs are pure: no clock, no I/O, no threads"),
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
+    "shrink": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
+               "the library lives in users' processes: it links nothing but libc"),
+    "shrink/vote": (LIBRARIES + "|" + IMPURE, "the vote is pure: no clock, no I/O, no threads"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
     "deviceplugin/stats": (LIBRARIES, "the statistics need only libc and libstdc++"),
 }
