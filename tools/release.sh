@@ -42,7 +42,7 @@ flock --nonblock 9 || {
 revision=$(git rev-parse HEAD)
 readonly revision
 tools/build_release.sh "$IMAGES" dist "${architectures[@]}"
-# What is signed is what was built.
+# The tree must still be the one that was built.
 python3 -B -m tools.trust check "$IMAGES" "$KEY"
 if [[ $(git rev-parse HEAD) != "$revision" ]]; then
   echo "release: tree: expected $revision, which was built, got $(git rev-parse HEAD)" >&2

@@ -4,11 +4,7 @@ reverse, definitions of a later release, and libraries under a daemon of another
 Control: the first pair where both are of one version.
 """
 
-import os
-
-from benchmarks.cluster.upgrade import DATA, GOAL
-from benchmarks.runner.conditions import unmet
-from benchmarks.runner.results import Measured, controlled
+from benchmarks.cluster.upgrade import counted
 from testing.cluster.release import VERSION
 from tests.cluster.release import test_upgrade
 
@@ -24,10 +20,4 @@ class _OneVersion(test_upgrade.Upgrade):
 
 
 def measure(context, case):
-    os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(DATA)}
-    found, seen = unmet(test_upgrade.Upgrade, _PAIRS), unmet(_OneVersion, _PAIRS[:1])
-    context.say(f"    {found or 'as designed'}; one version: {seen}")
-    yield Measured("skew", case, len(found), f"pairs of versions of {len(_PAIRS)}", GOAL, (len(found),),
-                   controlled(GOAL, "both of one version", len(seen)),
-                   "the chart on a real cluster of two nodes, software GPUs, MPS",
-                   {"found": found, "control_saw": seen})
+    yield counted(context, ("skew", case), "pairs of versions", _PAIRS, (_OneVersion, "both of one version"))

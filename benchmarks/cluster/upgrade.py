@@ -13,9 +13,9 @@ from benchmarks.runner.results import Goal, Measured, controlled
 from tests.cluster.release import test_upgrade
 
 SCOPE = "component"
-GOAL = Goal("==", 0)
+_GOAL = Goal("==", 0)
 CASES = ("story",)
-DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
+_DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
 _STORIES = ("test_1_an_upgrade_a_rollback_and_an_upgrade_beneath_two_jobs",
             "test_2_a_node_is_drained_in_the_middle_of_an_upgrade")
 
@@ -25,10 +25,17 @@ class _OtherProtocol(test_upgrade.Upgrade):
 
 
 def measure(context, case):
-    os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(DATA)}
-    found, seen = unmet(test_upgrade.Upgrade, _STORIES), unmet(_OtherProtocol, _STORIES[:1])
-    context.say(f"    {found or 'as designed'}; another protocol: {seen}; {test_upgrade.Upgrade.measured}")
-    yield Measured("upgrade", case, len(found), f"stories of {len(_STORIES)}", GOAL, (len(found),),
-                   controlled(GOAL, "a release of another protocol", len(seen)),
-                   "the chart on a real cluster of two nodes, software GPUs, MPS",
-                   {"found": found, "control_saw": seen, **test_upgrade.Upgrade.measured})
+    yield counted(context, ("upgrade", case), "stories", _STORIES, (_OtherProtocol, "a release of another protocol"))
+
+
+def counted(context, names, unit, tests, control):
+    """Counts the tests of an upgrade that do not pass, for a figure and a case. `control` is a class of which the first
+    test must not pass, and what it is in words."""
+    os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(_DATA)}
+    known_bad, what = control
+    found, seen = unmet(test_upgrade.Upgrade, tests), unmet(known_bad, tests[:1])
+    measured = test_upgrade.Upgrade.measured
+    context.say(f"    {found or 'as designed'}; {what}: {seen}; {measured}")
+    return Measured(*names, len(found), f"{unit} of {len(tests)}", _GOAL, (len(found),),
+                    controlled(_GOAL, what, len(seen)), "the chart on a real cluster of two nodes, software GPUs, MPS",
+                    {"found": found, "control_saw": seen, **measured})

@@ -10,8 +10,8 @@
 namespace crossover::shrink {
 
 // Returns the bf16 that is nearest to `value`; of two that are equally near, the one whose last bit is 0.
-// What is larger than the largest bf16 by half a unit or more becomes infinite. Infinity stays, and NaN stays
-// NaN, with its sign and the upper bits of its payload, and becomes quiet.
+// A number that exceeds the largest bf16 by half a unit or more becomes infinite. Infinity stays, and NaN
+// stays NaN, with its sign and the upper bits of its payload, and becomes quiet.
 constexpr uint16_t ToBf16(float value) {
   const uint32_t bits = BitsOf(value);
   if (IsNaN(value)) return static_cast<uint16_t>((bits >> 16) | 0x40);

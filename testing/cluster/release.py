@@ -8,8 +8,11 @@ import subprocess
 
 from testing import logs
 from testing.cluster.built_images import NAMES, BuiltImages
+from testing.cluster.pods import SLOT
+from testing.cluster.rig import true
 from testing.cluster.rig.versions import TREE
 from testing.processes import Failed, dying_with_parent
+from testing.shipped import slots_per_gpu
 
 NAMESPACE = "crossover-system"
 REGISTRY = "crossover.test"
@@ -145,6 +148,22 @@ class Release:
     def pods(self, component):
         return [pod for pod in self._cluster.get("pods", namespace=NAMESPACE)
                 if pod["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component]
+
+    def unready(self):
+        """Returns a line for each component whose pods are not as many as they must be, or not ready."""
+        found = []
+        for component, count in (("extender", 2), ("deviceplugin", 2), ("mps", 2)):
+            pods = self.pods(component)
+            waiting = [pod["metadata"]["name"] for pod in pods if not true("Ready")(pod)]
+            if len(pods) != count or waiting:
+                found.append(f"{component}: expected {count} ready pods, got {len(pods)}; not ready: {waiting}")
+        return found
+
+    def wait_for_slots(self):
+        """Blocks until the kubelets of all nodes have all slots."""
+        slots = str(slots_per_gpu() * self._gpus.machine.gpus_per_node)
+        for node in self._cluster.nodes:
+            self._cluster.wait_for("node", node.name, lambda each: each["status"]["allocatable"].get(SLOT) == slots)
 
     def trace(self, node, since_ns=0):
         """Returns the events of the node daemon since then."""

@@ -63,7 +63,7 @@ class Mirror:
     def fetch(self, pins, pool):
         """Brings the files of pins into a folder, by Pin.file. Raises Refused where one is not to be had, or has
         another checksum."""
-        wanted = [pin for pin in pins if not _has(pool, pin)]
+        wanted = missing(pins, pool)
         if not wanted:
             return
         work = self._state / "deb"
@@ -98,14 +98,10 @@ def last_line(done):
     return lines[-1] if lines else f"{done.args[0]} ended with {done.returncode}"
 
 
-def _has(pool, pin):
-    path = pool / pin.file
-    return path.is_file() and sha256_of(path) == pin.sha256
-
-
 def missing(pins, pool):
-    """Returns the pins whose files a folder lacks."""
-    return [pin for pin in pins if not _has(pool, pin)]
+    """Returns the pins whose files a folder lacks, or has with another checksum."""
+    return [pin for pin in pins
+            if not (pool / pin.file).is_file() or sha256_of(pool / pin.file) != pin.sha256]
 
 
 def installed(packages):

@@ -3,7 +3,6 @@ against. The same packages give the same bytes."""
 
 import hashlib
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -11,12 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from testing.cluster.rig.images import architecture as native
+from testing.cluster.rig.versions import cache
 from tools.packages import debian
 from tools.refused import Refused
 
 _TREE = Path(__file__).resolve().parents[2]
 EMULATE = [sys.executable, "-B", str(_TREE / "tools/emulate.py")]
-_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine, as `uname -m` prints it
 # A base has nothing of the machine that makes it: no name, no name server, no place where packages came from. It has no
 # apt, so that settings of apt are of no use.
 _CLEAN = 'rm -rf "$1/etc/hostname" "$1/etc/resolv.conf" "$1/etc/apt/sources.list"'
@@ -33,11 +33,6 @@ _RECIPE = "4"  # another number makes all roots anew
 
 def say(text):
     print(f"packages: {text}", file=sys.stderr, flush=True)
-
-
-def native():
-    """Returns Debian's name of this machine's architecture."""
-    return _MACHINES.get(platform.machine(), platform.machine())
 
 
 def versions_of(root):
@@ -58,10 +53,6 @@ def installed(names):
 def packers():
     """Returns the packages that write the bytes of roots, images and archives."""
     return [*_PACKERS, _BUILDER]
-
-
-def cache():
-    return Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
 
 
 def check_emulator(architecture):
@@ -154,8 +145,7 @@ def has(out, packages):
     note = _note(Path(out))
     if not Path(out).exists() or not note.exists():
         return False
-    first, *lines = note.read_text(encoding="utf-8").splitlines()
-    return first.split()[0] == _RECIPE and set(packages) <= {line.split()[0] for line in lines}
+    return note.read_text(encoding="utf-8").split()[0] == _RECIPE and set(packages) <= set(versions_of(out))
 
 
 def _note(out):

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from tools.trust import files, signatures
-from tools.trust.oci import INDEX, MANIFEST, Archive
+from tools.trust.oci import INDEX, LAYOUT, MANIFEST, Archive
 
 _KINDS = {MANIFEST: "dev.cosignproject.cosign/image", INDEX: "dev.cosignproject.cosign/imageIndex"}
 _BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
@@ -52,7 +52,7 @@ class Layout:
         annotations = {"kind": _KINDS[top["mediaType"]], "org.opencontainers.image.ref.name": archive.name}
         index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{**top, "annotations": annotations}]}
         (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
-        (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}', encoding="utf-8")
+        (folder / "oci-layout").write_bytes(LAYOUT)
 
     def attach(self, predicate_type, bundle):
         """Adds a signature."""

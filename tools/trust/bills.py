@@ -17,6 +17,8 @@ from pathlib import Path
 
 import yaml
 
+from testing.commands import Build
+from testing.processes import Failed
 from tools.packages import debian, roots
 from tools.trust import files
 from tools.trust.oci import Archive
@@ -241,12 +243,10 @@ def _version(package, architecture):
 
 
 def _sysroot(architecture):
-    cached = TREE / f"build/release-{architecture}/CMakeCache.txt"
-    text = cached.read_text(encoding="utf-8") if cached.exists() else ""
-    found = re.search(r"^CROSSOVER_SYSROOT:PATH=(.+)$", text, re.MULTILINE)
-    if not found:
-        raise refusal(cached, "CROSSOVER_SYSROOT", "the root that this build was linked against", "none")
-    return found[1]
+    try:
+        return Build(TREE / f"build/release-{architecture}").configured("CROSSOVER_SYSROOT")
+    except Failed as failed:
+        raise Refused(str(failed)) from failed
 
 
 def _debian_url(name, version):

@@ -170,17 +170,13 @@ def with_additions(source, out, architecture):
     configuration["rootfs"]["diff_ids"].append(f"sha256:{hashlib.sha256(layer.getvalue()).hexdigest()}")
     manifest["layers"].append(put(gzip.compress(layer.getvalue(), mtime=0), mediaType=f"{oci.LAYER}.tar+gzip"))
     manifest["config"] |= put(json.dumps(configuration).encode())
-    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), mediaType=oci.MANIFEST)]}
-    oci.write(out, {**blobs, "index.json": json.dumps(index).encode(),
-                    "oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}, 0)
+    top = put(json.dumps(manifest).encode(), mediaType=oci.MANIFEST)
+    oci.write_layout(out, blobs, top, "with additions", 0)
 
 
 def _with_other_times(archive, folder):
     out = folder / "other.tar"
-    oci.write(out, {f"blobs/sha256/{digest[7:]}": archive.blob(digest).read() for digest in archive.digests()} |
-              {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": json.dumps({
-                  "schemaVersion": 2, "manifests": [{**archive.top, "annotations": {
-                      "org.opencontainers.image.ref.name": archive.name}}]}).encode()}, 1)
+    oci.write_layout(out, archive.blobs(), archive.top, archive.name, 1)
     content = out.read_bytes()
     out.unlink()
     return content

@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tools.refused import refusal
-from tools.trust.oci import CHART_CONFIG, INDEX, MANIFEST, Archive, write
+from tools.trust.oci import CHART_CONFIG, INDEX, MANIFEST, Archive, write_layout
 
 _CHART_CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
-_NAME = "org.opencontainers.image.ref.name"
 
 
 def index_of(archives, out, when):
@@ -26,7 +25,7 @@ def index_of(archives, out, when):
                               f"{each.name} of {image.architecture}")
             described[image.architecture] = {"mediaType": MANIFEST, "digest": image.digest, "size": image.size,
                                              "platform": {"architecture": image.architecture, "os": "linux"}}
-        blobs = {_path(digest): _opened(each, digest) for each in read for digest in each.digests()}
+        blobs = {path: opened for each in read for path, opened in each.blobs().items()}
         index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [described[key] for key in sorted(described)]}
         _write(out, blobs, INDEX, _bytes(index), read[0].name, when)
 
@@ -45,14 +44,7 @@ def chart_artifact(chart, metadata, name, out, when):
 
 
 def _write(out, blobs, media_type, top, name, when):
-    index = {"schemaVersion": 2, "manifests": [_descriptor(media_type, top) | {"annotations": {_NAME: name}}]}
-    write(out, {**blobs, _path(_digest(top)): top, "index.json": _bytes(index),
-                "oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}, when)
-
-
-def _opened(archive, digest):
-    blob = archive.blob(digest)
-    return blob, archive.size_of(digest)
+    write_layout(out, {**blobs, _path(_digest(top)): top}, _descriptor(media_type, top), name, when)
 
 
 def _descriptor(media_type, content):

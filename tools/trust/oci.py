@@ -16,8 +16,10 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1"
+_NAME = "org.opencontainers.image.ref.name"
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+LAYOUT = b'{"imageLayoutVersion": "1.0.0"}'  # the content of oci-layout
 _FIXED = ("oci-layout", "index.json")
 _LARGEST_JSON = 4 << 20  # bytes
 
@@ -98,9 +100,9 @@ class Archive:
                 if each:
                     yield from self.digests_of(each)
 
-    def size_of(self, digest):
-        """Returns the size of a blob, in bytes."""
-        return self._members[digest].size
+    def blobs(self):
+        """Returns {path: (open file, size)} of all blobs, as write_layout() takes them."""
+        return {member.name: (self._tar.extractfile(member), member.size) for member in self._members.values()}
 
     def tree(self, image, wanted=re.compile(r"(?!)")):
         """Returns {path without the first slash: File} of an image, with the content of files whose path matches."""
@@ -140,7 +142,7 @@ class Archive:
             raise refusal(self.path, "index.json", "one image or one index", f"{len(described)}")
         top = described[0]
         self.digest, self.media_type, self.size = top["digest"], top["mediaType"], top["size"]
-        self.name = top.get("annotations", {}).get("org.opencontainers.image.ref.name", "")
+        self.name = top.get("annotations", {}).get(_NAME, "")
         self._reached = set()
         self.images = tuple(self._images(top))
         left = set(self._members) - self._reached
@@ -178,6 +180,13 @@ class Archive:
 
     def _json_of(self, descriptor):
         return _json(self.blob(self._reach(descriptor)))
+
+
+def write_layout(path, blobs, top, name, when):
+    """Writes an archive of blobs, {path: bytes or (open file, size)}, in which the descriptor `top` names the index,
+    the image or the chart that it has."""
+    index = {"schemaVersion": 2, "manifests": [{**top, "annotations": {_NAME: name}}]}
+    write(path, {**blobs, "oci-layout": LAYOUT, "index.json": json.dumps(index, sort_keys=True).encode()}, when)
 
 
 def write(path, files, when):

@@ -1,19 +1,15 @@
 """Runs syft and cosign, which `tools/install.sh --release` builds. Neither asks a service."""
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+from testing.cluster.rig.versions import cache
 from tools.refused import Refused
 
 TREE = Path(__file__).resolve().parents[2]
 _INSTALL = TREE / "tools/install"
-
-
-def _cache():
-    return Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
 
 
 def version(name):
@@ -25,7 +21,7 @@ def version(name):
 def program(name):
     """Returns the path of syft or cosign: the one that the installer built, else one in PATH. Raises Refused where
     there is none."""
-    built = _cache() / f"{name}-{version(name)}" / name
+    built = cache() / f"{name}-{version(name)}" / name
     found = str(built) if built.exists() else shutil.which(name)
     if not found:
         raise Refused(f"{name}: expected {built} or one in PATH, got none: tools/install.sh --release")

@@ -17,6 +17,11 @@ _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
+def architecture():
+    """Returns the name of this machine's architecture in images, in Debian and in Kubernetes."""
+    return _ARCHITECTURES.get(os.uname().machine, os.uname().machine)
+
+
 def image_of(archive, name, files, command=(), user=USER, provided=(), environment=None):
     """Writes an image and returns its path. `files` is {path in the image: local file or folder}. Programs bring their
     shared libraries, except those in `provided`, which come from elsewhere, such as a device."""
@@ -28,7 +33,7 @@ def image_of(archive, name, files, command=(), user=USER, provided=(), environme
     layer = _layer({**_ACCOUNTS, **everything})
     digest = hashlib.sha256(layer).hexdigest()
     config = json.dumps({
-        "architecture": _ARCHITECTURES.get(os.uname().machine, os.uname().machine), "os": "linux",
+        "architecture": architecture(), "os": "linux",
         "created": "1970-01-01T00:00:00Z",
         "config": {"Cmd": list(command), "User": f"{user}:{user}", "WorkingDir": "/",
                    "Env": [f"{key}={value}" for key, value in {**_ENVIRONMENT, **(environment or {})}.items()]},

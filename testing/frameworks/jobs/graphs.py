@@ -28,15 +28,7 @@ def build_computation(device):
     torch.cuda.current_stream().wait_stream(side)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
-    def step(_):
-        tokens = training.tokens_on(device)
-        optimizer.zero_grad(set_to_none=True)
-        loss = training.loss_of(model(tokens[:, :-1]), tokens)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
+    return lambda _: training.train_on_tokens(model, optimizer, device)
 
 
 def build_whole(device):

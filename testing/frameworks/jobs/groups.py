@@ -15,11 +15,7 @@ def build(device, _):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def step(index):
-        tokens = training.tokens_on(device)
-        optimizer.zero_grad(set_to_none=True)
-        loss = training.loss_of(model(tokens[:, :-1]), tokens)
-        loss.backward()
-        optimizer.step()
+        loss = training.train_on_tokens(model, optimizer, device)
         stop = torch.zeros(1, dtype=torch.int32)
         dist.all_reduce(stop, op=dist.ReduceOp.MAX, group=on_host)
         if stop.item():

@@ -32,15 +32,7 @@ def build(device, arguments):
         training.say(f"parameters {sum(p.numel() for p in model.parameters())}")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
-    def step(_index):
-        tokens = training.tokens_on(device)
-        optimizer.zero_grad(set_to_none=True)
-        loss = training.loss_of(model(tokens[:, :-1]), tokens)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
+    return lambda _: training.train_on_tokens(model, optimizer, device)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,16 @@ def loss_of(logits, tokens):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
+def train_on_tokens(model, optimizer, device):
+    """Trains on one batch of sequences, and returns the loss."""
+    tokens = tokens_on(device)
+    optimizer.zero_grad(set_to_none=True)
+    loss = loss_of(model(tokens[:, :-1]), tokens)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
 def say(line):
     """Prints a line by one write: the ranks share their output, which torchrun leaves without a buffer."""
     sys.stdout.write(line + "\n")

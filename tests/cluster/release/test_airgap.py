@@ -11,15 +11,13 @@ import unittest
 from pathlib import Path
 
 from testing import pairs, registry
-from testing.cluster.pods import SLOT
 from testing.cluster.release import NAMESPACE, Release
-from testing.cluster.rig import Cluster, true
+from testing.cluster.rig import Cluster
 from testing.cluster.rig.images import image_of
 from testing.cluster.software_gpus import SoftwareGpus
 from testing.cluster.training import TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from testing.processes import Failed, dying_with_parent
-from testing.shipped import slots_per_gpu
 from tests.cluster.turns import turn_orders
 from tools.packages.pins import ARCHITECTURES
 from tools.trust import files, known_bad, tools
@@ -172,14 +170,8 @@ class AirGap(unittest.TestCase):
 
     def test_3_it_is_installed_by_digest(self):
         self.release.install()
-        for component, count in (("extender", 2), ("deviceplugin", 2), ("mps", 2)):
-            pods = self.release.pods(component)
-            self.assertEqual(len(pods), count, component)
-            for pod in pods:
-                self.assertTrue(true("Ready")(pod), pod["metadata"]["name"])
-        slots = str(slots_per_gpu() * self.gpus.machine.gpus_per_node)
-        for node in self.cluster.nodes:
-            self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
+        self.assertEqual(self.release.unready(), [])
+        self.release.wait_for_slots()
 
     def test_4_no_image_is_pulled_that_the_list_lacks(self):
         named = {container["image"] for pod in self.cluster.get("pods", namespace=NAMESPACE)

@@ -15,12 +15,11 @@ from testing.cluster.gang_lives import job_of
 from testing.cluster.pods import SLOT, restricted, with_slots
 from testing.cluster.prometheus import PLAIN, Prometheus
 from testing.cluster.release import NAMESPACE, REGISTRY, Release, UPGRADE_WAITS, VERSION
-from testing.cluster.rig import Cluster, gone, phase, true
+from testing.cluster.rig import Cluster, gone, phase
 from testing.cluster.software_gpus import SoftwareGpus
 from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image, plain_digests, wait_until_learnt
 from testing.commands import Build
 from testing.processes import Failed
-from testing.shipped import slots_per_gpu
 from tests.cluster.monitoring import panels
 from tests.cluster.monitoring.kubectl_plugin import kubectl
 from tests.cluster.release.documented import Documented, names_for
@@ -97,14 +96,9 @@ class Helm(unittest.TestCase):
         return [pod for pod in self.cluster.get("pods", namespace=_TEAM) if job_of(pod) in jobs]
 
     def test_1_all_of_it_is_ready(self):
-        for component, count in (("extender", 2), ("deviceplugin", 2), ("mps", 2)):
-            pods = self.release.pods(component)
-            self.assertEqual(len(pods), count, component)
-            for pod in pods:
-                self.assertTrue(true("Ready")(pod), pod["metadata"]["name"])
-        slots = str(slots_per_gpu() * self.gpus.machine.gpus_per_node)
+        self.assertEqual(self.release.unready(), [])
+        self.release.wait_for_slots()
         for node in self.cluster.nodes:
-            self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
             self.cluster.wait_for("gpunode", node.name, lambda n: n and n["status"]["sharing"]["kind"] == "mps")
 
     def test_2_helm_test(self):

@@ -6,11 +6,10 @@ import datetime
 import io
 import os
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
+from tests.unit.tools.in_a_folder import InAFolder
 from tools.packages import __main__ as program
 from tools.packages import debian, pins, roots
 from tools.refused import Refused
@@ -24,23 +23,9 @@ def pin(name, version="1.0", digest=_SUM):
     return pins.Pin(name, version, digest)
 
 
-class InAFolder(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.folder = Path(directory.name)
-
-    def refused(self, pattern, act, *words):
-        with self.assertRaisesRegex(Refused, pattern) as caught:
-            act(*words)
-        self.assertEqual(len(str(caught.exception).splitlines()), 1)
-
-
 class Files(InAFolder):
     def read(self, text):
-        path = self.folder / "pins.txt"
-        path.write_text(text, encoding="utf-8")
-        return pins.read(path)
+        return pins.read(self.written("pins.txt", text))
 
     def test_what_is_written_is_read(self):
         parts = {("base", "amd64"): {"bc": pin("bc", "2:1.0~rc+1"), "ab": pin("ab")},

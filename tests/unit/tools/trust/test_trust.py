@@ -9,15 +9,13 @@ import os
 import re
 import subprocess
 import tarfile
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
+from tests.unit.tools.in_a_folder import InAFolder
 from tools import package_chart, verify_release
 from tools.trust import __main__ as program
 from tools.trust import bills, compare, files, finish, key, lacks, make, oci
-from tools.refused import Refused
 
 _PRIVATE = "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\n"
 _CONFIGURATION = "application/vnd.oci.image.config.v1+json"
@@ -64,25 +62,13 @@ class Blobs:
         return path
 
 
-class InAFolder(unittest.TestCase):
+class OfAnArchive(InAFolder):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.folder = Path(directory.name)
+        super().setUp()
         self.archive = self.folder / "image.tar"
 
-    def written(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
 
-    def refused(self, pattern, act, *words):
-        with self.assertRaisesRegex(Refused, pattern) as caught:
-            act(*words)
-        self.assertEqual(len(str(caught.exception).splitlines()), 1)
-
-
-class Archives(InAFolder):
+class Archives(OfAnArchive):
     def refuses(self, pattern):
         self.refused(pattern, oci.Archive, self.archive)
 
@@ -175,7 +161,7 @@ class Archives(InAFolder):
         self.refuses("blobs: expected only those that the image names, got sha256:")
 
 
-class Comparisons(InAFolder):
+class Comparisons(OfAnArchive):
     def lacking(self, entries, **bill):
         blobs = Blobs()
         with oci.Archive(blobs.write(self.archive, blobs.image([entries]))) as archive:
