@@ -122,6 +122,7 @@ FIGURES = {
     "gpu_suite": Figure("quality", "program", ("benchmarks/gpu",)),
     "house": Figure("quality", "program", _PRODUCT),
     "size": Figure("quality", "program", _PRODUCT),
+    "unchanged": Figure("quality", "program", _PRODUCT),
     "eta_hostgates_beside": Figure("turns", "processes", _TURNS),
     "eta_gaps": Figure("turns", "processes", _TURNS),
     "solo_gaps": Figure("overhead", "processes", _TURNS),
