@@ -106,11 +106,13 @@ def _mmdebstrap(before, architecture, variant, packages, pins, pool, time, out, 
         for pin in pins:
             shutil.copy(pool / pin.file, repository / pin.file)
         _write_index(repository, "".join(_paragraph(repository / pin.file, pin) for pin in pins).encode())
+        for path in repository.iterdir():
+            path.chmod(0o644)  # apt reads them as a user of its own, whatever mask of new files this user has
         command = [*before, "mmdebstrap", "--quiet", "--mode=root", f"--variant={variant}",
                    f"--architectures={architecture}", f"--include={','.join(packages)}", *more,
                    _SUITE, out, f"deb [trusted=yes] copy:{repository} ./"]
         done = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)}, capture_output=True,
-                              text=True, check=False, stdin=subprocess.DEVNULL)
+                              text=True, check=False, stdin=subprocess.DEVNULL, umask=0o022)
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")] or [debian.last_line(done)]
         raise Refused(f"packages: {out}: mmdebstrap: {'; '.join(errors)}")
