@@ -14,7 +14,7 @@
 namespace crossover::cli {
 namespace {
 
-// Returns the latest run of each gang since then, where it has a `part`. The costliest comes first.
+// Returns the latest run of each gang since `since_s`, if the run has a `part`. The costliest comes first.
 template <class Part>
 std::vector<const Run*> LatestWith(std::optional<Part> Run::*part, const RunsByStart& told, double since_s) {
   std::map<std::string, const Run*> latest;
@@ -161,13 +161,14 @@ std::string AdviceText(const json& advice, bool wide) {
     pairs += PairText(entry);
     unpaired += UnpairedText(entry);
   }
-  if (rows.size() == 1) return "no run is known that shared with none\n";
+  if (rows.size() == 1)
+    return "no JobProfile has a run that shared with no other job: use --days to look further back\n";
   std::string text = Columns(rows);
   if (unknown > 0.05)
     text +=
-        "\nOf the rest it is not known what they need: jobs that are only observed do not show it. Let one "
-        "run in "
-        "mode enforce, or name computeSeconds and exposedSeconds in the JobProfile's spec.\n";
+        "\nThe needs of the other jobs are not known: a job that is only observed does not show what it "
+        "needs. Let the job run in mode enforce, or set computeSeconds and exposedSeconds in the spec of its "
+        "JobProfile.\n";
   if (!slow.empty()) text += "\nSlow ranks:\n" + slow;
   if (!input.empty()) text += "\nRanks that wait for input:\n" + input;
   if (wide && !pairs.empty()) text += "\nJobs that gain together:\n" + pairs;

@@ -29,9 +29,9 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 // Two runs can form a pair if they belong to two gangs, have the same number of GPUs and ran at the same
 // time. A run is in at most one pair. Pairs that save most come first. What a pair gains follows from the use
 // of the GPU, u = c / (c + m), and of the link, by the model of common/gains/turns.h, with what turns usually
-// reach; a pair counts if the extender would let it share. The use of the link is 0 where the run is on one
-// node, where its profile has no linkBytes, and where `link_bytes_per_s`, the speed of a usual link of a
-// node, is 0. Memory, user IDs and max-slowdown do not count.
+// reach; a pair counts if the extender would let it share. The use of the link is 0 if the run is on one
+// node, if its profile has no linkBytes, and if `link_bytes_per_s`, the speed of a usual link of a node, is
+// 0. Memory, user IDs and max-slowdown do not count.
 //
 // Also lists the runs whose slowest rank has 5% more compute than the rank in the middle (slowest.since in
 // status.runs), the latest of each gang. All ranks wait for it: were it like the median, a step c + m would

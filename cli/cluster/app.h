@@ -1,5 +1,5 @@
-// Reads the command line of kubectl-crossover. It is like `crossover`, but for a whole cluster, which it
-// asks through kubectl.
+// Reads the command line of kubectl-crossover. kubectl-crossover has such commands as `crossover`, and asks a
+// whole cluster through kubectl.
 #pragma once
 
 namespace crossover::cli {

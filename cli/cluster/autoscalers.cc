@@ -50,7 +50,9 @@ Places NodesThatCountAsUnready(const ClusterFacts& facts) {
         CountAt(node, {"status", "allocatable"}, "nvidia.com/gpu") > 0)
       continue;
     for (const char* label : kGpuLabels) {
-      if (!LabelOf(node, label).empty()) places.push_back(NameOf(node) + " has the label " + label);
+      if (!LabelOf(node, label).empty())
+        places.push_back("node " + NameOf(node) + ": label " + label + ": expected none, got " +
+                         LabelOf(node, label));
     }
   }
   return places;

@@ -51,8 +51,8 @@ json Judged(const Gang& gang, json advice) {
   }
   if (gang.sends) {
     advice["why"] =
-        "its ranks send to single other ones, as stages of a pipeline or experts do: parts of the "
-        "batch do not make such ranks equal";
+        "its ranks send to single other ranks, as stages of a pipeline or experts do: parts of the batch do "
+        "not make such ranks equal";
     return advice;
   }
   const auto [shortest, longest] = std::ranges::minmax(

@@ -72,7 +72,7 @@ std::string SharesText(const json& shares) {
   if (!shares.is_object()) return "";
   std::string text = "  parts of the batch: ";
   if (At(shares, "agree") == json(false)) {
-    text += "the pods do not all have the same weights yet\n";
+    text += "the pods of the gang do not all have the same weights yet\n";
   } else if (const std::string weights = TextAt(shares, {"weights"}); weights.empty()) {
     text += "equal, as no weights are written yet\n";
   } else {

@@ -38,7 +38,7 @@ struct Group {
   Pods pods() const { return {members.begin(), members.end()}; }
 };
 
-// Returns the whole number, or -1 where it is none from 0 to `most`.
+// Returns the whole number, or -1 if the value is no whole number from 0 to `most`.
 std::int64_t WholeAt(const json& value, std::int64_t most) {
   if (!value.is_number_integer()) return -1;
   const auto whole = value.get<std::int64_t>();

@@ -14,7 +14,7 @@ namespace crossover::cli {
 //   pipeline of N stages   all pods send to neighbours along a chain; or N pipelines of k stages
 //   grid q x r             two such families cross: q groups of r pods, and r groups with a pod of each
 //
-// Several names are separated by commas. Returns "" where no name fits.
+// Several names are separated by commas. Returns "" if no name fits.
 std::string ShapeOf(const nlohmann::json& communication);
 
 // Returns a line that says in how many runs the communication was seen, its shape, the largest of its groups,

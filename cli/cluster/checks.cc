@@ -13,7 +13,8 @@ Finding Judge(const ClusterCheck& check, const ClusterFacts& facts) {
     if (facts.lists.contains(list)) continue;
     const auto why = facts.unseen.find(list);
     finding.verdict = Verdict::kUnknown;
-    finding.seen = std::string(list) + ": " + (why == facts.unseen.end() ? "not asked for" : why->second);
+    finding.seen = std::string(list) + ": expected a list from the API server, got " +
+                   (why == facts.unseen.end() ? "none" : "none: " + why->second);
     return finding;
   }
   const Places places = check.find(facts);
@@ -36,53 +37,57 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"definitions"},
        V::kFail,
        "GPUNode and JobProfile are known",
-       "apply manifests/crds, or helm upgrade with crds.install=true",
+       "run: kubectl apply -f manifests/crds, or helm upgrade with crds.install=true",
        MissingDefinitions},
       {"daemon_missing",
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
        V::kFail,
        "each node with GPUs has a daemon, or the DaemonSet's nodeSelector and affinity leave it out",
-       "do deviceplugin.tolerations let it onto that node, and is its architecture that of the value arch? "
-       "kubectl describe daemonset says what else it lacks; deviceplugin.nodeSelector leaves out a node that "
-       "is to be another plugin's; where no GPUs are any more: kubectl delete gpunode NODE",
+       "look whether deviceplugin.tolerations tolerate the taints of the node, and whether its architecture "
+       "is the value of arch; kubectl describe daemonset crossover-deviceplugin says what else is missing; "
+       "if the node belongs to another plugin, exclude it by deviceplugin.nodeSelector; if the node has no "
+       "GPUs any more: kubectl delete gpunode NODE",
        NodesWithoutDaemon},
       {"stale_gpunode",
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
        V::kWarn,
-       "each GPUNode has a daemon that keeps it up to date, or that is missing",
-       "no other check goes by what it says; where the daemon is not to come back, and no pod there has "
+       "each GPUNode has a node daemon, or daemon_missing names its node",
+       "the other checks ignore this GPUNode; if the daemon will not come back, and no pod of the node has "
        "slots: kubectl delete gpunode NODE",
        StaleGpuNodes},
       {"daemon_not_ready",
        {"programs"},
        V::kFail,
        "all node daemons are ready",
-       "kubectl describe that pod; its /readyz and its log say what it lacks",
+       "run kubectl describe pod and kubectl logs for the pod named here; the log and /readyz say what the "
+       "daemon lacks",
        DaemonsNotReady},
       {"no_gpus",
        {"gpu_nodes"},
        V::kFail,
        "each daemon sees GPUs",
-       "\"no GPUs: \" in that daemon's log says why: the driver does not reach its container "
-       "(driver.runtimeClassName, driver.root), or is not there",
+       "look for \"no GPUs: \" in the log of the node's daemon: install the driver on the node, or set "
+       "driver.runtimeClassName or driver.root so that the driver reaches the daemon's container",
        NodesWithoutGpus},
       {"mps_not_ready",
        {"programs"},
        V::kFail,
-       "all control daemons of MPS that there are, are ready",
-       "look at that pod's log; nothing is given out on its node until it is back",
+       "each control daemon of MPS is ready, or there is none",
+       "look at the log of the pod named here: its node gives out no slots until the pod is ready",
        MpsNotReady},
       {"extender_not_ready",
        {"programs"},
        V::kFail,
        "all extenders are ready",
-       "kubectl describe that pod; the /readyz and the log of its containers say what they lack",
+       "run kubectl describe pod and kubectl logs for the pod named here, for both containers; logs and "
+       "/readyz say what they lack",
        ExtendersNotReady},
       {"nobody_leads",
        {"leases", "programs"},
        V::kFail,
        "an extender's scheduler holds the Lease",
-       "no job that shares is placed: look at both containers of the extender's pods",
+       "no job that shares is placed until an extender leads: look at the logs of both containers of the "
+       "extender's pods (docs/operations.md#crossovernobodyleads)",
        NoLeader},
       {"split_leadership",
        {"leases", "programs"},
@@ -94,213 +99,220 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "programs"},
        V::kWarn,
        "all programs are of one version",
-       "end the upgrade: the DaemonSet's pods are replaced one by one; docs/operations.md has the order",
+       "finish the upgrade: the DaemonSet replaces its pods one by one (docs/operations.md#upgrade)",
        VersionSkew},
       {"webhook_missing",
        {"webhooks"},
        V::kFail,
-       "the webhook is there",
-       "pods ask for whole GPUs without it: helm upgrade puts it back",
+       "the API server knows the webhook",
+       "without the webhook pods ask for whole GPUs: run helm upgrade, which makes the configuration again",
        MissingWebhook},
       {"webhook_certificate",
        {"webhooks"},
        V::kFail,
-       "the webhook has a caBundle; whether it is the right one is not looked at",
-       "no pod that shares can be made: the extender's log says why it did not put its certificate there",
+       "the webhook has a caBundle; this check does not look whether it is the right one",
+       "no pod that shares can be made: look for lines that begin with \"webhook: \" in the extender's log, "
+       "which say why no certificate was written there",
        WebhookWithoutCertificate},
       {"relabelled_metrics",
        {"pod_monitors"},
        V::kWarn,
        "labels of metrics are honoured",
-       "set honorLabels: true there, or use monitoring.podMonitor of the chart: else namespace and pod are "
-       "the daemon's",
+       "set honorLabels: true in the PodMonitor, or use monitoring.podMonitor of the chart: otherwise the "
+       "labels namespace and pod name the daemon in place of the job",
        RelabelledMetrics},
       {"two_owners",
        {"nodes", "gpu_nodes"},
        V::kFail,
        "each GPU has one owner",
-       "switch the other plugin off on that node; for the GPU Operator's: "
-       "deviceplugin.config.node.gpu_operator=labels",
+       "switch the other plugin off on the node; for the plugin of the GPU Operator, set "
+       "deviceplugin.config.node.gpu_operator=labels (docs/operations.md#from-another-gpu-plugin)",
        TwoOwners},
       {"gpu_operator",
        {"nodes", "gpu_nodes"},
        V::kWarn,
        "the GPU Operator runs neither its device plugin nor its validator on nodes of ours",
-       "deviceplugin.config.node.gpu_operator=labels lets node daemons set these labels",
+       "set deviceplugin.config.node.gpu_operator=labels: then node daemons set these labels",
        OperatorLabels},
       {"dra_driver",
        {"gpu_nodes"},
        V::kFail,
        "no driver of dynamic resource allocation gives out a GPU of ours",
-       "keep that driver off the node, or switch off what gives out GPUs in it (NVIDIA's: "
-       "resources.gpus.enabled=false); claims that have a GPU keep it until their pods end",
+       "keep the driver off the node, or stop it from giving out GPUs (in NVIDIA's: "
+       "resources.gpus.enabled=false); a claim that has a GPU keeps the GPU until its pods end",
        DraDrivers},
       {"used_by_others",
        {"gpu_nodes"},
        V::kFail,
-       "no process uses a GPU without a slot of it",
-       "end that process: the daemon's log on that node names it",
+       "each process on a GPU belongs to a pod with a slot",
+       "end the process that uses the GPU: the log of the node's daemon names the process",
        Strangers},
       {"mps_takes_no_clients",
        {"gpu_nodes"},
        V::kFail,
-       "MPS takes new clients wherever its control daemon runs",
-       "in FAULT: delete the pods that the fault ended, and it recovers by itself; otherwise the log of the "
-       "pod crossover-mps there says why; delete that pod after the jobs of its node",
+       "MPS takes new clients on each node with a control daemon",
+       "if its server is in FAULT: delete the pods that report CUDA errors, and MPS recovers by itself; "
+       "otherwise look at the log of the pod crossover-mps of the node, end the jobs of the node, and delete "
+       "that pod (docs/operations.md#crossovermpstakesnoclients)",
        MpsTakesNoClients},
       {"gpu_withheld",
        {"gpu_nodes"},
        V::kFail,
-       "all GPUs are given out",
-       "an Xid or a wish for a reset is the driver's: drain the node and reset the GPU",
+       "no GPU is withheld for another reason",
+       "if the driver reports an Xid or asks for a reset: drain the node and reset the GPU; for the other "
+       "reasons see docs/operations.md#a-node-gives-out-no-slots",
        WithheldOtherwise},
       {"memory_unknown",
        {"gpu_nodes"},
        V::kWarn,
        "the memory of each GPU is known",
-       "jobs do not share it: set deviceplugin.config.node.gpu_memory, or that of a named configuration, to "
-       "its memory, such as 119Gi",
+       "jobs do not share such a GPU: set deviceplugin.config.node.gpu_memory, or gpu_memory of a named "
+       "configuration, to the memory of the GPU, such as 119Gi",
        UnknownMemory},
       {"missing_preload",
        {"gpu_nodes"},
        V::kFail,
        "the library is in every process with a slot",
-       "a static program, or one that empties its environment and links nothing: start that job with share: "
-       "exclusive",
+       "give the job crossover.dev/share: exclusive; the library cannot reach a static program, or one that "
+       "empties its environment (docs/operations.md#crossovertakesnopart)",
        MissingPreload},
       {"silent_library",
        {"gpu_nodes"},
        V::kFail,
-       "the library is heard of from every process with a slot",
-       "CROSSOVER_DISABLE=1 in the job, or NCCL called past the library: docs/usage.md, \"One owner\"",
+       "the library in every process with a slot has connected to the daemon",
+       "remove CROSSOVER_DISABLE from the job; if the job calls NCCL or CUDA past the library, give it "
+       "crossover.dev/share: exclusive (docs/operations.md#crossovertakesnopart)",
        SilentLibrary},
       {"no_turns",
        {"gpu_nodes"},
        V::kWarn,
-       "turns are kept off no GPU",
-       "docs/usage.md, \"What the kubelet did\": delete the pod that came last",
+       "nothing else keeps jobs of a GPU from taking turns",
+       "see docs/operations.md#no-turns-are-taken for each reason; if the kubelet gave one GPU or slot to "
+       "two pods, delete the pod that came last",
        HeldOtherwise},
       {"no_mps",
        {"gpu_nodes"},
        V::kWarn,
-       "jobs share through MPS, or are not meant to share",
-       "sharing gains nothing without MPS: helm upgrade --set mps.enabled=true",
+       "jobs share through MPS, or the configuration lets no jobs share",
+       "run helm upgrade --set mps.enabled=true: without MPS sharing gains nothing",
        SharingWithoutMps},
       {"uid_clash_under_mps",
        {"gpu_nodes", "pods"},
        V::kFail,
        "MPS serves the users of all pods",
-       "MPS serves one user ID at a time: the same runAsUser, and no hostUsers: false, for jobs that are to "
-       "meet, or mps.multiUser=true",
+       "MPS serves one user ID at a time: give jobs that share a node the same runAsUser, and leave out "
+       "hostUsers: false, or set mps.multiUser=true",
        UserClash},
       {"shm_hidden_under_mps",
        {"gpu_nodes", "pods"},
        V::kFail,
-       "no volume of a pod hides the /dev/shm that MPS's clients have in common",
-       "extender.config.webhook.shm=node moves such volumes, and the chart sets it with mps.enabled=true; "
-       "make these pods anew",
+       "no volume of a pod hides the /dev/shm that the clients of MPS share",
+       "set extender.config.webhook.shm=node, which the chart does if mps.enabled=true, so that the webhook "
+       "moves such volumes; then delete these pods and make them again",
        HiddenShm},
       {"slot_doubles",
        {"gpu_nodes"},
        V::kFail,
        "each slot has one pod",
-       "the kubelet gave one slot to two pods: delete the one that came last",
+       "the kubelet gave one slot to two pods: delete the pod that came last",
        SlotsOfTwo},
       {"gang_collisions",
        {"gpu_nodes"},
        V::kFail,
-       "ranks of a gang are on GPUs of their own",
-       "delete the pod that came last; nvidia.com/gpu and slots of one job on one node do not mix",
+       "each rank of a gang has a GPU of its own",
+       "delete the pod that came last; a job may ask for nvidia.com/gpu or for slots on a node, but not for "
+       "both",
        RanksOnOneGpu},
       {"other_gpus",
        {"gpu_nodes", "pods"},
        V::kWarn,
-       "kubelets gave the GPUs that were assigned",
-       "harmless by itself; where it recurs another program binds pods, the kubelet restarts, or its "
-       "topology "
-       "manager chooses by NUMA node (node.numa: leave)",
+       "kubelets gave each pod the GPUs that were assigned",
+       "one such pod does no harm; if there are more of them, look for another program that binds pods, for "
+       "restarts of the kubelet, and for a topology manager that chooses by NUMA node (set "
+       "deviceplugin.config.node.numa=leave)",
        OtherGpusThanAssigned},
       {"switched_off",
        {"gpu_nodes"},
        V::kWarn,
        "turns are taken on all nodes",
-       "remove the annotation crossover.dev/mode of what is named",
+       "remove the annotation crossover.dev/mode from the object named here, or set "
+       "deviceplugin.config.mode=enforce (docs/operations.md#off-switches)",
        SwitchedOff},
       {"maintenance",
        {"gpu_nodes"},
        V::kWarn,
        "no node is in maintenance",
-       "kubectl annotate node NODE crossover.dev/maintenance- when it is over",
+       "run kubectl annotate node NODE crossover.dev/maintenance- when the maintenance is over",
        InMaintenance},
       {"mistyped_switches",
        {"nodes", "namespaces"},
        V::kWarn,
        "all switches have values that Crossover knows",
-       "a switch with another value counts as not set",
+       "set one of the expected values, or remove the switch: a switch with another value counts as not set",
        MistypedSwitches},
       {"quota_without_slots",
        {"quotas"},
        V::kFail,
        "quotas on GPUs limit slots, too",
-       "pods that share are refused there: add requests.crossover.dev/slot to the quota",
+       "add requests.crossover.dev/slot to the quota: until then pods that share are refused in the "
+       "namespace",
        QuotasWithoutSlots},
       {"limit_range_on_gpus",
        {"limit_ranges"},
        V::kFail,
-       "no LimitRange bounds whole GPUs",
-       "pods that share are refused there: take nvidia.com/gpu out of the LimitRange, or bound "
-       "crossover.dev/slot in its place",
+       "no LimitRange limits whole GPUs",
+       "remove nvidia.com/gpu from the LimitRange, or limit crossover.dev/slot in its place: until then pods "
+       "that share are refused in the namespace",
        LimitRangesOnGpus},
       {"kueue_quota_too_small",
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets", "cluster_queues", "resource_flavors"},
        V::kWarn,
        "quotas of Kueue let jobs share GPUs, or there are none",
-       "jobs that could share wait for quota: raise nominalQuota to the GPUs times the jobs that may share "
-       "one",
+       "raise nominalQuota to the number of GPUs times the number of jobs that may share one GPU: until then "
+       "jobs that could share wait for quota",
        KueueQuotasTooSmall},
       {"autoscaler_may_evict",
        {"pods", "nodes", "autoscaler_status", "node_pools"},
        V::kWarn,
        "autoscalers leave pods with slots where they run, or there are none",
-       "an autoscaler may take the node away: make the pods again with extender.config.webhook.autoscalers: "
-       "protect, or set the annotation",
+       "an autoscaler may remove the node of the pod: set the annotation, or set "
+       "extender.config.webhook.autoscalers=protect and make the pods again",
        PodsThatAutoscalersMove},
       {"autoscaler_counts_unready",
        {"nodes", "autoscaler_status"},
        V::kWarn,
        "Cluster Autoscaler counts nodes with slots as ready, or there is none",
-       "it expects nvidia.com/gpu on nodes with that label, and takes them for broken: give them another "
-       "label, as "
-       "docs/operations.md says",
+       "Cluster Autoscaler expects nvidia.com/gpu on nodes with this label, and counts a node without it as "
+       "broken: give the nodes another label (docs/operations.md#autoscalers)",
        NodesThatCountAsUnready},
       {"descheduler_may_evict",
        {"pods", "descheduler_of_chart", "descheduler_of_manifests"},
        V::kWarn,
        "the Descheduler leaves pods with slots where they run, or there is none",
-       "it may evict single ranks of a gang: set noEvictionPolicy: Mandatory in its DefaultEvictor, and make "
-       "the "
-       "pods again with extender.config.webhook.autoscalers: protect, or leave out pods with the label "
-       "crossover.dev/managed by its labelSelector",
+       "the Descheduler may evict single ranks of a gang: set noEvictionPolicy: Mandatory in its "
+       "DefaultEvictor, set extender.config.webhook.autoscalers=protect, and make the pods again; or exclude "
+       "pods with the label crossover.dev/managed by the labelSelector of its policy "
+       "(docs/operations.md#descheduler)",
        PodsThatTheDeschedulerMoves},
       {"gang_over_unnamed_domains",
        {"nodes", "gpu_nodes", "extender_config"},
        V::kWarn,
        "labels say which nodes of a gang are in one rack, or each gang is on one node",
-       "its pods are placed without regard to racks: label the nodes, and name that label in "
-       "extender.config.gangs.topology, behind region and zone",
+       "the extender places the gang without regard to racks: label the nodes, and name the label in "
+       "extender.config.gangs.topology, after region and zone",
        UnnamedDomains},
       {"gpu_model_without_speed",
        {"gpu_nodes", "extender_config"},
        V::kWarn,
-       "gangs.gpu_speeds names the models of all GPUs, or none",
-       "a job that has such a GPU and others is placed without regard to compute: name the model in "
-       "extender.config.gangs.gpu_speeds exactly as it is here",
+       "gangs.gpu_speeds names the models of all GPUs, or is empty",
+       "name the model in extender.config.gangs.gpu_speeds exactly as it is spelt here: until then a job "
+       "that has this model and others is placed without regard to compute",
        ModelsWithoutSpeed},
       {"gang_waits",
        {"pods"},
        V::kWarn,
        "no pod waits for its gang for over ten minutes",
-       "kubectl crossover explain pod NAME says for what",
+       "run kubectl crossover explain pod NAME -n NAMESPACE, which says what the pod waits for",
        LongWaits},
   };
   return checks;

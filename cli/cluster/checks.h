@@ -73,9 +73,9 @@ Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
 // topology.cc has this check.
 Places UnnamedDomains(const ClusterFacts& facts);
 Places ModelsWithoutSpeed(const ClusterFacts& facts);
-// Returns the gangs on several nodes of which no label of `gangs.topology` that is narrower than a zone says
-// which are near each other, with their number of nodes. Returns none where the extender's configuration is
-// not known.
+// Returns the gangs on several nodes if no label of `gangs.topology` narrower than a zone says which of these
+// nodes are near each other. The value is the number of nodes. Returns none if the extender's configuration
+// is not known.
 std::map<std::string, std::size_t> GangsOverUnnamedDomains(const ClusterFacts& facts);
 // Returns the words of the check and of `explain` for such a gang.
 std::string OverNodes(const std::string& gang, std::size_t nodes);

@@ -29,7 +29,7 @@ std::optional<json> AskDaemon(const Kubectl& kubectl, const json& pod, std::vect
   if (!text) return std::nullopt;
   json said = json::parse(*text, nullptr, false);
   if (said.is_object()) return said;
-  *error = "its answer is no JSON";
+  *error = "expected JSON from the node daemon, got something else";
   return std::nullopt;
 }
 

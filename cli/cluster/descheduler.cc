@@ -29,8 +29,8 @@ bool IsMandatory(std::string text) {
   return Has("\n" + text + "\n", "\nnoEvictionPolicy:Mandatory\n");
 }
 
-// The text is looked at by lines, since this program reads no YAML. Where one of several profiles says it,
-// the policy counts as saying it.
+// This function looks at the lines of the text, because this program reads no YAML. If one of several
+// profiles names the label or the setting, the policy counts as naming it.
 Stance StanceOf(const std::string& text) {
   if (!Has(text, "DeschedulerPolicy")) return Stance::kNoPolicy;
   if (Has(text, base::kManagedLabel)) return Stance::kLeavesManaged;

@@ -33,12 +33,12 @@ std::string StateOf(const json& pod) {
   if (!node.empty())
     return (TextAt(pod, {"status", "phase"}) == "Running" ? "runs on " : "is bound to ") + node;
   if (AnnotationOf(pod, base::kAdmittedAnnotation).empty() && LabelOf(pod, base::kManagedLabel).empty())
-    return "is not managed by Crossover: it has no annotation crossover.dev/share, or names another "
-           "scheduler";
+    return "is not managed by Crossover: expected the annotation crossover.dev/share and the scheduler of "
+           "Crossover, got a pod that lacks one of them; set the annotation in the pod template";
   const std::string reservation = AnnotationOf(pod, base::kReservationAnnotation);
   if (!At(json::parse(reservation, nullptr, false), "claim").is_null())
-    return "has the promise of GPUs that jobs of lower priority are leaving";
-  if (!reservation.empty()) return "has a place, and waits for the rest of its gang to be bound";
+    return "has GPUs reserved, and waits until jobs of lower priority have left these GPUs";
+  if (!reservation.empty()) return "has a place, and waits until the other pods of its gang are bound";
   return IsGated(pod) ? "waits for a place for its whole gang" : "waits for the scheduler";
 }
 
@@ -124,8 +124,8 @@ std::string GangIn(const json& pod, const std::vector<api::GpuNode>& gpu_nodes) 
 }
 
 // Returns whether `maker` made the pod: it is an owner of the pod, or the object behind the owner that gives
-// the gang its name on nodes. Where a pod has no annotation and no node reports it yet, nothing else says
-// which gang it is of.
+// the gang its name on nodes. If a pod has no annotation and no node reports it yet, nothing else says which
+// gang it is of.
 bool IsOf(const json& pod, const std::string& maker) {
   if (kube::JobNamedBy(At(At(pod, "metadata"), "labels")) == maker) return true;
   const json& owners = ListAt(pod, {"metadata", "ownerReferences"});
@@ -282,7 +282,9 @@ std::string ExplanationText(const json& explanation) {
   const json& unnamed = At(explanation, "unnamedDomains");
   if (!unnamed.is_object()) return text;
   for (const json& place : unnamed)
-    text += kube::Text(place) + ": no label of gangs.topology says which of them are near each other\n";
+    text += kube::Text(place) +
+            ": no label of gangs.topology says which of these nodes are near each other: label the nodes, "
+            "and name the label in extender.config.gangs.topology\n";
   return text;
 }
 

@@ -39,13 +39,13 @@ std::optional<Withheld> InWords(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns why the GPU is withheld. Returns nullopt where no check goes by the reason, or where a daemon of a
-// later version names one that this version does not know.
+// Returns why the GPU is withheld. Returns nullopt if no check goes by the reason, or if a daemon of a later
+// version names one that this version does not know.
 std::optional<Withheld> ReasonOf(const api::GpuNode::Gpu& gpu) {
   return gpu.notes->reason.empty() ? InWords(gpu.withheld) : base::WithheldNamed(gpu.notes->reason);
 }
 
-// Returns the withheld GPUs of whose reason `says` is true.
+// Returns the GPUs that are withheld for a reason for which `says` returns true.
 Places WhereWithheld(const ClusterFacts& facts, const std::function<bool(std::optional<Withheld>)>& says) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
@@ -65,7 +65,7 @@ bool OfMissingLibrary(const std::string& why) { return Has(why, base::kLibraryMi
 bool OfSilentLibrary(const std::string& why) { return Has(why, base::kLibrarySilent); }
 bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
 
-// Returns the GPUs on which no turns are taken for a reason of which `says` is true.
+// Returns the GPUs on which no turns are taken for a reason for which `says` returns true.
 Places WhereNoTurns(const ClusterFacts& facts, const Says& says) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
@@ -75,6 +75,13 @@ Places WhereNoTurns(const ClusterFacts& facts, const Says& says) {
     }
   }
   return places;
+}
+
+// Returns the texts with commas between them.
+std::string Joined(const std::set<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
 }
 
 const json* Find(const json& items, const std::string& full_name) {
@@ -90,7 +97,8 @@ const json* Find(const json& items, const std::string& full_name) {
 Places NodesWithoutGpus(const ClusterFacts& facts) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
-    if (node.gpus.empty() && !node.maintenance) places.push_back("node " + node.name);
+    if (node.gpus.empty() && !node.maintenance)
+      places.push_back("node " + node.name + ": expected GPUs, got none");
   }
   return places;
 }
@@ -103,13 +111,14 @@ Places TwoOwners(const ClusterFacts& facts) {
     const std::int64_t others =
         object == nullptr ? 0 : CountAt(*object, {"status", "allocatable"}, "nvidia.com/gpu");
     if (others > 0 && api::SlotsOf(node) > 0)
-      places.push_back(node.name + " gives out " + std::to_string(others) + " nvidia.com/gpu beside slots");
+      places.push_back("node " + node.name + ": expected slots alone, got " + std::to_string(others) +
+                       " nvidia.com/gpu beside them");
   }
   return places;
 }
 
-// Looks at nodes of ours that the GPU Operator labels. Where the label of its plugin is not "false", two
-// plugins own the node. Where that of its validator is not, the validator waits for nvidia.com/gpu for ever.
+// Looks at nodes of ours that the GPU Operator labels. If the label of its plugin is not "false", two plugins
+// own the node. If that of its validator is not "false", the validator waits for nvidia.com/gpu for ever.
 Places OperatorLabels(const ClusterFacts& facts) {
   constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
   Places places;
@@ -146,7 +155,8 @@ Places UnknownMemory(const ClusterFacts& facts) {
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
     for (const api::GpuNode::Gpu& gpu : node.gpus) {
       if (ReasonOf(gpu) == Withheld::kMemoryUnknown)
-        places.push_back(node.name + " " + gpu.uuid + ": its driver does not tell its memory");
+        places.push_back(node.name + " " + gpu.uuid +
+                         ": memory: expected a size from the driver or node.gpu_memory, got neither");
     }
   }
   return places;
@@ -166,9 +176,11 @@ Places HeldOtherwise(const ClusterFacts& facts) {
 Places SharingWithoutMps(const ClusterFacts& facts) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
-    if (node.sharing == "timeslice") places.push_back(node.name + " shares in time-slices");
+    if (node.sharing == "timeslice")
+      places.push_back("node " + node.name + ": sharing: expected mps, got timeslice");
     if (node.sharing == "exclusive" && node.sharing_reason != base::kAsConfigured)
-      places.push_back(node.name + " shares nothing: " + node.sharing_reason);
+      places.push_back("node " + node.name +
+                       ": sharing: expected mps, got exclusive: " + node.sharing_reason);
   }
   return places;
 }
@@ -199,12 +211,12 @@ Places UserClash(const ClusterFacts& facts) {
     const auto unknown = of_unknown_user.find(node.name);
     const bool beside_own = unknown != of_unknown_user.end() && !here.empty() && here.begin()->first < 0;
     if (here.size() < 2 && !beside_own) continue;
-    std::string place = node.name + ":";
+    std::string place = "node " + node.name + ": expected pods of one user, got";
     for (const auto& [user, pod] : here) {
-      place += " " + pod + " is of " +
+      place += " " + pod + " of " +
                (user < 0 ? "a user of its own (hostUsers: false)" : "user " + std::to_string(user)) + ",";
     }
-    if (beside_own) place += " " + unknown->second + " is of another,";
+    if (beside_own) place += " " + unknown->second + " of another user,";
     place.pop_back();
     places.push_back(place);
   }
@@ -241,7 +253,9 @@ Places HiddenShm(const ClusterFacts& facts) {
     const auto pod = api::ParsePod(object);
     if (!pod || pod->over || pod->shm != api::Shm::kOwn || !under_mps.contains(pod->node)) continue;
     const std::string name = pod->name_space + "/" + pod->name;
-    if (!without.contains(name)) places.push_back(name + " on " + pod->node);
+    if (!without.contains(name))
+      places.push_back("pod " + name + " on node " + pod->node +
+                       ": /dev/shm: expected the volume of the node, got one of its own");
   }
   return places;
 }
@@ -253,7 +267,8 @@ Places SlotsOfTwo(const ClusterFacts& facts) {
   }
   Places places;
   for (const auto& [slot, those] : pods) {
-    if (those.size() > 1) places.push_back(slot + ": " + *those.begin() + " and " + *those.rbegin());
+    if (those.size() > 1)
+      places.push_back(slot + ": expected one pod, got " + *those.begin() + " and " + *those.rbegin());
   }
   return places;
 }
@@ -265,7 +280,8 @@ Places RanksOnOneGpu(const ClusterFacts& facts) {
   Places places;
   for (const auto& [where, those] : pods) {
     if (those.size() > 1)
-      places.push_back(where + " has " + *those.begin() + " and " + *those.rbegin() + " there");
+      places.push_back(where + ": expected one pod of the gang, got " + *those.begin() + " and " +
+                       *those.rbegin());
   }
   return places;
 }
@@ -281,7 +297,8 @@ Places OtherGpusThanAssigned(const ClusterFacts& facts) {
       assigned.insert(gpus.begin(), gpus.end());
     const auto has = given.find(FullName(pod));
     if (!assigned.empty() && has != given.end() && has->second != assigned)
-      places.push_back(FullName(pod) + " on " + NodeOf(pod));
+      places.push_back("pod " + FullName(pod) + " on node " + NodeOf(pod) + ": expected the GPUs " +
+                       Joined(assigned) + ", got " + Joined(has->second));
   }
   return places;
 }

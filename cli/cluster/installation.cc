@@ -81,7 +81,9 @@ Places NotReady(const ClusterFacts& facts, const char* component) {
   for (const json* pod : Programs(facts, component)) {
     if (IsReady(*pod)) continue;
     const std::string node = NodeOf(*pod);
-    places.push_back(FullName(*pod) + (node.empty() ? " has no node" : " on " + node));
+    places.push_back("pod " + FullName(*pod) +
+                     (node.empty() ? ": expected a node, got none"
+                                   : " on node " + node + ": expected condition Ready, got not ready"));
   }
   return places;
 }
@@ -153,18 +155,19 @@ Places MissingDefinitions(const ClusterFacts& facts) {
 
 Places NodesWithoutDaemon(const ClusterFacts& facts) {
   Places places;
-  for (const std::string& name : NodesThatLackDaemon(facts)) places.push_back("node " + name);
+  for (const std::string& name : NodesThatLackDaemon(facts))
+    places.push_back("node " + name + ": expected a pod of the node daemon, got none");
   return places;
 }
 
-// A GPUNode is not stale where a daemon is only missing: the daemon will need it again.
+// A GPUNode is not stale if a daemon is only missing: the daemon will need it again.
 Places StaleGpuNodes(const ClusterFacts& facts) {
   const std::set<std::string> served = NodesWithDaemon(facts), lacking = NodesThatLackDaemon(facts);
   Places places;
   for (const json& node : facts.Items("gpu_nodes")) {
     const std::string name = NameOf(node);
     if (!served.contains(name) && !lacking.contains(name))
-      places.push_back("GPUNode " + name + " is of a node without daemon");
+      places.push_back("GPUNode " + name + ": expected a node daemon that keeps it up to date, got none");
   }
   return places;
 }
@@ -173,20 +176,22 @@ Places DaemonsNotReady(const ClusterFacts& facts) { return NotReady(facts, "devi
 Places MpsNotReady(const ClusterFacts& facts) { return NotReady(facts, "mps"); }
 
 Places ExtendersNotReady(const ClusterFacts& facts) {
-  if (Programs(facts, "extender").empty()) return {"there is none"};
+  if (Programs(facts, "extender").empty()) return {"extender: expected at least one pod, got none"};
   return NotReady(facts, "extender");
 }
 
 Places NoLeader(const ClusterFacts& facts) {
   const auto leases = FreshLeases(facts);
-  if (leases.empty()) return {"no extender has renewed the Lease crossover-scheduler for a minute"};
+  if (leases.empty())
+    return {
+        "Lease crossover-scheduler: expected an extender's scheduler to renew it within a minute, got none"};
   std::set<std::string> extenders;
   for (const json* pod : Programs(facts, "extender")) extenders.merge(HostNamesOf(*pod));
   Places places;
   for (const json* lease : leases) {
     if (!extenders.contains(PodOf(*lease)))
-      places.push_back("the Lease " + FullName(*lease) + " is held by " + PodOf(*lease) +
-                       ", which is no extender");
+      places.push_back("Lease " + FullName(*lease) + ": expected a pod of an extender as the holder, got " +
+                       PodOf(*lease));
   }
   return places;
 }
@@ -200,7 +205,7 @@ Places SplitLeadership(const ClusterFacts& facts) {
   return places;
 }
 
-// Compares the versions that daemons report, and the tags of the extenders' images where these are versions.
+// Compares the versions that daemons report, and the tags of the extenders' images if these are versions.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
@@ -214,7 +219,7 @@ Places VersionSkew(const ClusterFacts& facts) {
   Places places;
   if (who.size() < 2) return places;
   for (const auto& [version, those] : who) {
-    places.push_back(version + ": " + *those.begin() +
+    places.push_back("version " + version + ": " + *those.begin() +
                      (those.size() == 1 ? "" : " and " + std::to_string(those.size() - 1) + " more"));
   }
   return places;
@@ -222,7 +227,7 @@ Places VersionSkew(const ClusterFacts& facts) {
 
 Places MissingWebhook(const ClusterFacts& facts) {
   if (facts.Items("webhooks").empty())
-    return {"there is no MutatingWebhookConfiguration crossover-admission"};
+    return {"MutatingWebhookConfiguration crossover-admission: expected one, got none"};
   return {};
 }
 
@@ -231,7 +236,8 @@ Places WebhookWithoutCertificate(const ClusterFacts& facts) {
   for (const json& configuration : facts.Items("webhooks")) {
     for (const json& webhook : ListAt(configuration, {"webhooks"})) {
       if (TextAt(webhook, {"clientConfig", "caBundle"}).empty())
-        places.push_back("webhook " + TextAt(webhook, {"name"}) + " has no caBundle");
+        places.push_back("webhook " + TextAt(webhook, {"name"}) +
+                         ": expected clientConfig.caBundle, got none");
     }
   }
   return places;
@@ -244,7 +250,9 @@ Places RelabelledMetrics(const ClusterFacts& facts) {
     if (kube::Text(kube::At(labels, "app.kubernetes.io/name")) != "crossover") continue;
     for (const json& endpoint : ListAt(monitor, {"spec", "podMetricsEndpoints"})) {
       const json& honours = kube::At(endpoint, "honorLabels");
-      if (!honours.is_boolean() || !honours.get<bool>()) places.push_back("PodMonitor " + FullName(monitor));
+      if (!honours.is_boolean() || !honours.get<bool>())
+        places.push_back("PodMonitor " + FullName(monitor) + ": honorLabels: expected true, got " +
+                         (honours.is_boolean() ? "false" : "none"));
     }
   }
   return places;

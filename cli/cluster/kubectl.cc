@@ -108,7 +108,7 @@ std::optional<nlohmann::json> Kubectl::List(std::vector<std::string> what, std::
   const auto object = nlohmann::json::parse(*text, nullptr, false);
   const nlohmann::json& items = kube::At(object, "items");
   if (items.is_array()) return items;
-  *error = program_ + ": its answer is no list";
+  *error = program_ + ": expected a list, got another answer";
   return std::nullopt;
 }
 

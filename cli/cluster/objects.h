@@ -15,7 +15,7 @@ namespace crossover::cli {
 
 using nlohmann::json;
 
-// These return "" where the object does not have what they look for.
+// These return "" if the object does not have what they look for.
 std::string NameOf(const json& object);
 std::string NamespaceOf(const json& object);
 std::string FullName(const json& object);  // namespace/name
@@ -44,8 +44,8 @@ std::string NodeOf(const json& pod);
 // Returns the gang that the pod's annotation names, or "" if it has no such annotation.
 std::string GangOfPod(const json& pod);
 
-// Returns whether the pod is in the host's PID namespace, as node daemons are. The labels prove nothing:
-// any user can set them on a pod, and the caller would then run that user's program. Where users' pods are
+// Returns whether the pod is in the host's PID namespace, as node daemons are. The labels prove nothing: any
+// user can set them on a pod, and the caller would then run that user's program. If users' pods are
 // restricted, none of them can be in the host's PID namespace.
 bool IsDaemon(const json& pod);
 

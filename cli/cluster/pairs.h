@@ -20,7 +20,7 @@ struct Pair {
 // the same number of GPUs and ran at the same time, and are of two gangs.
 std::vector<Pair> BestPairs(const std::vector<Run>& runs);
 
-// An Unpaired is a gang none of whose runs is in a pair. `why` says why its latest run is not.
+// An Unpaired is a gang that has no run in a pair. `why` says why its latest run is in no pair.
 struct Unpaired {
   std::string gang, why;
 };

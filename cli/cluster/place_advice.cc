@@ -21,11 +21,11 @@ struct Latest {
 };
 
 std::string WhyNot(const api::JobProfile::Run& run, const api::JobProfile& profile) {
-  if (run.nodes == 0) return "expected the number of its nodes, got none: an older extender wrote it";
+  if (run.nodes == 0) return "expected the number of its nodes, got none: an older extender wrote the run";
   if (profile.communication.runs < 2)
     return "expected two runs in a row that agree on what their pods send, got " +
            std::to_string(profile.communication.runs);
-  return "expected GPUNodes that tell linkBytesPerSecond for all of its nodes, got others (node.link_gbps)";
+  return "expected linkBytesPerSecond in the GPUNodes of all its nodes, got none in some: set node.link_gbps";
 }
 
 json Judged(const api::JobProfile::Run& run, const api::JobProfile& profile, json advice) {

@@ -1,4 +1,4 @@
-// Checks quotas and limits that people set on whole GPUs, where pods that share ask for slots.
+// Checks quotas and limits that people set on whole GPUs, although pods that share ask for slots.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -74,7 +74,9 @@ Places QuotasWithoutSlots(const ClusterFacts& facts) {
   }
   Places places;
   for (const std::string& name : of_gpus) {
-    if (!of_slots.contains(name)) places.push_back("namespace " + name);
+    if (!of_slots.contains(name))
+      places.push_back("namespace " + name + ": quota: expected " + kSlotQuota + " beside " + kGpuQuota +
+                       ", got none");
   }
   return places;
 }
@@ -85,7 +87,8 @@ Places LimitRangesOnGpus(const ClusterFacts& facts) {
     for (const json& item : ListAt(range, {"spec", "limits"})) {
       for (const char* key : {"max", "min", "maxLimitRequestRatio"}) {
         if (!kube::At(kube::At(item, key), kGpu).is_null())
-          places.push_back(FullName(range) + ": " + key + "." + kGpu);
+          places.push_back("LimitRange " + FullName(range) + ": " + key + "." + kGpu +
+                           ": expected none, got " + kube::Text(kube::At(kube::At(item, key), kGpu)));
       }
     }
   }

@@ -51,12 +51,13 @@ std::string Listed(const std::set<std::string>& names) {
 
 // Says that no GPU is given out, and why one is not.
 std::string NoGpus(const std::vector<api::GpuNode>& gpu_nodes, const std::set<std::string>& nodes) {
-  const std::string text = "no node has a GPU that is healthy and given out";
+  const std::string text =
+      "expected at least one GPU that is healthy and given out, got none: run kubectl crossover doctor";
   for (const api::GpuNode& node : gpu_nodes) {
     if (!nodes.empty() && !nodes.contains(node.name)) continue;
     for (const api::GpuNode::Gpu& gpu : node.gpus) {
       if (!gpu.withheld.empty())
-        return text + "; of node " + base::Shown(node.name) + " one is withheld: " + gpu.withheld;
+        return text + "; node " + base::Shown(node.name) + ": one GPU is withheld: " + gpu.withheld;
     }
   }
   return text;
@@ -77,12 +78,12 @@ std::string FaultOfSpeeds(const std::map<std::string, double>& speed, const std:
   return base::Refusal("--speed", "a speed for each of " + Listed(models), "none for " + Listed(without));
 }
 
-// Returns a line about the nodes of whose links no speed is known, or "" where there are none.
+// Returns a line about the nodes whose links have no known speed, or "" if there are none.
 std::string NoteOf(const std::set<std::string>& nodes) {
   if (nodes.empty()) return "";
   return (nodes.size() == 1 ? "node " + Listed(nodes) + ": the speed of its link is"
                             : "nodes " + Listed(nodes) + ": the speeds of their links are") +
-         " not known, so transfers take no time there\n";
+         " not known, so the plan counts transfers there as free: set node.link_gbps\n";
 }
 
 json ServerOf(const std::string& name, const Alike& alike, double speed, double link_bytes_per_s,

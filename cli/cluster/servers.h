@@ -21,12 +21,12 @@ struct ServersOptions {
 // string. Pure.
 std::string AddSpeed(const std::string& words, ServersOptions* options);
 
-// Prints the description as JSON, and what is not known on standard error. Returns the exit code: 1 where the
-// cluster cannot be asked, 2 where an option is refused.
+// Prints the description as JSON, and what is not known on standard error. Returns the exit code: 1 if the
+// cluster cannot be asked, 2 if an option is refused.
 int Servers(const Kubectl& kubectl, const ServersOptions& options);
 
-// A ServersAnswer is a description as pipeline/mapping.h reads it, or an error in one line. `note` is
-// empty, or a line that names the nodes of whose links no speed is known.
+// A ServersAnswer is a description as pipeline/mapping.h reads it, or an error in one line. `note` is empty,
+// or a line that names the nodes whose links have no known speed.
 struct ServersAnswer {
   nlohmann::json description;
   std::string note;
@@ -35,9 +35,9 @@ struct ServersAnswer {
 
 // Describes the nodes of `gpu_nodes`, a list of GPUNodes with any content, by their names: how many GPUs each
 // has that are healthy and given out, their memory, and the speed of the node's link (status of GPUNode). A
-// node with GPUs of several models is a server for each of them, NODE/MODEL, with the node in `node`. Where
-// the GPUs are of several models, each needs its speed in `options`: no object has it. An entry of `options`
-// that matches nothing is an error. Pure.
+// node with GPUs of several models is a server for each of them, NODE/MODEL, with the node in `node`. If the
+// GPUs are of several models, each needs its speed in `options`: no object has it. An entry of `options` that
+// matches nothing is an error. Pure.
 ServersAnswer ServersOf(const nlohmann::json& gpu_nodes, const ServersOptions& options);
 
 }  // namespace crossover::cli

@@ -21,7 +21,7 @@ void AddFaults(const json& items, const char* kind, std::initializer_list<const 
       if (fault) places->push_back(std::string(kind) + " " + NameOf(item) + ": " + *fault);
       if (!LabelOf(item, key).empty())
         places->push_back(std::string(kind) + " " + NameOf(item) + ": " + key +
-                          " is a label there, not an annotation");
+                          ": expected an annotation, got a label");
     }
   }
 }
@@ -33,7 +33,8 @@ Places SwitchedOff(const ClusterFacts& facts) {
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
     const std::string& by = node.mode_limited_by;
     if (!node.mode.empty() && node.mode != "enforce")
-      places.push_back(node.name + " is in mode " + node.mode + (by.empty() ? "" : ": " + by));
+      places.push_back("node " + node.name + ": mode: expected enforce, got " + node.mode +
+                       (by.empty() ? "" : ", because of " + by));
   }
   return places;
 }
@@ -41,7 +42,9 @@ Places SwitchedOff(const ClusterFacts& facts) {
 Places InMaintenance(const ClusterFacts& facts) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
-    if (node.maintenance) places.push_back(node.name);
+    if (node.maintenance)
+      places.push_back("node " + node.name + ": expected no maintenance, got the annotation " +
+                       base::kMaintenanceAnnotation);
   }
   return places;
 }
@@ -59,7 +62,8 @@ Places LongWaits(const ClusterFacts& facts) {
     const auto since = kube::ParseTimestamp(TextAt(pod, {"metadata", "creationTimestamp"}));
     if (!NodeOf(pod).empty() || IsOver(pod) || !since || facts.now_s - *since < kLongWaitS) continue;
     const auto minutes = static_cast<std::int64_t>(std::floor((facts.now_s - *since) / 60));
-    places.push_back(FullName(pod) + " for " + std::to_string(minutes) + " min");
+    places.push_back("pod " + FullName(pod) + ": expected a node within 10 min, got none in " +
+                     std::to_string(minutes) + " min");
   }
   return places;
 }

@@ -97,7 +97,10 @@ std::string OverNodes(const std::string& gang, std::size_t nodes) {
 
 Places UnnamedDomains(const ClusterFacts& facts) {
   Places places;
-  for (const auto& [gang, nodes] : GangsOverUnnamedDomains(facts)) places.push_back(OverNodes(gang, nodes));
+  for (const auto& [gang, nodes] : GangsOverUnnamedDomains(facts))
+    places.push_back(
+        OverNodes(gang, nodes) +
+        ": expected on each of these nodes a label of gangs.topology narrower than a zone, got none");
   return places;
 }
 
@@ -113,7 +116,9 @@ Places ModelsWithoutSpeed(const ClusterFacts& facts) {
   if (node_of.size() < 2) return {};
   Places places;
   for (const auto& [model, node] : node_of) {
-    if (!HasKey(config, model)) places.push_back("\"" + base::Shown(model) + "\" of node " + node);
+    if (!HasKey(config, model))
+      places.push_back("\"" + base::Shown(model) + "\" of node " + node +
+                       ": expected an entry in gangs.gpu_speeds, got none");
   }
   return places;
 }

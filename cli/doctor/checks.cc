@@ -31,7 +31,7 @@ const char* Value(const Facts& facts, const char* name) {
   return found == facts.environment.end() ? nullptr : found->second.c_str();
 }
 
-constexpr char kStartIt[] = "start it: crossover-deviceplugin --standalone --config FILE";
+constexpr char kStartIt[] = "start the daemon: crossover-deviceplugin --standalone --config FILE";
 
 bool Denied(const SocketFacts& socket) {
   return socket.connect_errno == EACCES || socket.connect_errno == EPERM;
@@ -40,14 +40,16 @@ bool Denied(const SocketFacts& socket) {
 Finding ArbiterSocket(const Facts& facts) {
   const SocketFacts& socket = facts.arbiter;
   if (socket.connect_errno == 0) return Ok(socket.path + ": the daemon answers");
-  if (Denied(socket)) return Ok(socket.path + ": there, and not for this user (see arbiter_permissions)");
-  if (!socket.exists) return Bad(Verdict::kFail, socket.path + ": does not exist", kStartIt);
+  if (Denied(socket))
+    return Ok(socket.path + ": a daemon listens, but not for this user (see arbiter_permissions)");
+  if (!socket.exists)
+    return Bad(Verdict::kFail, socket.path + ": expected the socket of the daemon, got no file", kStartIt);
   if (!socket.is_socket) {
-    return Bad(Verdict::kFail, socket.path + ": is not a socket",
-               "remove it, or name another one (socket.path)");
+    return Bad(Verdict::kFail, socket.path + ": expected a socket, got another kind of file",
+               "remove the file, or set socket.path in the daemon's configuration to another path");
   }
   return Bad(Verdict::kFail, socket.path + ": " + std::strerror(socket.connect_errno),
-             std::string("the daemon that made it is gone: ") + kStartIt);
+             std::string("the daemon that made the socket has ended: ") + kStartIt);
 }
 
 Finding ArbiterPermissions(const Facts& facts) {
@@ -56,8 +58,8 @@ Finding ArbiterPermissions(const Facts& facts) {
   if (Denied(socket)) {
     return Bad(Verdict::kFail,
                who + " may not connect to " + socket.path + " (mode " + Octal(socket.mode) + ")",
-               "socket.mode and socket.group of the daemon's configuration say who may; the folders above it "
-               "count too");
+               "set socket.mode and socket.group in the daemon's configuration; the user must also be able "
+               "to enter the folders above the socket");
   }
   if (socket.connect_errno != 0) return Bad(Verdict::kUnknown, "no daemon to connect to", "");
   return Ok(who + " may connect");
@@ -74,24 +76,27 @@ Finding ApiSocket(const Facts& facts) {
   if (facts.arbiter.connect_errno != 0)
     return Bad(Verdict::kFail, socket.path + ": no daemon answers", kStartIt);
   return Bad(Verdict::kWarn, socket.path + ": no daemon answers, although the daemon runs",
-             "its API is off or elsewhere: see api.socket in its configuration, and name it with --socket");
+             "look at api.socket in the daemon's configuration: set it if it is off, or name its path with "
+             "--socket");
 }
 
 Finding Library(const Facts& facts) {
   if (facts.library.path.empty()) {
-    return Bad(Verdict::kFail, "libcrossover.so is neither beside this program nor in ../lib",
-               "install it there, or name it: crossover run --library PATH");
+    return Bad(Verdict::kFail, "libcrossover.so: expected beside this program or in ../lib, got none",
+               "install the library in one of these places, or name it: crossover run --library PATH");
   }
   if (facts.library.readable) return Ok(facts.library.path);
-  return Bad(Verdict::kFail, facts.library.path + ": cannot be read",
-             "make it readable for the users who run jobs");
+  return Bad(Verdict::kFail,
+             facts.library.path + ": expected a file that this user can read, got one that cannot be read",
+             "make the file readable for the users who run jobs");
 }
 
 Finding LibraryFits(const Facts& facts) {
   const LibraryFacts& library = facts.library;
   if (!library.readable) return Bad(Verdict::kUnknown, "no library to look at", "");
   if (!library.file.is_elf)
-    return Bad(Verdict::kFail, library.path + ": is not an ELF file", "install it anew");
+    return Bad(Verdict::kFail, library.path + ": expected an ELF file, got another kind of file",
+               "install the library again");
   if (library.file.elf_class == library.own.elf_class && library.file.machine == library.own.machine) {
     return Ok("made for this kind of machine");
   }
@@ -104,11 +109,13 @@ Finding LibraryFits(const Facts& facts) {
 
 Finding LibraryLoads(const Facts& facts) {
   const LibraryFacts& library = facts.library;
-  if (!library.tried) return Bad(Verdict::kUnknown, "no process could be started with it", "");
+  if (!library.tried)
+    return Bad(Verdict::kUnknown, "no process could be started with the library, so this check knows nothing",
+               "");
   if (library.complaint.empty()) return Ok("a process starts with it preloaded");
-  return Bad(
-      Verdict::kFail, library.complaint,
-      "where a preload does not load, jobs run without it: install what is missing, or the portable library");
+  return Bad(Verdict::kFail, library.complaint,
+             "install what the message names, or install the portable library: until then jobs run without "
+             "the library");
 }
 
 Finding Environment(const Facts& facts) {
@@ -121,37 +128,38 @@ Finding Environment(const Facts& facts) {
     const char* value = Value(facts, variable->name);
     if (value == nullptr || variable->allows(value)) continue;
     return Bad(Verdict::kFail, base::Refusal(variable->name, variable->expected, base::Shown(value)),
-               "jobs of this environment run without turns until it is mended");
+               "set the variable to one of the expected values, or remove it: until then jobs of this "
+               "environment take no turns");
   }
   if (Value(facts, base::kGang.name) == nullptr)
-    return Ok("not the environment of a job, nothing wrong in it");
+    return Ok("this is not the environment of a job, and each variable has an expected value");
   const char* preload = Value(facts, "LD_PRELOAD");
   if (preload != nullptr && std::strstr(preload, "libcrossover") != nullptr)
-    return Ok("that of a job that takes turns");
+    return Ok("this is the environment of a job that takes turns");
   return Bad(Verdict::kWarn,
-             std::string(base::kGang.name) + " is set, and LD_PRELOAD names no libcrossover.so",
+             std::string(base::kGang.name) + " is set, but LD_PRELOAD names no libcrossover.so",
              "start the job with crossover run");
 }
 
 Finding Disabled(const Facts& facts) {
   if (!base::IsOn(Value(facts, "CROSSOVER_DISABLE"))) return Ok("CROSSOVER_DISABLE is not set");
   return Bad(Verdict::kWarn, std::string("CROSSOVER_DISABLE=") + Value(facts, "CROSSOVER_DISABLE"),
-             "jobs of this environment take no turns; unset it where they should");
+             "jobs of this environment take no turns: if they must take turns, remove the variable");
 }
 
 Finding LaunchBlocking(const Facts& facts) {
   if (!base::IsOn(Value(facts, "CUDA_LAUNCH_BLOCKING"))) return Ok("CUDA_LAUNCH_BLOCKING is not set");
   return Bad(Verdict::kWarn, std::string("CUDA_LAUNCH_BLOCKING=") + Value(facts, "CUDA_LAUNCH_BLOCKING"),
-             "every launch waits then, so jobs of this environment are only watched; unset it");
+             "remove the variable: it makes every launch wait, so jobs of this environment are only watched "
+             "and take no turns");
 }
 
 Finding OneConnection(const Facts& facts) {
   const char* value = Value(facts, "CUDA_DEVICE_MAX_CONNECTIONS");
   if (!base::IsOneConnection(value)) return Ok("CUDA_DEVICE_MAX_CONNECTIONS is not 1");
-  return Bad(
-      Verdict::kWarn, std::string("CUDA_DEVICE_MAX_CONNECTIONS=") + value,
-      "the end of a turn could wait for a collective then, so jobs of this environment are only watched; "
-      "unset it where the framework does not need it");
+  return Bad(Verdict::kWarn, std::string("CUDA_DEVICE_MAX_CONNECTIONS=") + value,
+             "jobs of this environment are only watched, because the end of a turn could wait for a "
+             "collective: if the framework does not need the variable, remove it");
 }
 
 Finding Driver(const Facts& facts) {
@@ -161,80 +169,80 @@ Finding Driver(const Facts& facts) {
               std::to_string(version % 1000 / 10));
   }
   return Bad(Verdict::kWarn, "no NVIDIA driver: " + facts.driver.error,
-             "without libcuda.so.1 no job uses a GPU here, so there is nothing to take turns on; install the "
-             "driver");
+             "install the NVIDIA driver: without libcuda.so.1 no job can use a GPU of this machine");
 }
 
 Finding Mps(const Facts& facts) {
   if (!facts.mps.fault.empty()) {
-    return Bad(
-        Verdict::kFail, facts.mps.fault,
-        "nothing is given out until it takes clients again: end the jobs that a fault hit; what hangs or "
-        "cannot start says why in the control daemon's log");
+    return Bad(Verdict::kFail, facts.mps.fault,
+               "end the jobs that report CUDA errors; if MPS hangs or cannot start, look at the log of its "
+               "control daemon; the node gives out no slots until MPS takes clients again");
   }
   if (!facts.mps.unasked.empty()) {
-    return Bad(
-        Verdict::kWarn, "the node daemon cannot ask MPS: " + facts.mps.unasked,
-        "slots are given out all the same, and a fault of MPS is not noticed: see node.mps_control and "
-        "the driver in the daemon's container");
+    return Bad(Verdict::kWarn, "the node daemon cannot ask MPS: " + facts.mps.unasked,
+               "set node.mps_control to the client program of MPS, and look whether the driver is in the "
+               "daemon's container: until then slots are given out, but the daemon notices no fault of MPS");
   }
   if (facts.mps.connect_errno == 0) return Ok(facts.mps.control + ": the control daemon listens");
   if (!base::IsNoMps(facts.mps.connect_errno)) {
     return Bad(Verdict::kUnknown,
                facts.mps.control + ": cannot be connected to: " + std::strerror(facts.mps.connect_errno),
-               "run the doctor as a user who may, or as one of the jobs");
+               "run the doctor as root, or as the user of a job");
   }
   return Bad(Verdict::kWarn,
              facts.mps.control + ": no MPS control daemon: " + std::strerror(facts.mps.connect_errno),
-             "without MPS kernels of two processes never run at once, and two jobs are as fast as one after "
-             "the other, no "
-             "faster (docs/design/0004-time-slices.md); start nvidia-cuda-mps-control -d");
+             "start nvidia-cuda-mps-control -d: without MPS, kernels of two processes never run at the same "
+             "time, so sharing gains nothing (docs/design/0004-time-slices.md)");
 }
 
 Finding MpsShm(const Facts& facts) {
   constexpr std::uint64_t kTooSmall = 1u << 30, kGibi = 1u << 30;
   constexpr std::uint64_t kLittle = 10;  // percent
   const std::uint64_t size = facts.mps.shm_bytes, left = facts.mps.shm_free_bytes;
-  if (size == 0) return Ok("pods have no common /dev/shm that is known here");
-  const std::string seen = "pods under MPS have a common /dev/shm of " + std::to_string(size / kGibi) +
+  if (size == 0) return Ok("this machine has no /dev/shm that pods share under MPS");
+  const std::string seen = "pods under MPS share a common /dev/shm of " + std::to_string(size / kGibi) +
                            " GiB, " + std::to_string(left * 100 / size) + "% of it free";
   if (left < size / 100 * kLittle) {
-    return Bad(
-        Verdict::kWarn, seen,
-        "where it is full, data loaders and NCCL end with SIGBUS: see which files in it are large, and "
-        "end the jobs that made them; what killed pods left is removed once no pod under MPS is there");
+    return Bad(Verdict::kWarn, seen,
+               "end the jobs that made large files in this /dev/shm: when it is full, data loaders and NCCL "
+               "end with SIGBUS; the daemon removes files of killed pods once no pod under MPS is on the "
+               "node (docs/operations.md#crossovermpsshmfull)");
   }
   if (size > kTooSmall) return Ok(seen);
-  return Bad(
-      Verdict::kWarn, seen,
-      "ordinary data loaders fill that: after the jobs of this node, delete its pod of MPS, so that the "
-      "next one makes it as large as mps.shmSize says");
+  return Bad(Verdict::kWarn, seen,
+             "ordinary data loaders fill so small a /dev/shm: after the jobs of this node have ended, delete "
+             "the pod crossover-mps; the next pod makes /dev/shm as large as mps.shmSize says");
 }
 
 Finding Memfd(const Facts& facts) {
   if (facts.kernel.memfd_error.empty()) return Ok("sealed shared memory can be made");
-  return Bad(
-      Verdict::kFail, facts.kernel.memfd_error,
-      "the daemon keeps turns in sealed memfds: a kernel from 3.17 on makes them; see vm.memfd_noexec too");
+  return Bad(Verdict::kFail, facts.kernel.memfd_error,
+             "use a kernel of 3.17 or later, and look at the setting vm.memfd_noexec: the daemon keeps the "
+             "turns in sealed memfds");
 }
 
 Finding RobustFutex(const Facts& facts) {
   if (facts.kernel.robust_futex) return Ok("robust futexes work");
-  return Bad(Verdict::kWarn, "set_robust_list is refused",
-             "a killed job is noticed by its connection alone, up to hundreds of milliseconds late");
+  return Bad(
+      Verdict::kWarn, "set_robust_list: expected the kernel to allow it, got refused",
+      "look at the seccomp filter under which jobs run, which may refuse set_robust_list: without this call "
+      "the daemon notices a killed job only by its connection, hundreds of milliseconds late");
 }
 
 Finding Pidfd(const Facts& facts) {
   if (facts.kernel.peer_pidfd) return Ok("SO_PEERPIDFD works");
-  const std::string seen = "no SO_PEERPIDFD in kernel " + facts.kernel.release + " (it came with 6.5)";
-  if (facts.kernel.robust_futex) return Ok(seen + ", and robust futexes do as well");
-  return Bad(Verdict::kWarn, seen, "a killed job whose children live on is not noticed; use a newer kernel");
+  const std::string seen =
+      "SO_PEERPIDFD: expected in kernel 6.5 and later, got kernel " + facts.kernel.release + " without it";
+  if (facts.kernel.robust_futex) return Ok(seen + "; robust futexes do the same work");
+  return Bad(Verdict::kWarn, seen,
+             "use kernel 6.5 or later: the daemon does not notice a killed job whose children still run");
 }
 
 Finding Membarrier(const Facts& facts) {
   if (facts.kernel.membarrier) return Ok("membarrier works");
-  return Bad(Verdict::kWarn, "membarrier is refused",
-             "a turn in which nothing runs cannot be given back early; kernels from 4.14 on have it");
+  return Bad(Verdict::kWarn, "membarrier: expected the kernel to allow it, got refused",
+             "use kernel 4.14 or later, and look at the seccomp filter under which jobs run: without "
+             "membarrier a turn in which nothing runs cannot be given back early");
 }
 
 struct Check {

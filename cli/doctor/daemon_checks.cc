@@ -58,7 +58,7 @@ Finding DaemonMode(const Facts& facts) {
     if (daemon.mode() != daemon.mode_configured()) {
       return Say(Verdict::kWarn,
                  "switched to " + daemon.mode() + "; configured is " + daemon.mode_configured(),
-                 "crossover mode configured brings it back");
+                 "run crossover mode configured to return to the configured mode");
     }
     if (daemon.mode() == "enforce") return Say(Verdict::kOk, "enforce");
     return Say(Verdict::kWarn, daemon.mode() + ", as configured: no job takes turns",
@@ -73,7 +73,8 @@ Finding JobsTakeTurns(const Facts& facts) {
       if (gpu.clients() < 2) continue;
       if (!gpu.why_no_turns().empty()) {
         return Say(Verdict::kWarn, "GPU " + gpu.uuid() + ": its jobs are only watched: " + gpu.why_no_turns(),
-                   "CROSSOVER_LOG=info in a job's environment says more");
+                   "set CROSSOVER_LOG=info in a job's environment, and look for lines that begin with "
+                   "crossover: in its log (docs/operations.md#no-turns-are-taken)");
       }
       ++taking;
     }
@@ -91,9 +92,8 @@ Finding JobsHavePeriods(const Facts& facts) {
     return Say(Verdict::kWarn,
                Named(*client) + " has shown no period in " + Duration(client->connected_s()) +
                    ", so no client on that GPU takes turns",
-               "jobs with many small collectives inside compute (tensor or pipeline parallel, SyncBN, FSDP) "
-               "have none: "
-               "put it elsewhere");
+               "give the job a GPU of its own: jobs with many small collectives inside compute (tensor or "
+               "pipeline parallel, SyncBN, FSDP) have no period");
   });
 }
 
@@ -101,9 +101,11 @@ Finding Offenders(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     const Client* client = Find(top, [](const Client& each) { return each.offender(); });
     if (client == nullptr) return Say(Verdict::kOk, "no job held its turn too long too often");
-    return Say(Verdict::kWarn,
-               Named(*client) + " held its turn too long, too often: no turns on that GPU for a while",
-               "see watchdog in the daemon's configuration; a stalled input or a debugger makes such turns");
+    return Say(
+        Verdict::kWarn,
+        Named(*client) + " held its turn too long, too often: no turns on that GPU for a while",
+        "look for a stalled input or a debugger in the job; if its long turns are right, raise "
+        "watchdog.floor_ms in the daemon's configuration (docs/operations.md#crossoverturnsheldtoolong)");
   });
 }
 
@@ -111,10 +113,12 @@ Finding WatchdogOpenings(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     for (const Gpu& gpu : top.gpus()) {
       if (gpu.watchdog_openings() == 0) continue;
-      return Say(Verdict::kWarn,
-                 "GPU " + gpu.uuid() + ": " + std::to_string(gpu.watchdog_openings()) +
-                     " times others were let in beside a holder that did not give its turn back",
-                 "the daemon's log names the holder");
+      return Say(
+          Verdict::kWarn,
+          "GPU " + gpu.uuid() + ": " + std::to_string(gpu.watchdog_openings()) +
+              " times the watchdog let other clients in, because the holder did not give its turn back",
+          "look for \"held its turn too long\" in the daemon's log, which names a holder that does so again "
+          "(docs/operations.md#crossoverturnsheldtoolong)");
     }
     return Say(Verdict::kOk, "the watchdog had nothing to do");
   });
@@ -124,10 +128,11 @@ Finding ClientFaults(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     const Client* client = Find(top, [](const Client& each) { return each.faults() != 0; });
     if (client == nullptr) return Say(Verdict::kOk, "no job had to open its own gate");
-    return Say(Verdict::kWarn,
-               Named(*client) + " opened its own gate " + std::to_string(client->faults()) +
-                   " times, as it says, because no other process did",
-               "is the daemon kept from running (CPU limits, a stopped process)?");
+    return Say(
+        Verdict::kWarn,
+        Named(*client) + " opened its own gate " + std::to_string(client->faults()) +
+            " times, because no other process opened it",
+        "look whether something keeps the daemon from running, such as a CPU limit or a stopped process");
   });
 }
 
@@ -142,8 +147,8 @@ Finding DaemonRestarts(const Facts& facts) {
     if (client == nullptr) return Say(Verdict::kOk, "the daemon runs for " + Duration(up));
     return Say(Verdict::kWarn,
                "the daemon runs for " + Duration(up) + ", less than " + Named(*client) +
-                   ": it was restarted under it, or started late",
-               "its log says why the one before ended");
+                   ": the daemon was restarted while the job ran, or started after the job",
+               "look at the end of the previous daemon's log, which says why that daemon ended");
   });
 }
 
@@ -151,8 +156,10 @@ Finding DroppedEvents(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     const std::uint32_t dropped = top.daemon().events_dropped();
     if (dropped == 0) return Say(Verdict::kOk, "no event was dropped");
-    return Say(Verdict::kWarn, std::to_string(dropped) + " events were dropped: figures and traces miss them",
-               "turns themselves are not affected; the machine's processors are too busy");
+    return Say(Verdict::kWarn,
+               std::to_string(dropped) + " events were dropped: figures and traces lack these events",
+               "give the daemon more processor time: the processors of the machine are too busy; turns are "
+               "not affected");
   });
 }
 

@@ -34,7 +34,8 @@ struct NodeClient::Parts {
 std::string WhyNotConnected(const std::string& socket_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof(address.sun_path)) return "its path is longer than 107 bytes";
+  if (socket_path.size() >= sizeof(address.sun_path))
+    return "expected a path of 107 bytes at most, got a longer one";
   socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const base::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return "";
@@ -42,12 +43,12 @@ std::string WhyNotConnected(const std::string& socket_path) {
     case EAGAIN:
       return "";
     case ENOENT:
-      return "it does not exist: no daemon runs, or its API is off or elsewhere (api.socket)";
+      return "no such file: start the daemon, or look at api.socket in its configuration";
     case ECONNREFUSED:
-      return "no daemon listens: the one that made it is gone";
+      return "no daemon listens: the daemon that made the socket has ended; start it again";
     case EACCES:
     case EPERM:
-      return "permission denied: it is for root and the daemon's own user";
+      return "permission denied: run the command as root or as the daemon's own user";
     default:
       return std::strerror(errno);
   }

@@ -49,7 +49,7 @@ bool IsSameFile(const std::string& picture, const std::string& input) {
          std::filesystem::equivalent(picture, path, missing);
 }
 
-// Returns "" where the options may stand beside each other, else what is wrong.
+// Returns "" if the options may stand beside each other, else what is wrong.
 std::string FaultOf(const PipelineOptions& options) {
   const auto needs = [&](const char* option, const char* schedule) {
     return base::Refusal(option, std::string("--schedule=") + schedule + " beside it", options.schedule);
@@ -85,8 +85,8 @@ std::optional<std::vector<pipeline::Server>> ServersOf(const PipelineOptions& op
   return pipeline::ReadServers(*text, NameOf(options.cluster), error);
 }
 
-// Returns the time of the best division that a tenth of the search finds for another schedule, or kNever
-// where it finds none.
+// Returns the time of the best division that a tenth of the search finds for another schedule, or kNever if
+// it finds no division.
 Time TimeBy(Problem problem, Kind kind, int chunks_per_device) {
   problem.kind = kind;
   problem.chunks_per_device = chunks_per_device;

@@ -29,8 +29,8 @@ struct PipelineOptions {
   static constexpr double kSliceCost = 0.05;
 };
 
-// Prints the plan and returns the exit code: 2 where an option or a file is refused, and 1 where the memory
-// of the GPUs suffices for no division that was found, or the picture or standard output cannot be written.
+// Prints the plan and returns the exit code: 2 if an option or a file is refused, and 1 if the memory of the
+// GPUs suffices for no division that was found, or the picture or standard output cannot be written.
 int PlanPipeline(const PipelineOptions& options);
 
 }  // namespace crossover::cli

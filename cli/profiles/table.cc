@@ -52,7 +52,7 @@ std::vector<std::string> Row(const JobProfile& profile, double now_s) {
 }  // namespace
 
 std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double now_s) {
-  if (response.directory().empty()) return "profiles are off (`profiles` in the daemon's file)\n";
+  if (response.directory().empty()) return "profiles are off: set profiles in the daemon's configuration\n";
   if (response.profiles().empty()) return "no job has left a profile yet in " + response.directory() + "\n";
   std::vector<std::vector<std::string>> rows = {
       {"GANG", "USER", "RANKS", "C ms", "M ms", "JITTER", "ALONE ms", "MEMORY MiB", "AGE"}};
@@ -64,8 +64,9 @@ std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double
     any_guessed |= Guessed(profile);
   }
   return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "") +
-         (any_guessed ? "\n? one and a half times its budget, which was too small\n" : "") +
-         (any_disturbed ? "\n! has run beside a process that took no part: nothing was learned of it then\n"
+         (any_guessed ? "\n? one and a half times its budget, because the budget was too small\n" : "") +
+         (any_disturbed ? "\n! has run beside a process that took no part: the daemon learned nothing about "
+                          "the job meanwhile\n"
                         : "");
 }
 

@@ -91,7 +91,8 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
     const auto found = FindLibrary(program_directory);
     if (!found) {
       return RunError{
-          "libcrossover.so is neither beside this program nor in ../lib: name it with --library PATH"};
+          "libcrossover.so: expected beside this program or in ../lib, got none: name the library with "
+          "--library PATH"};
     }
     library = *found;
   }
@@ -111,7 +112,7 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (!options.gpu_memory.empty()) plan.environment["CROSSOVER_GPU_MEMORY"] = options.gpu_memory;
   if (!DaemonListens(socket)) {
     plan.warnings.push_back("no daemon listens on " + socket +
-                            ": the job runs without taking turns until one does");
+                            ": start the daemon; until then the job runs without taking turns");
   }
   return plan;
 }

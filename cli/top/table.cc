@@ -130,7 +130,7 @@ std::string TopTable(const Top& top) {
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
   text += watched;
-  if (any_refused) text += "\n! cannot be kept beside the caps of those that were here before\n";
+  if (any_refused) text += "\n! this cap cannot be kept, because of the caps of jobs that came before\n";
   return text;
 }
 

@@ -155,7 +155,7 @@ class Life(unittest.TestCase):
         self.assertEqual(node.stop_daemon(), 0)
         self.assertFalse(node.api.exists())
         self.assertFalse(node.socket.exists())
-        self.assertIn("it does not exist", node.ask("top", code=1))
+        self.assertIn("no such file: start the daemon", node.ask("top", code=1))
 
     def test_a_killed_daemon_is_replaced(self):
         node = Node(self)

@@ -72,7 +72,7 @@ GPU GPU-1: no client
 
 * of an earlier process of the same gang, user and size
 
-! cannot be kept beside the caps of those that were here before
+! this cap cannot be kept, because of the caps of jobs that came before
 )");
 }
 
@@ -156,7 +156,7 @@ TEST(ProfilesTableTest, MarksMemoryThatIsAGuess) {
                                           1075);
   EXPECT_THAT(table, HasSubstr(" 1024 ?  15 s\n"));
   EXPECT_THAT(table, HasSubstr(" 2048  15 s\n"));
-  EXPECT_THAT(table, HasSubstr("\n? one and a half times its budget, which was too small\n"));
+  EXPECT_THAT(table, HasSubstr("\n? one and a half times its budget, because the budget was too small\n"));
 }
 
 TEST(ProfilesTableTest, SaysWhyThereAreNone) {

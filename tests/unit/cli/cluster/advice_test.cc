@@ -217,7 +217,7 @@ TEST(AdviceTest, LooksNoFurtherBackThanItIsTo) {
       json::array({Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "12:00")}))});
   EXPECT_DOUBLE_EQ(Only(profiles, 1'800'007'200)["gpuHours"], 8) << "from 10:00 on";
   EXPECT_TRUE(AdviceOf(profiles, 1'900'000'000)["namespaces"].empty());
-  EXPECT_THAT(AdviceText(AdviceOf(profiles, 1'900'000'000), false), HasSubstr("no run is known"));
+  EXPECT_THAT(AdviceText(AdviceOf(profiles, 1'900'000'000), false), HasSubstr("no JobProfile has a run"));
 }
 
 json Slow(json run, const char* pod, double compute, const char* since = "2027-01-15T08:30:00Z") {

@@ -66,7 +66,7 @@ TEST(BalanceAdviceTest, StagesOfAPipelineHaveNoPartsOfABatch) {
       R"({"pod": "a-0", "communicator": "00000000000000aa", "size": 4, "rank": 0, "function": "Send", "peer": 1,
           "bytes": 8})")});
   const json advice = BalanceAdvice(nodes, "");
-  EXPECT_THAT(advice[0]["why"].get<std::string>(), HasSubstr("send to single other ones"));
+  EXPECT_THAT(advice[0]["why"].get<std::string>(), HasSubstr("send to single other ranks"));
   EXPECT_FALSE(advice[0].contains("gain"));
   nodes[1]["status"]["jobs"][0]["communication"][0]["function"] = "AllReduce";
   EXPECT_TRUE(BalanceAdvice(nodes, "")[0].contains("gain"));

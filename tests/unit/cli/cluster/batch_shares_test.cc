@@ -63,7 +63,7 @@ TEST_F(SharesOfAGang, BeforeTheFirstDecisionThereAreNoWeights) {
 
 TEST_F(SharesOfAGang, WhilePodsDifferNoWeightsAreNamed) {
   pods_[1]["metadata"]["annotations"]["crossover.dev/status-batch-shares"] = "1000 1000";
-  EXPECT_THAT(Text(), HasSubstr("the pods do not all have the same weights yet\n"));
+  EXPECT_THAT(Text(), HasSubstr("the pods of the gang do not all have the same weights yet\n"));
 }
 
 TEST_F(SharesOfAGang, AnotherGangAsksForNone) {

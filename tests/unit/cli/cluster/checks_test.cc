@@ -14,7 +14,12 @@ namespace crossover::cli {
 namespace {
 
 using nlohmann::json;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+
+constexpr char kHiddenAtFirst[] =
+    "shm_hidden_under_mps: pod team/a-0 on node n1: /dev/shm: expected the volume of the node, got one of "
+    "its own";
 
 struct Planted {
   const char* check;
@@ -54,7 +59,7 @@ const std::vector<Planted>& Faults() {
          node["status"]["allocatable"] = {{"nvidia.com/gpu", "8"}};
          f->lists["nodes"].push_back(node);
        }},
-      {"stale_gpunode", "GPUNode n3 is of a node without daemon",
+      {"stale_gpunode", "GPUNode n3: expected a node daemon that keeps it up to date, got none",
        [](ClusterFacts* f) {  // the node is gone, and its faults are gone with it
          json left = GpuNode("n3", "GPU-3");
          left["status"]["version"] = "0.0.9";
@@ -67,14 +72,16 @@ const std::vector<Planted>& Faults() {
              json::array({HolderOf("x-0", "team/x", "GPU-3::0"), HolderOf("x-1", "team/x", "GPU-3::0")});
          f->lists["gpu_nodes"].push_back(left);
        }},
-      {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
+      {"daemon_not_ready", "pod crossover-system/daemon-1 on node n1: expected condition Ready",
+       [](ClusterFacts* f) { NotReady(f, 0); }},
       {"no_gpus", "node n1",
        [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["gpus"] = json::array(); }},
-      {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
-      {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
-      {"nobody_leads", "no extender has renewed",
+      {"mps_not_ready", "crossover-system/mps-2 on node n2", [](ClusterFacts* f) { NotReady(f, 3); }},
+      {"extender_not_ready", "crossover-system/extender-y on node n2",
+       [](ClusterFacts* f) { NotReady(f, 5); }},
+      {"nobody_leads", "expected an extender's scheduler to renew it within a minute",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["renewTime"] = "2027-01-15T07:50:00Z"; }},
-      {"nobody_leads", "held by crossover-system/gone, which is no extender",
+      {"nobody_leads", "expected a pod of an extender as the holder, got crossover-system/gone",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["holderIdentity"] = "gone_1"; }},
       {"split_leadership", "other/extender-z leads",
        [](ClusterFacts* f) {
@@ -89,13 +96,14 @@ const std::vector<Planted>& Faults() {
       {"version_skew", "0.2.0: the daemon of n1",
        [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["version"] = "0.2.0"; }},
       {"webhook_missing", "crossover-admission", [](ClusterFacts* f) { f->lists["webhooks"].clear(); }},
-      {"webhook_certificate", "pods.crossover.dev has no caBundle",
+      {"webhook_certificate", "pods.crossover.dev: expected clientConfig.caBundle, got none",
        [](ClusterFacts* f) { First(f, "webhooks")["webhooks"][0]["clientConfig"].erase("caBundle"); }},
-      {"relabelled_metrics", "PodMonitor crossover-system/crossover-deviceplugin",
+      {"relabelled_metrics",
+       "PodMonitor crossover-system/crossover-deviceplugin: honorLabels: expected true, got none",
        [](ClusterFacts* f) {
          First(f, "pod_monitors")["spec"]["podMetricsEndpoints"][0].erase("honorLabels");
        }},
-      {"two_owners", "n1 gives out 1 nvidia.com/gpu beside slots",
+      {"two_owners", "node n1: expected slots alone, got 1 nvidia.com/gpu beside them",
        [](ClusterFacts* f) { First(f, "nodes")["status"]["allocatable"]["nvidia.com/gpu"] = "1"; }},
       {"two_owners", "another device plugin gives it out, as nvidia.com/gpu",
        [](ClusterFacts* f) {
@@ -121,7 +129,7 @@ const std::vector<Planted>& Faults() {
       {"mps_takes_no_clients", "n1 GPU-1: MPS takes no new clients: its server is in FAULT",
        [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "MPS takes no new clients: its server is in FAULT"; }},
       {"gpu_withheld", "Xid 79", [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "Xid 79"; }},
-      {"memory_unknown", "n1 GPU-1: its driver does not tell its memory",
+      {"memory_unknown", "n1 GPU-1: memory: expected a size from the driver or node.gpu_memory, got neither",
        [](ClusterFacts* f) { FirstGpu(f)["reason"] = "MemoryUnknown"; }},
       {"missing_preload", "the library is not in it",
        [](ClusterFacts* f) {
@@ -132,36 +140,37 @@ const std::vector<Planted>& Faults() {
          FirstGpu(f)["noTurns"] = "pod team/a-0 takes no part: the library is in it and is not heard of";
        }},
       {"no_turns", "two ranks", [](ClusterFacts* f) { FirstGpu(f)["noTurns"] = "two ranks of gang a"; }},
-      {"no_mps", "n1 shares in time-slices",
+      {"no_mps", "node n1: sharing: expected mps, got timeslice",
        [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["sharing"]["kind"] = "timeslice"; }},
-      {"no_mps", "n1 shares nothing: the control daemon of MPS does not run",
+      {"no_mps", "node n1: sharing: expected mps, got exclusive: the control daemon of MPS does not run",
        [](ClusterFacts* f) {
          First(f, "gpu_nodes")["status"]["sharing"] = {
              {"kind", "exclusive"},
              {"reason", "the control daemon of MPS does not run, and no pod needs it"}};
        }},
-      {"uid_clash_under_mps", "team/a-0 is of user 1000, team/b-0 is of user 2000",
+      {"uid_clash_under_mps",
+       "node n1: expected pods of one user, got team/a-0 of user 1000, team/b-0 of user 2000",
        [](ClusterFacts* f) {
          json& container = f->lists["pods"][1]["spec"]["containers"][0];
          container["resources"]["limits"]["crossover.dev/slot"] = "1";
          container["securityContext"]["runAsUser"] = 2000;
        }},
-      {"shm_hidden_under_mps", "team/a-0 on n1",
+      {"shm_hidden_under_mps", "pod team/a-0 on node n1: /dev/shm: expected the volume of the node",
        [](ClusterFacts* f) {
          json& container = First(f, "pods")["spec"]["containers"][0];
          container["resources"]["limits"]["crossover.dev/slot"] = "1";
          container["volumeMounts"] = {{{"name", "shm"}, {"mountPath", "/dev/shm"}}};
        }},
-      {"slot_doubles", "GPU-1::0: team/a-0 and team/b-0",
+      {"slot_doubles", "GPU-1::0: expected one pod, got team/a-0 and team/b-0",
        [](ClusterFacts* f) { FirstGpu(f)["holders"][1]["slots"] = {"GPU-1::0"}; }},
-      {"gang_collisions", "n1 GPU-1: team/a has team/a-0 and team/b-0",
+      {"gang_collisions", "n1 GPU-1: team/a: expected one pod of the gang, got team/a-0 and team/b-0",
        [](ClusterFacts* f) { FirstGpu(f)["holders"][1]["gang"] = "team/a"; }},
-      {"other_gpus", "team/a-0 on n1",
+      {"other_gpus", "pod team/a-0 on node n1: expected the GPUs GPU-2, got GPU-1",
        [](ClusterFacts* f) {
          First(f, "pods")["metadata"]["annotations"]["crossover.dev/assignment"] =
              R"({"containers": {"main": ["GPU-2"]}})";
        }},
-      {"switched_off", "n1 is in mode observe: namespace crossover-system",
+      {"switched_off", "node n1: mode: expected enforce, got observe, because of namespace crossover-system",
        [](ClusterFacts* f) {
          First(f, "gpu_nodes")["status"]["mode"] = "observe";
          First(f, "gpu_nodes")["status"]["modeLimitedBy"] = "namespace crossover-system";
@@ -175,13 +184,13 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          First(f, "namespaces")["metadata"]["annotations"]["crossover.dev/mode"] = "Off";
        }},
-      {"mistyped_switches", "is a label there, not an annotation",
+      {"mistyped_switches", "crossover.dev/maintenance: expected an annotation, got a label",
        [](ClusterFacts* f) {
          First(f, "nodes")["metadata"]["labels"]["crossover.dev/maintenance"] = "true";
        }},
-      {"quota_without_slots", "namespace team",
+      {"quota_without_slots", "namespace team: quota: expected requests.crossover.dev/slot",
        [](ClusterFacts* f) { First(f, "quotas")["spec"]["hard"].erase("requests.crossover.dev/slot"); }},
-      {"limit_range_on_gpus", "team/sizes: max.nvidia.com/gpu",
+      {"limit_range_on_gpus", "LimitRange team/sizes: max.nvidia.com/gpu: expected none, got 8",
        [](ClusterFacts* f) { First(f, "limit_ranges")["spec"]["limits"][0]["max"]["nvidia.com/gpu"] = "8"; }},
       {"kueue_quota_too_small",
        "flavor gpus: nvidia.com/gpu: expected a quota over 2, the number of its GPUs, got 2",
@@ -202,7 +211,8 @@ const std::vector<Planted>& Faults() {
        [](ClusterFacts* f) {
          First(f, "pods")["metadata"]["annotations"].erase("karpenter.sh/do-not-disrupt");
        }},
-      {"autoscaler_counts_unready", "n1 has the label k8s.amazonaws.com/accelerator",
+      {"autoscaler_counts_unready",
+       "node n1: label k8s.amazonaws.com/accelerator: expected none, got nvidia-h100",
        [](ClusterFacts* f) {
          First(f, "nodes")["metadata"]["labels"]["k8s.amazonaws.com/accelerator"] = "nvidia-h100";
        }},
@@ -235,14 +245,14 @@ const std::vector<Planted>& Faults() {
              node["metadata"]["labels"][key] = "x";
          }
        }},
-      {"gpu_model_without_speed", "\"A100\" of node n2",
+      {"gpu_model_without_speed", "\"A100\" of node n2: expected an entry in gangs.gpu_speeds, got none",
        [](ClusterFacts* f) {
          First(f, "gpu_nodes")["status"]["gpus"][0]["model"] = "H100 80GB";
          f->lists["gpu_nodes"][1]["status"]["gpus"][0]["model"] = "A100";
          First(f, "extender_config")["data"]["extender.yaml"] =
              "gangs:\n  gpu_speeds:\n    H100 80GB: 1\n    NVIDIA A100: 0.5\n    A1000: 0.5\n";
        }},
-      {"gang_waits", "team/a-0 for 30 min",
+      {"gang_waits", "pod team/a-0: expected a node within 10 min, got none in 30 min",
        [](ClusterFacts* f) {
          First(f, "pods")["spec"].erase("nodeName");
          First(f, "pods")["metadata"]["creationTimestamp"] = "2027-01-15T07:30:00Z";
@@ -396,7 +406,7 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   facts.lists["nodes"].push_back(inference);
   EXPECT_TRUE(IsDaemonMissing(facts)) << "the control";
   facts.lists["nodes"][3]["metadata"]["labels"].erase("nvidia.com/gpu.present");
-  EXPECT_TRUE(IsDaemonMissing(facts)) << "for want of the labels that its affinity asks for";
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "it lacks the labels that the affinity of the daemon asks for";
   facts.lists["nodes"][3]["status"]["allocatable"]["nvidia.com/gpu"] = "1k";
   EXPECT_TRUE(IsDaemonMissing(facts)) << "as an API server writes 1000";
   facts.lists["nodes"][3] = inference;
@@ -409,8 +419,10 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   EXPECT_TRUE(IsDaemonMissing(facts)) << "its image does not run there";
   daemon()["nodeSelector"] = {{"pool", "training"}};
   facts.lists["gpu_nodes"].push_back({{"metadata", {{"name", "inference"}}}, {"status", {{"usedSlots", 1}}}});
-  EXPECT_EQ(Found(facts),
-            std::set<std::string>({"stale_gpunode: GPUNode inference is of a node without daemon"}))
+  EXPECT_EQ(
+      Found(facts),
+      std::set<std::string>(
+          {"stale_gpunode: GPUNode inference: expected a node daemon that keeps it up to date, got none"}))
       << "no pod holds that slot any more";
   facts.lists["pods"].push_back(Pod("c-0", "inference"));
   EXPECT_TRUE(IsDaemonMissing(facts)) << "pods hold slots there: it is left out by mistake";
@@ -451,7 +463,9 @@ void MoveBack(ClusterFacts* facts) {
 TEST(ClusterChecksTest, OfANodeThatWentBackToAnotherPluginOnlyTheGpuNodeIsLeft) {
   ClusterFacts facts = SoundCluster();
   MoveBack(&facts);
-  EXPECT_EQ(Found(facts), std::set<std::string>({"stale_gpunode: GPUNode n1 is of a node without daemon"}));
+  EXPECT_EQ(Found(facts),
+            std::set<std::string>(
+                {"stale_gpunode: GPUNode n1: expected a node daemon that keeps it up to date, got none"}));
   First(&facts, "nodes")["status"]["capacity"]["crossover.dev/slot"] = "2";
   EXPECT_EQ(Found(facts).size(), 2u) << "two_owners and switched_off: the kubelet knows that one is there";
 }
@@ -472,8 +486,8 @@ TEST(ClusterChecksTest, ATagIsOfAVersionWhateverAMirrorPutsAroundIt) {
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its digest";
   image = "r.example:5000/extender:v0.2.0-r1";
   EXPECT_EQ(Found(facts),
-            std::set<std::string>({"version_skew: 0.1.0: crossover-system/extender-y and 2 more; "
-                                   "0.2.0: crossover-system/extender-x"}));
+            std::set<std::string>({"version_skew: version 0.1.0: crossover-system/extender-y and 2 more; "
+                                   "version 0.2.0: crossover-system/extender-x"}));
 }
 
 TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
@@ -481,7 +495,8 @@ TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
   First(&facts, "gpu_nodes")["status"]["maintenance"] = true;
   facts.lists.erase("programs");
   facts.unseen["programs"] = "Error from server (Forbidden): pods is forbidden";
-  EXPECT_TRUE(Found(facts).contains("maintenance: n1"));
+  EXPECT_TRUE(Found(facts).contains(
+      "maintenance: node n1: expected no maintenance, got the annotation crossover.dev/maintenance"));
 }
 
 TEST(ClusterChecksTest, TheUsersOfAPodAreThoseOfItsContainersWithSlots) {
@@ -491,28 +506,26 @@ TEST(ClusterChecksTest, TheUsersOfAPodAreThoseOfItsContainersWithSlots) {
   spec["containers"].push_back(json::parse(R"({"name": "proxy", "securityContext": {"runAsUser": 1337}})"));
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "the proxy uses no GPU";
   spec["containers"][0]["securityContext"]["runAsUser"] = 2000;
-  EXPECT_EQ(
-      Found(facts),
-      std::set<std::string>({"uid_clash_under_mps: n1: team/a-0 is of user 1000, team/b-0 is of user 2000"}));
+  EXPECT_EQ(Found(facts), std::set<std::string>({"uid_clash_under_mps: node n1: expected pods of one user, "
+                                                 "got team/a-0 of user 1000, team/b-0 of user 2000"}));
   spec["containers"][0].erase("securityContext");
   spec["initContainers"] = json::parse(
       R"([{"name": "warm", "securityContext": {"runAsUser": 3000},
            "resources": {"limits": {"crossover.dev/slot": "1"}}}])");
-  EXPECT_EQ(
-      Found(facts),
-      std::set<std::string>({"uid_clash_under_mps: n1: team/a-0 is of user 1000, team/b-0 is of user 3000"}));
+  EXPECT_EQ(Found(facts), std::set<std::string>({"uid_clash_under_mps: node n1: expected pods of one user, "
+                                                 "got team/a-0 of user 1000, team/b-0 of user 3000"}));
 }
 
 TEST(ClusterChecksTest, APodWithAUserNamespaceIsAnotherUser) {
   ClusterFacts facts = SoundCluster();
   facts.lists["pods"][1]["spec"]["hostUsers"] = false;
-  EXPECT_EQ(Found(facts),
-            std::set<std::string>({"uid_clash_under_mps: n1: team/b-0 is of a user of its own (hostUsers: "
-                                   "false), team/a-0 is of user 1000"}));
+  EXPECT_EQ(Found(facts), std::set<std::string>({"uid_clash_under_mps: node n1: expected pods of one user, "
+                                                 "got team/b-0 of a user of its own (hostUsers: "
+                                                 "false), team/a-0 of user 1000"}));
   facts.lists["pods"][0]["spec"].erase("securityContext");
-  EXPECT_EQ(Found(facts),
-            std::set<std::string>({"uid_clash_under_mps: n1: team/b-0 is of a user of its own (hostUsers: "
-                                   "false), team/a-0 is of another"}))
+  EXPECT_EQ(Found(facts), std::set<std::string>({"uid_clash_under_mps: node n1: expected pods of one user, "
+                                                 "got team/b-0 of a user of its own (hostUsers: "
+                                                 "false), team/a-0 of another user"}))
       << "whichever its image names";
   facts.lists["gpu_nodes"][0]["status"]["sharing"]["multiUser"] = true;
   EXPECT_EQ(Found(facts), std::set<std::string>());
@@ -523,9 +536,9 @@ TEST(ClusterChecksTest, AVolumeAtShmOfAnInitContainerHidesItTooAndNoneOfAPodFrom
   json& pod = First(&facts, "pods");
   pod["spec"]["initContainers"] = json::parse(R"([{"name": "warm",
     "resources": {"limits": {"crossover.dev/slot": "1"}}, "volumeMounts": [{"name": "s", "mountPath": "/dev/shm"}]}])");
-  EXPECT_EQ(Found(facts), std::set<std::string>({"shm_hidden_under_mps: team/a-0 on n1"}));
+  EXPECT_EQ(Found(facts), std::set<std::string>({kHiddenAtFirst}));
   FirstGpu(&facts)["withheld"] = "pod team/b-0 is on it, which was started without MPS";
-  EXPECT_FALSE(Found(facts).contains("shm_hidden_under_mps: team/a-0 on n1"));
+  EXPECT_FALSE(Found(facts).contains(kHiddenAtFirst));
 }
 
 TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {
@@ -586,7 +599,9 @@ TEST(ClusterChecksTest, ManyPlacesAreCounted) {
   for (const Finding& finding : ExamineCluster(facts)) {
     if (finding.name != "quota_without_slots") continue;
     found = true;
-    EXPECT_EQ(finding.seen, "namespace m0; namespace m1; namespace m2; and 3 more");
+    EXPECT_THAT(finding.seen, HasSubstr("namespace m0: "));
+    EXPECT_THAT(finding.seen, HasSubstr("; namespace m2: "));
+    EXPECT_THAT(finding.seen, EndsWith("; and 3 more"));
   }
   EXPECT_TRUE(found);
 }

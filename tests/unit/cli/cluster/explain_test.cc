@@ -83,9 +83,10 @@ TEST(ExplainTest, AGangOverRacksThatNoLabelNamesIsTold) {
     ExplainDomains(facts, &explanation);
     return ExplanationText(explanation);
   };
-  EXPECT_THAT(text(facts.lists["pods"][0]),
-              HasSubstr("gang team/a on 2 nodes: no label of gangs.topology says which of them are near each "
-                        "other\n"));
+  EXPECT_THAT(
+      text(facts.lists["pods"][0]),
+      HasSubstr("gang team/a on 2 nodes: no label of gangs.topology says which of these nodes are near each "
+                "other: label the nodes"));
   EXPECT_THAT(text(facts.lists["pods"][1]), Not(HasSubstr("gangs.topology"))) << "it is on one node";
   for (std::size_t node = 0; node < 2; ++node)
     facts.lists["nodes"][node]["metadata"]["labels"]["example.com/rack"] = "r" + std::to_string(node);
@@ -108,10 +109,10 @@ TEST(ExplainTest, APodThatWaitsSaysForWhatInTheWordsThatWereLast) {
   EXPECT_EQ(explained["pods"][0]["events"].size(), 2u) << "neither others' nor another pod's";
   pod["metadata"]["annotations"]["crossover.dev/reservation"] = "{}";
   EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
-            "has a place, and waits for the rest of its gang to be bound");
+            "has a place, and waits until the other pods of its gang are bound");
   pod["metadata"]["annotations"]["crossover.dev/reservation"] = R"({"claim": "e-1"})";
   EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
-            "has the promise of GPUs that jobs of lower priority are leaving");
+            "has GPUs reserved, and waits until jobs of lower priority have left these GPUs");
 }
 
 TEST(ExplainTest, WithoutEventsTheSchedulersConditionHasToDo) {

@@ -99,23 +99,25 @@ TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
   EXPECT_EQ(ServersOf(TwoNodes(), {.nodes = {"c"}, .speed = {}, .inner_gbit = 0}).error,
             R"(--node: expected a node of "a", "b", got c)");
   EXPECT_THAT(ServersOf(json::array({Node("a", json::array({Gpu("H100", 80, false)}))}), {}).error,
-              HasSubstr("no node has a GPU that is healthy"));
+              HasSubstr("expected at least one GPU that is healthy and given out, got none"));
   json withheld = Gpu("H100", 80, false);
   withheld["withheld"] = "it has more pods than slots";
   EXPECT_EQ(ServersOf(json::array({Node("a", json::array({withheld}))}), {}).error,
-            "no node has a GPU that is healthy and given out; of node a one is withheld: it has more pods "
-            "than slots");
-  EXPECT_THAT(ServersOf(json(), {}).error, HasSubstr("no node"));
+            "expected at least one GPU that is healthy and given out, got none: run kubectl crossover "
+            "doctor; node a: one GPU is withheld: it has more pods than slots");
+  EXPECT_THAT(ServersOf(json(), {}).error, HasSubstr("expected at least one GPU"));
   EXPECT_THAT(ServersOf(json::array({7, {{"status", {{"gpus", {3, "x"}}}}}}), {}).error,
-              HasSubstr("no node"));
+              HasSubstr("expected at least one GPU"));
   json nodes = TwoNodes();
   nodes[0]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
-            "node \"b\": the speed of its link is not known, so transfers take no time there\n");
+            "node \"b\": the speed of its link is not known, so the plan counts transfers there as free: set "
+            "node.link_gbps\n");
   EXPECT_EQ(ServersOf(json::array({nodes[0]}), {}).note, "") << "nothing leaves the only node";
   nodes[1]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
-            "nodes \"a\", \"b\": the speeds of their links are not known, so transfers take no time there\n");
+            "nodes \"a\", \"b\": the speeds of their links are not known, so the plan counts transfers there "
+            "as free: set node.link_gbps\n");
 }
 
 TEST(ServersTest, NamesAndServersAreBounded) {

@@ -106,7 +106,7 @@ std::vector<Fault> MachineFaults() {
   return {
       {"arbiter_socket",
        Verdict::kFail,
-       "does not exist",
+       "expected the socket of the daemon, got no file",
        [](Facts* f) { f->arbiter = {.path = "/run/a.sock", .connect_errno = ENOENT}; },
        {"arbiter_permissions"}},
       {"arbiter_socket",
@@ -116,7 +116,7 @@ std::vector<Fault> MachineFaults() {
        {"arbiter_permissions"}},
       {"arbiter_socket",
        Verdict::kFail,
-       "is not a socket",
+       "expected a socket, got another kind of file",
        [](Facts* f) {
          f->arbiter.is_socket = false;
          f->arbiter.connect_errno = ECONNREFUSED;
@@ -138,18 +138,18 @@ std::vector<Fault> MachineFaults() {
        {"arbiter_socket", "arbiter_permissions"}},
       {"library",
        Verdict::kFail,
-       "neither beside this program",
+       "expected beside this program or in ../lib, got none",
        [](Facts* f) { f->library = {}; },
        {"library_fits", "library_loads"}},
       {"library",
        Verdict::kFail,
-       "cannot be read",
+       "got one that cannot be read",
        [](Facts* f) {
          f->library.readable = false;
          f->library.tried = false;
        },
        {"library_fits", "library_loads"}},
-      {"library_fits", Verdict::kFail, "not an ELF file", [](Facts* f) { f->library.file = {}; }},
+      {"library_fits", Verdict::kFail, "expected an ELF file", [](Facts* f) { f->library.file = {}; }},
       {"library_fits", Verdict::kFail, "ELF class 1",
        [](Facts* f) { f->library.file.elf_class = ELFCLASS32; }},
       {"library_fits", Verdict::kFail, "machine 183", [](Facts* f) { f->library.file.machine = EM_AARCH64; }},
@@ -177,7 +177,7 @@ std::vector<Fault> MachineFaults() {
       {"robust_futex", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.robust_futex = false; }},
       {"pidfd",
        Verdict::kWarn,
-       "no SO_PEERPIDFD in kernel 6.6",
+       "SO_PEERPIDFD: expected in kernel 6.5 and later, got kernel 6.6 without it",
        [](Facts* f) { f->kernel.peer_pidfd = f->kernel.robust_futex = false; },
        {"robust_futex"}},
       {"membarrier", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.membarrier = false; }},

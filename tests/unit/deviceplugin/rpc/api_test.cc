@@ -345,7 +345,7 @@ TEST_F(ApiTest, WatchersAreToldOfTheEnd) {
   watching.get_future().wait();
   server_.reset();
   EXPECT_EQ(watcher.get(), "the daemon stopped");
-  EXPECT_THAT(NodeClient(socket()).WatchTurns("", {}), HasSubstr("it does not exist"));
+  EXPECT_THAT(NodeClient(socket()).WatchTurns("", {}), HasSubstr("no such file: start the daemon"));
 }
 
 }  // namespace
