@@ -77,7 +77,9 @@ int NodeAgent::MetricsStatusFor(const std::string& authorization) {
 void NodeAgent::Apply(const NodeLiveSettings& live) {
   std::string error;
   const auto library = InstallLibrary(live.library, settings_.host_directory, &error);
-  if (!library) logging::Error("the library stays as it is: " + error);
+  if (!library)
+    logging::Error(
+        "the daemon cannot update the library for containers, and keeps the one that is installed: " + error);
   {
     const std::lock_guard lock(mutex_);
     const AllocationSettings before = std::exchange(live_, live).allocation;

@@ -43,7 +43,7 @@ void NodeAgent::Round() {
   }
 }
 
-// Finds out by which CDI specification containers get their GPUs, and writes one of our own where that is
+// Finds out by which CDI specification containers get their GPUs, and writes one of our own if that is
 // needed. Does nothing between its times. These are short, because the driver may come after this daemon:
 // until its GPUs have names, containers would get names that no runtime can resolve, and keep them.
 void NodeAgent::LookForCdi() {
@@ -91,7 +91,7 @@ void NodeAgent::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& 
   }));
 }
 
-// Returns why the daemon gives out no GPU at all, whichever way GPUs are shared, if there is a reason.
+// Returns why the daemon gives out no GPU, whichever way GPUs are shared, if there is a reason.
 std::optional<base::WithheldReason> NodeAgent::WhyNone() const {
   if (node_.spec().maintenance)
     return base::WithheldReason{base::Withheld::kMaintenance, base::kInMaintenance};
@@ -174,7 +174,7 @@ void NodeAgent::OnJudged(const ProcessClassifier::Verdicts& verdicts) {
   };
   UnregisteredProcesses unregistered;
   for (const auto& [uuid, stranger] : verdicts.strangers) {
-    name(stranger, " and has no slot of it");
+    name(stranger, " and has no slot of this GPU");
     unregistered.found_out.insert(uuid);
   }
   for (const GpuProcess& gpu_process : verdicts.unhooked) {
@@ -212,14 +212,14 @@ void NodeAgent::TellOfFaults() {
 
 // Tells that the GPU Operator has changed its labels on this node. Runs on the thread of the NodeMarker.
 void NodeAgent::OnLabelsTakenBack(bool again) {
-  events_.Tell(
-      {.regarding = {"Node", "", settings_.name, settings_.name},
-       .reason = "OperatorTakesNode",
-       .action = "LabelNode",
-       .note =
-           std::string("the labels by which the GPU Operator leaves this node alone are not \"false\" "
-                       "any more; ") +
-           (again ? "they are set again" : "they were set five times within an hour, and stay as they are")});
+  events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
+                .reason = "OperatorTakesNode",
+                .action = "LabelNode",
+                .note = std::string("labels nvidia.com/gpu.deploy.*: expected false, with which the GPU "
+                                    "Operator keeps its plugin off this node, got other values; ") +
+                        (again ? "the daemon sets them again"
+                               : "the daemon has set them five times within an hour, and does not set them "
+                                 "again: look for the program that changes them")});
 }
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then
@@ -249,8 +249,8 @@ void NodeAgent::EmptyIdleShm(const Checkpoint& kubelet, const std::vector<Pod>& 
   if (!shm_idle_.Passed(kubelet.handed_out, in_use, base::MonotonicNs())) return;
   const std::size_t removed = EmptyShm(settings_.mps_shm_directory());
   if (removed > 0)
-    logging::Info(settings_.mps_shm_directory() + ": no pod under MPS is there: " + std::to_string(removed) +
-                  " files and folders that pods left were removed");
+    logging::Info(settings_.mps_shm_directory() + ": no pod under MPS is on the node: " +
+                  std::to_string(removed) + " files and folders that pods left were removed");
 }
 
 void NodeAgent::TellOfSwitches(const std::vector<Pod>& pods) {

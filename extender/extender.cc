@@ -236,10 +236,18 @@ bool Extender::Leads() const { return lease_ == nullptr || lease_->Leads(); }
 
 std::vector<std::string> Extender::Missing() const {
   std::vector<std::string> missing;
-  if (!informers_.synced()) missing.emplace_back("the cluster's objects are not all known");
-  if (lease_ != nullptr && !lease_->synced()) missing.emplace_back("who leads is not known");
+  if (!informers_.synced())
+    missing.emplace_back(
+        "not all objects of the cluster are known yet: look at the log for lines that begin with \"listing "
+        "\"");
+  if (lease_ != nullptr && !lease_->synced())
+    missing.emplace_back(
+        "the Lease of the scheduler is not known yet: look at the log for lines that begin with \"listing "
+        "\"");
   if (admission_ != nullptr && !admission_->ready())
-    missing.emplace_back("the webhook does not listen, has no certificate, or does not know the quotas");
+    missing.emplace_back(
+        "the webhook does not listen, has no certificate, or does not know the quotas: look at the log for "
+        "lines that begin with \"webhook: \"");
   return missing;
 }
 

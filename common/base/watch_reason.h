@@ -56,11 +56,24 @@ constexpr const char* Text(WatchReason reason) {
   return index < kWatchReasons ? kTexts[index] : "invalid";
 }
 
-// Returns what a user can do about the reason, as the end of a sentence, or "" where there is no advice.
+// Returns what a user can do about the reason, as the end of a sentence, or "" if there is no reason.
 constexpr const char* Advice(WatchReason reason) {
-  if (reason != WatchReason::kNonBlocking) return "";
-  return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking ones "
-         "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+  switch (reason) {
+    case WatchReason::kNone:
+      return "";
+    case WatchReason::kNonBlocking:
+      return "; PyTorch before 2.7.1 makes non-blocking communicators with "
+             "init_process_group(device_id=...): "
+             "set TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+    case WatchReason::kSeveralGpus:
+      return "; start one process for each GPU";
+    case WatchReason::kLaunchBlocking:
+      return "; remove CUDA_LAUNCH_BLOCKING from the environment";
+    case WatchReason::kOneConnection:
+      return "; if the framework does not need CUDA_DEVICE_MAX_CONNECTIONS, remove it from the environment";
+    default:
+      return "; docs/support.md#for-how-long-no-turns-are-taken says how long this lasts";
+  }
 }
 
 }  // namespace crossover::base

@@ -98,7 +98,7 @@ std::string WhyNotSelected(const NodeSelection& selection, const std::string& no
   for (const auto& [key, value] : selection.selector) {
     const auto label = labels.find(key);
     if (label == labels.end() || label->second != value)
-      return "it does not have the label " + key + "=" + value + " of the pod's nodeSelector";
+      return "the node does not have the label " + key + "=" + value + " of the pod's nodeSelector";
   }
   const auto fails = [&](const Requirement& requirement) { return !Holds(requirement, node, labels); };
   const auto holds = [&](const Term& term) {

@@ -30,7 +30,7 @@ class Extension {
   // Is readable when OnReady() is due.
   virtual int fd() const = 0;
   virtual void OnReady(turn::Time now) = 0;
-  // Does what is due at `now`. Returns when it is to be called again, or turn::kNever.
+  // Does what is due at `now`. Returns when it must be called again, or turn::kNever.
   virtual turn::Time Tick(turn::Time now) = 0;
   // Reports a client that has got its slot, and one that has gone.
   virtual void OnJoin(const std::shared_ptr<const Member>& member) = 0;

@@ -14,7 +14,7 @@ namespace crossover::arbiter {
 
 inline constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
 inline constexpr turn::Time kSparsePoll = base::kNsPerMs;
-inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder is to yield
+inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder must yield
 // The end of a turn, or an arrival, counts as near within the learned length divided by kMarginShare, and at
 // least within kLeastMargin.
 inline constexpr turn::Time kMarginShare = 20;

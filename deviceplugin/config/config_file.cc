@@ -18,7 +18,7 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
     std::string names;
     for (const auto& [name, named] : config->named) text::AddTo(&names, name);
     fault = base::Refusal(base::kConfigurationLabel,
-                          names.empty() ? "no such label, as " + path_ + " names no configurations"
+                          names.empty() ? "no such label, because " + path_ + " names no configurations"
                                         : "one of " + names + ", as " + path_ + " names them",
                           choice);
   }

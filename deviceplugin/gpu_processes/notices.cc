@@ -9,7 +9,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr char kTakesNoPart[] = " uses it and takes no part";
+constexpr char kTakesNoPart[] = " uses the GPU and takes no part";
 
 kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, const std::string& why) {
   return {.regarding = {"Pod", pod.name_space, pod.name, pod.uid},

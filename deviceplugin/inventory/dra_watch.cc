@@ -75,7 +75,8 @@ void DraWatch::Round() {
   const std::lock_guard lock(mutex_);
   if (!complaint.empty() && complaint != complaint_)
     logging::Warn(std::string("asking for ") + kGroup + ": " + complaint +
-                  ": a DRA driver that gives out GPUs of this node is not noticed");
+                  ": until the API server answers, the daemon does not notice a DRA driver that gives out "
+                  "GPUs of this node");
   complaint_ = complaint;
   if (!complaint.empty()) return;
   lacks_api_ = version.empty();

@@ -102,7 +102,7 @@ void GpuWatch::Look() {
     nvml_ = NvmlLibrary::Load(settings_.library, &why);
   }
   const auto gpus = nvml_ != nullptr ? nvml_->Gpus() : std::nullopt;
-  if (!gpus && why.empty()) why = "the driver does not list them";
+  if (!gpus && why.empty()) why = "the driver does not list its GPUs";
   if (!gpus && why != complaint_) logging::Warn("no GPUs: " + why);
   complaint_ = why;
   std::vector<Health::Answer> answers;
@@ -134,7 +134,8 @@ void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
   std::set<std::string> there;
   for (const Health::Answer& answer : answers) there.insert(answer.uuid);
   if (answers.empty() || there == watched_) return;
-  if (!nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
+  if (!nvml_->WatchXids())
+    logging::Warn("the driver reports no errors of GPUs (Xids), so the daemon withholds no slots for them");
   watched_ = std::move(there);
 }
 
@@ -174,7 +175,7 @@ std::optional<base::WithheldReason> GpuWatch::FaultOf(const std::string& uuid, A
   if (gpu->held.size() > gpu->slots) {
     return base::WithheldReason{base::Withheld::kTooManyHeld,
                                 "pods have " + std::to_string(gpu->held.size()) +
-                                    " slots of it, and it has " + std::to_string(gpu->slots) + " now"};
+                                    " slots of this GPU, and it has " + std::to_string(gpu->slots) + " now"};
   }
   return all_withheld_;
 }

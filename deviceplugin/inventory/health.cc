@@ -53,9 +53,9 @@ std::optional<base::WithheldReason> Health::Fault(const std::string& uuid) const
     return base::WithheldReason{Withheld::kWantsReset, "the driver wants it reset"};
   if (gpu.xid == 0) return std::nullopt;
   const bool restart = gpu.needs_reset && !gpu.wants_reset;
-  return base::WithheldReason{Withheld::kXid,
-                              "Xid " + std::to_string(gpu.xid) +
-                                  (restart ? ": it needs a reset, and then this daemon a restart" : "")};
+  return base::WithheldReason{
+      Withheld::kXid,
+      "Xid " + std::to_string(gpu.xid) + (restart ? ": reset the GPU, and then restart this daemon" : "")};
 }
 
 }  // namespace crossover::deviceplugin

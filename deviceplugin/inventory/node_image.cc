@@ -23,16 +23,18 @@ NodeImage ImageOf(std::string_view os_image, const std::map<std::string, std::st
 std::string RemedyFor(std::string_view os_image, const std::map<std::string, std::string>& labels) {
   const auto label = labels.find(base::kOperatorPluginLabel);
   if (label != labels.end() && label->second == "true")
-    return "; the GPU Operator runs it, by the label " + std::string(base::kOperatorPluginLabel) +
-           "=true: set node.gpu_operator to labels";
+    return "; the GPU Operator runs this plugin because of the label " +
+           std::string(base::kOperatorPluginLabel) + "=true: set node.gpu_operator to labels";
   switch (ImageOf(os_image, labels)) {
     case NodeImage::kBottlerocket:
-      return "; Bottlerocket runs it: set settings.kubelet-device-plugins.nvidia.enabled=false, or use an "
-             "image without it";
+      return "; Bottlerocket runs this plugin: set settings.kubelet-device-plugins.nvidia.enabled=false, or "
+             "use an image without the plugin";
     case NodeImage::kEksAuto:
-      return "; EKS Auto Mode runs it, and it cannot be switched off: use a node group of your own";
+      return "; EKS Auto Mode runs this plugin, and does not let you switch it off: use a node group of your "
+             "own";
     case NodeImage::kGkeCos:
-      return "; GKE runs it: make the node pool with the label gke-no-default-nvidia-gpu-device-plugin=true";
+      return "; GKE runs this plugin: make the node pool with the label "
+             "gke-no-default-nvidia-gpu-device-plugin=true";
     case NodeImage::kOther:
       break;
   }

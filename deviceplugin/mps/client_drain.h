@@ -16,8 +16,8 @@ class ClientDrain {
   using Time = std::int64_t;
   static constexpr Time kBefore = 2'000'000'000;  // ns before the kubelet kills the pod
 
-  // Returns the pods whose clients are to be terminated now. A pod is returned at each call until it is
-  // gone. `now` is in ns of any clock.
+  // Returns the pods whose clients must be terminated now. A pod is returned at each call until it is gone.
+  // `now` is in ns of any clock.
   std::vector<Pod> Due(const std::vector<Pod>& pods, Time now);
 
  private:

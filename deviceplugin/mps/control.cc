@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, 5> kMultiUser = {"-multiuser-server", "--
                                                         "--multiuser"};
 constexpr std::string_view kProtocolVariable = "CUDA_MPS_PROTOCOL_VERSION=";
 
-// Returns the entries of `text`, each of which ends with a zero byte. The last one may lack it.
+// Returns the entries of `text`, and each ends with a zero byte. The last one may lack it.
 std::vector<std::string_view> Entries(std::string_view text) {
   std::vector<std::string_view> entries;
   while (!text.empty()) {
@@ -100,7 +100,7 @@ bool MpsAnswer::unrecognized() const {
 std::string MpsAnswer::Fault() const {
   switch (kind) {
     case Kind::kNotStarted:
-      return "the client program of MPS cannot be run (node.mps_control)";
+      return "the client program of MPS cannot be run: set node.mps_control";
     case Kind::kFailed:
       return "the client program of MPS ends with status " + std::to_string(status);
     case Kind::kLate:

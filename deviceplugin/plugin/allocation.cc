@@ -75,7 +75,7 @@ std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string
     if (gpu == gpus.end()) return AllocationRefused{"device ID " + text + ": this node has no such GPU"};
     if (std::find(uuids.begin(), uuids.end(), id->gpu) != uuids.end()) {
       return AllocationRefused{"two slots of GPU " + id->gpu +
-                               " for one container: each slot has to be of another GPU; ask for fewer " +
+                               " for one container: each slot must be of another GPU; ask for fewer " +
                                base::kSlotResource};
     }
     uuids.push_back(id->gpu);

@@ -1,5 +1,5 @@
-// Looks for CDI specifications on the node, and writes one of our own where none names its GPUs
-// (cdi_spec.h). Not thread-safe.
+// Looks for CDI specifications on the node, and writes one of our own if none names its GPUs (cdi_spec.h).
+// Not thread-safe.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Makes a CDI specification that names the GPUs of this node by their UUIDs, where nothing else on the node
-// has one. Under the GPU Operator, NVIDIA's toolkit writes a specification that names all GPUs together
+// Makes a CDI specification that names the GPUs of this node by their UUIDs, if nothing else on the node has
+// one. Under the GPU Operator, NVIDIA's toolkit writes a specification that names all GPUs together
 // (management.nvidia.com/gpu=all). What it says of the driver's libraries holds for each GPU, too.
 //
 // Pure.
@@ -58,7 +58,7 @@ std::optional<CdiSpec> ReadCdiSpec(const std::string& text, const std::string& n
 
 // Says which specification the names of GPUs are of.
 enum class CdiSource {
-  kAuto,   // the given one where there is one, else our own
+  kAuto,   // the given one if there is one, else our own
   kGiven,  // the one that NVIDIA's toolkit, or an administrator, has written
   kOwn     // the one that the daemon writes
 };

@@ -66,7 +66,7 @@ class Plugin {
 
   const Settings settings_;
   SlotService* service_;
-  base::UniqueFd stop_;  // eventfd; readable once the thread is to stop
+  base::UniqueFd stop_;  // eventfd; readable once the thread must stop
   mutable std::mutex mutex_;
   Status status_;
   std::thread thread_;  // must be the last member: the thread uses the others

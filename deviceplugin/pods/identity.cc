@@ -51,12 +51,13 @@ arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
 std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const arbiter::Peer& peer,
                                                                           const arbiter::Hello& hello) const {
   const std::string process = "process " + std::to_string(peer.pid);
-  if (!peer.pidfd) return arbiter::Unidentified{process + " has just begun, or its end cannot be seen"};
+  if (!peer.pidfd)
+    return arbiter::Unidentified{process + " has just begun, or this daemon cannot see when it ends"};
   const auto uid = PodUidOf(peer, cgroup_root_);
   if (!uid) return arbiter::Unidentified{process + " belongs to no pod of this node"};
   const auto pod = pods_->Find(*uid);
   if (!pod || pod->over)
-    return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known here"};
+    return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known to this daemon yet"};
   if (!slots_->Holds(pod->uid, hello.gpu_uuid)) {
     return arbiter::Unidentified{"pod " + NameOf(*pod) + " has no slot of gpu " + hello.gpu_uuid};
   }
@@ -96,7 +97,7 @@ arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std:
 
 arbiter::Permissions PodIdentity::PermissionsOf(const arbiter::Member& member) const {
   const auto pod = pods_->Find(member.pod_uid);
-  if (!pod || pod->over) return {arbiter::Policy::kOff, "pod " + member.pod_uid + " is no more"};
+  if (!pod || pod->over) return {arbiter::Policy::kOff, "pod " + member.pod_uid + " has ended"};
   const auto says = [](const std::string& whose, arbiter::Policy mode) {
     return arbiter::Permissions{
         mode, std::string(base::kModeAnnotation) + " of " + whose + " is " + std::string(PolicyName(mode))};

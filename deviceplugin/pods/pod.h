@@ -62,12 +62,12 @@ Pod PodOf(api::Pod read);
 
 // Returns "namespace/gang". The gang has the name in the annotation, else that of `owner`, else that of the
 // pod. The result has at most 127 printable characters. Other characters become '?'. A name with such
-// characters, or a longer one, is cut where needed and ends in a hash of the full name.
+// characters, or a longer one, is cut if needed and ends in a hash of the full name.
 std::string GangOf(const Pod& pod);
 
-// Returns the name of the pods of which no two may be on one GPU: GangOf() where the pod has a gang or a job,
-// else "namespace/Kind/name" of its controller, else GangOf(). Controllers of one name are told apart by the
-// caller, by `controller_uid`.
+// Returns the name of a set of pods; no two of these pods may be on one GPU: GangOf() if the pod has a gang
+// or a job, else "namespace/Kind/name" of its controller, else GangOf(). Controllers of one name are told
+// apart by the caller, by `controller_uid`.
 std::string RanksOf(const Pod& pod);
 
 // Returns the UUIDs of the GPUs that each container is assigned, from the assignment annotation:

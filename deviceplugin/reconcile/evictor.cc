@@ -18,9 +18,9 @@ bool Evictor::Evict(const Pod& pod) {
                     .body = eviction.dump()});
   const bool done = response.status == 200 || response.status == 201;
   ++(done ? accepted_ : refused_);
-  logging::Warn(
-      "pod " + NameOf(pod) +
-      (done ? " is made anew: it must not stay on its GPU" : " was not evicted: " + WhyNot(response)));
+  logging::Warn("pod " + NameOf(pod) +
+                (done ? " is evicted, so that its controller makes it again: it must not stay on its GPU"
+                      : " was not evicted: " + WhyNot(response)));
   return done;
 }
 

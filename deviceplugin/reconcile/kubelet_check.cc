@@ -41,7 +41,8 @@ kube::Event About(const Pod& pod, std::string reason, std::string note) {
 void KubeletCheck::Say(const Drift& drift, const Pod& pod) const {
   const std::string has = " has " + Joined(drift.given) + " and was assigned " + Joined(drift.assigned);
   logging::Warn(NameOf(pod) + "/" + drift.container + has);
-  tell_(About(pod, "OtherGpus", "container " + drift.container + has + ": the kubelet chose otherwise"));
+  tell_(About(pod, "OtherGpus",
+              "container " + drift.container + has + ": the kubelet chose other GPUs than the scheduler"));
 }
 
 std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods,

@@ -48,9 +48,13 @@ std::set<kube::Event> MpsNotices(const std::vector<Pod>& pods,
                          .note = strategy.withheld->text};
     if (gone) {
       event.reason = "MpsGone";
-      event.note += ". Its clients in this pod end with it; a CUDA program that begins now runs without MPS";
+      event.note +=
+          ". The clients of MPS in this pod end with the control daemon. A CUDA program that begins now runs "
+          "without MPS";
     } else {
-      event.note += ". A CUDA program that begins in this pod now fails or hangs; one that runs may go on";
+      event.note +=
+          ". A CUDA program that begins in this pod now fails or hangs. A CUDA program that runs already may "
+          "go on";
     }
     events.insert(std::move(event));
   }
@@ -69,8 +73,8 @@ std::set<kube::Event> ShmNotices(const std::vector<Pod>& pods,
                      .reason = "ShmHidden",
                      .action = "Allocate",
                      .note = "container " + container.name + ": its volume at " + base::kShm +
-                             " hides what MPS's clients have there, and CUDA may fail in it. Make the pod "
-                             "anew"});
+                             " hides the files of MPS's clients there, and CUDA may fail in the container. "
+                             "Delete the pod and make it again"});
     }
   }
   return events;
@@ -94,13 +98,12 @@ void RecentMpsPods::OnLook(const std::vector<Pod>& pods, const std::vector<Devic
 std::set<kube::Event> RecentMpsPods::LossNotices(pid_t server) const {
   std::set<kube::Event> events;
   for (const auto& [pod, when] : lived_) {
-    events.insert(
-        {.regarding = pod,
-         .reason = "MpsServerEnded",
-         .action = "Watch",
-         .note = "MPS's server, process " + std::to_string(server) +
-                 " of the node, has ended. CUDA programs of this pod that were its clients fail; those "
-                 "that begin now get another server"});
+    events.insert({.regarding = pod,
+                   .reason = "MpsServerEnded",
+                   .action = "Watch",
+                   .note = "MPS's server, process " + std::to_string(server) +
+                           " of the node, has ended. CUDA programs of this pod that were clients of this "
+                           "server fail. Programs that begin now get another server"});
   }
   return events;
 }

@@ -60,7 +60,8 @@ SharingStrategy ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   if (mps.alive) return ThroughMps("the control daemon of MPS runs", mps);
   if (mps.needed) return WithoutMps("pods were started under MPS");
   if (mps.was_there) return WithoutMps("the control daemon of MPS ran a moment ago");
-  return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without"};
+  return {Sharing::kExclusive,
+          std::string(kGone) + ", and no pod needs MPS: without MPS sharing gains nothing"};
 }
 
 }  // namespace crossover::deviceplugin

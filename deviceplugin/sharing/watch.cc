@@ -121,7 +121,7 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
     state_.strategy = strategy;
   }
   const std::string said = "sharing: " + std::string(Name(strategy.sharing)) + ": " + strategy.reason +
-                           (strategy.withheld ? "; nothing is given out: " + strategy.withheld->text : "");
+                           (strategy.withheld ? "; no slots are given out: " + strategy.withheld->text : "");
   better ? logging::Info(said) : logging::Warn(said);
 }
 
@@ -166,16 +166,18 @@ void SharingWatch::NoteList(const MpsControl::List& list) {
   const std::string unasked = failed ? list.answer.Fault() : "";
   odd_list_ = list.servers.empty() && !list.odd.empty();
   if (!list.odd.empty())
-    WarnOnce("get_server_list", list.odd, "process IDs, one a line; the line is left out");
+    WarnOnce("get_server_list", list.odd, "one process ID on each line; the daemon ignores this line");
   if (!list.servers.empty()) last_served_ = list.servers.front().uid;
   const bool known = list.answer.given() && !odd_list_;
   const std::optional<pid_t> lost = known ? losses_.OnList(list.servers) : std::nullopt;
   if (lost)
     logging::Warn("MPS: its server, process " + std::to_string(*lost) +
-                  ", has ended, and its clients with it");
+                  ", has ended, and so have its clients");
   const std::lock_guard lock(mutex_);
   if (unasked != state_.unasked && !unasked.empty())
-    logging::Warn("MPS: get_server_list: " + unasked + ": whether MPS takes clients is not known");
+    logging::Warn(
+        "MPS: get_server_list: " + unasked +
+        ": whether MPS takes clients is not known: set node.mps_control to the client program of MPS");
   state_.unasked = unasked;
   state_.asked = true;
   if (lost) {
@@ -209,7 +211,7 @@ std::optional<MpsStatus> SharingWatch::StatusOf(pid_t server) {
   const MpsStatus status = ReadMpsStatus(answer.text);
   if (status == MpsStatus::kOther && MpsControl::Lives(server)) {
     WarnOnce("get_server_status", answer.given() ? answer.text : answer.Fault(),
-             "ACTIVE, INITIALIZING or FAULT; the server is taken for well");
+             "ACTIVE, INITIALIZING or FAULT; the daemon counts the server as healthy");
   }
   return status;
 }
@@ -250,7 +252,7 @@ void SharingWatch::End(pid_t server, pid_t client, const std::string& pod) {
   const auto left = control_.Clients(server);
   if (!left || std::find(left->begin(), left->end(), client) != left->end()) return;
   logging::Info("process " + std::to_string(client) + " of pod " + pod +
-                ", which is about to be killed, was ended through MPS");
+                ", which the kubelet is about to kill, was ended through MPS");
   const std::lock_guard lock(mutex_);
   ++state_.terminated;
 }

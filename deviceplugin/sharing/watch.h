@@ -1,5 +1,5 @@
 // Tracks once a second how the GPUs are shared: whether the MPS control daemon runs, whether MPS takes new
-// clients, which user it serves, and which of its clients are to be terminated. Runs on a thread of its own.
+// clients, which user it serves, and which of its clients must be terminated. Runs on a thread of its own.
 // Thread-safe.
 #pragma once
 

@@ -6,7 +6,7 @@
 // whatever their words say: any client writes the page, and must not keep a stream of another one from its
 // gate. The words of a client that has gone stay as they were: its slot is signalled as well, but does not
 // count as one where signals get lost, and if it was killed does not keep the signaller busy. A client that
-// has let go of the turnstile may have streams that still wait there.
+// has released the turnstile may have streams that still wait there.
 //
 // Pure: reads no clock and does no I/O except through Memory. Allocates nothing. Not thread-safe.
 #pragma once
@@ -38,7 +38,7 @@ inline constexpr turn::Time kAllPeriod = base::kNsPerSecond;
 inline constexpr turn::SlotSet kAllSlots{(1u << turn::kMaxSlots) - 1};
 
 // A Presence says which slots have clients, by the words of their liveness threads. A slot in neither set has
-// none, or has one that has let go of the turnstile.
+// none, or has one that has released the turnstile.
 struct Presence {
   turn::SlotSet living = kAllSlots;
   turn::SlotSet killed{};
@@ -46,7 +46,7 @@ struct Presence {
 
 class Follower {
  public:
-  // Reads the slots from `memory` (turn/client_words.h). Returns those whose signals are to be written now.
+  // Reads the slots from `memory` (turn/client_words.h). Returns those whose signals must be written now.
   // REQUIRES: `now` does not go back; the caller writes the signals before it looks again.
   template <class Memory>
   turn::SlotSet Look(Memory& memory, turn::Time now, const Presence& presence = {}) {

@@ -156,7 +156,7 @@ class Keeper {
 
   const Options& options_;
   Places places_;
-  bool list_ = true;  // the GPUs are to be listed
+  bool list_ = true;  // the GPUs must be listed
   turn::Time list_at_ = 0;
   std::string said_;  // why the last list failed
 };

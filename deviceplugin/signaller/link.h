@@ -21,7 +21,7 @@ enum class LinkState : std::uint8_t { kNothing, kMessage, kEnded };
 // It is not thread-safe. Only Wait() blocks.
 class Link {
  public:
-  // Connects to the arbiter at `path` and says which GPU this process has, or has let go of if it `rests`.
+  // Connects to the arbiter at `path` and says which GPU this process has, or has released if it `rests`.
   // Returns false, with the reason in `error`, if no arbiter can be reached.
   bool Connect(const std::string& path, const std::string& gpu_uuid, bool rests, std::string* error);
   bool connected() const { return static_cast<bool>(fd_); }

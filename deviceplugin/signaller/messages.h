@@ -28,7 +28,7 @@ struct Prove {
   std::uint32_t number = 0;
 };
 struct Rest {
-  bool rest = false;  // it is to let go of the GPU; else it may use it
+  bool rest = false;  // the signaller must release the GPU; otherwise it may use the GPU
 };
 struct Refused {
   std::string reason;  // printable

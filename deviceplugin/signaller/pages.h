@@ -25,7 +25,7 @@ class Pages {
   // in `error`, if no area is free or the driver refuses.
   std::uint32_t Add(std::shared_ptr<SignalMemory> memory, std::unique_ptr<FollowedPage> page,
                     std::uint32_t area, turn::Time now, std::string* error);
-  // Looks at all pages, and writes the signals that are due. Drops pages, but for the newest, that no client
+  // Looks at all pages, and writes the signals that are due. Drops pages, except the newest, that no client
   // waits at, or that have been old for kOldFor. Returns false, with the reason in `error`, if the driver
   // refuses a write.
   bool Look(turn::Time now, std::string* error);

@@ -1,4 +1,4 @@
-// Decides which signallers are to run where one process keeps those of all GPUs. Pure.
+// Decides which signallers must run when one process keeps those of all GPUs. Pure.
 //
 //     GPU-...01   [ pid 71 ]  [ pid 72 ]     two places: one signaller works, one stands ready
 //     GPU-...02   [ pid 73 ]  [ due at t ]   this one has ended, and is started again after a pause
@@ -15,11 +15,11 @@
 
 namespace crossover::signaller {
 
-// A Place is where a signaller of a GPU runs, or is to run.
+// A Place is a position in which a signaller of a GPU runs, or must run.
 struct Place {
   std::string gpu;
   pid_t pid = 0;           // 0: none runs
-  turn::Time due = 0;      // when it is to be started, while none runs
+  turn::Time due = 0;      // when it must be started, while none runs
   turn::Time started = 0;  // when the last one was
   turn::Time pause = 0;    // after which the last one was started; 0: at once
 };
@@ -39,7 +39,7 @@ class Places {
   // loses those in which no signaller runs.
   void SetGpus(const std::vector<std::string>& gpus, turn::Time now);
 
-  // Returns a place that is to be filled at `now`, or null.
+  // Returns a place that must be filled at `now`, or null.
   Place* Due(turn::Time now);
   // Returns when the next place is due; nothing if no place waits.
   std::optional<turn::Time> next() const;

@@ -51,7 +51,7 @@ std::string BecomeResting(const Options& options) {
 }
 
 void AwaitGpu(const Options& options) {
-  logging::Info(options.gpu_uuid + ": does not use the GPU until the arbiter lets it");
+  logging::Info(options.gpu_uuid + ": does not use the GPU until the arbiter allows it");
   Link link;
   for (turn::Time connect_again = 0;;) {
     const turn::Time now = base::MonotonicNs();

@@ -1,7 +1,7 @@
 // Lets go of a GPU, and waits until it may be used again.
 //
 // A driver keeps device files open until its process ends, and a GPU with open files can be neither reset nor
-// given another driver. So a signaller that is to rest replaces its program by itself.
+// given another driver. So a signaller that must rest replaces its program by itself.
 #pragma once
 
 #include <string>

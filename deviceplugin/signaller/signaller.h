@@ -23,9 +23,8 @@ class Signaller {
   // Loads the driver and opens the GPU. Returns false, with the reason in `error`.
   bool Start(std::string* error);
   // Follows until the driver refuses a write or the GPU may have no context of ours any more, and returns the
-  // reason; or until the arbiter tells this process
-  // to let go of the GPU (rest.h), and returns nothing. SIGTERM ends the process as usual: there is nothing
-  // to put in order.
+  // reason; or until the arbiter tells this process to release the GPU (rest.h), and returns nothing. SIGTERM
+  // ends the process as usual: there is nothing to put in order.
   std::optional<std::string> Run();
 
  private:
@@ -46,7 +45,7 @@ class Signaller {
   Link link_;
   turn::Time connect_again_ = 0;
   turn::Time ask_mode_at_ = 0;
-  bool rests_ = false;        // the arbiter has told it to let go of the GPU
+  bool rests_ = false;        // the arbiter has told it to release the GPU
   std::string said_;          // why the last try to connect failed
   std::string said_refusal_;  // what the arbiter has refused since it let a turnstile be followed
 };

@@ -17,7 +17,7 @@
 
 namespace crossover::signals {
 
-// Only the arbiter's thread uses it, but for figures().
+// Only the arbiter's thread uses it, except for figures().
 class SignalDesk : public arbiter::Extension {
  public:
   // Without `identities`, each process with the daemon's user ID may be a signaller. REQUIRES: `identities`

@@ -86,8 +86,8 @@ std::string Station::Attach(std::unique_ptr<SignallerLink> link, bool rests) {
   return "";
 }
 
-// Tells signallers to let go of the GPU, or to use it again. They connect anew when they have done so. The
-// kept memory is one more use of the GPU, and goes, too.
+// Tells signallers to release the GPU, or to use it again. They connect anew when they have done so. The kept
+// memory is one more use of the GPU, and goes, too.
 void Station::TellOfRest() {
   if (use_ == Use::kAllowed) {
     for (const auto& link : resting_) link->SendRest(false);
@@ -97,7 +97,7 @@ void Station::TellOfRest() {
   if (use_ != Use::kEnded || !clients_.empty()) return;
   if (!links_.empty())
     Log(arbiter::LogLevel::kInfo,
-        "its signallers let go of it: no process is to use it, and it has no client");
+        "its signallers release the GPU: no process may use it, and it has no client");
   for (auto& link : links_) {
     if (link->SendRest(true)) resting_.push_back(std::move(link));
   }

@@ -33,17 +33,17 @@ class Station {
   // Takes a signaller. It works if there is no other one, and stands ready otherwise. One that `rests` does
   // neither. Returns why it is not taken: there are too many.
   std::string Attach(std::unique_ptr<SignallerLink> link, bool rests = false);
-  // Says whether signallers may use the GPU. Where they may not, they let go of it once it has no client.
+  // Says whether signallers may use the GPU. If they may not, they release the GPU once it has no client.
   void Set(Use use) {
     if (std::exchange(use_, use) != use) due_ = 0;
   }
-  // Reads what the signallers have sent. Closes the descriptors of those that have gone. Where that is the
-  // one that works, the next one takes over.
+  // Reads what the signallers have sent. Closes the descriptors of those that have gone. If the working one
+  // has gone, the next one takes over.
   void Read(turn::Time now, std::vector<arbiter::Mail>* mail);
   // Returns the descriptor of the socket of the signaller that works, or -1.
   int fd() const { return Working() == nullptr ? -1 : Working()->fd(); }
 
-  // Does what is due: lets the signaller follow, and tells clients. Returns when it is to be called again.
+  // Does what is due: lets the signaller follow, and tells clients. Returns when it must be called again.
   turn::Time Tick(turn::Time now, std::vector<arbiter::Mail>* mail);
   turn::Time due() const { return due_; }  // what Tick() has returned, or 0 if something has happened since
   Figures figures() const;
@@ -81,7 +81,7 @@ class Station {
   static constexpr std::size_t kMostSignallers = 4;
   std::vector<std::unique_ptr<SignallerLink>>
       links_;  // the first one's signaller works; the others stand ready
-  // These have been told to let go of the GPU, or have done so.
+  // These must release the GPU, or have released it.
   std::vector<std::unique_ptr<SignallerLink>> resting_;
   Use use_ = Use::kNotKnown;
   Following following_ = Following::kNo;

@@ -9,7 +9,7 @@ namespace crossover::signals {
 
 enum class Transport : std::uint8_t {
   kHost,  // they poll their gates in host memory
-  kIpc,   // those that can wait for signals in device memory, where there is a signaller
+  kIpc,   // those that can wait for signals in device memory, if there is a signaller
   // As kHost, until a measurement that comes with a release says for a GPU model that signals are better.
   kAuto
 };

@@ -82,7 +82,8 @@ std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats
   if (mode == CROSSOVER_MODE_OFF) return "the daemon's mode is off";
   if (clients.size() == 1) return kAloneOnItsGpu;
   for (const ClientView& client : clients) {
-    if (client.member->observed) return "gang " + client.member->gang + " is to be watched only, by its mode";
+    if (client.member->observed)
+      return "gang " + client.member->gang + " is only watched, because of its mode";
   }
   for (const ClientView& client : clients) {
     if (client.offender) return "gang " + client.member->gang + " held its turn too long, too often";

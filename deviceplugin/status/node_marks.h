@@ -1,6 +1,6 @@
 // Writes on the own Node object what an administrator asks for: the labels by which the GPU Operator leaves
 // the node to this daemon, and the annotation by which Cluster Autoscaler keeps the node while pods hold
-// slots. The chart lets the daemon write these keys alone, and only where they are asked for.
+// slots. The chart lets the daemon write these keys alone, and only if they are asked for.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct NodeMarksWanted {
   bool scale_down_disabled = false;  // set the annotation while slots are held, and remove it otherwise
 };
 
-// Holds the values to write, by key. An annotation without a value is to be removed.
+// Holds the values to write, by key. An annotation without a value must be removed.
 struct NodeMarksChange {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::optional<std::string>> annotations;

@@ -1,5 +1,5 @@
-// Reads the mode switch: the annotation `crossover.dev/mode` on a pod, a namespace, a node, or the
-// namespace of the installation, where it applies to the whole cluster. The strictest of these holds. Pure.
+// Reads the mode switch: the annotation `crossover.dev/mode` on a pod, a namespace, a node, or the namespace
+// of the installation, if it applies to the whole cluster. The strictest of these holds. Pure.
 #pragma once
 
 #include <string>

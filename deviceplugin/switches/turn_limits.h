@@ -14,7 +14,7 @@ struct TurnLimits {
   arbiter::Policy policy = arbiter::Policy::kEnforce;  // highest mode allowed on this machine
   std::string by;                                      // what sets `policy`, in words; empty: no limit
   std::map<std::string, std::string> held;             // GPUs without turns: UUID and reason
-  // Says whether the node is in maintenance: then no process of ours is to use a GPU without clients. It is
+  // Says whether the node is in maintenance: then no process of ours may use a GPU without clients. It is
   // unset while that is not known.
   std::optional<bool> maintenance{};
 

@@ -30,9 +30,9 @@ bool IsMark(std::string_view text) {
 
 std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std::string& value) {
   if (IsWrittenByUs(key))
-    return base::Refusal(key, "no such annotation, as Crossover alone writes it", Shown(value));
+    return base::Refusal(key, "no such annotation, because only Crossover writes it", Shown(value));
   if (key == base::kMaintenanceAnnotation || key == base::kConfigurationLabel)
-    return base::Refusal(Shown(key), "no such annotation, as it belongs on a node", Shown(value));
+    return base::Refusal(Shown(key), "no such annotation, because it belongs on a node", Shown(value));
   if (annotations::RuleOf(key) != nullptr) return annotations::FaultOf(key, value);
   return Shown(key) + ": there is no such annotation; " + annotations::NearestTo(key) + " is the nearest";
 }
@@ -41,7 +41,7 @@ std::optional<std::string> RefusalOfLabel(const std::string& key, const std::str
   if (key == base::kManagedLabel) {
     if (shares && value == "true") return std::nullopt;
     return base::Refusal(
-        key, std::string("no such label, as Crossover alone sets it, for ") + base::kShareAnnotation,
+        key, std::string("no such label, because only Crossover sets it, for ") + base::kShareAnnotation,
         Shown(value));
   }
   return annotations::FaultOfLabel(key, value);

@@ -16,11 +16,11 @@ namespace crossover::extender::admission {
 // refuse a pod, because another webhook may have added some since.
 std::string AdmittedMark(const std::string& name_space, const annotations::Annotations& annotations);
 
-// Returns why the pod is refused: the key, what is expected and the value. Reasons are values that a
-// rule refuses, unknown keys, keys that Crossover alone writes, and labels where an annotation is meant.
-// Returns nothing for a pod without such faults.
+// Returns why the pod is refused: the key, what is expected and the value. Reasons are values that a rule
+// refuses, unknown keys, keys that Crossover alone writes, and labels if an annotation is meant. Returns
+// nothing for a pod without such faults.
 std::optional<std::string> RefusalOf(const nlohmann::json& pod);
-// Returns the same where the pod names a topology label that is none of `labels`.
+// Returns the same if the pod names a topology label that is none of `labels`.
 std::optional<std::string> RefusalOfWithin(const nlohmann::json& pod, std::span<const std::string> labels);
 
 }  // namespace crossover::extender::admission

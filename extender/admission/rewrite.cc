@@ -96,7 +96,7 @@ std::optional<std::string> WhyOutOfRange(const std::string& name_space, const Re
     const std::string key = "namespace " + name_space + ", LimitRange " + rule.range + ": " +
                             NameOf(rule.kind) + "." + rule.resource;
     const std::string none =
-        std::string("none, as pods that share ask for ") + base::kSlotResource + " in its place";
+        std::string("none, because pods that share ask for ") + base::kSlotResource + " in its place";
     return base::Refusal(key, none, Shown(rule.amount)) + ": an administrator has to bound " +
            base::kSlotResource + " there, or nothing";
   }
@@ -179,7 +179,9 @@ std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Conta
     const auto here = kube::MountsAt(container, base::kShm);
     if (asking.gpus == 0 || here == 0 || here + kube::MountsAt(container, base::kMovedShm) < 2) continue;
     return "container " + Shown(asking.name) + ": a volume at " + base::kShm + " is mounted at " +
-           base::kMovedShm + " here, and another volume would be there, too: expected one of them, got both";
+           base::kMovedShm +
+           " here, and the webhook would move another volume to that path: expected one volume at these two "
+           "paths, got two";
   }
   return std::nullopt;
 }
@@ -211,7 +213,7 @@ std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Con
     if (std::none_of(here.begin(), here.end(), [&](const std::string& name) { return moved.contains(name); }))
       continue;
     warnings.push_back("container " + Shown(asking.name) + ": it shares its volume at " + base::kShm +
-                       " with one that has it at " + base::kMovedShm + " now");
+                       " with a container that now has the volume at " + base::kMovedShm + " now");
   }
   return warnings;
 }
@@ -222,7 +224,7 @@ std::vector<std::string> WarningsOfStays(const json& spec, const std::vector<Con
   for (const ContainerRequest& asking : containers) {
     if (asking.gpus == 0 || !kube::HasOwnShm(At(spec, asking.list)[asking.index])) continue;
     warnings.push_back("container " + Shown(asking.name) + ": with a volume at " + base::kShm +
-                       " the pod gets no node where jobs share through MPS");
+                       " the pod gets no node on which jobs share through MPS");
   }
   return warnings;
 }

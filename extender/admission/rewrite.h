@@ -25,7 +25,7 @@ struct RewriteSettings {
   // Says whether jobs share through MPS on some node. Null: it is not known. Any thread calls it; it must not
   // block.
   std::function<bool()> mps_somewhere = nullptr;
-  // Says what the pod's user should know where the pod's gang is not known, or "". Null: nothing is said. Any
+  // Says what the pod's user should know if the pod's gang is not known, or "". Null: nothing is said. Any
   // thread calls it; it must not block.
   std::function<std::string(const nlohmann::json& pod, const std::string& name_space)> about_gang = nullptr;
   // The labels that crossover.dev/within may name. None: any label.

@@ -38,7 +38,7 @@ std::optional<std::string> RefusalOfChange(const nlohmann::json& before, const n
   std::string key = Changed(then, now);
   if (key.empty()) key = Changed(annotations::OursOf(before, "labels"), annotations::OursOf(after, "labels"));
   if (key.empty()) return std::nullopt;
-  return Shown(key) + ": " + Shown(user) + " may not change it: of a pod that is there, " +
+  return Shown(key) + ": " + Shown(user) + " may not change it: after a pod is made, " +
          base::kModeAnnotation + " alone may change";
 }
 

@@ -193,8 +193,7 @@ void ClusterCache::Arrive(const Pod& pod) {
   AddPod(pod, &there.used);
 }
 
-// Adds up the remaining pods again. Subtracting would be wrong where a sum had stopped at the largest
-// value.
+// Adds up the remaining pods again. Subtracting would be wrong if a sum had stopped at the largest value.
 void ClusterCache::Leave(const Pod& pod) {
   const auto found = on_nodes_.find(pod.node);
   if (found == on_nodes_.end() || found->second.pods.erase(pod.uid) == 0) return;

@@ -31,12 +31,11 @@ class ClusterCache {
   bool RemoveProfile(const std::string& name_space, const std::string& name);
   bool RemoveBudget(const std::string& name_space, const std::string& name);
 
-  // Returns the object, or null where it is not known. The pointer is valid until the next Put() or
-  // Remove..().
+  // Returns the object, or null if it is not known. The pointer is valid until the next Put() or Remove..().
   const Pod* FindPod(const std::string& uid) const;
   const Node* FindNode(const std::string& name) const;
   const GpuNode* FindGpuNode(const std::string& name) const;
-  // Where several profiles have the key, returns one that a user wrote figures into, else the first by name.
+  // If several profiles have the key, returns one that a user wrote figures into, else the first by name.
   const JobProfile* FindProfile(const std::string& name_space, const std::string& key) const;
   const std::unordered_map<std::string, Pod>& pods() const { return pods_; }  // by UID
   const std::map<std::string, Node>& nodes() const { return nodes_; }

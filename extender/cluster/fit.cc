@@ -34,7 +34,7 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
   if (share.wanted <= 0 || fit->never()) return;
   const std::string wants = ", and the pod wants " + text(share.wanted);
   if (share.has <= 0) {
-    *fit = {.pods = 0, .ever = 0, .why = "it has no " + name + wants};
+    *fit = {.pods = 0, .ever = 0, .why = "the node has no " + name + wants};
     return;
   }
   if (share.wanted > share.has) {
@@ -57,7 +57,7 @@ placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Reso
   fit.pods = static_cast<int>(std::clamp<std::int64_t>(kube::Sum(places, -pods), 0, kMostPods));
   fit.ever = static_cast<int>(std::clamp<std::int64_t>(places, 0, kMostPods));
   if (fit.pods == 0) {
-    fit.why = "it takes no more pods";
+    fit.why = "the node takes no more pods";
     fit.figures = Whole(pods) + " of " + Whole(places);
   }
   Narrow({has.milli_cpu, taken.milli_cpu, wanted.milli_cpu}, "CPU", &Cores, &fit);
@@ -72,9 +72,11 @@ placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Reso
 // the usual 64 MiB.
 std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
   const bool mps = gpus.sharing == "mps";
-  if (mps && pod.shm == Shm::kOwn) return "the pod's volume at /dev/shm would hide what MPS has there";
+  if (mps && pod.shm == Shm::kOwn)
+    return "the pod's volume at /dev/shm would hide the files of MPS there: set "
+           "extender.config.webhook.shm=node";
   if (!mps && pod.shm == Shm::kMoved)
-    return "the pod's volume at /dev/shm was moved for MPS, which is not there";
+    return "the pod's volume at /dev/shm was moved for MPS, but the node has no MPS";
   return "";
 }
 
@@ -83,7 +85,7 @@ std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
 placement::Fit FitOn(const ClusterCache& cache, const std::string& node, const Pod& pod,
                      const Resources& planned) {
   const Node* there = cache.FindNode(node);
-  if (there == nullptr) return {.pods = 0, .why = "there is no such node"};
+  if (there == nullptr) return {.pods = 0, .why = "the node does not exist"};
   std::string why = WhyNotLetIn(pod, *there);
   if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
   const GpuNode* gpus = cache.FindGpuNode(node);

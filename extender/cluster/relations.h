@@ -13,14 +13,14 @@ bool LooksAt(const kube::PodTerm& term, const std::string& own, const std::strin
 // Returns whether a term of a pod in `name_space` selects `other`.
 bool Selects(const kube::PodTerm& term, const std::string& name_space, const Pod& other);
 
-// Returns a port of the host that `pod` asks for and that `other` has on the same node, or null where there
-// is none.
+// Returns a port of the host that `pod` asks for and that `other` has on the same node, or null if there is
+// none.
 const kube::HostPort* ClashOf(const Pod& pod, const Pod& other);
 
-// Returns the value of a node's label, or null where the node is null or lacks it.
+// Returns the value of a node's label, or null if the node is null or lacks it.
 const std::string* LabelOf(const Node* node, const std::string& key);
 
-// Returns the term of `pod` or `other` that keeps them apart if both are on `node`, or null where none does.
+// Returns the term of `pod` or `other` that keeps them apart if both are on `node`, or null if none does.
 const kube::PodTerm* ApartOn(const Node* node, const Pod& pod, const Pod& other);
 
 }  // namespace crossover::extender

@@ -14,7 +14,7 @@ using kube::kPods;
 void AddPod(const Pod& pod, Resources* to);
 // Subtracts what AddPod() adds. Amounts may become negative.
 void RemovePod(const Pod& pod, Resources* from);
-// Returns the amount of a resource from `others`, or 0 where there is none.
+// Returns the amount of a resource from `others`, or 0 if there is none.
 std::int64_t Amount(const Resources& resources, const std::string& name);
 
 }  // namespace crossover::extender

@@ -24,11 +24,11 @@ bool Tolerates(const Toleration& toleration, const Taint& taint) {
 
 std::string WhyNotLetIn(const Pod& pod, const Node& node) {
   static const Taint cordon{.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"};
-  if (!node.ready) return "it is not ready";
-  if (node.cordoned && !IsTolerated(pod, cordon)) return "it is cordoned";
+  if (!node.ready) return "the node is not ready";
+  if (node.cordoned && !IsTolerated(pod, cordon)) return "the node is cordoned";
   for (const Taint& taint : node.taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
-    if (!IsTolerated(pod, taint)) return "the pod does not tolerate its taint " + TextOf(taint);
+    if (!IsTolerated(pod, taint)) return "the pod does not tolerate the node's taint " + TextOf(taint);
   }
   return "";
 }

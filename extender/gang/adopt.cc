@@ -109,8 +109,8 @@ int EndedBefore(const GangRecord& gang, const std::map<std::string, Found>& plan
   return size == 0 ? 0 : std::clamp(gang.membership.size - size, 0, ended);
 }
 
-// Continues the plan of an earlier leader that is furthest, or says whether the gang was complete where there
-// is none. `bound` is the number of bound pods.
+// Continues the plan of an earlier leader that is furthest, or says whether the gang was complete if there is
+// none. `bound` is the number of bound pods.
 void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, Found>& plans, int bound) {
   const int need = NeedOf(store, gang, CountOf(store, gang));
   const int least = std::max(1, LeastOf(store, gang, need));
@@ -118,7 +118,7 @@ void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, F
   const std::string* id = nullptr;
   for (const auto& [plan, found] : plans) {
     if (found.reserved == 0 && (found.bound == 0 || found.left == 0)) continue;
-    // A claim makes no gang leave before all reservations are there. Its pods have no gates where these were
+    // A claim makes no gang leave before all reservations are there. Its pods have no gates if these were
     // lifted for autoscalers.
     const bool begun = !found.claims && (found.lifted || found.bound > 0);
     // An elastic gang may have claimed for fewer pods than it has.
@@ -140,8 +140,8 @@ void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, F
   }
   gang.plan = PlanOf(store, gang, *id, *best, need);
   // If a member is bound by another plan, this plan is for members that came again. Whether the gang was ever
-  // complete, reservations say (`again`). Where a leader of an older version wrote them, they do not say it,
-  // and the gang counts as complete.
+  // complete, reservations say (`again`). If a leader of an older version wrote them, they do not say it, and
+  // the gang counts as complete.
   gang.plan->whole = !BoundByAnother(store, gang, *id);
   // Pods that replace those of the plan get as much: the profile may have changed since, and gangs beside
   // them count on it.

@@ -16,7 +16,7 @@ class Api {
 
   // Carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
   virtual Result Write(const Action& action) = 0;
-  // Returns the object. Where it cannot be read, returns null and sets `error` to the reason.
+  // Returns the object. If it cannot be read, returns null and sets `error` to the reason.
   virtual nlohmann::json Read(const OwnerRef& owner, std::string* error) = 0;
   // Records an event later, on another thread; never blocks. Events beyond TellRoom() may be lost.
   virtual void Tell(const Action& action) = 0;

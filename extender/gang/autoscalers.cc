@@ -27,7 +27,7 @@ struct Room {
   std::int64_t seats = 0;  // how many pods of the gang have GPUs there
 };
 
-// Returns the GPUs that some gang has, is promised or is to get next.
+// Returns the GPUs that some gang has, is promised, or must get next.
 Gpus TakenIn(const placement::State& state, const placement::Reserved* kept) {
   Gpus taken;
   const auto take = [&taken](const std::vector<placement::Seat>& seats) {

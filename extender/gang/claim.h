@@ -47,7 +47,7 @@ struct Departure {
     kTerminating  // the API server has accepted all of them, and some pods still have their GPUs
   };
   std::string claimant;  // id of the gang that holds the claim
-  std::string words;     // for its user: for whom it leaves
+  std::string words;     // for its user: the gang for which it leaves
   State state = State::kEvicting;
   bool told = false;  // an event on each pod has said so
 };

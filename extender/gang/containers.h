@@ -21,7 +21,7 @@ using ByContainer = annotations::GpusByContainer;
 // containers do not count, because they hand their GPUs on.
 int GpusWanted(const Pod& pod);
 
-// Returns what is wrong with the containers, in words for the user, or "" where nothing is.
+// Returns what is wrong with the containers, in words for the user, or "" if nothing is.
 std::string FaultyContainers(const Pod& pod);
 
 // Gives `gpus` to the containers. Returns nothing unless they are GpusWanted() many and the containers are

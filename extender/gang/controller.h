@@ -24,8 +24,8 @@
 
 namespace crossover::extender {
 
-// A Controller is thread-safe. Filter() does not wait for a running step where the pod has a place. A held
-// bind occupies an object, not a thread.
+// A Controller is thread-safe. Filter() does not wait for a running step if the pod has a place. A held bind
+// occupies an object, not a thread.
 //
 //   Informers         scheduler             workers                periodic tick
 //   ChangePod() ..    Filter() Bind() ..    results of writes      Tick()
@@ -80,7 +80,7 @@ class Controller : public SchedulerExtender {
   int held() const;
   // Returns the numbers of gangs, or nothing while this process does not lead.
   std::optional<GangStats> Count() const;
-  // Returns why the pod's gang waits, or "" where it does not wait or is not known.
+  // Returns why the pod's gang waits, or "" if it does not wait or is not known.
   std::string WhyWaits(const std::string& uid) const;
 
  private:

@@ -31,7 +31,7 @@ bool AnyDemand(const ClusterCache& cache) {
 
 std::string Of(const char* field, const Pod& pod) { return std::string(field) + " of pod " + pod.name; }
 
-// Returns the first pod for which `is` differs from what it is for the first one, or null where none does.
+// Returns the first pod for which `is` differs from what it is for the first one, or null if none does.
 template <class Is>
 const Pod* Other(std::span<const Pod* const> pods, Is is) {
   const auto differs = [&](const Pod* pod) { return is(*pod) != is(*pods.front()); };
@@ -94,7 +94,7 @@ DemandRefusal FaultySpread(std::span<const Pod* const> pods) {
   return {};
 }
 
-// Returns whether all pods that the bar is for leave by what is planned for the node, where they all are.
+// Returns whether all pods that the bar is for leave by what is planned for the node, if they all are.
 bool Leave(const Bar& bar, const std::string& node, std::span<const placement::Planned> planned) {
   return !bar.by.empty() && std::ranges::all_of(bar.by, [&](const auto& gang_on) {
     return gang_on.second == node && std::ranges::any_of(planned, [&](const placement::Planned& change) {

@@ -1,7 +1,7 @@
 // Says what the constraints of pods leave of the nodes to a gang: ports of the host, required affinity and
 // anti-affinity between pods, and topology spread that is enforced. It judges as a scheduler does, of the
-// pods that the ClusterCache has. A scheduler knows the other pods, too: where these are in the way, it
-// refuses a node, and the gang leaves that node out for a while. Pure.
+// pods that the ClusterCache has. A scheduler knows the other pods, too: if these are in the way, it refuses
+// a node, and the gang leaves that node out for a while. Pure.
 #pragma once
 
 #include <span>

@@ -11,8 +11,8 @@
 
 namespace crossover::extender {
 
-// Returns why the disruption budgets do not allow that all these gangs leave, or "" where they do. A budget
-// may select pods of several gangs.
+// Returns why the disruption budgets do not allow that all these gangs leave, or "" if they do. A budget may
+// select pods of several gangs.
 std::string WhyTheyMayNotLeave(const GangStore& store, std::span<const std::string> gangs);
 
 // Begins the departure of a gang for `claimant`. REQUIRES: the gang has no departure, and no plan.

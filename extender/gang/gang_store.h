@@ -22,7 +22,7 @@ namespace crossover::extender {
 // The beginning of each answer to a scheduler about a pod that must wait. Users read it in the pod's
 // condition.
 inline constexpr char kWaits[] = "crossover: waits: ";
-// Returns what follows kWaits where the scheduler did not ask about the node of the pod's GPUs.
+// Returns what follows kWaits if the scheduler did not ask about the node of the pod's GPUs.
 inline std::string NotThere(const std::string& node) {
   return "the scheduler would not have it on " + node + ", where its GPUs are";
 }
@@ -105,15 +105,15 @@ struct GangStore {
   std::array<std::uint64_t, kClaimEnds> claims_ended{};  // by ClaimEnd
   std::uint64_t gangs_left = 0;                          // departures that went to their end
 
-  // Returns the gang that the pod belongs to, or null where it is not known.
+  // Returns the gang that the pod belongs to, or null if it is not known.
   GangRecord* GangOf(const std::string& uid);
   // Returns whether a write to the member may begin now.
   bool MayWrite(const Member& member) const;
   // Begins a write and returns its action, which is valid until the next one is added. Does nothing and
-  // returns null where MayWrite() is false or the pod is not known.
+  // returns null if MayWrite() is false or the pod is not known.
   Action* Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
                 std::string text, std::uint64_t memory = 0);
-  // Answers the bind that is held for the member, if there is one. `error` is empty where the pod is bound.
+  // Answers the bind that is held for the member, if there is one. `error` is empty if the pod is bound.
   void Answer(Member& member, std::string error);
   // Returns whether the gang may search for a seat in this step, and counts the search. If it may not, the
   // gang comes into `later`: a later step advances it again.
@@ -157,7 +157,7 @@ View ViewOf(const GangStore& store, const std::string& uid, const Member& member
 View ViewOf(const GangStore& store, const GangRecord& gang, const std::string& uid);
 
 // Returns whether `version` is at least as new as `other`. Both are resourceVersions, which are numbers in
-// practice, and since Kubernetes 1.35 by contract. Returns true where one is not a number.
+// practice, and since Kubernetes 1.35 by contract. Returns true if one is not a number.
 bool AsNewAs(const std::string& version, const std::string& other);
 
 }  // namespace crossover::extender

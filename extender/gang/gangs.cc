@@ -125,8 +125,8 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
 // it.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
-  // A watch goes back in time only where the API server's storage was restored to an older state. That state
-  // is true, and what was written since is lost.
+  // A watch goes back in time only if the API server's storage was restored to an older state. The older
+  // state is true, and later writes are lost.
   if (!AsNewAs(pod.version, member.seen)) member.version = pod.version;
   member.seen = pod.version;
   if (pod.deleting || pod.over) gang.NoteUnrecorded();  // RecordCompletion() may have chosen this pod
@@ -160,8 +160,7 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Exclude(store_, gang, node, said.message);
   // A message without our words means that the scheduler had no node left to ask about. An immediate next
   // plan would fail in the same way.
-  Fail(store_, gang, "the scheduler would not have it on " + node + ": " + Beginning(said.message),
-       says(kWaits));
+  Fail(store_, gang, "the scheduler refused the node " + node + ": " + Beginning(said.message), says(kWaits));
 }
 
 void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error,
@@ -225,8 +224,8 @@ void Gangs::Settle(GangRecord& gang, const GangStore::Write& write, const Result
   }
   if (kind == Kind::kRelease) {
     member.lifted = true;
-    // A release without a plan gave the scheduler no node, so the scheduler tried the pod in vain. The plan
-    // releases the pod again.
+    // A release without a plan gave the scheduler no node, so the scheduler found no node for the pod. The
+    // plan releases the pod again.
     if (gang.plan && write.plan == gang.plan->id) member.Note(PodEvent::kReleased);
   }
   if (kind == Kind::kEvict) member.Note(EvictionEvent::kAccepted);

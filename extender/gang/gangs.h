@@ -33,19 +33,19 @@ class Gangs {
   void PodChanged(const std::string& uid, double now_s);
   // Handles a change of nodes, GPUs or profiles in the ClusterCache.
   void ClusterChanged() { store_.replan = true; }
-  // Takes the result of the kReadOwner action `id`. Where it failed, `object` is null and `error` says why.
+  // Takes the result of the kReadOwner action `id`. If it failed, `object` is null and `error` says why.
   void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);
   // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
   // Answers a scheduler's filter call, as in SchedulerExtender; nothing for a pod that the ClusterCache does
-  // not have. May make the gang's plan fail, where the scheduler does not ask about the reserved node.
+  // not have. May make the gang's plan fail, if the scheduler does not ask about the reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
   // Returns what Filter() answers for a pod whose place is on `node`.
   static FilterAnswer LeftOn(std::string node);
-  // Returns the node that Filter() leaves the pod if asked about it, or "" where there is none. The answer
-  // holds as long as nothing changes.
+  // Returns the node that Filter() leaves the pod if asked about it, or "" if there is none. The answer holds
+  // as long as nothing changes.
   std::string SeatOf(const std::string& uid) const;
   // Returns the UIDs of pods whose SeatOf() may have changed since the last call.
   std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
@@ -62,8 +62,8 @@ class Gangs {
   // waiting gangs and to searches for seats of pods that came again.
   void Took(double begin_s, double end_s);
 
-  // Returns why the pod's gang waits, or "" where it does not. Where some pods of a gang run and others wait,
-  // the text is about those that wait.
+  // Returns why the pod's gang waits, or "" if it does not. If some pods of a gang run and others wait, the
+  // text is about those that wait.
   std::string WhyWaits(const std::string& uid) const;
   // Returns the time before which nothing should be written, because the API server has asked for a pause.
   double quiet_until_s() const { return store_.quiet_until_s; }

@@ -30,7 +30,7 @@ bool IsDone(const kube::Response& response) { return response.status >= 200 && r
 // Returns whether the request was not carried out. That includes kTooMany.
 bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
 // Returns whether a disruption budget is why an eviction was refused, or was not tried because the pod has
-// several budgets. The first is status 429, as where the API server is busy.
+// several budgets. The first is status 429, as if the API server is busy.
 bool IsForbidden(const kube::Response& response) {
   if (response.status != kTooMany && response.status != kInternalError) return false;
   const json status = json::parse(response.body, nullptr, false);
@@ -39,7 +39,7 @@ bool IsForbidden(const kube::Response& response) {
   }
   return Text(At(status, "message")).find("more than one PodDisruptionBudget") != std::string::npos;
 }
-// Returns the words of the API server about a disruption budget: the budget's own where it has some.
+// Returns the words of the API server about a disruption budget: the budget's own if it has some.
 std::string WhyForbidden(const kube::Response& response) {
   const json status = json::parse(response.body, nullptr, false);
   for (const json& cause : kube::ListAt(At(status, "details"), "causes")) {
@@ -48,7 +48,7 @@ std::string WhyForbidden(const kube::Response& response) {
   }
   return Text(At(status, "message"));
 }
-// Returns the result of a failed request, where it would not help to read the pod.
+// Returns the result of a failed request, if it would not help to read the pod.
 Result NotDone(const kube::Response& response) {
   return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response),
@@ -164,8 +164,8 @@ std::string PathOf(const OwnerRef& owner) {
 
 // Without a nomination the scheduler looks at all nodes, and Filter() leaves it the same one. A failed
 // nomination therefore does not stop a release. But this process removes a nomination before it removes the
-// reservation, except where the API server forbids it: else the scheduler keeps room on the node for a pod
-// that has no place there.
+// reservation, except if the API server forbids it: else the scheduler keeps room on the node for a pod that
+// has no place there.
 std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
   const bool clears = action.kind == Action::Kind::kClear;
   if (!clears && base::MonotonicNs() < nominates_from_ns_) return std::nullopt;

@@ -17,10 +17,10 @@ namespace crossover::extender {
 // Returns the request that carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
 // Pure.
 kube::Client::Request RequestOf(const Action& action);
-// Returns the request that must be sent before that one, or nothing where there is none. It sets or removes
-// the node that the scheduler tries first (status.nominatedNodeName). Pure.
+// Returns the request that must be sent before that one, or nothing if there is none. It sets or removes the
+// node that the scheduler tries first (status.nominatedNodeName). Pure.
 std::optional<kube::Client::Request> NominationOf(const Action& action);
-// Returns the path of an object in the API server, or "" where a part of the reference cannot be in a path.
+// Returns the path of an object in the API server, or "" if a part of the reference cannot be in a path.
 std::string PathOf(const OwnerRef& owner);
 
 // A KubeApi is thread-safe.
@@ -46,7 +46,7 @@ class KubeApi : public Api {
   void Stop() { client_.Stop(); }
 
  private:
-  // Sends the request of NominationOf(). Returns the action's result where the action must end here, else
+  // Sends the request of NominationOf(). Returns the action's result if the action must end here, else
   // nothing.
   std::optional<Result> Nominate(const Action& action, const kube::Client::Request& request);
   // Reads the pod after a refused write, and returns what became of it.

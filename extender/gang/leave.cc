@@ -14,7 +14,7 @@ namespace {
 
 using placement::Leave;
 
-// Returns the ids of the gangs that are to leave for others. Their departures need not have begun.
+// Returns the ids of the gangs that must leave for others. Their departures need not have begun.
 std::set<std::string> ClaimedOf(const GangStore& store) {
   std::set<std::string> claimed;
   for (const auto& [id, gang] : store.gangs) {

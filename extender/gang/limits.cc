@@ -104,8 +104,8 @@ class Reader {
     if (value != nullptr) (*to)[*value].emplace(resident.gang, resident.node);
   }
 
-  // Where a term selects some pod of the gang besides its own, no two pods of the gang come into one domain.
-  // This keeps more pods apart than the term asks for where it selects only some of them.
+  // If a term selects some pod of the gang besides its own, no two pods of the gang come into one domain.
+  // This keeps more pods apart than the term asks for if it selects only some of them.
   void ReadApart(const Pod& kind, const kube::PodTerm& term) {
     const std::string over = Over(kApartField, term.topology);
     const bool own = std::ranges::any_of(

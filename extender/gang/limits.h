@@ -36,7 +36,7 @@ struct Limits {
   std::vector<placement::Division> divisions;
 };
 
-// Returns what is left for a gang with these pods, of which none has a place. REQUIRES: there is at least
+// Returns what is left for a gang with these pods, none of which has a place. REQUIRES: there is at least
 // one, and FaultyDemands() finds no fault in them.
 Limits LimitsOf(const ClusterCache& cache, const placement::State& state, const Residents& residents,
                 const std::vector<const Pod*>& pods);

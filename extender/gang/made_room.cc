@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr double kRememberedS = 86'400;  // a day
 
-// Returns since when this leader knows that a pod of the gang is bound, or the present time where none is.
+// Returns since when this leader knows that a pod of the gang is bound, or the present time if none is.
 double BoundSince(const GangStore& store, const GangRecord& gang) {
   double since_s = store.now_s;
   for (const auto& [uid, member] : gang.members) {
@@ -40,7 +40,7 @@ const MadeRoom* MadeRoomOf(const GangStore& store, const GangRecord& gang) {
   const auto found = store.made_room.find(MarkOf(gang.membership));
   if (found == store.made_room.end()) return nullptr;
   if (gang.membership.known != Known::kNotKnown) return &found->second;
-  // Such a controller makes many pods, of which one made room. Those that came afterwards may be in its
+  // Such a controller makes many pods, and one of them made room. Those that came afterwards may be in its
   // place. The API server cuts the fraction of a second from the time of a pod's creation.
   const double since_s = std::floor(found->second.at_s);
   const auto came_before = [since_s](const Pod* pod) { return pod->created_s < since_s; };

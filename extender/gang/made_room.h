@@ -19,26 +19,26 @@ namespace crossover::extender {
 // and since when the gang has waited.
 inline constexpr char kMadeRoomAnnotation[] = CROSSOVER_DOMAIN "/status-made-room";
 
-// Returns the mark of a gang: a hash of its namespace and its name, or of its controller where no gang is
-// known. It is the same when the gang comes again. Other users cannot read a name from it.
+// Returns the mark of a gang: a hash of its namespace and its name, or of its controller if no gang is known.
+// It is the same when the gang comes again. Other users cannot read a name from it.
 std::string MarkOf(const Membership& membership);
 
-// Returns by what a plan names a gang that makes room for it. It is the mark. Where the gang is one pod of a
+// Returns by what a plan names a gang that makes room for it. It is the mark. If the gang is one pod of a
 // controller that makes several, it is a hash that is of this pod alone.
 std::string VictimKeyOf(const Membership& membership);
 
-// Returns what is remembered of the gang, or null where it made no room.
+// Returns what is remembered of the gang, or null if it made no room.
 const MadeRoom* MadeRoomOf(const GangStore& store, const GangRecord& gang);
 
 // Remembers that the gang makes room now.
 void NoteMadeRoom(GangStore& store, const GangRecord& gang);
 
 // Returns since when the gang has waited, for its place in the queue: when its first pod was created, or
-// earlier where it has made room before.
+// earlier if it has made room before.
 double AgeOf(const GangStore& store, const GangRecord& gang);
 
-// Returns until when the gang is spared, or 0 where it is not. `started_s` is when it got its GPUs, where the
-// API server says it.
+// Returns until when the gang is spared, or 0 if it is not. `started_s` is when it got its GPUs, if the API
+// server says it.
 double SparedUntil(const GangStore& store, const GangRecord& gang, std::optional<double> started_s);
 
 // Writes what is remembered to those pods of the gang that wait and do not say it.
@@ -55,7 +55,7 @@ void ForgetOldRoom(GangStore& store);
 
 // Returns the text of the annotation.
 std::string WriteMadeRoom(const MadeRoom& made);
-// Returns nothing where `text` is not such a text.
+// Returns nothing if `text` is not such a text.
 std::optional<MadeRoom> ReadMadeRoom(const std::string& text);
 
 }  // namespace crossover::extender

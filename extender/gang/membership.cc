@@ -36,8 +36,8 @@ const OwnerKind* KindOf(const Pod& pod) {
   return nullptr;
 }
 
-// Returns the gang size that `text` says, or 0 where it is invalid. The rule of our annotation also holds
-// for the labels of other controllers.
+// Returns the gang size that `text` says, or 0 if it is invalid. The rule of our annotation also holds for
+// the labels of other controllers.
 int SizeIn(const std::string& text) {
   const bool whole = text.find('\0') == std::string::npos;
   return whole ? static_cast<int>(base::GangSizeOf(text.c_str())) : 0;
@@ -49,8 +49,8 @@ std::string SizeFault(const std::string& key, const std::string& value) {
   return base::Refusal(key, ExpectedSizes(), annotations::Shown(value));
 }
 
-// Returns the name of the Deployment that made this ReplicaSet, or "" where none did. The pods of a
-// Deployment have the hash of their template in a label, and at the end of their ReplicaSet's name.
+// Returns the name of the Deployment that made this ReplicaSet, or "" if none did. The pods of a Deployment
+// have the hash of their template in a label, and at the end of their ReplicaSet's name.
 std::string DeploymentOf(const Pod& pod) {
   if (pod.owner->kind != "ReplicaSet") return "";
   const auto hash = pod.labels.find("pod-template-hash");
@@ -151,7 +151,7 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
   gang.size = facts->ordered ? in_part : facts->total();
   if (facts->ordered) gang.part = part, gang.job = gang.id, gang.id += "/" + part;
   if (gang.size == 0) {
-    gang.fault = std::string(kind.kind) + " " + name + " says of no pods that they ask for " +
+    gang.fault = std::string(kind.kind) + " " + name + " has no pod template that asks for " +
                  base::kSlotResource + " or nvidia.com/gpu";
   }
   return gang;

@@ -59,7 +59,7 @@ struct Membership {
 Membership MembershipOf(const Pod& pod, const OwnerFacts* facts = nullptr);
 
 // A Unit says where in its job a pod is, as its labels say it: in which part, and in which group of that part
-// (Part::groups). Both are empty where the kind of its owner has no such thing.
+// (Part::groups). Both are empty if the kind of its owner has no such thing.
 struct Unit {
   std::string part, group;
 };
@@ -77,15 +77,15 @@ struct IndexKeys {
 };
 IndexKeys IndexKeysOf(const Pod& pod);
 
-// Returns what a user should know where the pod's gang is not known although a controller makes such pods, in
-// words for a warning. Returns "" where the gang is known, and for a pod without a controller.
+// Returns what a user should know if the pod's gang is not known although a controller makes such pods, in
+// words for a warning. Returns "" if the gang is known, and for a pod without a controller.
 std::string AboutGang(const Membership& membership);
 
 // Returns the same for a pod that is about to be created, as admission gets it. Says nothing of a Job's pods:
 // most such Jobs have one pod, and of the others an event tells.
 std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space);
 
-// Returns the object that says the size of the pod's gang, or nothing where the pod itself says it.
+// Returns the object that says the size of the pod's gang, or nothing if the pod itself says it.
 std::optional<OwnerRef> OwnerOf(const Pod& pod);
 
 }  // namespace crossover::extender

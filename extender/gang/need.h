@@ -1,8 +1,8 @@
 // Counts the pods of a gang, and says how many of them must be bound for the gang to be complete. Pure.
 //
 // A gang is complete when what is left of it is bound. Pods that have done their work are not made again: a
-// Job of eight completions, of which three have succeeded, needs five pods. No other code compares the number
-// of a gang's pods with its size.
+// Job of eight completions needs five pods after three have succeeded. No other code compares the number of a
+// gang's pods with its size.
 #pragma once
 
 #include "extender/gang/gang_store.h"
@@ -23,12 +23,12 @@ struct Head {
 Head CountOf(const GangStore& store, const GangRecord& gang);
 
 // Returns how many pods of the gang must be bound for it to be complete: its size without the pods that have
-// done their work and are not made again, as its owner and the pods say. Returns 0 where the size is not
-// known, and where the owner has ended. `head` is what CountOf() says of the gang now.
+// done their work and are not made again, as its owner and the pods say. Returns 0 if the size is not known,
+// and if the owner has ended. `head` is what CountOf() says of the gang now.
 int NeedOf(const GangStore& store, const GangRecord& gang, const Head& head);
 
 // Returns how many pods the gang may start with, at most `need`, which is what NeedOf() says of it now. It is
-// less where its owner is elastic and names a minimum. The others are placed later, beside those that run.
+// less if its owner is elastic and names a minimum. The others are placed later, beside those that run.
 int LeastOf(const GangStore& store, const GangRecord& gang, int need);
 
 // Returns whether the owner of the gang says that the job has ended, so that none of its pods needs a place.

@@ -29,7 +29,7 @@ const json& AtPath(const json& object, std::string_view path) {
   return *at;
 }
 
-// Returns the count at `path`, limited to 0 to kMostPods, or `missing` where there is no whole number.
+// Returns the count at `path`, limited to 0 to kMostPods, or `missing` if it is no whole number.
 int CountAt(const json& object, std::string_view path, int missing) {
   if (path.empty()) return missing;
   const json& value = AtPath(object, path);

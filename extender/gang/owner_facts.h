@@ -51,7 +51,7 @@ struct OwnerFacts {
   friend bool operator==(const OwnerFacts&, const OwnerFacts&) = default;
 };
 
-// Reads an object. Only its UID is set where its kind is not in the table (owner_kinds.h).
+// Reads an object. Only its UID is set if its kind is not in the table (owner_kinds.h).
 OwnerFacts ReadOwner(const nlohmann::json& object);
 
 }  // namespace crossover::extender

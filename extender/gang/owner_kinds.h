@@ -20,7 +20,7 @@ struct OwnerKind {
   const char* index = "";         // which of several jobs with one name
   const char* incarnations = "";  // keys whose values differ between attempts, separated by blanks
   const char* part = "";          // which part of the job the pod is in
-  const char* group = "";         // which replica of the part, where each one is a Job of its own
+  const char* group = "";         // which replica of the part, if each one is a Job of its own
   const char* size = "";          // the number of pods; empty: the object says it
   // pod_rank.h orders the pods of a gang by the next three. They are keys, too.
   const char* over_parts = "";  // index of the pod's Job over all parts
@@ -37,7 +37,7 @@ struct OwnerKind {
   // The next three say what has done its work. `statuses` is the list or map by part, as `parts` is; for a
   // kind without parts it is the status itself. The others are relative to that.
   const char* statuses = "";
-  const char* done = "";            // number of pods; where `group` is set, of replicas
+  const char* done = "";            // number of pods; if `group` is set, of replicas
   const char* failed_indices = "";  // a list of indices that are not tried again, such as 1,3-5
   // The next three say the least number of pods that the job runs with, if it may grow later. The first that
   // the object has counts: `least` of the part `least_of`, beside all pods of the others, or `least_of_all`.
@@ -49,7 +49,7 @@ struct OwnerKind {
   const char* order = "";
   const char* ordered = "";
   const char* after = "";
-  const char* leader_template = "";  // path of the first pod's template, where that may be another
+  const char* leader_template = "";  // path of the first pod's template, if that may be another
   bool made_it = false;  // the pod's controller reference names the object; its UID tells attempts apart
   // Allows that the reference names a Job instead, which the object made for one of its parts. The Job's
   // name is the object's name with this at the end.

@@ -15,8 +15,8 @@ bool ReadOwnerOf(GangStore& store, const GangRecord& gang, double pause_s);
 bool DoubtSize(GangStore& store, const GangRecord& gang);
 
 // Returns whether the size of the gang is up to date. The caller asks before it ends a gang that lacks pods.
-// Where the answer is false, this begins a read if it can and counts it in `*asked`, and the caller asks
-// again later. `*asked` is 0 at the first call. After three reads the known size counts, even if all of them
+// If the answer is false, this begins a read if it can and counts it in `*asked`, and the caller asks again
+// later. `*asked` is 0 at the first call. After three reads the known size counts, even if all of them
 // failed. Returns true for a gang without an owner.
 bool KnowsSizeNow(GangStore& store, const GangRecord& gang, int* asked);
 

@@ -61,8 +61,8 @@ void FillSlots(GangStore& store, GangRecord& gang) {
   }
 }
 
-// Returns how much of each GPU's memory new pods are granted, in bytes. Returns 0 where the pods name it
-// themselves, or where it is not known.
+// Returns how much of each GPU's memory new pods are granted, in bytes. Returns 0 if the pods name it
+// themselves, or if it is not known.
 placement::Bytes ToGrant(const GangStore& store, const GangRecord& gang) {
   if (gang.granted) return *gang.granted;
   const std::vector<const Pod*> pods = PodsOf(store, gang);
@@ -207,9 +207,9 @@ bool Lacks(const GangStore& store, const GangRecord& gang) {
   return gang.plan->whole && score.here + score.leaving < score.wanted;
 }
 
-// Excludes the nodes of members that the scheduler calls unschedulable and has not asked to bind. It may
-// have said so before the plan was made: a scheduler does not repeat a message, and does not retry a pod
-// for which nothing can have changed. Returns its message about one such member, or "" where there is none.
+// Excludes the nodes of members that the scheduler calls unschedulable and has not asked to bind. It may have
+// said so before the plan was made: a scheduler does not repeat a message, and does not retry a pod for which
+// nothing can have changed. Returns its message about one such member, or "" if there is none.
 std::string ExcludeRefused(GangStore& store, GangRecord& gang) {
   std::map<std::string, std::string> refused;  // by node
   for (const PlanEntry& entry : gang.plan->entries) {
@@ -231,14 +231,14 @@ void RunIntoDeadline(GangStore& store, GangRecord& gang) {
   // The gang may have become smaller, and be complete at its new size.
   if (!KnowsSizeNow(store, gang, &plan.asked)) return;
   const auto seconds = static_cast<long>(store.settings.deadline_s);
-  const std::string why = "not all of its pods were bound within " + std::to_string(seconds) + " s";
+  const std::string why = "not all pods of the gang were bound within " + std::to_string(seconds) + " s";
   const std::string words = ExcludeRefused(store, gang);
   plan.Note(PlanEvent::kDeadlinePassed);
   Fail(store, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
 }
 
 // Returns whether a plan that failed at its deadline is complete after all, because the answers to its
-// Bindings came later. That is no longer possible once a member is to be deleted.
+// Bindings came later. That is no longer possible once a member must be deleted.
 bool IsWholeAfterAll(const GangStore& store, GangRecord& gang) {
   const bool undone =
       std::ranges::any_of(gang.members, [](const auto& entry) { return Leaves(entry.second.eviction); });
@@ -275,7 +275,7 @@ void Fail(GangStore& store, GangRecord& gang, std::string why, bool at_once) {
 void CarryOut(GangStore& store, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   if (FreeSlots(store, gang) && plan.phase != PlanPhase::kOpen)
-    return Fail(store, gang, "a pod of it went", true);
+    return Fail(store, gang, "a pod of the gang has ended", true);
   AddSlots(store, gang);
   FillSlots(store, gang);
   // A pod vanished and was not replaced: the job may have shrunk and be complete without it, so its size is
@@ -340,7 +340,7 @@ void TakeBack(GangStore& store, GangRecord& gang) {
   }
   const std::string stays = WhyTheyStay(gang);
   gang.removal.state = RemovalState::kNone;
-  store.Say(gang, stays.empty() ? "it is placed anew: " + plan.why : plan.why + "; " + stays);
+  store.Say(gang, stays.empty() ? "the gang is placed again: " + plan.why : plan.why + "; " + stays);
   // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (PlanEntry& entry : plan.entries) {

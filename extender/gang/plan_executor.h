@@ -28,7 +28,7 @@ void TakeBack(GangStore& store, GangRecord& gang);
 std::string Beginning(const std::string& message);
 
 // Excludes `node` for this gang, because a scheduler would not put a pod there. Each time excludes it for
-// longer. `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come
+// longer. `words` is the scheduler's message, of which the beginning is kept; it is empty if none has come
 // yet.
 void Exclude(GangStore& store, GangRecord& gang, const std::string& node, const std::string& words = "");
 

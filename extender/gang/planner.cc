@@ -81,7 +81,7 @@ void StartPlan(GangStore& store, GangRecord& gang, std::vector<PlanEntry> entrie
 
 namespace {
 
-// Sets the order in which the pods of the plan are released, where the gang's constraints ask for one.
+// Sets the order in which the pods of the plan are released, if the gang's constraints ask for one.
 void SetWaves(const placement::State& state, const placement::Gang& gang, GangPlan* plan) {
   if (gang.divisions.empty()) return;
   std::vector<int> nodes;
@@ -94,7 +94,7 @@ void SetWaves(const placement::State& state, const placement::Gang& gang, GangPl
 }
 
 // Returns for how many pods the gang wants a place, of `there` that wait: all that are left of it, or only
-// its minimum once it found no place for them. Returns 0 where too few wait.
+// its minimum once it found no place for them. Returns 0 if too few wait.
 int AskedOf(const GangStore& store, const GangRecord& gang, int there) {
   const int need = NeedOf(store, gang, CountOf(store, gang));
   const int least = LeastOf(store, gang, need);
@@ -102,7 +102,7 @@ int AskedOf(const GangStore& store, const GangRecord& gang, int there) {
   return gang.demand == Demand::kLeast ? least : std::min(there, need);
 }
 
-constexpr int kMostTries = 4;  // decisions, where a budget has pods of several gangs that would leave
+constexpr int kMostTries = 4;  // decisions, if a budget has pods of several gangs that would leave
 
 // Lets the engine decide. A budget may allow that each of two gangs leaves, and not both: then the first of
 // them counts as one that it forbids, and the engine decides again.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kStatefulSetIndex[] = "apps.kubernetes.io/pod-index";
 
-// Returns the whole number in `text`, or kNone where it is none or is negative.
+// Returns the whole number in `text`, or kNone if it is no whole number or is negative.
 long IndexIn(std::string_view text) {
   long index = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);

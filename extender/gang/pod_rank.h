@@ -40,7 +40,7 @@ PodRank RankOf(const Pod& pod);
 bool operator<(const PodRank& a, const PodRank& b);
 
 // Returns whether a pod with the rank `b` is the one that comes again for a pod with the rank `a`: it has the
-// same index, or the same name where no label says an index.
+// same index, or the same name if no label says an index.
 bool StandsFor(const PodRank& a, const PodRank& b);
 
 }  // namespace crossover::extender

@@ -32,9 +32,9 @@ constexpr double kToldForS = 1800;     // an event is repeated after this; API s
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
 constexpr int kMostTriesToTell = 3;  // to lift a gate together with what autoscalers are told by preferences
 constexpr double kMorePodsS = 5;     // an elastic gang waits so long for more pods than its minimum
-constexpr char kUndecided[] = "it is not decided about yet";
-constexpr char kEnded[] = "its job has ended, and no pod of it gets a place any more";
-constexpr char kHeld[] = "it is to make room for a job of a higher PriorityClass";
+constexpr char kUndecided[] = "the extender has not looked for GPUs yet";
+constexpr char kEnded[] = "its job has ended, and no pod of the job gets a place any more";
+constexpr char kHeld[] = "its gang must make room for a job of a higher PriorityClass";
 
 void AskOwner(GangStore& store, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
@@ -132,7 +132,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   if (gang.crowded) {
     DoubtSize(store, gang);
     if (HasEnded(store, gang)) return store.Say(gang, kEnded);
-    return store.Say(gang, "the pods in whose place it is to be are still there");
+    return store.Say(gang, "the pods that it replaces have not ended yet");
   }
   if (!gang.lacking_s) gang.lacking_s = store.now_s;
   std::vector<const Pod*> pods;
@@ -145,7 +145,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
     if (!KnowsSizeNow(store, gang, &gang.asked)) return;
     // The gang was never complete, and its deadline is over: an empty plan that fails evicts the bound pods.
     StartPlan(store, gang, {}, true);
-    return Fail(store, gang, "not all of its pods could be bound", false);
+    return Fail(store, gang, "not all pods of the gang could be bound", false);
   }
   if (store.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
   if (!store.MaySearch(gang)) return;
@@ -156,7 +156,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   }
   gang.seat_retry_s = store.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
   const std::string stays = WhyTheyStay(gang);
-  store.Say(gang, "others of its gang run; " + why + (stays.empty() ? "" : "; " + stays));
+  store.Say(gang, "other pods of its gang run; " + why + (stays.empty() ? "" : "; " + stays));
 }
 
 // Returns whether too few pods wait for the gang to begin. An elastic gang begins with its minimum, once no
@@ -169,7 +169,7 @@ bool LacksPods(const GangStore& store, const GangRecord& gang, const Head& head,
 std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, int least) {
   const int fewer = gang.membership.size - need;
   return "its gang " + gang.membership.name + " is not complete: " + std::to_string(head.waiting) + " of " +
-         std::to_string(need) + " pods are there and free of other gates" +
+         std::to_string(need) + " pods exist and have no other scheduling gate" +
          (least < need ? ", and it begins with " + std::to_string(least) : "") +
          (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
                           "; done or failed for good: " + std::to_string(fewer) + ")"
@@ -194,12 +194,12 @@ void Gather(GangStore& store, GangRecord& gang, const Head& head) {
   } else if (HasEnded(store, gang)) {
     store.Say(gang, kEnded);
   } else if (asked || need == 0) {
-    store.Say(gang, "more pods are there than its gang has: its size is being read again");
+    store.Say(gang, "its gang has more pods than its size: the extender reads the size again");
   } else if (store.now_s >= gang.hold_until_s) {
     gang.demand = before == Demand::kNone ? Demand::kAll : before;
     if (before != Demand::kNone) return;
     store.Say(gang, kUndecided);
-    store.replan = true;  // nothing else sets it where the hold-off has ended
+    store.replan = true;  // nothing else sets it if the hold-off has ended
   }
 }
 
@@ -274,7 +274,7 @@ void Forget(GangStore& store, std::map<std::string, GangRecord>::iterator gang) 
   std::erase_if(store.owners, [&is_same](const auto& entry) { return is_same(entry.first); });
 }
 
-// Ends a gang of which no pod lives.
+// Ends a gang that has no living pod.
 void End(GangStore& store, std::map<std::string, GangRecord>::iterator found) {
   GangRecord& gang = found->second;
   gang.vacant.clear();
@@ -288,7 +288,7 @@ void End(GangStore& store, std::map<std::string, GangRecord>::iterator found) {
   if (gang.members.empty()) Forget(store, found);
 }
 
-// Does the next steps of a gang whose size is known. Sets `head` anew where no plan is left: a plan that has
+// Does the next steps of a gang whose size is known. Sets `head` anew if no plan is left: a plan that has
 // just ended changes what is bound or leaving.
 void Advance(GangStore& store, GangRecord& gang, Head& head) {
   if (!gang.adopted) Adopt(store, gang);

@@ -131,13 +131,13 @@ struct GangRecord {
   double hold_until_s = 0;          // no plan before this time
   std::string fault{};              // what is invalid or contradictory in its pods; empty: nothing
   double complete_s = 0;            // when it was first complete since it was last placed; 0: not yet
-  int asked = 0;                    // number of reads of its size since it was to be ended for lack of pods
+  int asked = 0;                    // number of reads of its size since it had to be ended for lack of pods
   std::optional<double> lacking_s;  // since when some pods are bound and others wait without a seat
   double seat_retry_s = 0;          // no search for a seat before this time
   int seat_failures = 0;            // of such searches, in a row
   std::uint64_t searched = 0;       // GangStore::searched at its last search
   // `granted` is the number of bytes of each GPU's memory that the decision which placed the gang grants its
-  // pods. It is 0 where there is no limit, or where the pods name it. It is kept here because the profile may
+  // pods. It is 0 if there is no limit, or if the pods name it. It is kept here because the profile may
   // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits

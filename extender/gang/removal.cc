@@ -107,7 +107,7 @@ void Forbid(GangStore& store, GangRecord& gang, const std::string& why) {
 }
 
 std::string WhyTheyStay(const GangRecord& gang) {
-  return gang.removal.why.empty() ? "" : "its bound pods stay: " + gang.removal.why;
+  return gang.removal.why.empty() ? "" : "the bound pods of the gang stay: " + gang.removal.why;
 }
 
 }  // namespace crossover::extender

@@ -2,7 +2,7 @@
 //
 // Pods are evicted, so that disruption budgets hold and the pods' controllers know that the pods did not
 // fail. The API server judges each eviction by itself. So this code first asks the budgets, as the watch
-// shows them, whether they allow all evictions. Where they do not, no pod is evicted, the gang keeps what is
+// shows them, whether they allow all evictions. If they do not, no pod is evicted, the gang keeps what is
 // bound, and the rest of it is looked for.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace crossover::extender {
 
 // Returns why the disruption budgets do not allow the eviction of all these pods, in words for their user, or
-// "" where they allow it. Budgets say nothing of pods that have not begun to run, or that terminate.
+// "" if they allow it. Budgets say nothing of pods that have not begun to run, or that terminate.
 // REQUIRES: the pods are bound.
 std::string WhyForbidden(const ClusterCache& cache, std::span<const Pod* const> pods);
 
@@ -26,7 +26,7 @@ bool Remove(GangStore& store, GangRecord& gang);
 // evicted already: they come again beside those that stay.
 void Forbid(GangStore& store, GangRecord& gang, const std::string& why);
 
-// Returns why the bound pods of the gang stay although it is not complete, or "" where nothing forbids their
+// Returns why the bound pods of the gang stay although it is not complete, or "" if nothing forbids their
 // eviction.
 std::string WhyTheyStay(const GangRecord& gang);
 

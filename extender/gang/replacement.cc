@@ -129,9 +129,9 @@ const Pod* AnyPod(const GangStore& store, const GangRecord& gang) {
   return nullptr;
 }
 
-// Returns the seats that gangs on the same GPUs have and this gang lacks; none where this gang has no GPUs.
-// Sets `meets` to true where a gang is on the same GPUs. Skips gangs without a memory limit: no plan puts
-// them beside others, so a kubelet must have done it.
+// Returns the seats that gangs on the same GPUs have and this gang lacks; none if this gang has no GPUs. Sets
+// `meets` to true if a gang is on the same GPUs. Skips gangs without a memory limit: no plan puts them beside
+// others, so a kubelet must have done it.
 std::vector<placement::Seat> PeerSeats(const GangStore& store, const placement::State& state,
                                        const std::string& id, const GpuSet& mine, int gpus_per_pod,
                                        bool* meets) {
@@ -229,7 +229,7 @@ void TakeOutLesser(const GpuSet& mine, placement::State* state) {
   }
 }
 
-// Returns free GPUs for one pod, the nearest first. Where there are none, sets `why`.
+// Returns free GPUs for one pod, the nearest first. If there are none, sets `why`.
 std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord& gang, const GpuSet& mine,
                                        const placement::State& state, const Pod& pod, std::string* why) {
   Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *store.cache);
@@ -263,7 +263,7 @@ std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord&
   return std::nullopt;
 }
 
-// Takes out the vacant seat that a waiting pod is to have: that of the pod in whose place it comes, else any.
+// Takes out the vacant seat that a waiting pod must have: that of the pod in whose place it comes, else any.
 std::optional<Vacancy> TakeVacant(const GangStore& store, GangRecord& gang, const placement::State& state) {
   std::vector<PodRank> ranks;
   for (const std::string& uid : Seatless(store, gang)) ranks.push_back(gang.members.at(uid).rank);
@@ -308,7 +308,7 @@ std::optional<PlanEntry> FindSeat(GangStore& store, GangRecord& gang, std::strin
         gang.vacant.clear();
         store.replan = true;
       }
-      *why = "its place among the jobs on its GPUs is not to be had now";
+      *why = "its place among the jobs on its GPUs is not free now";
       return std::nullopt;
     }
     TakeOutLesser(mine, &free_for);

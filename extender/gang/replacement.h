@@ -15,7 +15,7 @@ bool KeptLongEnough(const GangStore& store, const GangRecord& gang);
 //   3. the nearest free GPUs, by GangSettings::domains. The gang must share with no other gang, or only with
 //      gangs that lack the same GPUs and keep no seat for them. Those gangs then follow it there.
 // The entry has no pod yet (FillEntries()). The caller owns its seat: a vacant one is removed from the gang.
-// Where there is no seat, returns nothing and sets `why` to the reason.
+// If there is no seat, returns nothing and sets `why` to the reason.
 std::optional<PlanEntry> FindSeat(GangStore& store, GangRecord& gang, std::string* why);
 
 }  // namespace crossover::extender

@@ -20,8 +20,8 @@ const std::string* Find(const Pod& pod, const char* key) {
   return found == pod.annotations.end() ? nullptr : &found->second;
 }
 
-// Returns the value of an annotation, or null where it is missing or invalid. Where it is invalid, sets
-// `fault`, unless that is set already.
+// Returns the value of an annotation, or null if it is missing or invalid. If it is invalid, sets `fault`,
+// unless that is set already.
 const std::string* Allowed(const Pod& pod, const char* key, std::string* fault) {
   const std::string* value = Find(pod, key);
   if (value == nullptr) return nullptr;
@@ -87,7 +87,7 @@ void AddProfile(const ClusterCache& cache, const Pod& pod, placement::Gang* gang
                    .peak_memory = known->peak_memory};
 }
 
-// Returns what this pod makes the `users` of its gang, where another pod of the gang runs as the user `uid`.
+// Returns what this pod makes the `users` of its gang, if another pod of the gang runs as the user `uid`.
 placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
   if (pod.several_users) return placement::Users::kMixed;
   if (pod.own_users) return placement::Users::kOwn;
@@ -95,7 +95,7 @@ placement::Users UsersOf(const Pod& pod, std::uint32_t uid) {
 }
 
 // Reads the gang's rank: that of its least pod, because the gang has a place only with all of its pods. It
-// makes others leave only where each of its pods may. Pods that have ended do not count beside others: else a
+// makes others leave only if each of its pods may. Pods that have ended do not count beside others: else a
 // gang would make others leave for its last pods, and then leave for those again.
 void ReadRank(std::span<const Pod* const> members, placement::Gang* gang) {
   const bool lives = !std::ranges::all_of(members, &Pod::over);
@@ -108,8 +108,8 @@ void ReadRank(std::span<const Pod* const> members, placement::Gang* gang) {
   gang->rank = rank.value_or(0);
 }
 
-// Returns, in words for the user, a difference between two pods of one gang that is not permitted, or ""
-// where there is none.
+// Returns, in words for the user, a difference between two pods of one gang that is not permitted, or "" if
+// there is none.
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
     return "pods of one gang ask for different numbers of GPUs: " +

@@ -17,8 +17,8 @@ struct Request {
   bool names_memory = false;  // its pods name their limit of GPU memory themselves
 };
 
-// Builds the request of a gang of which `pods` pods are to be placed. REQUIRES: `members` are pods of this
-// gang, at least one.
+// Builds the request of a gang whose `pods` pods must be placed. REQUIRES: `members` are pods of this gang,
+// at least one.
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
                   const ClusterCache& cache);
 

@@ -41,22 +41,22 @@ struct Reservation {
   std::string plan;    // id of the plan
   PodSeat seat;        // what the plan gives this pod
   double until_s = 0;  // seconds since 1970; then the plan is given up, unless all its pods are bound
-  // Says whether the gang was complete once: all its pods were bound, before this pod came again or with
-  // this pod among them. It is unset where an earlier leader did not write it.
+  // Says whether the gang was complete once: all its pods were bound, before this pod came again or with this
+  // pod among them. It is unset if an earlier leader did not write it.
   std::optional<bool> again = false;
   int size = 0;  // of the gang when this was decided; 0: not known
   // Says that other gangs still have the GPUs and leave. Extenders that know of no claims must not carry such
-  // a plan out, so the text has `claim` where that of others has `plan`.
+  // a plan out, so the text has `claim` if that of others has `plan`.
   bool claims = false;
   std::optional<Left> left{};  // unset: no gang made room; two pods of a gang have it
 };
 
 // Returns the text of the annotation.
 std::string WriteReservation(const Reservation& reservation);
-// Returns nothing where `text` is not a reservation.
+// Returns nothing if `text` is not a reservation.
 std::optional<Reservation> ReadReservation(const std::string& text);
 
-// Returns nothing where the pod has no valid reservation.
+// Returns nothing if the pod has no valid reservation.
 std::optional<Reservation> ReservationOn(const Pod& pod);
 
 // These read and write the assignment, the annotation that a Binding carries.

@@ -71,7 +71,7 @@ Next NextOf(const GangStore& store, const GangRecord& claimant, const std::strin
   return WhyTheyMayNotLeave(store, {&id, 1}).empty() ? Next::kBegin : Next::kStay;
 }
 
-// Returns the departure of this victim for the claimant, or null where it has left, or has not begun.
+// Returns the departure of this victim for the claimant, or null if it has left, or has not begun.
 const Departure* DepartureOf(const GangStore& store, const GangRecord& claimant, const std::string& id) {
   const auto gang = store.gangs.find(id);
   if (gang == store.gangs.end() || !gang->second.departure) return nullptr;
@@ -113,8 +113,8 @@ void GiveUp(GangStore& store, GangRecord& gang, ClaimEnd end, std::string why, b
   Fail(store, gang, std::move(why), at_once);
 }
 
-// Begins the departure of the next victim where the one before it is accepted. Returns whether all victims
-// have begun and are accepted. May give the claim up.
+// Begins the departure of the next victim if the one before it is accepted. Returns whether all victims have
+// begun and are accepted. May give the claim up.
 bool BeginNext(GangStore& store, GangRecord& gang) {
   Claim& claim = *gang.plan->claim;
   while (claim.begun == 0 || IsAccepted(store, gang, claim.victims[claim.begun - 1])) {
@@ -132,10 +132,10 @@ bool BeginNext(GangStore& store, GangRecord& gang) {
         return false;
       case Next::kStay:
         GiveUp(store, gang, ClaimEnd::kForbidden,
-               "a disruption budget does not allow that a job of lower priority makes room for it", false);
+               "a disruption budget does not allow the eviction of a job of lower priority", false);
         return false;
       case Next::kChanged:
-        GiveUp(store, gang, ClaimEnd::kChanged, "a job that was to make room for it has changed", false);
+        GiveUp(store, gang, ClaimEnd::kChanged, "a job that had to make room has changed", false);
         return false;
     }
     ++claim.begun;
@@ -154,7 +154,7 @@ void SayWhoLeaves(GangStore& store, GangRecord& gang) {
     others += known ? 0 : 1;
   }
   if (others > 0) text::AddTo(&names, others == 1 ? "another job" : std::to_string(others) + " other jobs");
-  store.Say(gang, "GPUs are reserved for it; it waits until jobs of lower priority have left them: " + names);
+  store.Say(gang, "GPUs are reserved for this gang; jobs of lower priority have to leave them: " + names);
 }
 
 // Ends the claim: the plan goes on like any other, and its time begins now. Its reservations are written
@@ -189,7 +189,7 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
   Claim& claim = *gang.plan->claim;
   const auto sound = [&store](const PlanEntry& entry) { return IsSound(store, entry.seat); };
   if (!std::ranges::all_of(gang.plan->entries, sound))
-    return GiveUp(store, gang, ClaimEnd::kSeatsLost, "a node or GPU that was reserved for it is lost", true);
+    return GiveUp(store, gang, ClaimEnd::kSeatsLost, "a node or GPU reserved for the gang is lost", true);
   SayWhoLeaves(store, gang);
   if (claim.state == ClaimState::kReserving) {
     const auto reserved = [&gang](const PlanEntry& entry) {
@@ -200,14 +200,14 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
   }
   if (claim.forbidden)
     return GiveUp(store, gang, ClaimEnd::kForbidden,
-                  "a disruption budget has kept a job of lower priority that was to make room for it", false);
+                  "a disruption budget has kept a job of lower priority that had to make room", false);
   if (!BeginNext(store, gang)) return;
   const auto leaves = [&](const std::string& id) { return DepartureOf(store, gang, id) != nullptr; };
   if (std::ranges::any_of(claim.victims, leaves)) return;
   if (claim.left_s == 0) claim.left_s = store.now_s;
   if (AreFree(store, gang)) return Open(store, gang);
   if (store.now_s > claim.left_s + store.settings.settle_s)
-    GiveUp(store, gang, ClaimEnd::kSeatsLost, "a GPU that was reserved for it is taken", false);
+    GiveUp(store, gang, ClaimEnd::kSeatsLost, "a GPU reserved for the gang is taken", false);
 }
 
 void EndClaim(GangStore& store, GangRecord& gang, ClaimEnd end) {

@@ -36,7 +36,7 @@ void MakeRoom(GangStore& store, GangRecord& gang);
 // Ends the claim of the gang's plan. REQUIRES: `gang.plan->claim` is set.
 void EndClaim(GangStore& store, GangRecord& gang, ClaimEnd end);
 
-// Says that a budget forbids the eviction of a victim. Does nothing where the gang `claimant` holds no claim.
+// Says that a budget forbids the eviction of a victim. Does nothing if the gang `claimant` holds no claim.
 void RefuseClaim(GangStore& store, const std::string& claimant);
 
 // Finds the claims of an earlier leader, and holds the gangs that have to leave (GangStore::held). Remembers

@@ -70,7 +70,7 @@ std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std
   const bool tries = nodes.size() == 1 && nodes.front() == ref.nominated;
   if (ViewOf(store_, *gang, ref.uid).node().empty() && !tries) {
     Exclude(store_, *gang, node);
-    Fail(store_, *gang, "the scheduler would not have it on " + node, true);
+    Fail(store_, *gang, "the scheduler refused the node " + node, true);
   }
   return Nowhere(kWaits + NotThere(node));
 }
@@ -82,7 +82,7 @@ void Gangs::Bind(const PodRef& ref, const std::string& node, BindHandle bind_han
         {.kind = Action::Kind::kAnswer, .text = std::move(error), .bind_handle = bind_handle});
   };
   GangRecord* gang = store_.GangOf(ref.uid);
-  if (gang == nullptr) return answer("the pod is not known (yet), or asks for no GPUs");
+  if (gang == nullptr) return answer("the extender does not know the pod yet, or the pod asks for no GPUs");
   const View view = ViewOf(store_, *gang, ref.uid);
   if (!view.living()) return answer("the pod is gone");
   if (!view.node().empty()) {

@@ -11,7 +11,7 @@
 namespace crossover::extender {
 namespace {
 
-// Returns what runs of the gang's job called, or null where too little is known.
+// Returns what runs of the gang's job called, or null if too little is known.
 const Communication* KnownOf(const GangStore& store, const GangRecord& record) {
   const std::vector<std::string> uids = Seatless(store, record);
   const Pod* pod = uids.empty() ? nullptr : store.cache->FindPod(uids.front());
@@ -27,7 +27,7 @@ bool AreAlike(const std::vector<placement::Seat>& seats) {
       seats, [&seats](const placement::Seat& seat) { return seat.gpus.size() == seats.front().gpus.size(); });
 }
 
-// Returns the speed of the slowest of these GPUs of `node`, or 0 where that of one model is not known.
+// Returns the speed of the slowest of these GPUs of `node`, or 0 if that of one model is not known.
 double SpeedOf(const std::vector<std::string>& uuids, const placement::Node& node,
                const GpuSpeeds& by_model) {
   std::optional<double> slowest;

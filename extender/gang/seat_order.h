@@ -17,8 +17,8 @@ struct SeatOrder {
 };
 
 // Returns `seats`, the seats of a whole plan for `gang`, in the order that puts the least load on the uplinks
-// of the topology domains of `state` and of the nodes (placement/mapping.h). Where the GPUs of the seats are
-// of unequal speed (GangSettings::gpu_speeds), the longest compute of a pod counts before the uplinks
+// of the topology domains of `state` and of the nodes (placement/mapping.h). If the GPUs of the seats are of
+// unequal speed (GangSettings::gpu_speeds), the longest compute of a pod counts before the uplinks
 // (profiles/workload.h). They stay as they are if the job's profile has no communication of as many pods in
 // which enough runs agree, if constraints between pods divide the gang (they are planned for each pod), or if
 // seats differ in the number of GPUs. REQUIRES: `record` has no plan.

@@ -13,7 +13,7 @@ struct GangSettings {
   placement::Settings placement;
   // `domains` names the topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
-  GpuSpeeds gpu_speeds;     // they count where a gang has GPUs of several models
+  GpuSpeeds gpu_speeds;     // they count if a gang has GPUs of several models
   double deadline_s = 120;  // from the start of a plan to the binding of all its pods
   double hold_s = 25;       // a bind is answered within this; shorter than the scheduler's timeout
   // The gates of a gang without a plan are lifted so long after the first pod that has one was made, for
@@ -21,8 +21,8 @@ struct GangSettings {
   double ungate_after_s = 300;
   // hold_off_s is the pause between a failed plan and the next. It doubles each time, up to the second value.
   double hold_off_s = 5, most_hold_off_s = 600;
-  // The gang leaves out a node for exclude_s where a scheduler refused to put a pod. It doubles in the same
-  // way.
+  // The gang leaves out a node for exclude_s if a scheduler refused to put a pod there. The time doubles in
+  // the same way.
   double exclude_s = 30, most_exclude_s = 1800;
   // A half gang whose eviction a disruption budget forbids is tried again after this. It doubles in the same
   // way.

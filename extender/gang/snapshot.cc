@@ -223,7 +223,7 @@ placement::Fitness FitnessOf(const GangStore& store, const placement::State& sta
     const auto excluded = found->second.excluded.find(node);
     if (excluded != found->second.excluded.end() && store.now_s < excluded->second.until_s) {
       const std::string& why = excluded->second.why;
-      return {.pods = 0, .why = "the scheduler would not have its pods there", .figures = why};
+      return {.pods = 0, .why = "the scheduler refused the node for pods of the gang", .figures = why};
     }
     if (!store.fits) return placement::FitsAnywhere(gang, index, planned);
     const auto pod_of = [&store](const std::string& id) -> const Pod* {

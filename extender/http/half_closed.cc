@@ -23,7 +23,7 @@ bool IsHalfClosed(int fd) {
 int ReportEndsAgain(int port) {
   int found = 0;
   for (const int number : base::OwnDescriptors()) {
-    // A duplicate stays the same connection, also where the SDK closes its own meanwhile and the kernel gives
+    // A duplicate stays the same connection, also if the SDK closes its own meanwhile and the kernel gives
     // that number to something else.
     const base::UniqueFd fd(::fcntl(number, F_DUPFD_CLOEXEC, 0));
     if (!fd || !IsHalfClosed(fd.get()) || base::LocalPort(fd.get()) != port) continue;

@@ -1,6 +1,6 @@
 // Tells the C++ REST SDK again of connections that their clients have ended.
 //
-// Where the SDK answers by itself (400 to a path that it cannot decode), it waits for the next request of the
+// If the SDK answers by itself (400 to a path that it cannot decode), it waits for the next request of the
 // connection. It does so also after it has read the end of the connection in the middle of a body. The kernel
 // reports that end once, because asio asks for edges: the second read then waits forever, and each such
 // request keeps a descriptor. shutdown(SHUT_RD) makes the kernel report the end again. It changes nothing

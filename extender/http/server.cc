@@ -148,7 +148,7 @@ std::optional<std::size_t> LengthOf(const http::http_request& request) {
   return length;
 }
 
-// Returns the host that the SDK is to listen on.
+// Returns the host that the SDK must listen on.
 std::string HostOf(const std::string& address) {
   if (address != base::kAllAddresses) return address;
   return base::HasIpv6() ? kNameOfAllAddresses : "0.0.0.0";
@@ -267,7 +267,7 @@ void HttpServer::Impl::Handle(const std::shared_ptr<Open>& open_request, const s
     });
   } catch (const std::exception& fault) {
     logging::Error("http: " + asked.path + ": " + fault.what());
-    Answer(open_request, Plain(kServerError, "it could not be answered"));
+    Answer(open_request, Plain(kServerError, "the request could not be answered"));
   }
 }
 
@@ -359,7 +359,7 @@ HttpServer::~HttpServer() {
     impl_->closing = true;
     open = impl_->open;
   }
-  for (const auto& request : open) impl_->Answer(request, Plain(kUnavailable, "it is ending"));
+  for (const auto& request : open) impl_->Answer(request, Plain(kUnavailable, "the extender is ending"));
   {
     std::unique_lock lock(impl_->mutex);
     impl_->sent.wait_for(lock, kLastAnswersWithin, [this] { return impl_->sending == 0; });

@@ -40,7 +40,7 @@ class HttpServer {
 
   struct Settings {
     // `address` is of IPv4, or [::] for all addresses of both families. For [::], /etc/hosts must give the
-    // name kNameOfAllAddresses the address ::. Where the kernel has no IPv6, [::] means 0.0.0.0.
+    // name kNameOfAllAddresses the address ::. If the kernel has no IPv6, [::] means 0.0.0.0.
     std::string address = "127.0.0.1";
     int port = 0;  // at least 1
     // These are PEM files; if empty, the server speaks plain HTTP. The server reads them again when they

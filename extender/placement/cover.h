@@ -15,9 +15,9 @@ struct Option {
 };
 
 // Chooses at most one option of each class, so that the gains add up to at least `need`. The choice has the
-// fewest gangs, and of these choices the least cost. Returns the index of each class's option, or -1 where
-// none is chosen; returns nothing where all classes together gain too little. Takes time in proportion to
-// `need` times the number of options.
+// fewest gangs, and of these choices the least cost. Returns the index of each class's option, or -1 if none
+// is chosen; returns nothing if all classes together gain too little. Takes time in proportion to `need`
+// times the number of options.
 std::optional<std::vector<int>> CheapestCover(std::span<const std::vector<Option>> classes, int need);
 
 }  // namespace crossover::placement

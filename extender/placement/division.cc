@@ -163,7 +163,7 @@ std::optional<std::vector<int>> Divide(std::span<const Division> divisions, std:
       const auto [division, domain] = names[set];
       return Nested::Limit{bounds[division]->least[domain], bounds[division]->most[domain]};
     };
-    // Where no node of `rooms` is in a domain, the domain gets no pod.
+    // If no node of `rooms` is in a domain, the domain gets no pod.
     const bool reachable = std::ranges::all_of(bounds, [](const Bounds* one) {
       return std::ranges::equal(one->least, one->most, std::less_equal<>());
     });

@@ -56,7 +56,7 @@ class Round {
     return sound;
   }
 
-  // Gives every gang of a rank free GPUs of its own. Returns false and changes nothing where they do not
+  // Gives every gang of a rank free GPUs of its own. Returns false and changes nothing if they do not
   // suffice.
   bool PlaceAllAlone(const Gangs& waiting) {
     long needed = 0;
@@ -86,7 +86,7 @@ class Round {
   }
 
   // Serves the gangs that have waited for too long, the oldest first: each gets free GPUs, or else joins the
-  // group where it adds most. Stops when one of them finds nothing and GPUs are kept for it. Returns the
+  // group to which it adds most. Stops when one of them finds nothing and GPUs are kept for it. Returns the
   // gangs that it did not serve. PlaceMatched() then matches them by gain, on the GPUs that remain.
   Gangs PlaceStarving(const Gangs& waiting) {
     Gangs others;
@@ -115,8 +115,8 @@ class Round {
     return reason == Reason::kFull || reason == Reason::kScattered || reason == Reason::kKept;
   }
 
-  // Chooses gangs of lower rank that leave, and claims the place that they make. Returns false where there
-  // is no such place.
+  // Chooses gangs of lower rank that leave, and claims the place that they make. Returns false if there is no
+  // such place.
   bool Preempt(const Gang& gang) {
     const State& state = allocator_.occupancy().state();
     const std::vector<Candidate> candidates = CandidatesFor(state, gang, now_s_);
@@ -174,8 +174,8 @@ class Round {
     return allocator_.Open(gang);
   }
 
-  // Returns the best partner of each gang, among gangs with as many GPUs. Two waiting gangs are matched
-  // only where enough GPUs are free for their set.
+  // Returns the best partner of each gang, among gangs with as many GPUs. Two waiting gangs are matched only
+  // if enough GPUs are free for their set.
   std::map<const Gang*, Partner> Match(const Gangs& waiting) const {
     std::map<int, Gangs> by_count;
     for (const Gang* gang : waiting) by_count[gang->gpus()].push_back(gang);

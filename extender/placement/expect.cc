@@ -6,8 +6,7 @@
 namespace crossover::placement {
 namespace {
 
-// Returns measured over predicted gain of the worst pair that met. It is at most 1, and 1 where no pair
-// met.
+// Returns measured over predicted gain of the worst pair that met. It is at most 1, and 1 if no pair met.
 double WorstOfPairs(std::span<const Gang* const> gangs, bool spans, const History& history,
                     const Settings& settings) {
   double worst = 1;

@@ -41,7 +41,7 @@ struct Said {
   std::string figures{};
 };
 
-// Returns the gang's constraints over several nodes, in words: "spec.. and spec..". Returns "" where it has
+// Returns the gang's constraints over several nodes, in words: "spec.. and spec..". Returns "" if it has
 // none.
 std::string Demands(const Gang& gang) {
   std::string text;
@@ -134,9 +134,9 @@ std::string StaySays(const State& state, const Gang& gang) {
     if (count == 0) return std::string();
     return "; " + Counted(count, "job") + " of lower priority " + (count == 1 ? "stays: " : "stay: ") + why;
   };
-  if (!gang.preempts) return say(may, "the preemptionPolicy of this one is Never");
-  return say(forbidden, "a disruption budget forbids to evict all pods of one") +
-         say(spared, "one that had to make room is left alone for some minutes");
+  if (!gang.preempts) return say(may, "the preemptionPolicy of this job is Never");
+  return say(forbidden, "a disruption budget does not allow the eviction of all their pods") +
+         say(spared, "a job that made room is not evicted again for some minutes");
 }
 
 // Returns why MPS does not serve the users of both.
@@ -145,12 +145,11 @@ std::string WordsOfUsers(const Violation& violation, const Gang& newcomer) {
   Users users = newcomer.users;
   if (!own && violation.peer != nullptr) users = violation.peer->users;
   if (users == Users::kOne) {
-    return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
-           "runAsUser";
+    return "that job runs as another user ID, and MPS serves one at a time: use the same runAsUser";
   }
-  const std::string serves = "MPS serves one user ID at a time on those nodes, and ";
-  if (users == Users::kOwn) return serves + "with hostUsers: false each pod has its own";
-  return serves + (own ? "this job" : "it") + " has several: use the same runAsUser";
+  const std::string serves = "MPS serves one user ID at a time on these nodes, and ";
+  if (users == Users::kOwn) return serves + "with hostUsers: false each pod has a user ID of its own";
+  return serves + (own ? "this job" : "that job") + " has several user IDs: use the same runAsUser";
 }
 
 long GpusOf(const Occupancy& occupancy, bool kept) {
@@ -176,7 +175,7 @@ std::string Malformed(const Gang& gang) {
   const Profile& profile = gang.profile;
   if (!(profile.compute_s >= 0) || !(profile.exposed_s >= 0) || !(profile.link_s >= 0) ||
       !(profile.host_s >= 0) || !(profile.spinning >= 0 && profile.spinning <= 1)) {
-    return "its profile has values out of range";
+    return "its profile: expected values within their ranges, got others";
   }
   return {};
 }
@@ -247,7 +246,7 @@ Refusal ExplainRoom(const Gang& gang, std::size_t victims) {
   const long count = static_cast<long>(victims);
   return {gang.id, Reason::kMakesRoom,
           "needs " + Counted(gang.gpus(), "GPU") + "; waits for " + Counted(count, "job") +
-              " of lower priority to end, which " + (count == 1 ? "makes" : "make") + " room for it"};
+              " of lower priority to end, which " + (count == 1 ? "makes" : "make") + " room for this job"};
 }
 
 std::string Words(const Violation& violation, const Group& group, const Gang& newcomer,
@@ -257,49 +256,48 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
   switch (violation.rule) {
     case Rule::kTwoRanks:
       if (!newcomer.maker.empty() && violation.peer != &newcomer)
-        return "it is of the same " + newcomer.maker +
-               ", and no two of its pods are on one GPU: set crossover.dev/gang and gang-size to place them "
-               "as one job";
-      return "it is this very job, and a job is on a GPU once";
+        return "its pods are of the same " + newcomer.maker +
+               ", and no two of its pods are on one GPU: if they are one job, set crossover.dev/gang and "
+               "crossover.dev/gang-size; if each pod is a job, give each a crossover.dev/gang of its own";
+      return "that job is this job itself, and no two ranks of a job are on one GPU";
     case Rule::kSameCount:
-      return "it has another number of GPUs";
+      return "that job has another number of GPUs: use as many GPUs, or wait";
     case Rule::kSlots:
-      return "its GPUs have no slot left";
+      return "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu";
     case Rule::kExclusive:
-      return newcomer.exclusive ? "this job asks for whole GPUs" : "it asked for whole GPUs";
+      return newcomer.exclusive ? "this job asks for whole GPUs" : "that job asks for whole GPUs";
     case Rule::kConsent:
-      return "both must allow it: crossover.dev/share-with: cluster";
+      return "both jobs must set crossover.dev/share-with: cluster";
     case Rule::kUser:
       return WordsOfUsers(violation, newcomer);
     case Rule::kLearning:
-      return std::string(violation.peer == &newcomer ? "this job's" : "its") +
-             " need of GPU memory is not known yet: set crossover.dev/gpu-memory, or let it run alone once";
+      return std::string(violation.peer == &newcomer ? "this job's" : "that job's") +
+             " need of GPU memory is not known: set crossover.dev/gpu-memory, or let the job run alone once";
     case Rule::kMemoryUnknown:
-      return "the memory of its GPUs is not known, so that no jobs share them: an administrator has to set "
-             "node.gpu_memory";
+      return "the memory of the GPUs of that job is not known: an administrator must set node.gpu_memory";
     case Rule::kMemory:
-      return "together they need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and there are " +
+      return "together the jobs need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and the GPU has " +
              Gib(group.site.memory) + ": lower crossover.dev/gpu-memory";
     case Rule::kHistory:
-      return "they lost by it when they last met";
+      return "these jobs lost time when they last shared a GPU";
     case Rule::kSlowdown:
-      return "a crossover.dev/max-slowdown could not be kept";
+      return "the crossover.dev/max-slowdown of one of the jobs could not be kept: set a higher one";
     case Rule::kGain:
-      return "they would gain too little by it: " + Number(violation.gain) +
+      return "the jobs would gain too little: " + Number(violation.gain) +
              (group.gangs.size() > 1 ? " times what they reach without this job, and "
                                      : " times one after the other, and ") +
-             Number(settings.min_gain) + " is asked for";
+             Number(settings.min_gain) + " is the least (placement.min_gain)";
     case Rule::kClosed:
-      return "its GPUs take no further pod at present";
+      return "the GPUs of that job take no further pod at present";
     case Rule::kShape:
-      return "its GPUs are not on nodes in multiples of " + std::to_string(newcomer.gpus_per_pod) +
+      return "that job's GPUs are not on nodes in multiples of " + std::to_string(newcomer.gpus_per_pod) +
              ", which one pod needs";
     case Rule::kNodes:
-      return "its nodes have no room for the pods otherwise";
+      return "the nodes of that job have no room for these pods in CPU, memory or another resource";
     case Rule::kApart:
-      return "on its nodes the pods of this job cannot keep to " + Demands(newcomer);
+      return "on the nodes of that job the pods of this job cannot keep to " + Demands(newcomer);
     case Rule::kWithin:
-      return "its nodes do not lie within one domain, and this job asks for " + WithinSays(newcomer);
+      return "the nodes of that job are not within one domain, and this job asks for " + WithinSays(newcomer);
   }
   return {};
 }

@@ -33,7 +33,7 @@ struct Refusal {
   std::string text;
 };
 
-// Returns what is wrong with a gang, in words for its user, or "" where nothing is.
+// Returns what is wrong with a gang, in words for its user, or "" if nothing is.
 std::string Malformed(const Gang& gang);
 
 // Returns why `gang` cannot be placed. REQUIRES: it is well formed, `occupancy` does not hold it, and an

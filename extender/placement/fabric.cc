@@ -15,7 +15,7 @@ bool AreUnequal(const std::vector<double>& speeds) {
 }
 
 // Sets the speeds of the uplinks, those above the nodes to 1, if the nodes tell theirs and not all are alike.
-// `links` has the speed of each domain of the nodes' level, 0 where it is not known.
+// `links` has the speed of each domain of the nodes' level, 0 if it is not known.
 void AddSpeeds(std::vector<double> links, Fabric* fabric) {
   if (!AreUnequal(links)) return;
   for (const std::vector<int>& level : fabric->domains)

@@ -22,9 +22,9 @@ struct SeatPlace {
 
 // Returns the fabric of the seats: `levels` levels of domains, the widest first, and then the nodes. A domain
 // is within one of the level before, so equal labels in two zones are two racks. Nodes that lack a label are
-// in one domain. The uplinks of the nodes have their speeds where all of them are known and not all are
-// alike. The speeds of the other uplinks are not known, so they count as 1. The seats have their speeds where
-// all of them are known and not all are alike.
+// in one domain. The uplinks of the nodes have their speeds if all of them are known and not all are alike.
+// The speeds of the other uplinks are not known, so they count as 1. The seats have their speeds if all of
+// them are known and not all are alike.
 Fabric FabricOf(std::span<const SeatPlace> seats, std::size_t levels);
 
 }  // namespace crossover::placement

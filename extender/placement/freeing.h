@@ -30,7 +30,7 @@ class Counting {
   // Returns a number of pods. There are free GPUs for no more once these have left.
   int PodsAtMost(const Who& who) const;
   // Returns who leaves so that the free GPUs suffice for all pods of the gang: the fewest, and of these the
-  // cheapest. Returns nothing where all of them give too little, or where GPUs are not what it lacks.
+  // cheapest. Returns nothing if all of them give too little, or if GPUs are not what it lacks.
   //
   // The answer has to be tried, because it is only counted. Of gangs on several nodes it knows what each
   // gives by itself. Returns ascending indices. Takes time in proportion to the gang's pods times the number
@@ -64,7 +64,7 @@ class Counting {
   std::map<const Gang*, std::size_t> index_;
   std::vector<int> free_;        // suitable GPUs that are free, by node
   std::vector<int> most_;        // pods that the node would take if it were empty, by node
-  std::vector<Bundle> bundles_;  // of groups of which all gangs are candidates
+  std::vector<Bundle> bundles_;  // of groups in which all gangs are candidates
 };
 
 }  // namespace crossover::placement

@@ -2,8 +2,8 @@
 //
 // In lock step each job does one iteration per cycle, and the cycle takes
 //   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h),
-// where l counts if the jobs share a link, and h if they share a host's CPUs. Turns do not run in lock
-// step. Jobs with iterations of unequal length get the fair rates of common/gains/turns.h, where a cap on the
+// if l counts if the jobs share a link, and h if they share a host's CPUs. Turns do not run in lock step.
+// Jobs with iterations of unequal length get the fair rates of common/gains/turns.h, in which a cap on the
 // slowdown is a floor of the rate. For jobs with equal iterations both models give the same result.
 //
 // Pure.
@@ -18,8 +18,8 @@ namespace crossover::placement {
 
 // A Prediction is for gangs in a given order.
 struct Prediction {
-  double cycle_s = 0;                 // T*; 0 where a profile is unknown
-  double lockstep_gain = 0;           // sum (c + m) / T*; 0 where a profile is unknown
+  double cycle_s = 0;                 // T*; 0 if a profile is unknown
+  double lockstep_gain = 0;           // sum (c + m) / T*; 0 if a profile is unknown
   double gain = 1;                    // sum of rates, relative to running one after the other
   std::vector<double> slowdown;       // 1 / rate of each gang, in their order
   bool caps_kept = true;              // all caps on slowdowns can be kept

@@ -20,7 +20,7 @@ class History {
     for (const Observed& o : observed) gain_[std::minmax<std::string_view>(o.key, o.other)] = o.gain;
   }
   bool empty() const { return gain_.empty(); }
-  // Returns the gain of the two gangs, or 0 where they never met or a key is not known.
+  // Returns the gain of the two gangs, or 0 if they never met or a key is not known.
   double GainOf(const Gang& gang, const Gang& other) const {
     if (gain_.empty() || gang.key.empty() || other.key.empty()) return 0;
     const auto found = gain_.find(std::minmax<std::string_view>(gang.key, other.key));

@@ -107,7 +107,7 @@ class Seating {
     Bytes out = 0, in = 0;
   };
 
-  // Adds or removes the flows between a pod on `seat` and one of its peers, where that has a seat.
+  // Adds or removes the flows between a pod on `seat` and one of its peers, if that has a seat.
   void Count(const Peer& peer, int seat, bool add) {
     const int other = seat_of_[At(peer.pod)];
     if (other == kNone) return;
@@ -158,7 +158,7 @@ Seating SeatingOf(const Workload& workload, const Fabric& fabric, const std::vec
   return seating;
 }
 
-// An ExactSearch gives the pods seats one by one, and turns back where those that have one already cost as
+// An ExactSearch gives the pods seats one by one, and turns back when the pods that have one already cost as
 // much as the best mapping that is known.
 class ExactSearch {
  public:

@@ -12,8 +12,8 @@
 //
 // An uplink's load is the larger of the two sums, over the uplink's speed. The cost of a mapping is the time
 // of the slowest pod's compute, and then, of each level from the widest to the nodes, the load of the busiest
-// uplink. Of two costs the one that is less where they first differ is the better one: what crosses a wide
-// domain also crosses all that are narrower, on links that more jobs share.
+// uplink. Two costs are compared at the first level at which they differ, and the smaller one is better: what
+// crosses a wide domain also crosses all narrower domains, on links that more jobs share.
 #pragma once
 
 #include <vector>
@@ -48,15 +48,15 @@ struct Fabric {
 // A MappingCost has the time of the slowest pod's compute and then the largest load of each level.
 using MappingCost = std::vector<double>;
 
-// Returns the cost where pod i has the seat `seat_of[i]`. REQUIRES: as MapPods(), and `seat_of` has each seat
-// at most once.
+// Returns the cost if pod i has the seat `seat_of[i]`. REQUIRES: as MapPods(), and `seat_of` has each seat at
+// most once.
 MappingCost CostOf(const Workload& workload, const Fabric& fabric, const std::vector<int>& seat_of);
 
 // Returns the seat of each pod. Up to kMostExact pods it is a mapping of the least cost. Beyond, it begins
 // with the order of the seats and with groups of pods that send much to each other, and exchanges two pods as
 // long as that helps, for at most kMostExchanges tries from each. It never costs more than pod i on seat i,
-// and is that where nothing costs less. REQUIRES: there are as many seats as pods, each vector of `fabric`
-// and `workload` that is not empty is complete, speeds are above 0, and flows name pods that exist.
+// and is that if nothing costs less. REQUIRES: there are as many seats as pods, each vector of `fabric` and
+// `workload` that is not empty is complete, speeds are above 0, and flows name pods that exist.
 std::vector<int> MapPods(const Workload& workload, const Fabric& fabric);
 inline constexpr int kMostExact = 8;
 inline constexpr int kMostExchanges = 10'000;

@@ -24,7 +24,7 @@ struct Profile {
   double compute_s = 0;   // c: time busy on the GPU
   double exposed_s = 0;   // m: time off the GPU, waiting
   double link_s = 0;      // l: time that the link needs for all bytes of the iteration
-  double host_s = 0;      // h: CPU time of its node, where jobs have no CPUs of their own; else 0
+  double host_s = 0;      // h: CPU time of its node, if jobs have no CPUs of their own; else 0
   double spinning = 0;    // part of the GPU (0 to 1) that collectives occupy during exposed_s
   Bytes peak_memory = 0;  // 0: not known
 
@@ -86,7 +86,7 @@ struct Gpu {
 struct Node {
   std::string name;
   // These are the values of its topology labels, the widest first: zone, block, rack. A label that it lacks
-  // has the value "" where it has a narrower one.
+  // has the value "" if it has a narrower one.
   std::vector<std::string> domains;
   std::vector<Gpu> gpus;
   bool open = true;       // takes new pods

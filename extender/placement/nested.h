@@ -1,5 +1,5 @@
-// Chooses how many units each item gets, where nested sets of items have limits: nodes that take pods, in
-// racks and zones. Pure.
+// Chooses how many units each item gets, if nested sets of items have limits: nodes that take pods, in racks
+// and zones. Pure.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ class Nested {
     int least = 0, most = 0;
   };
 
-  // Returns nothing where two sets overlap. `takes` holds the most units of each item. A set lists indices of
+  // Returns nothing if two sets overlap. `takes` holds the most units of each item. A set lists indices of
   // items, each once, and at least one.
   static std::optional<Nested> Of(std::vector<int> takes, const std::vector<std::vector<int>>& sets);
 
   // Returns how many units each item gets, `units` in all, so that the limit of each set holds. Prefers few
-  // items. Returns nothing where there is no such choice. `limit` is asked about each set by its index.
+  // items. Returns nothing if there is no such choice. `limit` is asked about each set by its index.
   std::optional<std::vector<int>> Choose(const std::function<Limit(std::size_t set)>& limit, int units) const;
 
  private:

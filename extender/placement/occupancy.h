@@ -1,9 +1,9 @@
 // Keeps which gangs are on which GPUs: a State, with indices instead of names, and what is planned on top of
 // it.
 //
-// Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set,
-// because a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone,
-// unhealthy or on a closed node. The gangs of a shut group stay, and no gang may join them.
+// Gangs on one identical set of GPUs form a Group. A group is shut if its set overlaps another set, because a
+// kubelet gave out GPUs against the plan. It is also shut if some of its GPUs are gone, unhealthy or on a
+// closed node. The gangs of a shut group stay, and no gang may join them.
 //
 //   node        n0              n1              n2
 //   GPUs        0   1   2   3   0   1   2   3   0   1   2
@@ -115,7 +115,7 @@ class Occupancy {
   std::vector<std::vector<Planned>> planned_;
   std::vector<Group> groups_;
   std::set<std::string_view> held_;
-  std::set<const Gang*> torn_;  // gangs some of whose GPUs are not there
+  std::set<const Gang*> torn_;  // gangs that lack some of their GPUs
 };
 
 }  // namespace crossover::placement

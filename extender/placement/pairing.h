@@ -1,10 +1,10 @@
 // Chooses partners for waiting gangs of one GPU count: other waiting gangs, or groups that run.
 //
-// It computes a maximum weight matching (nearly maximum where gangs are many). An edge joins two waiting
-// gangs, or a waiting gang and a group, that break no rule together. Its weight is what sharing adds to the
-// rate at which the GPUs work. For two waiting gangs that is their gain less 1, which one of them reaches
-// alone. For a group it is the gain with the newcomer less the gain without it. Gains on GPUs of several
-// nodes count a little more (Settings::spanning_bonus), because sharing is worth most there. Pure.
+// It computes a maximum weight matching (nearly maximum if gangs are many). An edge joins two waiting gangs,
+// or a waiting gang and a group, that break no rule together. Its weight is what sharing adds to the rate at
+// which the GPUs work. For two waiting gangs that is their gain less 1, which one of them reaches alone. For
+// a group it is the gain with the newcomer less the gain without it. Gains on GPUs of several nodes count a
+// little more (Settings::spanning_bonus), because sharing is worth most there. Pure.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Partner {
 
 // Returns a partner for each gang that has one; two waiting gangs that are matched name each other.
 // REQUIRES: all gangs in `waiting` have the same number of GPUs. `pairs` says whether two waiting gangs may
-// be matched, which is useful only where enough GPUs are free for them.
+// be matched, which is useful only if enough GPUs are free for them.
 std::map<const Gang*, Partner> ChoosePartners(const Occupancy& occupancy,
                                               std::span<const Gang* const> waiting, bool pairs,
                                               const Context& context);

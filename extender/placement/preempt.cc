@@ -126,8 +126,8 @@ class Search {
     return allocator.steps().back();
   }
 
-  // Makes this guess the answer where it is better than the last one and gives the gang a place. Returns
-  // whether it did.
+  // Makes this guess the answer if it is better than the last one and gives the gang a place. Returns whether
+  // it did.
   bool Consider(Guess guess) {
     if (guess.who.empty() || (place_ && !IsBetter(guess, best_))) return false;
     std::optional<Step> place = Without(guess.who);
@@ -147,7 +147,7 @@ class Search {
   }
 
   // Returns who of a group could leave so that the rules permit the gang to share with the others. The best
-  // come first: there, where something else forbids it, all of a group may stay.
+  // come first: there, if something else forbids it, all of a group may stay.
   std::vector<Guess> Joins() const {
     std::vector<Guess> joins;
     for (const Group& group : occupancy_.groups()) {
@@ -192,7 +192,7 @@ class Search {
     const auto is_near = [&](GpuRef ref) {
       return std::ranges::any_of(free.gpus, [&](GpuRef taken) { return taken.node == ref.node; });
     };
-    // The second guess is for where the gang needs more of a node than its GPUs, such as CPUs.
+    // The second guess is for a gang that needs more of a node than its GPUs, such as CPUs.
     if (!Prune(WhoIsOn(is_taken)) && !Prune(WhoIsOn(is_near))) Prune(Everybody());
   }
 
@@ -210,8 +210,8 @@ class Search {
     return who;
   }
 
-  // Lets as many of these stay as can, the dearest first, and considers what remains. Returns false where
-  // the gang finds no place even if all of them leave.
+  // Lets as many of these stay as can, the dearest first, and considers what remains. Returns false if the
+  // gang finds no place even if all of them leave.
   bool Prune(Who who) {
     if (who.empty() || !Without(who)) return false;
     std::ranges::sort(who, [&](std::size_t a, std::size_t b) {
@@ -226,8 +226,7 @@ class Search {
     return true;
   }
 
-  // Lets each `many` of these in a row stay where the gang finds a place all the same. Returns whether any
-  // may.
+  // Lets each `many` of these in a row stay if the gang still finds a place. Returns whether any may.
   bool Spare(std::size_t many, Who* who) const {
     bool some = false;
     for (std::size_t at = 0; at + many <= who->size() && many < who->size();) {

@@ -3,7 +3,7 @@
 // Whole gangs leave, or none. There are two kinds of places. Either all gangs on some GPUs leave and the
 // newcomer has these for itself, or some gangs of a group leave and it joins those that stay. In both cases
 // the place is found with the functions that place all other gangs (allocator.h), on a copy of the occupancy
-// that is without those that leave. So none leaves in vain, and neighbours that may stay do.
+// that is without those that leave. So no gang leaves without need, and neighbours that may stay do.
 //
 //   GPUs     0    1    2    3
 //   gangs    AB   AB   C    D     A gang of two GPUs takes the place of A beside B if it may share with B.
@@ -26,19 +26,19 @@ struct Choice {
   Step place;                        // what the newcomer gets once they have left
 };
 
-// An Effort bounds the search: every combination is tried where there are at most so many candidates, and the
+// An Effort bounds the search: every combination is tried if there are at most so many candidates, and the
 // product of combinations and GPUs of the cluster is at most `work`.
 struct Effort {
   std::size_t candidates = 12;
   std::size_t work = std::size_t{1} << 21;
 };
 
-// Returns the gangs with GPUs that `gang` may make leave, by ascending id: those of lower rank that may
-// leave (Placed::leave), with all GPUs that they have. Returns none where `gang` preempts none. `now_s` is on
-// the clock of Placed::started_s.
+// Returns the gangs with GPUs that `gang` may make leave, by ascending id: those of lower rank that may leave
+// (Placed::leave), with all GPUs that they have. Returns none if `gang` preempts none. `now_s` is on the
+// clock of Placed::started_s.
 std::vector<Candidate> CandidatesFor(const State& state, const Gang& gang, double now_s);
 
-// Returns which of `candidates` leave for `gang`, or nothing where it finds no place even so. REQUIRES: the
+// Returns which of `candidates` leave for `gang`, or nothing if it finds no place even so. REQUIRES: the
 // candidates are gangs of the State of `occupancy`, by ascending id; `gang` is well formed and finds no place
 // while all of them stay.
 std::optional<Choice> ChooseVictims(const Occupancy& occupancy, const Gang& gang,

@@ -24,7 +24,7 @@ class Queue {
   Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
         const Settings& settings);
 
-  // Returns the next gang that was neither served nor taken, or null where none is left.
+  // Returns the next gang that was neither served nor taken, or null if none is left.
   const Gang* Next();
   // Marks a gang as served out of order: Next() will not return it.
   void Take(const Gang& gang) { taken_.insert(&gang); }

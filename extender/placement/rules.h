@@ -22,7 +22,7 @@ enum class Rule : std::uint8_t {
   kSlots,          // there is a slot for each gang
   kExclusive,      // a gang that wants whole GPUs shares them with no other
   kConsent,        // the newcomer and each other gang consent to each other
-  kUser,           // all run as one user ID, where MPS serves one at a time
+  kUser,           // all run as one user ID, if MPS serves one at a time
   kLearning,       // each gang has a limit of GPU memory
   kMemoryUnknown,  // the memory of its GPUs is known
   kMemory,         // all memory limits and the reserves for contexts fit together
@@ -34,7 +34,7 @@ enum class Rule : std::uint8_t {
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
   kApart,   // the newcomer's own constraints permit its pods there
-  kWithin,  // it lies within one domain where the newcomer asks for that
+  kWithin,  // it lies within one domain if the newcomer asks for that
 };
 inline constexpr int kRules = 17;
 
@@ -63,7 +63,7 @@ struct Violation {
   double gain = 0;             // for kGain: expected gain with the newcomer over that without it
 };
 
-// Each returns true where its rule is broken.
+// Each returns true if its rule is broken.
 bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);
 bool BreaksSameCount(const Gang& there, const Gang& newcomer);
 bool BreaksSlots(const Meeting& meeting);

@@ -53,8 +53,8 @@ struct Choice {
   }
 };
 
-// An Asked is what gangs want, of GPUs of one model where `model` is not null. `ever` asks for a set that
-// they could have if the cluster were empty.
+// An Asked is what gangs want, of GPUs of one model if `model` is not null. `ever` asks for a set that they
+// could have if the cluster were empty.
 struct Asked {
   const Wanted& wanted;
   const Fitness& fitness;
@@ -219,7 +219,7 @@ class Domain {
 };
 
 // Chooses among the offers of one domain as the gangs' own constraints permit: no busy GPUs if possible, then
-// few nodes. A unit is one pod. Returns nothing where they permit none.
+// few nodes. A unit is one pod. Returns nothing if they permit none.
 std::optional<Choice> ChooseDivided(const std::vector<const Offer*>& offers, int units,
                                     std::span<const Division> divisions, bool ever) {
   for (const bool busy : {false, true}) {
@@ -268,7 +268,7 @@ std::vector<Division> DivisionsOf(const Wanted& wanted) {
   return divisions;
 }
 
-// Returns the level whose domains none of the gangs may leave, or nothing where no label has that level.
+// Returns the level whose domains none of the gangs may leave, or nothing if no label has that level.
 std::optional<std::size_t> LeastLevel(const State& state, const Wanted& wanted) {
   std::size_t least = 0;
   for (const Gang* gang : wanted.gangs) {

@@ -25,7 +25,7 @@ struct Wanted {
 };
 
 // Returns the level of the topology label that has one value on all nodes of the gang: 1 for the widest one,
-// and 0 where the gang asks for none. Returns nothing where it asks for a label that is not in State::levels.
+// and 0 if the gang asks for none. Returns nothing if it asks for a label that is not in State::levels.
 std::optional<std::size_t> LevelOf(const State& state, const Gang& gang);
 
 // Returns whether these nodes have one value of that label. REQUIRES: there is a node.
@@ -35,11 +35,11 @@ bool IsWithin(const State& state, const Gang& gang, std::span<const OnNode> on);
 // pod of any gang is split between nodes.
 int UnitOf(std::span<const Gang* const> gangs);
 
-// Returns a set of free GPUs, ascending, or none where there is no such set.
+// Returns a set of free GPUs, ascending, or none if there is no such set.
 std::vector<GpuRef> FindFree(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
-// Returns a set of GPUs that the gangs could have if the cluster were empty and nothing were kept,
-// ascending, with as few busy ones as possible. Returns none where the cluster has no such set.
+// Returns a set of GPUs that the gangs could have if the cluster were empty and nothing were kept, ascending,
+// with as few busy ones as possible. Returns none if the cluster has no such set.
 std::vector<GpuRef> FindEver(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
 }  // namespace crossover::placement

@@ -15,8 +15,8 @@ enum class Sharing : std::uint8_t { kWhenFull, kAlways };
 
 struct Settings {
   Sharing sharing = Sharing::kWhenFull;
-  // Jobs of two namespaces that both consent to the whole cluster share GPUs only where one of these groups
-  // has both namespaces. With no groups, namespaces do not matter.
+  // Jobs of two namespaces that both consent to the whole cluster share GPUs only if one of these groups has
+  // both namespaces. With no groups, namespaces do not matter.
   std::vector<std::vector<std::string>> namespace_groups;
 
   double efficiency = gains::kReached;     // part of the best rate that turns are expected to reach

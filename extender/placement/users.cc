@@ -29,7 +29,7 @@ GangsOn GangsIn(const State& state) {
   return gangs;
 }
 
-// Returns who is on a node where `there` are, once what is planned has been carried out.
+// Returns who is on a node that has the gangs `there`, once what is planned has been carried out.
 Company CompanyOf(std::span<const Gang* const> there, std::span<const Planned> planned) {
   Company company;
   for (const Gang* gang : there) {
@@ -47,14 +47,14 @@ std::string WhyNot(Users users) {
   const std::string serves = "MPS serves one user ID at a time, and ";
   switch (users) {
     case Users::kMixed:
-      return serves + "the containers of one pod have several: use the same runAsUser";
+      return serves + "the containers of one pod have several user IDs: use the same runAsUser";
     case Users::kOwn:
-      return serves + "with hostUsers: false each pod has its own";
+      return serves + "with hostUsers: false each pod has a user ID of its own: leave hostUsers out";
     case Users::kUnlike:
     case Users::kOne:
       break;
   }
-  return serves + "the pods of one job have several: use the same runAsUser";
+  return serves + "the pods of one job have several user IDs: use the same runAsUser";
 }
 
 void Limit(const Gang& gang, const Company& there, Fit* fit) {
@@ -81,7 +81,7 @@ Fitness LimitedByUser(const State& state, Fitness fitness) {
     const auto found = gangs->find(node.name);
     using There = std::span<const Gang* const>;
     const Company there = CompanyOf(found == gangs->end() ? There() : There(found->second), planned);
-    // Where another limit leaves no room already, its words stay, unless the gang itself has several users.
+    // If another limit leaves no room already, its words stay, unless the gang itself has several users.
     if (fit.pods > 0 || gang.users != Users::kOne) Limit(gang, there, &fit);
     return fit;
   };

@@ -1,8 +1,8 @@
 // Joins what the nodes say of the calls of one job into groups of its pods, and counts the runs that agree.
 // Pure.
 //
-// Reports are foreign data: any pod may have sent them. What they say has an effect on the job alone of whose
-// pods they are.
+// Reports are foreign data: any pod may have sent them. What they say has an effect on the job alone that has
+// these pods.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communicatio
 std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
                                   std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
 
-// Returns the speed of the slowest GPU of each of the pods `names`, by what the nodes report of one job; 0
-// where a GPU has a model without a speed, or no rank of the pod is known.
+// Returns the speed of the slowest GPU of each of the pods `names`, by what the nodes report of one job; 0 if
+// a GPU has a model without a speed, or no rank of the pod is known.
 std::vector<double> SpeedsOfPods(const std::vector<std::string>& names,
                                  std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
 

@@ -27,9 +27,9 @@ class ProfileKeeper {
   struct Dependencies {
     // The keeper's thread calls all of these. `jobs` returns the jobs of all nodes, or nothing while the
     // cluster is not known. `order` returns the places of the pods that jobs name in what they call, as far
-    // as they are known; if it is empty, no communication is kept. `places` returns where all nodes
-    // are; if it is empty, no times of uplinks are kept. `is_there` says whether a profile with
-    // that namespace and key exists now; it may be empty.
+    // as they are known; if it is empty, no communication is kept. `places` returns if all nodes are; if it
+    // is empty, no times of uplinks are kept. `is_there` says whether a profile with that namespace and key
+    // exists now; it may be empty.
     std::function<bool()> leads;
     std::function<std::optional<std::vector<GpuNode::Job>>()> jobs;
     std::function<PodOrder(std::span<const GpuNode::Job>)> order{};

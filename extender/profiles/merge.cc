@@ -227,7 +227,7 @@ std::vector<std::string> NodesOf(const std::vector<std::string>& pods, const Job
   return of_pods;
 }
 
-// Returns where the pods are, or nothing where it is not known of one of them.
+// Returns where the pods are, or nothing if the place of one of them is not known.
 std::optional<std::vector<placement::SeatPlace>> SeatsOf(const RunCalls& run, const NodePlaces& places) {
   std::vector<placement::SeatPlace> seats;
   for (std::size_t pod = 0; pod < run.nodes.size(); ++pod) {

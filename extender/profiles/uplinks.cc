@@ -8,7 +8,7 @@
 namespace crossover::extender {
 namespace {
 
-// Returns the seconds of the busiest uplink of a node where pod i has the seat `seat_of[i]`.
+// Returns the seconds of the busiest uplink of a node if pod i has the seat `seat_of[i]`.
 double TimeOf(const placement::Workload& workload, const placement::Fabric& fabric,
               const std::vector<int>& seat_of, double link) {
   const double cost = placement::CostOf(workload, fabric, seat_of).back();

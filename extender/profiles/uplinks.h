@@ -14,7 +14,7 @@ namespace crossover::extender {
 // UplinkTimes are seconds of one iteration, of the node whose uplink is the busiest.
 struct UplinkTimes {
   double now_s = 0;  // as the pods are placed
-  // As gang/seat_order.h would place them on the same seats. It is at most `now_s`, though where GPUs are of
+  // As gang/seat_order.h would place them on the same seats. It is at most `now_s`, though if GPUs are of
   // unequal speed another order may shorten compute, and then its uplinks count as those of now.
   double least_s = 0;
 

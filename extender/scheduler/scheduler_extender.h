@@ -53,8 +53,8 @@ class SchedulerExtender {
   using Done = std::function<void(const std::string& error)>;
   virtual void Bind(const PodRef& pod, const std::string& node, Done done) = 0;
 
-  // Returns the nodes from which the scheduler may evict these pods, with their victims. Leaves out nodes
-  // where a victim belongs to a gang of more than one pod.
+  // Returns the nodes from which the scheduler may evict these pods, with their victims. Leaves out nodes if
+  // a victim belongs to a gang of more than one pod.
   virtual std::map<std::string, Victims> Preempt(const PodRef& pod,
                                                  std::map<std::string, Victims> by_node) = 0;
 };

@@ -20,8 +20,8 @@ Weights WeightsFor(std::span<const double> parts) {
   return weights;
 }
 
-// Returns which part of the change of weights the compute times have followed: the slope of log c'/c over
-// log w'/w. It is 1 where times are as the weights, and 0 where they have not changed.
+// Returns which part of the change of weights the compute times have followed: the slope of log c'/c over log
+// w'/w. It is 1 if times are as the weights, and 0 if they have not changed.
 double Followed(const ShareState& state, std::span<const RankTimes> ranks) {
   std::vector<double> x, y;
   for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -191,7 +191,7 @@ def volume_out_of_reach(world):
     with Stage(world, gpus=(4, 2)) as stage:
         claim = _volume_in_zone(world, stage.pool, "b")
         stage.create(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])
-        stage.must_wait("the scheduler would not have it")
+        stage.must_wait("the scheduler refused the node")
         return stage.finish()
 
 

@@ -20,8 +20,8 @@ _EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
 _REASON = re.compile(r"(?:[A-Z][a-z]+)+")
 _PIECE = 3  # consecutive words by which an event is recognised in a test
 # No test reads the words of these events. The value says how the row is known to be true.
-_UNREAD = {"not all of its pods were bound within ": "of gangs past their deadline what is left of them counts",
-           "others of its gang run; ": "the place of the pod that went is free, so that none waits for one"}
+_UNREAD = {"not all pods of the gang were bound within ": "of gangs past their deadline what is left of them counts",
+           "other pods of its gang run; ": "the place of the pod that went is free, so that none waits for one"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -158,11 +158,12 @@ class Failures(unittest.TestCase):
         """The control has other words in a row, or another test beside them."""
         text = read(PAGE)
         for right, wrong, found in (
-                ('"the kubelet chose otherwise"', '"the kubelet was wrong"',
+                ('"the kubelet chose other GPUs than the scheduler"', '"the kubelet was wrong"',
                  ["tests/cluster/node/test_node.py: reads nothing of 'the kubelet was wrong'"]),
-                ('chose otherwise" | `tests/cluster/node/test_node.py`',
-                 'chose otherwise" | `tests/cluster/node/test_mps.py`',
-                 ["tests/cluster/node/test_mps.py: reads nothing of 'the kubelet chose otherwise'"])):
+                ('than the scheduler" | `tests/cluster/node/test_node.py`',
+                 'than the scheduler" | `tests/cluster/node/test_mps.py`',
+                 ["tests/cluster/node/test_mps.py: reads nothing of "
+                  "'the kubelet chose other GPUs than the scheduler'"])):
             self.assertEqual(text.count(right), 1, right)
             self.assertEqual(set(unread(text.replace(right, wrong))) - set(unread(text)), set(found))
 

@@ -7,7 +7,7 @@ import unittest
 from testing.cluster.prometheus import judged
 from tests.cluster.node.node_case import NAMESPACE, NodeCase
 
-_ANEW = "is made anew: it must not stay on its GPU"
+_ANEW = "is evicted, so that its controller makes it again: it must not stay on its GPU"
 _QUIET_S = 5  # longer than a kubelet needs to tell the API server
 
 
@@ -54,7 +54,8 @@ class Node(NodeCase):
         self.wait_for_metric("crossover_assignment_drifts 1")
         self.assertIn("crossover_gang_collisions 0", self.get("/metrics")[1].splitlines())
         self.assertIn(f"{NAMESPACE}/pod-2/main has {other} and was assigned {wanted}", self.daemons.said(self.node))
-        told = f"OtherGpus: container main has {other} and was assigned {wanted}: the kubelet chose otherwise"
+        told = (f"OtherGpus: container main has {other} and was assigned {wanted}: "
+                "the kubelet chose other GPUs than the scheduler")
         self.await_true(lambda: any(told in line for line in self.cluster.events(NAMESPACE, "pod-2")), "it is not told")
         self.assertFalse(any("OtherGpus" in line for line in self.cluster.events(NAMESPACE, "pod-1")), "the control")
         self.wait_for_doctor("other_gpus", "warn")

@@ -50,8 +50,8 @@ class Owner(NodeCase):
         self.cluster.wait_for("node", self.node.name, labelled)
         self.cluster.kubectl("label", "node", self.node.name, f"{label}=true", "--overwrite")
         self.cluster.wait_for("node", self.node.name, labelled)
-        told = "OperatorTakesNode: the labels by which the GPU Operator leaves this node alone"
-        self.await_true(lambda: any(told in line and line.endswith("they are set again")
+        told = "OperatorTakesNode: labels nvidia.com/gpu.deploy.*: expected false"
+        self.await_true(lambda: any(told in line and line.endswith("the daemon sets them again")
                                     for line in self.cluster.events("default", self.node.name)), told)
 
     def test_without_that_setting_the_gpu_operator_keeps_the_node(self):
@@ -65,7 +65,7 @@ class Owner(NodeCase):
             self.node.enter([os.environ["OTHER_PLUGIN"], _PLUGINS, "nvidia.com/gpu", *self.gpus.uuids(0)]),
             log=self.cluster.setup.logs / "operators-plugin.log")
         self.wait_for_slots(0)
-        self.wait_for_words(f"the GPU Operator runs it, by the label {label}=true", after)
+        self.wait_for_words(f"the GPU Operator runs this plugin because of the label {label}=true", after)
         self.assertEqual(self.cluster.get("node", self.node.name)["metadata"]["labels"][label], "true")
         self.cluster.processes.stop(["operators-plugin"])
         self.wait_for_slots(4)
@@ -121,7 +121,7 @@ class Owner(NodeCase):
             env=self.gpus.environment(0), log=self.cluster.setup.logs / "gpu-user.log")
         self.wait_for_slots(2)
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 1')
-        self.wait_for_words(f"uses gpu {uuid} and has no slot of it")
+        self.wait_for_words(f"uses gpu {uuid} and has no slot of this GPU")
         told = f"SlotsWithheld: gpu {uuid}: used by a process of no pod"
         self.await_true(lambda: any(told in line for line in self.cluster.events("default", self.node.name)), told)
         self.wait_for_doctor("used_by_others", "fail")
@@ -185,11 +185,11 @@ class Owner(NodeCase):
         silent = job.pod(0)["metadata"]["name"]
         self.wait_for_event(silent, "TakesNoPart", NAMESPACE)
         self.wait_for_doctor("silent_library", "fail")
-        told = f"no turns are taken on gpu {first}: pod {NAMESPACE}/{silent} uses it and takes no part"
+        told = f"no turns are taken on gpu {first}: pod {NAMESPACE}/{silent} uses the GPU and takes no part"
         self.await_true(lambda: f"Pod/mate NeighbourTakesNoPart: {told}" in self.cluster.events(NAMESPACE, "mate"),
                         "its neighbour is not told")
         far = beside.pod(0)["metadata"]["name"]
-        told = f"no turns are taken on gpu {second}: another job uses it and takes no part"
+        told = f"no turns are taken on gpu {second}: another job uses the GPU and takes no part"
         self.await_true(lambda: f"Pod/{far} NeighbourTakesNoPart: {told}" in self.cluster.events(_OTHERS, far),
                         "the job of another namespace is not told")
         self.await_true(lambda: "disturbed_at_s" in self.profile(f"{_OTHERS}/beside"), "its profile is not marked")

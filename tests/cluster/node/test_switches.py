@@ -120,7 +120,7 @@ class Switches(NodeCase):
         self.await_true(lambda: len(self.pods_on(first) + self.pods_on(second)) == 3, "one has no slot")
         self.assertEqual(self.pods_on(second), ["third"], "the first GPU has two slots and two pods")
         self.daemons.configure(self.node, node_settings={"sharing": "exclusive"})
-        self.wait_for_words(f"gpu {first} is withheld: pods have 2 slots of it, and it has 1 now")
+        self.wait_for_words(f"gpu {first} is withheld: pods have 2 slots of this GPU, and it has 1 now")
         self.wait_for_slots(1, capacity=3)
         self.wait_for_event(self.node.name, "SlotsWithheld", "default")
         self.cluster.kubectl("delete", "pod", "pod-1", "--namespace", NAMESPACE, "--now")

@@ -189,7 +189,7 @@ class KueueJobs(OneGang, OperatorCase):
         self.create_group("queued")
         self.until(lambda: len(self.eyes.told("queued")) == self.SIZE, "they are told why they wait")
         for text in self.eyes.told("queued").values():
-            self.assertIn("free of other gates", text)
+            self.assertIn("no other scheduling gate", text)
         self.finish_group("early")
         self.one_gang("queued", self.SIZE)
         self.assertEqual(set().union(*(seen.gates for seen in self.eyes.ever("queued"))), set())

@@ -223,7 +223,7 @@ class Upgrade(unittest.TestCase):
         before = self.pods("fifth", "sixth")
         self.go_to(OTHER)
         since_ns = time.monotonic_ns()
-        self.assertTrue(until(lambda: "uses it and takes no part" in self.release.said(), _TURNS_WITHIN_S),
+        self.assertTrue(until(lambda: "uses the GPU and takes no part" in self.release.said(), _TURNS_WITHIN_S),
                         self.release.said())
         self.assertFalse(self.alternate(since_ns, "fifth", "sixth"), "no library of before takes turns")
         self.go_to(VERSION)

@@ -121,8 +121,9 @@ class Admission(WebhookCase):
         api = self.cluster.api()
         self.addCleanup(api.close)
         self.limit_range({"max": {"nvidia.com/gpu": "8"}})
-        words = ("LimitRange gpus: max.nvidia.com/gpu: expected none, as pods that share ask for crossover.dev/slot in "
-                 "its place, got 8: an administrator has to bound crossover.dev/slot there, or nothing")
+        words = ("LimitRange gpus: max.nvidia.com/gpu: expected none, because pods that share ask for "
+                 "crossover.dev/slot in its place, got 8: an administrator has to bound crossover.dev/slot "
+                 "there, or nothing")
         self.assertTrue(until(lambda: words in self.refusal(api), PATIENCE_S))
         self.limit_range({"max": {SLOT: "8"}})
         self.assertTrue(until(lambda: not self.refusal(api), PATIENCE_S), self.refusal(api))

@@ -58,7 +58,7 @@ TEST(NodeSelectionTest, ANodeHasAllThatTheSelectorNames) {
   EXPECT_EQ(Why({}), "");
   EXPECT_EQ(Why({.selector = {{"zone", "a"}, {"empty", ""}}, .affinity = {}}), "");
   EXPECT_EQ(Why({.selector = {{"zone", "b"}}, .affinity = {}}),
-            "it does not have the label zone=b of the pod's nodeSelector");
+            "the node does not have the label zone=b of the pod's nodeSelector");
   EXPECT_NE(Why({.selector = {{"zone", "a"}, {"disk", "fast"}}, .affinity = {}}), "");
 }
 

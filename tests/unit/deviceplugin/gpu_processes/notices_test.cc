@@ -46,15 +46,13 @@ class NoticesTest : public ::testing::Test {
 };
 
 TEST_F(NoticesTest, AllWhoShareTheGpuAreToldEachInWordsThatItMaySee) {
-  EXPECT_THAT(
-      Told({Process(5, "silent")}),
-      ElementsAre(
-          "silent: TakesNoPart: no turns are taken on gpu GPU-1: pod team/silent uses it and takes no "
-          "part: the library is not in it",
-          "mate: NeighbourTakesNoPart: no turns are taken on gpu GPU-1: pod team/silent uses it and takes "
-          "no part",
-          "far: NeighbourTakesNoPart: no turns are taken on gpu GPU-1: another job uses it and takes no "
-          "part"));
+  EXPECT_THAT(Told({Process(5, "silent")}),
+              ElementsAre("silent: TakesNoPart: no turns are taken on gpu GPU-1: pod team/silent uses the "
+                          "GPU and takes no part: the library is not in it",
+                          "mate: NeighbourTakesNoPart: no turns are taken on gpu GPU-1: pod team/silent uses "
+                          "the GPU and takes no part",
+                          "far: NeighbourTakesNoPart: no turns are taken on gpu GPU-1: another job uses the "
+                          "GPU and takes no part"));
 }
 
 TEST_F(NoticesTest, TheSameFaultIsToldInTheSameWordsWhateverTheProcess) {
@@ -68,7 +66,7 @@ TEST_F(NoticesTest, APodThatIsOffByItsSwitchKnowsAndItsNeighboursDoNot) {
   off_ = "silent";
   const auto notices = Notices({Process(5, "silent")});
   EXPECT_THAT(notices.held,
-              ElementsAre(Pair("GPU-1", "pod team/silent uses it and takes no part: its mode is off")));
+              ElementsAre(Pair("GPU-1", "pod team/silent uses the GPU and takes no part: its mode is off")));
   ASSERT_EQ(notices.events.size(), 2u);
   EXPECT_EQ(notices.events[0].regarding.name, "mate");
 }

@@ -115,8 +115,9 @@ TEST_F(GpuWatchTest, FewerSlotsThanPodsHaveAreCountedByThePodsThatAreThere) {
   EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(1u, 2u)) << "both are taken";
   watch_->Set(Live(1));
   EXPECT_FALSE(Healthy("GPU-0")) << "a pod that comes when one of them goes would be a second";
-  EXPECT_EQ(watch_->faults().at("GPU-0"),
-            (base::WithheldReason{Withheld::kTooManyHeld, "pods have 2 slots of it, and it has 1 now"}));
+  EXPECT_EQ(
+      watch_->faults().at("GPU-0"),
+      (base::WithheldReason{Withheld::kTooManyHeld, "pods have 2 slots of this GPU, and it has 1 now"}));
   EXPECT_TRUE(Healthy("GPU-1"));
   watch_->Keep({{"GPU-0", {2}}});
   EXPECT_TRUE(Healthy("GPU-0"));

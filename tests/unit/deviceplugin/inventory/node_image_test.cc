@@ -33,16 +33,16 @@ TEST(NodeImageTest, ImagesWithABuiltInPluginAreRecognised) {
 
 TEST(NodeImageTest, WhatCanBeDoneFollowsFromWhoRunsThePlugin) {
   const std::map<std::string, std::string> none, gke = {{"cloud.google.com/gke-accelerator", "nvidia-l4"}};
-  EXPECT_THAT(RemedyFor("Bottlerocket OS 1.39.1", none), StartsWith("; Bottlerocket runs it: "));
+  EXPECT_THAT(RemedyFor("Bottlerocket OS 1.39.1", none), StartsWith("; Bottlerocket runs this plugin: "));
   EXPECT_THAT(RemedyFor("Bottlerocket (EKS Auto, Nvidia)", none),
-              StartsWith("; EKS Auto Mode runs it, and "));
-  EXPECT_THAT(RemedyFor("Container-Optimized OS from Google", gke), StartsWith("; GKE runs it: "));
+              StartsWith("; EKS Auto Mode runs this plugin, and "));
+  EXPECT_THAT(RemedyFor("Container-Optimized OS from Google", gke), StartsWith("; GKE runs this plugin: "));
   EXPECT_EQ(RemedyFor("Ubuntu 24.04.1 LTS", none), "");
   const char* label = "nvidia.com/gpu.deploy.device-plugin";
   EXPECT_EQ(RemedyFor("Ubuntu 24.04.1 LTS", {{label, "false"}}), "");
-  EXPECT_THAT(
-      RemedyFor("Ubuntu 24.04.1 LTS", {{label, "true"}}),
-      StartsWith("; the GPU Operator runs it, by the label nvidia.com/gpu.deploy.device-plugin=true: "));
+  EXPECT_THAT(RemedyFor("Ubuntu 24.04.1 LTS", {{label, "true"}}),
+              StartsWith("; the GPU Operator runs this plugin because of the label "
+                         "nvidia.com/gpu.deploy.device-plugin=true: "));
 }
 
 }  // namespace

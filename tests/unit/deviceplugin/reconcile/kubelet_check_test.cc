@@ -126,7 +126,9 @@ TEST_F(KubeletCheckTest, OtherGpusThanWereAssignedAreNoReasonToRestart) {
   EXPECT_THAT(Look(0), IsEmpty());
   EXPECT_THAT(Look(1), IsEmpty());
   ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(told_[0].note, "container main has GPU-1 and was assigned GPU-9: the kubelet chose otherwise");
+  EXPECT_EQ(
+      told_[0].note,
+      "container main has GPU-1 and was assigned GPU-9: the kubelet chose other GPUs than the scheduler");
   EXPECT_THAT(check_.held(), IsEmpty());
 }
 

@@ -68,8 +68,9 @@ TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayCom
   }
   const SharingStrategy again = ChooseSharing(Sharing::kAuto, {});
   EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs it";
-  EXPECT_EQ(again.reason,
-            "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
+  EXPECT_EQ(
+      again.reason,
+      "the control daemon of MPS does not run, and no pod needs MPS: without MPS sharing gains nothing");
 }
 
 Pod Leaving(const std::string& uid, std::int64_t grace_s) {
@@ -136,8 +137,9 @@ TEST(PodsUnderMpsTest, PodsThatShareInAnotherWayThanNewcomers) {
   ASSERT_EQ(of_gone.size(), 1u);
   EXPECT_EQ(of_gone.begin()->regarding.name, "client");
   EXPECT_EQ(of_gone.begin()->reason, "MpsGone");
-  EXPECT_THAT(of_gone.begin()->note,
-              testing::StartsWith("the control daemon of MPS does not run. Its clients in this pod end"));
+  EXPECT_THAT(
+      of_gone.begin()->note,
+      testing::StartsWith("the control daemon of MPS does not run. The clients of MPS in this pod end"));
   const auto told = notices({.alive = true, .fault = "its server is in FAULT"});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.begin()->regarding.name, "client");
@@ -151,7 +153,7 @@ TEST(PodsUnderMpsTest, PodsThatShareInAnotherWayThanNewcomers) {
   EXPECT_EQ(hidden.begin()->reason, "ShmHidden");
   EXPECT_THAT(
       hidden.begin()->note,
-      testing::StartsWith("container main: its volume at /dev/shm hides what MPS's clients have there"));
+      testing::StartsWith("container main: its volume at /dev/shm hides the files of MPS's clients there"));
   pods[0].over = pods[1].over = true;
   EXPECT_THAT(ShmNotices(pods, handed_out), IsEmpty());
   EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());

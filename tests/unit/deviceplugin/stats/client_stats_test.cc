@@ -585,7 +585,7 @@ TEST_F(ClientStatsTest, SaysWhyNoTurnsAreTaken) {
   watched->gang = "c";
   watched->observed = true;
   Tell(EventKind::kJoin, watched);
-  EXPECT_EQ(why(), "gang c is to be watched only, by its mode");
+  EXPECT_EQ(why(), "gang c is only watched, because of its mode");
 }
 
 TEST_F(ClientStatsTest, SaysWhoseCapIsRefused) {

@@ -45,7 +45,7 @@ TEST(AnnotationsTest, UnknownKeysAreRefusedWithTheNearest) {
 
 TEST(AnnotationsTest, WhatCrossoverWritesIsRefused) {
   for (const char* key : {"status-gain", "assignment", "reservation", "admitted", "requeue"})
-    EXPECT_THAT(Refusal({{std::string("crossover.dev/") + key, "x"}}), HasSubstr("Crossover alone writes"))
+    EXPECT_THAT(Refusal({{std::string("crossover.dev/") + key, "x"}}), HasSubstr("only Crossover writes"))
         << key;
   for (const char* key : {"maintenance", "configuration"})
     EXPECT_THAT(Refusal({{std::string("crossover.dev/") + key, "true"}}), HasSubstr("belongs on a node"));
@@ -54,8 +54,7 @@ TEST(AnnotationsTest, WhatCrossoverWritesIsRefused) {
 TEST(AnnotationsTest, LabelsAreNotAnnotations) {
   EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/gang", "a"}}),
             "crossover.dev/gang: expected an annotation, got a label with the value a");
-  EXPECT_THAT(Refusal(json::object(), {{"crossover.dev/managed", "true"}}),
-              HasSubstr("Crossover alone sets"));
+  EXPECT_THAT(Refusal(json::object(), {{"crossover.dev/managed", "true"}}), HasSubstr("only Crossover sets"));
   EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}}, {{"crossover.dev/managed", "true"}}), "");
 }
 

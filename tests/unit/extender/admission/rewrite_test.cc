@@ -243,7 +243,8 @@ TEST_F(RewriteTest, UnderMpsAVolumeAtShmIsMovedOutOfTheWay) {
   EXPECT_EQ(made["spec"]["containers"][1]["volumeMounts"], shm) << "it has no GPU";
   const auto warnings = Asked(pod).verdict.warnings;
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_THAT(warnings[1], HasSubstr("it shares its volume at /dev/shm with one that has it at"));
+  EXPECT_THAT(warnings[1],
+              HasSubstr("it shares its volume at /dev/shm with a container that now has the volume at"));
   EXPECT_THAT(warnings[1], HasSubstr("plain"));
   EXPECT_THAT(warnings[0],
               HasSubstr("its volume at /dev/shm is at /run/crossover-shm: under MPS /dev/shm is"));
@@ -256,7 +257,8 @@ TEST_F(RewriteTest, VolumesThatWouldMeetAreRefused) {
     json pod = MadePod({{kShare, "true"}});
     pod["spec"]["containers"][0]["volumeMounts"] = {{{"name", "a"}, {"mountPath", "/dev/shm"}},
                                                     {{"name", "b"}, {"mountPath", other}}};
-    EXPECT_THAT(Refusal(pod), HasSubstr("and another volume would be there, too: expected one of them"))
+    EXPECT_THAT(Refusal(pod),
+                HasSubstr("and the webhook would move another volume to that path: expected one volume"))
         << other;
     settings_.node_shm = false;
     EXPECT_TRUE(Asked(pod).verdict.allowed) << "nothing is moved";
@@ -273,7 +275,7 @@ TEST_F(RewriteTest, WhereItStaysAWarningSaysThatItKeepsThePodOffMps) {
   mps = true;
   const auto warnings = Asked(pod).verdict.warnings;
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("the pod gets no node where jobs share through MPS"));
+  EXPECT_THAT(warnings[0], HasSubstr("the pod gets no node on which jobs share through MPS"));
   EXPECT_LE(warnings[0].size(), kLongestWarning);
   EXPECT_TRUE(Asked(MadePod({{kShare, "true"}})).verdict.warnings.empty());
 }
@@ -403,11 +405,10 @@ TEST_F(RewriteTest, WhileLimitsAreNotKnownAPodComesLater) {
 TEST_F(RewriteTest, ALimitRangeThatBoundsWholeGpusIsRefusedInWords) {
   for (const RangeRule::Kind kind : {RangeRule::Kind::kMax, RangeRule::Kind::kMin, RangeRule::Kind::kRatio}) {
     limits_->ranges = {{kind, "sizes", "cpu", "4"}, {kind, "gpus", "nvidia.com/gpu", "8"}};
-    EXPECT_EQ(
-        Refusal(MadePod({{kShare, "true"}})),
-        std::string("namespace team, LimitRange gpus: ") + NameOf(kind) +
-            ".nvidia.com/gpu: expected none, as pods that share ask for crossover.dev/slot in its place, "
-            "got 8: an administrator has to bound crossover.dev/slot there, or nothing");
+    EXPECT_EQ(Refusal(MadePod({{kShare, "true"}})),
+              std::string("namespace team, LimitRange gpus: ") + NameOf(kind) +
+                  ".nvidia.com/gpu: expected none, because pods that share ask for crossover.dev/slot in its "
+                  "place, got 8: an administrator has to bound crossover.dev/slot there, or nothing");
   }
   limits_->ranges = {{RangeRule::Kind::kMax, "slots", "crossover.dev/slot", "8"},
                      {RangeRule::Kind::kMax, "sizes", "cpu", "4"}};

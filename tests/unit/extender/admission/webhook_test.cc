@@ -127,8 +127,7 @@ TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
             "crossover.dev/mode: expected enforce, observe or off, got on");
   EXPECT_EQ(
       refusal(pod, json::object()),
-      "crossover.dev/share: ann may not change it: of a pod that is there, crossover.dev/mode alone may "
-      "change");
+      "crossover.dev/share: ann may not change it: after a pod is made, crossover.dev/mode alone may change");
   EXPECT_NE(refusal(pod, {{"crossover.dev/share", "exclusive"}, {"crossover.dev/mode", "off"}}), "");
   EXPECT_NE(refusal(json::object(), {{"crossover.dev/status-x", "1"}}), "");
   json labelled = MadePod(json::object());

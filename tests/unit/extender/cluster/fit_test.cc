@@ -65,7 +65,9 @@ TEST_F(FitTest, WhatAPodNeedsAtShmIsThere) {
     EXPECT_GT(Fit().pods, 0);
     pod_.shm = Shm::kOwn;
     EXPECT_EQ(Fit().pods > 0, !mps) << sharing;
-    EXPECT_EQ(Fit().why, mps ? "the pod's volume at /dev/shm would hide what MPS has there" : "");
+    EXPECT_EQ(Fit().why, mps ? "the pod's volume at /dev/shm would hide the files of MPS there: set "
+                               "extender.config.webhook.shm=node"
+                             : "");
     pod_.shm = Shm::kMoved;
     EXPECT_EQ(Fit().pods > 0, mps) << sharing;
     EXPECT_EQ(Fit().never(), !mps) << "nothing may be kept for it there: it would be for ever";
@@ -128,7 +130,7 @@ TEST_F(FitTest, WhatCanNeverBeComesFirst) {
 }
 
 TEST_F(FitTest, ANodeTakesSoManyPods) {
-  EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "it takes no more pods: 10 of 10");
+  EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "the node takes no more pods: 10 of 10");
   EXPECT_FALSE(Fit().never());
   node_.allocatable.others.erase("pods");
   EXPECT_TRUE(Fit().never());
@@ -153,14 +155,14 @@ TEST_F(FitTest, WhoWantsNoneMayComeAllTheSame) {
 }
 
 TEST_F(FitTest, NodesThatAreNotThere) {
-  EXPECT_EQ(FitOn(cache_, "other", pod_, {}).why, "there is no such node");
+  EXPECT_EQ(FitOn(cache_, "other", pod_, {}).why, "the node does not exist");
 }
 
 TEST_F(FitTest, ReadinessAndCordon) {
-  EXPECT_EQ(Why([this] { node_.ready = false; }), "it is not ready");
+  EXPECT_EQ(Why([this] { node_.ready = false; }), "the node is not ready");
   EXPECT_TRUE(Fit().never());
   node_.ready = true;
-  EXPECT_EQ(Why([this] { node_.cordoned = true; }), "it is cordoned");
+  EXPECT_EQ(Why([this] { node_.cordoned = true; }), "the node is cordoned");
   pod_.tolerations.push_back(
       {.key = "node.kubernetes.io/unschedulable", .effect = "", .value = "", .exists = true});
   EXPECT_GT(Fit().pods, 0);
@@ -170,13 +172,13 @@ TEST_F(FitTest, Taints) {
   EXPECT_EQ(Why([this] {
               node_.taints = {{"soft", "", "PreferNoSchedule"}, {"k", "v", "NoSchedule"}};
             }),
-            "the pod does not tolerate its taint k=v:NoSchedule");
+            "the pod does not tolerate the node's taint k=v:NoSchedule");
   pod_.tolerations = {{.key = "k", .effect = "NoSchedule", .value = "w", .exists = false}};
   EXPECT_EQ(Fit().pods, 0);
   pod_.tolerations[0].value = "v";
   EXPECT_GT(Fit().pods, 0);
   node_.taints.push_back({"e", "", "NoExecute"});
-  EXPECT_EQ(Fit().why, "the pod does not tolerate its taint e:NoExecute");
+  EXPECT_EQ(Fit().why, "the pod does not tolerate the node's taint e:NoExecute");
 }
 
 TEST(TolerationTest, AsKubernetesHasIt) {
@@ -192,7 +194,7 @@ TEST(TolerationTest, AsKubernetesHasIt) {
 TEST_F(FitTest, WhereItsLabelsLetIt) {
   node_.labels["zone"] = "a";
   EXPECT_EQ(Why([this] { pod_.selection.selector["zone"] = "b"; }),
-            "it does not have the label zone=b of the pod's nodeSelector");
+            "the node does not have the label zone=b of the pod's nodeSelector");
   EXPECT_TRUE(Fit().never());
   pod_.selection = {
       .selector = {},

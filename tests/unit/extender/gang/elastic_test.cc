@@ -98,7 +98,7 @@ TEST_F(ElasticTest, BeginsWithItsMinimumAndGrows) {
   for (const char* uid : {"w0", "w1", "w2"}) Add(uid);
   Run(10);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
-  EXPECT_THAT(gangs_->WhyWaits("w2"), HasSubstr("others of its gang run; needs 1 GPU"));
+  EXPECT_THAT(gangs_->WhyWaits("w2"), HasSubstr("other pods of its gang run; needs 1 GPU"));
   EXPECT_EQ(TheGang().set_size(), 2) << "others may have the same two GPUs";
   PutNode(&cache_, "n1");
   gangs_->ClusterChanged();
@@ -129,7 +129,7 @@ TEST_F(ElasticTest, WaitsAWhileForPodsThatAreStillMade) {
   Run(4);
   EXPECT_EQ(Bound(), Uids{});
   EXPECT_THAT(gangs_->WhyWaits("w0"),
-              HasSubstr("2 of 3 pods are there and free of other gates, and it begins with 2"));
+              HasSubstr("2 of 3 pods exist and have no other scheduling gate, and it begins with 2"));
   Run(10);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
   PutNode(&cache_, "n1");

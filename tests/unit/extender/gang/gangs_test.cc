@@ -572,8 +572,8 @@ TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
   now_s_ += 1;
   gangs_->Step(now_s_);
   EXPECT_THAT(gangs_->WhyWaits("u1"),
-              HasSubstr("its bound pods stay: the disruption budget team/train: expected that it allows the "
-                        "eviction of 1 pod, got 0 pods"));
+              HasSubstr("the bound pods of the gang stay: the disruption budget team/train: expected that it "
+                        "allows the eviction of 1 pod, got 0 pods"));
   now_s_ += 10;
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u) << gangs_->WhyWaits("u1");
@@ -608,7 +608,7 @@ TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
     for (const Action& action : Do(Kind::kClear)) Accept(action);
     EXPECT_TRUE(Do(Kind::kEvict).empty());
   }
-  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("others of its gang run; "));
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("other pods of its gang run; "));
   EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("the disruption budget team/train"));
   Allow(1);
   std::size_t evicted = 0;
@@ -722,10 +722,8 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyNodeAreToldWhy) {
   }
   Lead();
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(
-      gangs_->WhyWaits("u0"),
-      HasSubstr("no nodes will ever fit its pods; 1 node: two of its pods may not be there together: host "
-                "port 29500"));
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("no nodes will ever fit its pods; 1 node: two of its pods "
+                                                "may not be there together: host port 29500"));
 }
 
 TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
@@ -812,7 +810,7 @@ TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
   EXPECT_THAT(LoseItsNode().others, HasSubstr("would not have it on n0"));
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler would not have its pods there"));
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler refused the node for pods of the gang"));
   now_s_ += 31;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u) << "though nothing has changed but the time";
 }
@@ -892,7 +890,7 @@ TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
   });
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 1 is full"));
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("refused the node for pods of the gang: 1 is full"));
 }
 
 // The scheduler has no node left to ask about. The next plan waits for a hold-off, and in that time the
@@ -908,7 +906,7 @@ TEST_F(GangsTest, WhatASchedulerSaysOfAllNodesIsToldBeforeTheNextPlan) {
   now_s_ += 1;
   const std::vector<Action> told = Do(Kind::kTell);
   ASSERT_EQ(told.size(), 2u);
-  EXPECT_THAT(told[0].text, HasSubstr("would not have it on n0: 2 Insufficient cpu"));
+  EXPECT_THAT(told[0].text, HasSubstr("refused the node n0: 2 Insufficient cpu"));
 }
 
 // The scheduler said so of the plan before and does not say it again. It asks about no node, because none
@@ -929,7 +927,7 @@ TEST_F(GangsTest, WhatASchedulerHasSaidAlreadyIsWhatThePlanFailedFor) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("within 120 s: the scheduler says: 2 Insufficient cpu"));
   now_s_ += 10;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "on n0, the only node";
-  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 2 Insufficient cpu"));
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("refused the node for pods of the gang: 2 Insufficient cpu"));
   now_s_ += 31;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
 }
@@ -957,7 +955,7 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   };
   give_out(1);
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("not to be had now"));
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("is not free now"));
   give_out(2);
   now_s_ += 2;
   const std::vector<Action> reserve = Do(Kind::kReserve);
@@ -1420,7 +1418,7 @@ TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
     }
     EXPECT_THAT(clients, ElementsAre(::testing::Pair("GPU-a", 1), ::testing::Pair("GPU-b", 1)));
     EXPECT_THAT(gangs_->WhyWaits("u3"),
-                HasSubstr("no two of its pods are on one GPU: set crossover.dev/gang"));
+                HasSubstr("no two of its pods are on one GPU: if they are one job, set crossover.dev/gang"));
     int told = 0;
     for (const Action& action : Do(Kind::kTell)) told += action.reason == "GangNotKnown" ? 1 : 0;
     EXPECT_EQ(told, 1) << "one event for all";

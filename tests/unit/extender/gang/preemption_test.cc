@@ -184,7 +184,7 @@ TEST_F(PreemptionTest, UsersAreToldWhoMakesRoomForWhomAndNoNameOfAnotherNamespac
     Add("high", "boss", 1, 10, space);
     AcceptAll(Kind::kReserve);
     EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("low"));
-    EXPECT_THAT(Why("high"), HasSubstr(same ? "have left them: low" : "have left them: another job"));
+    EXPECT_THAT(Why("high"), HasSubstr(same ? "have to leave them: low" : "have to leave them: another job"));
     std::string victim, claimant;
     for (const Action& action : Do(Kind::kTell)) {
       if (action.reason == "MakesRoom") victim = action.pod.name + ": " + action.text;

@@ -53,10 +53,10 @@ TEST(WhyNotRewritten, IsSilentAboutAPodThatWaitsForItsGang) {
 }
 
 TEST(WhyNotRewritten, SaysWhatIsMissing) {
-  EXPECT_THAT(WhyNotRewritten(PodThatShares("team")), HasSubstr("the webhook was not asked"));
+  EXPECT_THAT(WhyNotRewritten(PodThatShares("team")), HasSubstr("did not ask the webhook"));
   EXPECT_THAT(WhyNotRewritten(json::parse(R"({"spec": {"schedulerName": "crossover-scheduler"}})")),
               HasSubstr("no scheduling gate crossover.dev/gang"));
-  EXPECT_EQ(WhyNotRewritten(json("text")), "the answer is no pod");
+  EXPECT_EQ(WhyNotRewritten(json("text")), "expected a pod as the answer, got something else");
 }
 
 }  // namespace

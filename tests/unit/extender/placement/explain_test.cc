@@ -45,7 +45,7 @@ TEST_F(ExplainTest, Malformed) {
   EXPECT_EQ(Refused(c).text, "its max-slowdown is 0.5; at least 1 is needed");
   Gang d = Job("d");
   d.profile.exposed_s = -1;
-  EXPECT_EQ(Refused(d).text, "its profile has values out of range");
+  EXPECT_EQ(Refused(d).text, "its profile: expected values within their ranges, got others");
   EXPECT_EQ(Refused(Job("")).text, "it has no identity");
 }
 
@@ -89,7 +89,7 @@ TEST_F(ExplainTest, NotBesideAJobInSeveralDomains) {
                    OnAll(other, {state_.nodes.back()})};
   EXPECT_EQ(Decide(state_, {b_}, 0, settings_).plans.size(), 1u) << "the control";
   b_.within = "rack";
-  EXPECT_NE(Refused(b_).text.find("its nodes do not lie within one domain, and this job asks for "
+  EXPECT_NE(Refused(b_).text.find("the nodes of that job are not within one domain, and this job asks for "
                                   "crossover.dev/within: rack"),
             std::string::npos)
       << Refused(b_).text;
@@ -118,10 +118,9 @@ TEST_F(ExplainTest, Scattered) {
   wide.gpus_per_pod = 2;
   const Refusal refusal = Refused(wide);
   EXPECT_EQ(refusal.reason, Reason::kScattered);
-  EXPECT_EQ(
-      refusal.text,
-      "needs 2 GPUs; 2 are free, but not where its pods fit; not beside name-of-r: its GPUs are not on nodes "
-      "in multiples of 2, which one pod needs");
+  EXPECT_EQ(refusal.text,
+            "needs 2 GPUs; 2 are free, but not where its pods fit; not beside name-of-r: that job's GPUs are "
+            "not on nodes in multiples of 2, which one pod needs");
 }
 
 TEST_F(ExplainTest, Reserved) {
@@ -135,9 +134,7 @@ TEST_F(ExplainTest, Reserved) {
   EXPECT_EQ(refusal->reason, Reason::kKept);
   EXPECT_EQ(refusal->text,
             "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer or has a higher "
-            "priority; not beside "
-            "name-of-r: it "
-            "asked for whole GPUs");
+            "priority; not beside name-of-r: that job asks for whole GPUs");
 }
 
 TEST_F(ExplainTest, Full) {
@@ -148,26 +145,27 @@ TEST_F(ExplainTest, Full) {
 TEST_F(ExplainTest, WholeGpus) {
   b_.exclusive = true;
   Expect(a_, b_, "not beside name-of-a: this job asks for whole GPUs");
-  Expect(b_, a_, "not beside name-of-b: it asked for whole GPUs");
+  Expect(b_, a_, "not beside name-of-b: that job asks for whole GPUs");
 }
 
 TEST_F(ExplainTest, ConsentWithoutANameThatIsNotTheirsToKnow) {
   b_.space = "others";
-  Expect(a_, b_, "not beside another job: both must allow it: crossover.dev/share-with: cluster");
+  Expect(a_, b_, "not beside another job: both jobs must set crossover.dev/share-with: cluster");
 }
 
 TEST_F(ExplainTest, Users) {
   for (Node& node : state_.nodes) node.one_user = true;
   b_.uid = 1000;
-  Expect(a_, b_, "MPS serves one at a time on those nodes: use the same runAsUser");
+  Expect(a_, b_, "MPS serves one user ID at a time on these nodes: use the same runAsUser");
   b_.uid = a_.uid;
   b_.users = Users::kUnlike;
-  Expect(a_, b_, "MPS serves one user ID at a time on those nodes, and this job has several: use the same");
-  Expect(b_, a_, "MPS serves one user ID at a time on those nodes, and it has several: use the same");
+  Expect(a_, b_, "MPS serves one user ID at a time on these nodes, and this job has several: use the same");
+  Expect(b_, a_, "MPS serves one user ID at a time on these nodes, and it has several: use the same");
   b_.users = Users::kOwn;
   Expect(a_, b_,
-         "MPS serves one user ID at a time on those nodes, and with hostUsers: false each pod has its own");
-  Expect(b_, a_, "with hostUsers: false each pod has its own");
+         "MPS serves one user ID at a time on these nodes, and with hostUsers: false each pod has a user ID "
+         "of its own");
+  Expect(b_, a_, "with hostUsers: false each pod has a user ID of its own");
 }
 
 TEST_F(ExplainTest, Learning) {
@@ -179,24 +177,27 @@ TEST_F(ExplainTest, Learning) {
 
 TEST_F(ExplainTest, Memory) {
   b_.memory_cap = 60 * kGib;
-  Expect(a_, b_,
-         "together they need 81 GiB of GPU memory, and there are 80 GiB: lower crossover.dev/gpu-memory");
+  Expect(
+      a_, b_,
+      "together the jobs need 81 GiB of GPU memory, and the GPU has 80 GiB: lower crossover.dev/gpu-memory");
 }
 
 TEST_F(ExplainTest, History) {
   a_.key = "x", b_.key = "y";
   state_.observed = {{"x", "y", 0.9}};
-  Expect(a_, b_, "they lost by it when they last met");
+  Expect(a_, b_, "these jobs lost time when they last shared a GPU");
 }
 
 TEST_F(ExplainTest, Slowdown) {
   a_.max_slowdown = b_.max_slowdown = 1.02;
-  Expect(a_, b_, "a crossover.dev/max-slowdown could not be kept");
+  Expect(a_, b_, "the crossover.dev/max-slowdown of one of the jobs could not be kept: set a higher one");
 }
 
 TEST_F(ExplainTest, Gain) {
   a_.profile.exposed_s = b_.profile.exposed_s = 0;
-  Expect(a_, b_, "they would gain too little by it: 0.95 times one after the other, and 1.05 is asked for");
+  Expect(a_, b_,
+         "the jobs would gain too little: 0.95 times one after the other, and 1.05 is the least "
+         "(placement.min_gain)");
 }
 
 TEST_F(ExplainTest, GainOfAThird) {
@@ -206,16 +207,15 @@ TEST_F(ExplainTest, GainOfAThird) {
   Run(a_);
   state_.placed.push_back(OnAll(b_, state_.nodes));
   const Refusal refusal = Refused(Job("c"));
-  EXPECT_NE(
-      refusal.text.find("they would gain too little by it: 1 times what they reach without this job, and "
-                        "1.05 is asked for"),
-      std::string::npos)
+  EXPECT_NE(refusal.text.find("the jobs would gain too little: 1 times what they reach without this job, and "
+                              "1.05 is the least (placement.min_gain)"),
+            std::string::npos)
       << refusal.text;
 }
 
 TEST_F(ExplainTest, Slots) {
   state_.nodes[0].gpus[0].slots = 1;
-  Expect(a_, b_, "its GPUs have no slot left");
+  Expect(a_, b_, "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu");
 }
 
 TEST_F(ExplainTest, Closed) {
@@ -224,7 +224,7 @@ TEST_F(ExplainTest, Closed) {
   state_.nodes.push_back(Nodes(3, 4)[2]);
   state_.placed.push_back(OnAll(Job("c"), {state_.nodes[2]}));
   state_.placed.back().gang.exclusive = true;
-  EXPECT_NE(Refused(b_).text.find("its GPUs take no further pod at present"), std::string::npos);
+  EXPECT_NE(Refused(b_).text.find("the GPUs of that job take no further pod at present"), std::string::npos);
 }
 
 TEST_F(ExplainTest, Nodes) {
@@ -233,7 +233,9 @@ TEST_F(ExplainTest, Nodes) {
     return Fit{.pods = 0, .why = "too little CPU"};
   };
   const std::string text = Refused(b_, full).text;
-  EXPECT_NE(text.find("its nodes have no room for the pods otherwise"), std::string::npos) << text;
+  EXPECT_NE(text.find("the nodes of that job have no room for these pods in CPU, memory or another resource"),
+            std::string::npos)
+      << text;
 }
 
 // Two nodes hardly ever have the same amounts of anything, so the text gives the figures of one node as an
@@ -242,15 +244,14 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   state_.nodes = Nodes(50, 2);
   state_.placed = {On(Job("r", 2), {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}})};
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
-    if (node == 49) return Fit{.pods = 0, .why = "it takes no more pods", .figures = "9 of 9"};
+    if (node == 49) return Fit{.pods = 0, .why = "the node takes no more pods", .figures = "9 of 9"};
     const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // may be unknown
     return Fit{.pods = 0, .why = "its CPU is taken", .figures = figures};
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,
             "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, for example: "
-            "1 of 50; 1 "
-            "node: it takes no more pods: 9 of 9; not beside name-of-r: its nodes have no room for the pods "
-            "otherwise");
+            "1 of 50; 1 node: the node takes no more pods: 9 of 9; not beside name-of-r: the nodes of that "
+            "job have no room for these pods in CPU, memory or another resource");
 }
 
 TEST_F(ExplainTest, ManyReasonsAreNotAllSaid) {
@@ -273,7 +274,7 @@ TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
                    On(Job("t", 2), {{"n1", {"n1-0"}}, {"n1", {"n1-1"}}})};
   for (Placed& placed : state_.placed) placed.gang.exclusive = true;
   EXPECT_EQ(Refused(Job("b", 1)).text,
-            "needs 1 GPU; 0 are free; not beside name-of-r: it asked for whole GPUs (and 1 more)");
+            "needs 1 GPU; 0 are free; not beside name-of-r: that job asks for whole GPUs (and 1 more)");
 }
 
 TEST_F(ExplainTest, UnknownMemory) {
@@ -284,18 +285,17 @@ TEST_F(ExplainTest, UnknownMemory) {
   const Decision decision = Decide(state_, {a_}, 0, settings_, FitsAnywhere);
   EXPECT_EQ(decision.plans.size(), 1u) << "a job that is alone gets them, whatever memory it names";
   Expect(a_, b_,
-         "the memory of its GPUs is not known, so that no jobs share them: an administrator has to set "
-         "node.gpu_memory");
+         "the memory of the GPUs of that job is not known: an administrator must set node.gpu_memory");
 }
 
 TEST_F(ExplainTest, PodsOfOneControllerAreToldHowToBeOneJob) {
   b_.job = a_.job = "team/owner/1";
   b_.maker = a_.maker = "StatefulSet";
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
-  EXPECT_EQ(
-      Words({.rule = Rule::kTwoRanks, .peer = &a_}, group, b_, {}),
-      "it is of the same StatefulSet, and no two of its pods are on one GPU: set crossover.dev/gang and "
-      "gang-size to place them as one job");
+  EXPECT_EQ(Words({.rule = Rule::kTwoRanks, .peer = &a_}, group, b_, {}),
+            "its pods are of the same StatefulSet, and no two of its pods are on one GPU: if they are one "
+            "job, set crossover.dev/gang and crossover.dev/gang-size; if each pod is a job, give each a "
+            "crossover.dev/gang of its own");
 }
 
 // The tests above reach neither of these two rules.

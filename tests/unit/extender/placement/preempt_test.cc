@@ -80,11 +80,11 @@ TEST_F(PreemptTest, WhatForbidsItIsSaid) {
   EXPECT_EQ(Victims(), Ids{});
   EXPECT_NE(Text().find("1 job of lower priority stays: a disruption budget forbids"), std::string::npos)
       << Text();
-  EXPECT_NE(Text().find("1 job of lower priority stays: one that had to make room"), std::string::npos);
+  EXPECT_NE(Text().find("1 job of lower priority stays: a job that made room"), std::string::npos);
   state_.placed[0].leave = state_.placed[1].leave = Leave::kMay;
   newcomer_.preempts = false;
   EXPECT_EQ(Victims(), Ids{});
-  EXPECT_NE(Text().find("2 jobs of lower priority stay: the preemptionPolicy of this one is Never"),
+  EXPECT_NE(Text().find("2 jobs of lower priority stay: the preemptionPolicy of this job is Never"),
             std::string::npos)
       << Text();
 }

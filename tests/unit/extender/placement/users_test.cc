@@ -55,7 +55,8 @@ TEST_F(UsersTest, ItMeetsNoOtherAndNoOtherMeetsIt) {
 TEST_F(UsersTest, PodsOfDifferentUsersAreToldSo) {
   own_.users = Users::kUnlike;
   EXPECT_EQ(On(0, own_).pods, 1);
-  EXPECT_THAT(On(0, own_).why, HasSubstr("the pods of one job have several: use the same runAsUser"));
+  EXPECT_THAT(On(0, own_).why,
+              HasSubstr("the pods of one job have several user IDs: use the same runAsUser"));
 }
 
 TEST_F(UsersTest, APodOfSeveralUsersIsNeverThere) {
@@ -63,7 +64,8 @@ TEST_F(UsersTest, APodOfSeveralUsersIsNeverThere) {
   own_.pods = 1;
   EXPECT_EQ(On(0, own_).pods, 0);
   EXPECT_TRUE(On(0, own_).never());
-  EXPECT_THAT(On(0, own_).why, HasSubstr("the containers of one pod have several: use the same runAsUser"));
+  EXPECT_THAT(On(0, own_).why,
+              HasSubstr("the containers of one pod have several user IDs: use the same runAsUser"));
   EXPECT_GT(On(1, own_).pods, 1);
 }
 
