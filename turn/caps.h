@@ -1,4 +1,4 @@
-// Decides whether the jobs of a GPU can all keep their caps on slowdown, and tracks how close each job is
+// Decides whether the jobs of a GPU can all keep their caps on slowdown, and tracks how close each job comes
 // to breaking its cap.
 //
 // A job whose iteration takes L alone, with c of it on the GPU, keeps a cap of s if its iterations take at

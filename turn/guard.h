@@ -74,8 +74,8 @@ class Guard {
   void Pause();
   // Says that another job has the slot from now on: forgets what the old one took alone.
   void Forget(SlotIndex slot) { alone_[slot] = 0; }
-  // Sets whether jobs can run one after the other. They cannot in time-slices, where a turn lasts until all
-  // ranks have come to its end. Choose() then takes turns only where they gain enough (turn/ways.h).
+  // Sets whether jobs can run one after the other. They cannot in time-slices, because a turn then lasts
+  // until all ranks have come to its end. Choose() then takes turns only if they gain enough (turn/ways.h).
   void set_exclusive(bool on) { exclusive_ = on; }
   // Sets for how many iterations a job keeps its turns in time-slices (turn/slices.h); 1 means no slices.
   // With slices the jobs run one after the other by turns, so turns are the way that the guard goes back to.

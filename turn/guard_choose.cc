@@ -21,7 +21,7 @@ bool Guard::IsClearAtAGlance(std::span<const Job> jobs, std::uint32_t before) co
 // Returns whether the look has not told enough. Jobs that take turns go on with them if turns lead by one
 // standard error. Until the next look, after 256 iterations, they lose no more by that than a second round
 // costs. (With a lead of z standard errors s, the expected loss of an iteration is s (phi(z) - z (1 -
-// Phi(z))): 0.08 s at z = 1. The round has 20 iterations, each of which loses z s.)
+// Phi(z))): 0.08 s at z = 1. The round has 20 iterations, and each loses z s.)
 bool Guard::IsOpen(const Rate& turns, const Rate& side) const {
   return Compare(turns, side) == Verdict::kOpen && !(settled_ == Way::kTurns && TurnsLead(turns, side));
 }

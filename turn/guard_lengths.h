@@ -60,7 +60,7 @@ constexpr std::uint32_t kMostIterations = 1024;  // that a job has in such a sli
 // jobs have done in a block, and takes them to spread by this part of their mean.
 constexpr double kSpreadInSlices = 0.05;
 // Side by side may be so slow that a look costs much. So a look has a glance at this way when the first job
-// has been measured over kGlance iterations, and ends there if turns surely give more. In slices, where a
+// has been measured over kGlance iterations, and ends there if turns surely give more. In slices, in which a
 // switch of contexts may take long, it has its glance after kGlanceInSlices. It ends there if side by side
 // gives less than kHopeless of what turns give, and the next look comes late.
 constexpr std::uint32_t kGlance = 4;

@@ -54,7 +54,7 @@ void Policy::Keep(SlotIndex slot, const TimingModel::Change& change, Time now) {
   const bool first = PositionOf(timing.last().next(), timing.turns()) == 0;
   if (change.arrived && first && !timing.last().yielded()) {
     const Demand demand = DemandOf(slot);
-    // Where turns of one position are many, each counts as an iteration of its own here.
+    // If turns of one position are many, each counts as an iteration of its own here.
     pace.Begin(now, demand.known() ? demand.alone() / timing.turns_of_a_position() : kNever);
   }
   if (change.held) pace.Wait(change.waited);

@@ -7,7 +7,7 @@
 // the policy does not know when clients come. It then expects all of them within a longer window: jobs that
 // ran side by side before come nearly at the same time, and each GPU may see another one first. While no
 // client waits, the policy parks the token where it expects the next arrival, so that this turn costs no
-// hand-over at all.
+// hand-over.
 //
 // Under load the policy is not asked: the holder hands over to Successor(), the next client in the same
 // order. There is one exception: if the same client came back first after the last such turn, as after a

@@ -1,4 +1,4 @@
-// Says where a client's slice ends: the iterations for which it keeps the GPU in time-slices, where turns
+// Says where a client's slice ends: the iterations for which it keeps the GPU in time-slices, in which turns
 // last until their collectives have ended.
 //
 // All ranks of a job must hand over at the same iteration, and they exchange no message. So the rule uses

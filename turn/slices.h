@@ -1,7 +1,7 @@
 // Decides whether the clients of one GPU keep the token for slices of whole iterations (turn/slice.h).
 //
-// In time-slices, where turns last until their collectives have ended, nothing of one job runs beside another
-// one. To alternate after each iteration then gains nothing, and each hand-over may cost a switch of
+// In time-slices, in which turns last until their collectives have ended, nothing of one job runs beside
+// another one. To alternate after each iteration then gains nothing, and each hand-over may cost a switch of
 // contexts. With slices this cost comes once per kSliceIterations iterations: the jobs run one after the
 // other.
 //
@@ -11,7 +11,7 @@
 //
 // - Clients know of slices before their first turn, and begin with them soon after it (turn/slice.h).
 // - When slices have ended, they stay off until the clients of the GPU change.
-// - A GPU with slices, where another GPU of its jobs has none, sees a stuck turn in nearly every slice. It
+// - A GPU with slices, if another GPU of its jobs has none, sees a stuck turn in nearly every slice. It
 //   then ends its slices, and no GPU has any.
 //
 // Pure: the caller passes the time. Not thread-safe. Trivially copyable.
@@ -32,7 +32,7 @@ static_assert(kSliceBits <= kMostSliceBits);
 
 class Slices {
  public:
-  // Says whether the clients may have slices at all. They may not if a cap limits how long one may wait.
+  // Says whether the clients may have slices. They may not if a cap limits how long one may wait.
   void Allow(bool allowed) { allowed_ = allowed; }
   // Notes that the clients of the GPU have changed: forgets everything but Allow().
   void Reset();

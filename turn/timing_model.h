@@ -115,7 +115,7 @@ class TimingModel {
   Time away() const { return of_a_position_ > 1 ? whole_.usual_gaps : Sum(&Learned::usual_gap); }
   // Returns how much its compute varies between iterations: the standard deviation of its turns divided by
   // busy(), so 0.1 means a tenth. Returns a negative number until each position has shown kEnoughTurns turns,
-  // and where turns of unequal length count as one position.
+  // and if turns of unequal length count as one position.
   double jitter() const;
   // Returns the length of its iteration with no other client on the GPU.
   Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }
@@ -131,7 +131,7 @@ class TimingModel {
     Time usual_gap = kNever;   // the gap without delays by other jobs
     bool keeps = false;
   };
-  // A Whole sums as many turns in a row, and gaps, as an iteration has, where they have one position. The sum
+  // A Whole sums as many turns in a row, and gaps, as an iteration has, if they have one position. The sum
   // does not depend on the turn at which it begins.
   struct Whole {
     Time turns = 0, gaps = 0;                         // of the present sum

@@ -25,7 +25,7 @@ const Rule* RuleOf(std::string_view key);
 // Returns why `value` is refused for `key`, such as "crossover.dev/mode: expected enforce, observe or off,
 // got Off". Returns nothing if the rule accepts the value or the key has no rule.
 std::optional<std::string> FaultOf(const std::string& key, const std::string& value);
-// Returns why a label with this key of our domain is refused where an annotation is meant.
+// Returns why a label with this key of our domain is refused if an annotation is meant.
 std::string FaultOfLabel(const std::string& key, const std::string& value);
 
 // Returns the pod annotation whose name is closest to `key` by edit distance.

@@ -43,7 +43,7 @@ struct NcclCall {
   int size = 0;                    // ranks of the communicator
   int rank = 0;                    // the rank that calls, below `size`
   NcclFunction function = NcclFunction::kAllReduce;
-  std::optional<int> peer{};  // the other rank of Send and Recv, or the root where HasRoot()
+  std::optional<int> peer{};  // the other rank of Send and Recv, or the root if HasRoot()
   std::uint64_t bytes = 0;    // sum over its calls of count times size of the data type
 
   friend auto operator<=>(const NcclCall&, const NcclCall&) = default;

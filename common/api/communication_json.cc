@@ -73,7 +73,7 @@ std::optional<CallGroup> GroupOf(const json& object, int pods) {
   return group;
 }
 
-// Returns the compute of each pod, or nothing where that of one is missing or cannot be.
+// Returns the compute of each pod, or nothing if that of one is missing or cannot be.
 std::vector<double> ComputesOf(const json& listed, int pods) {
   constexpr double kMostSeconds = 3600;
   std::vector<double> computes;

@@ -28,7 +28,7 @@ struct GpuNode {
     friend bool operator==(const Holder&, const Holder&) = default;
   };
   // Says what the signals of one GPU cost. The writer rounds memory of the host to a MiB, and seconds to two
-  // significant figures, so that the object does not change all the time where nothing happens.
+  // significant figures, so that the object does not change all the time when nothing happens.
   struct Signals {
     int signallers = 0;      // that are connected
     std::uint64_t late = 0;  // signals that were written more than once for a client that waits

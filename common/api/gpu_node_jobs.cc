@@ -25,7 +25,7 @@ constexpr double kMostBytes = 1e15;
 constexpr std::size_t kMostMeetingsOfJob = 16;
 constexpr std::size_t kMostPeers = 16;
 
-// Returns the figure, or nothing where it is no number from 0 to `most`.
+// Returns the figure, or nothing if it is no number from 0 to `most`.
 std::optional<double> FigureIn(const json& object, const char* key, double most) {
   const json& value = At(object, key);
   const double figure = value.is_number() ? value.get<double>() : -1;

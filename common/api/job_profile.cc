@@ -26,7 +26,7 @@ constexpr double kMostGain = 1e9;
 double Rounded(double value) { return text::ToFourFigures(value); }
 
 // Reads the times from `figures`, which is the spec (hints of a user) or the status (measurements). Returns
-// false and changes nothing where it has no compute time.
+// false and changes nothing if it has no compute time.
 bool ReadFigures(const json& figures, JobProfile* profile) {
   const double compute = RealAt(figures, "computeSeconds");
   if (compute <= 0) return false;

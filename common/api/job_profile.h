@@ -49,13 +49,13 @@ struct JobProfile {
     std::optional<bool> shared{};
     double compute_s = 0, exposed_s = 0, jitter = 0;
     std::uint64_t peak_memory = 0;
-    // Compute of the rank in the middle, and of the slowest one; 0 and nothing where fewer than two ranks are
+    // Compute of the rank in the middle, and of the slowest one; 0 and nothing if fewer than two ranks are
     // known.
     double median_s = 0;
     Slowest slowest{};
-    InputWait input{};  // nothing where no rank waits for input
+    InputWait input{};  // nothing if no rank waits for input
     // For how long of an iteration the busiest uplink of a node carries what its pods send to each other: as
-    // they are placed, and as they would be by what they send. Both are 0 where that is not known.
+    // they are placed, and as they would be by what they send. Both are 0 if the carried bytes are not known.
     double uplink_s = 0, least_uplink_s = 0;
 
     friend bool operator==(const Run&, const Run&) = default;

@@ -71,7 +71,7 @@ void AddContainers(const json& spec, const char* key, bool init, std::vector<Con
 
 void ReadUsers(const json& spec, Pod* pod) {
   const std::set<kube::UserId> users = kube::UsersOf(spec);
-  // Where the image decides, the user usually is root. gang/request.cc assumes the same.
+  // If the image decides, the user usually is root. gang/request.cc assumes the same.
   pod->several_users = std::any_of(users.begin(), users.end(), [&users](const auto& user) {
     return user.value_or(0) != users.begin()->value_or(0);
   });

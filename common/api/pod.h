@@ -43,7 +43,7 @@ struct Container {
   int slots = 0;
   bool init = false;
   bool sidecar = false;   // an init container that keeps running (restartPolicy Always)
-  Shm shm = Shm::kUsual;  // kUsual also where it asks for no slots
+  Shm shm = Shm::kUsual;  // kUsual also if it asks for no slots
 
   friend bool operator==(const Container&, const Container&) = default;
 };
@@ -73,7 +73,7 @@ struct Pod {
   bool failed = false;
   bool running = false;      // its phase is Running
   bool deleting = false;     // has a deletionTimestamp
-  std::int64_t grace_s = 0;  // deletionGracePeriodSeconds, where it is being deleted
+  std::int64_t grace_s = 0;  // deletionGracePeriodSeconds, if it is being deleted
   Scheduled scheduled;
   std::vector<Container> containers;  // init containers first
   kube::Requests requests;            // of the whole pod, as a scheduler counts them
@@ -81,7 +81,7 @@ struct Pod {
   std::string preferences;  // its preferred node affinity, as JSON, while our gate is on it; empty: none
   std::vector<Toleration> tolerations;
   kube::PodConstraints constraints;   // what it demands of the pods around it
-  std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
+  std::optional<std::uint32_t> user;  // runAsUser if slots are asked for; none: the image's, or several
   bool several_users = false;         // its containers with slots are of several users
   bool own_users = false;     // on the node they are of a user that no other pod has (hostUsers: false)
   Shm shm = Shm::kUsual;      // kOwn if a container with slots has it, else kMoved if one has it

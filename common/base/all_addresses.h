@@ -13,7 +13,7 @@
 
 namespace crossover::base {
 
-// Stands for all addresses of both families where a setting has address:port.
+// Stands for all addresses of both families if a setting has address:port.
 inline constexpr std::string_view kAllAddresses = "[::]";
 
 // Returns whether this kernel has sockets of IPv6. A machine may have them and no address of IPv6.

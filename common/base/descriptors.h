@@ -59,8 +59,8 @@ void TakeDescriptors(msghdr* message, Take take) {
   }
 }
 
-// Receives one message of at most `room` bytes. Calls `take` with each descriptor that came along, of which
-// there is room for kMostDescriptors; it owns the descriptor then. `flags` are those of recvmsg(2), and
+// Receives one message of at most `room` bytes. Calls `take` with each descriptor that came with the message,
+// at most kMostDescriptors; `take` then owns the descriptor. `flags` are those of recvmsg(2), and
 // MSG_CMSG_CLOEXEC is added.
 template <class Take>
 Arrival ReceiveWithDescriptors(int socket, void* bytes, std::size_t room, int flags, Take take) {

@@ -5,13 +5,13 @@
 
 namespace crossover::base {
 
-// The daemon uses these where it says why it withholds slots.
+// The daemon uses these when it says why it withholds slots.
 inline constexpr char kSaysOtherPlugin[] = "another device plugin";
 inline constexpr char kUsedByProcess[] = "used by a process of";
 inline constexpr char kInMaintenance[] = "the node is in maintenance";
 inline constexpr char kSaysStartedWithoutMps[] = " is on it, which was started without MPS";
 inline constexpr char kSaysMpsTakesNone[] = "MPS takes no new clients";
-// The daemon uses these where it says why jobs take no turns.
+// The daemon uses these when it says why jobs take no turns.
 inline constexpr char kLibraryMissing[] = "the library is not in it";
 inline constexpr char kLibrarySilent[] = "the library is in it and is not heard of";
 inline constexpr char kSwitchedOff[] = "its mode is off";

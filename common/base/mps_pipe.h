@@ -49,9 +49,9 @@ inline int TryMpsPipe(const char* directory) {
   return 0;
 }
 
-// Returns the process that listens in `directory` for clients of MPS. Returns 0 where there is none, or where
-// it is in a PID namespace that this process does not see. Connects as TryMpsPipe() does. The caller must not
-// trust the process: any user may have made the socket.
+// Returns the process that listens in `directory` for clients of MPS. Returns 0 if there is none, or if it is
+// in a PID namespace that this process does not see. Connects as TryMpsPipe() does. The caller must not trust
+// the process: any user may have made the socket.
 inline pid_t OwnerOfMpsPipe(const char* directory) {
   const int fd = ConnectToMpsPipe(directory);
   if (fd < 0) return 0;

@@ -12,7 +12,7 @@
 #include <signal.h>
 
 // __register_atfork is glibc's internal name of pthread_atfork. glibc itself exports pthread_atfork only to
-// programs linked before glibc 2.3, and not at all on aarch64. musl has only pthread_atfork.
+// programs linked before glibc 2.3, and on aarch64 to none. musl has only pthread_atfork.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object);
 
 #pragma weak dladdr

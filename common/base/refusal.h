@@ -20,7 +20,7 @@ inline std::string Shown(std::string_view value) {
 }
 
 // Returns "KEY: expected EXPECTED, got GOT". `key` names the value, and the file or object that has it. GOT
-// is `got` as it is, or two quotation marks where `got` is empty. REQUIRES: a value that any user may have
+// is `got` as it is, or two quotation marks if `got` is empty. REQUIRES: a value that any user may have
 // written has passed through Shown().
 inline std::string Refusal(std::string_view key, std::string_view expected, std::string_view got) {
   std::string text(key);

@@ -5,8 +5,8 @@
 
 namespace crossover::files {
 
-// Writes all of `text`, also where signals or short writes interrupt it. Returns whether it did. Sets errno
-// where it did not.
+// Writes all of `text`, also if signals or short writes interrupt it. Returns whether all was written. Sets
+// errno if not.
 bool WriteAll(int fd, std::string_view text);
 
 }  // namespace crossover::files

@@ -1,7 +1,7 @@
 // Divides the work of a job among ranks of unequal speed, so that all of them end their parts at the same
 // time.
 //
-// A rank that takes c for its part w has the speed s = w / c. It also waits for its turn for d, where another
+// A rank that takes c for its part w has the speed s = w / c. It also waits for its turn for d, if another
 // job shares its GPU. The parts w' that make c + d the same for all ranks:
 //
 //   T = (sum(w) + sum(s d)) / sum(s)      w' = s (T - d)
@@ -34,7 +34,7 @@ struct Neighbour {
 //
 // A rank with a small part waits for the others of its job, and a neighbour has its turn meanwhile. Its own
 // wait for a turn is short then. With a larger part it would not be: a neighbour that takes a turn in each
-// iteration is on the GPU for all of its compute, of which only the communication hides some.
+// iteration is on the GPU for all of its compute, and only the communication hides some of that.
 double WaitBeside(double wait_s, double away_s, double step_s, std::span<const Neighbour> neighbours);
 
 struct Balance {

@@ -30,8 +30,8 @@ inline constexpr double kPromised = 0.95;
 // it has no time to spare there).
 struct Use {
   double gpu = 0;
-  double link = 0;   // 0 where jobs share no link, or where it is not known
-  double host = 0;   // 0 where each job has CPUs of its own
+  double link = 0;   // 0 if jobs share no link, or if it is not known
+  double host = 0;   // 0 if each job has CPUs of its own
   double floor = 0;  // the part of its own speed below which it must not fall; 0: none
 };
 

@@ -13,7 +13,7 @@ using nlohmann::json;
 constexpr char kAllAddresses[] = "0.0.0.0";
 constexpr int kMostPort = 65535;
 
-// Returns the whole number at `key`, limited to `most`, or 0 where there is none above 0.
+// Returns the whole number at `key`, limited to `most`, or 0 if there is none above 0.
 int CountAt(const json& object, const char* key, int most) {
   const json& value = At(object, key);
   if (!value.is_number_integer()) return 0;
@@ -33,8 +33,8 @@ void AddPorts(const json& container, std::vector<HostPort>* to) {
   }
 }
 
-// Returns the ports of all containers that run together. The API server sets the port of the host where the
-// pod has the network of the host.
+// Returns the ports of all containers that run together. The API server sets the port of the host if the pod
+// has the network of the host.
 std::vector<HostPort> PortsIn(const json& spec) {
   std::vector<HostPort> ports;
   for (const json& container : ListAt(spec, "initContainers")) {

@@ -27,7 +27,7 @@ bool Clash(const HostPort& a, const HostPort& b);
 struct PodTerm {
   // Says which namespaces it looks at, beside those of the list `namespaces`.
   enum class Namespaces : std::uint8_t {
-    kListed,  // none; where the list is empty, that of the pod
+    kListed,  // none; if the list is empty, that of the pod
     kAll,     // all
     kByLabel  // those with certain labels, which this type does not hold
   };

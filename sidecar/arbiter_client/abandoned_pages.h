@@ -34,8 +34,8 @@ class AbandonedPages {
 
  private:
   // The list has room for all that can be left within a minute: to join a turnstile and lose it takes half a
-  // second. If it is full all the same, Add() drops an entry whose turn no stream seems to wait for, or the
-  // oldest one.
+  // second. If it is still full, Add() drops an entry whose turn no stream seems to wait for, or the oldest
+  // one.
   static constexpr std::size_t kMost = 128;
 
   struct AbandonedPage {

@@ -36,7 +36,7 @@ class Client {
   // Returns the number of the newest turn asked for. Takes no lock.
   virtual turn::TurnNumber Asked() const = 0;
 
-  // Does periodic work while attached, and returns in how many microseconds it is to be called again. Never
+  // Does periodic work while attached, and returns in how many microseconds it must be called again. Never
   // waits for a user's thread, which may wait for a turn that only the arbiter thread can open.
   virtual int OnTick() = 0;
 
@@ -44,8 +44,8 @@ class Client {
   // signaller. Both return at once.
   virtual void OnOffer(const crossover_offer& offer, OwnFd memory) = 0;
   virtual void OnProven(const crossover_proof& proof) = 0;
-  // Fills in the next message that is to be sent: about signals, or about what the job calls. Returns false
-  // if there is none.
+  // Fills in the next message that must be sent: about signals, or about what the job calls. Returns false if
+  // there is none.
   virtual bool NextMessage(ToArbiter* message) = 0;
 
   // Fills in everything but the header. Returns false if another thread holds the client's lock. Like

@@ -233,7 +233,7 @@ struct ContextWaitEvent {
   }
 };
 
-// Tells the session that the host is about to wait, where that may end a turn.
+// Tells the session that the host is about to wait, if that may end a turn.
 inline void TellOfHostWait() {
   if (session::turns_end_at_waits.load(std::memory_order_relaxed) && Observing())
     session::TheSession().BeforeHostWait();

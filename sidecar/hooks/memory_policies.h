@@ -1,7 +1,7 @@
 // Defines what the wrappers of allocating functions do around the real call. They record allocations in
 // memory/accounting.h. They refuse what is over the limit with CUDA_ERROR_OUT_OF_MEMORY, as the driver
 // refuses what it does not have, and they show the limit as the size of the GPU's memory. Each Run() calls
-// the real function at most once, and not at all if the limit is reached.
+// the real function at most once, and not if the limit is reached.
 #pragma once
 
 #include <type_traits>
@@ -83,7 +83,7 @@ struct Allocate {
   }
 };
 
-// Counts an allocation from a pool that the program names. It counts on the GPU of that pool, and not at all
+// Counts an allocation from a pool that the program names. It counts on the GPU of that pool, and on no GPU
 // if the pool is in memory of the host. An unknown pool counts as one of the current device.
 struct AllocateFromPool {
   template <CudaHook kHook>

@@ -23,8 +23,8 @@ std::uint16_t NcclKernelNamed(const char* name);
 // each; later calls are a look-up without a lock. Thread-safe.
 std::uint16_t NcclKernelOf(CUfunction function);
 
-// Returns whether this process looks for kernels of NCCL at all. If not, switches the look-up off, so that
-// launches do not ask again.
+// Returns whether this process looks for kernels of NCCL. If not, switches the look-up off, so that launches
+// do not ask again.
 bool LooksForKernels();
 
 // Records that code at `caller` has asked for the kernel of that name, and got this handle.

@@ -122,7 +122,7 @@ void AfterCommDerived(NcclResult result, const void* config) {
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);
 }
 
-// Where the call is inside a group, the child does not exist yet, and gets no number.
+// If the call is inside a group, the child does not exist yet, and gets no number.
 void AfterCommSplit(NcclComm parent, const NcclComm* child, int color, NcclResult result,
                     const void* config) {
   AfterCommDerived(result, config);

@@ -44,7 +44,7 @@ inline constexpr std::uint8_t kReasons = static_cast<std::uint8_t>(Reason::kDriv
 // A Refusal is a reason, and what was there in place of what is expected.
 struct Refusal {
   Reason reason = Reason::kNone;
-  std::uint64_t got = 0;  // a number that depends on the reason; 0 where the reason has none
+  std::uint64_t got = 0;  // a number that depends on the reason; 0 if the reason has none
 
   explicit operator bool() const { return reason != Reason::kNone; }
 };

@@ -1,5 +1,5 @@
-// Makes a client's streams wait for signals in device memory before they wait for their gates, where the
-// arbiter has signals and the whole path was seen to work (docs/design/0054-signals.md).
+// Makes a client's streams wait for signals in device memory before they wait for their gates, if the arbiter
+// has signals and the whole path was seen to work (docs/design/0054-signals.md).
 //
 //     offer: ask   --> want  --> offer: given --> import --> read the head --> ask for a proof --> proven
 //                                                                                                    |
@@ -33,8 +33,8 @@ namespace crossover::ipc {
 
 // A Wish says what the environment of the job asks for.
 enum class Wish : std::uint8_t {
-  kAsOffered,   // signals, where the arbiter offers them
-  kAsked,       // the same, and the log says so where there are none
+  kAsOffered,   // signals, if the arbiter offers them
+  kAsked,       // the same, and the log says so if there are none
   kWithoutMps,  // none: each signal would wait for a time slice of the signaller's
   kNever,
 };
@@ -76,7 +76,7 @@ class Signals {
   enum class Step : std::uint8_t {
     kIdle,      // the arbiter has offered nothing
     kWanted,    // it knows that this client wants signals, and has given none
-    kGiven,     // the memory is to be imported
+    kGiven,     // the memory must be imported
     kHead,      // its head is being copied
     kProof,     // the signaller was asked for a proof
     kProven,    // it has written the number

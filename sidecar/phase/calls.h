@@ -34,8 +34,8 @@ class Calls {
   static constexpr std::uint64_t kSure = 8;  // periods
   static constexpr double kNoise = 0.05;     // of a sum; a smaller difference is no change
 
-  // Counts a call of a job whose calls repeat by `period`. Begins anew where that is another number than in
-  // the last call. REQUIRES: `period` is not 0.
+  // Counts a call of a job whose calls repeat by `period`. Begins anew if that is another number than in the
+  // last call. REQUIRES: `period` is not 0.
   void Count(const Group& group, const Call& call, std::uint32_t period);
   // Begins anew, because the calls do not repeat. The last report stays.
   void Forget() { counted_.Clear(); }

@@ -85,14 +85,14 @@ void Detector::TryLock() {
   }
 }
 
-// Returns whether a collective is the one that the known period expects. Where turns end at waits, nothing
+// Returns whether a collective is the one that the known period expects. If turns end at waits, nothing
 // depends on which of them compute has joined.
 bool Detector::Repeats(const Entry& entry, const Entry& expected) const {
   return at_waits_ ? entry.digest == expected.digest : entry.Fits(expected);
 }
 
 // Returns whether turns can end at the waits of the period. `*waits` is the number of its collectives that
-// compute waits for, where compute was launched since the wait before.
+// compute waits for, if compute was launched since the wait before.
 bool Detector::SuitsAtWaits(std::size_t period, std::uint32_t* waits) const {
   *waits = 0;
   if (!waits_allowed_ || run_[period] + period < kSureOfWaits) return false;
@@ -125,7 +125,7 @@ bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
   return *turns >= 1 && *turns <= kMaxTurns;
 }
 
-// Returns an entry of the last period with all that its last three repetitions have shown. Where compute has
+// Returns an entry of the last period with all that its last three repetitions have shown. If compute has
 // waited for an older collective and may have waited for this one, it did: a program waits for several
 // collectives at one place, and this one was done by then.
 Detector::Entry Detector::Known(std::uint64_t index, std::size_t period) const {

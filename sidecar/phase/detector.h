@@ -79,8 +79,8 @@ class Detector {
   // Returns whether a period is known whose turns end at waits. `turn_end` of a verdict is then never true.
   bool at_waits() const { return locked() && at_waits_; }
   std::uint32_t period() const { return static_cast<std::uint32_t>(period_); }  // 0 while learning
-  // Returns by how many collectives the calls repeat: by period() where one is known, else by what has
-  // repeated for kSureOfWaits collectives but has no turns. 0 if neither is so.
+  // Returns by how many collectives the calls repeat: by period() if one is known, else by what has repeated
+  // for kSureOfWaits collectives but has no turns. 0 if neither is so.
   std::uint32_t repeats_every() const { return static_cast<std::uint32_t>(locked() ? period_ : watched_); }
   std::uint32_t turns_per_period() const { return turns_; }  // at waits: the waits that end turns
   std::uint64_t periods_seen() const { return periods_seen_; }
@@ -109,7 +109,7 @@ class Detector {
     }
     // Takes over from an entry that fits what is unknown here.
     void Learn(const Entry& other) {
-      // Where the wait was left out, nothing tells when it would have come.
+      // If the wait was left out, nothing tells when it would have come.
       const std::uint32_t mine = MayHaveJoined() ? kAtOnce : facts;
       const std::uint32_t its = other.MayHaveJoined() ? kAtOnce : other.facts;
       const bool told = !MayHaveJoined() || !other.MayHaveJoined();

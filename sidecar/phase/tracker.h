@@ -7,8 +7,8 @@
 //
 // Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are opaque
 // keys. The tables are bounded and never allocate. A new entry may replace an entry that can tell nothing new
-// any more. If a table is full all the same, full() is true, and the owner takes no turns until Recover()
-// succeeds. Not thread-safe.
+// any more. If a table is still full, full() is true, and the owner takes no turns until Recover() succeeds.
+// Not thread-safe.
 #pragma once
 
 #include <array>

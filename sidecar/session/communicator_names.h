@@ -42,8 +42,8 @@ class CommunicatorNames {
     AddLocked(handle, number);
   }
 
-  // Counts a split of `parent`, and gives `child` its number. `child` is null where it is not known yet, or
-  // where this rank is in none of the new communicators.
+  // Counts a split of `parent`, and gives `child` its number. `child` is null if it is not known yet, or if
+  // this rank is in none of the new communicators.
   void Derive(const void* parent, const void* child, std::int32_t color) {
     const base::Locked locked(mutex_);
     for (Name& name : names_) {

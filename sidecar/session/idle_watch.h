@@ -54,7 +54,7 @@ class IdleWatch {
     return launches_ == stall_launches_ ? kAtStall : kUsually;
   }
 
-  // Returns whether turns of this job stall as a rule. The stall then splits a turn, so that an iteration has
+  // Returns whether turns of this job usually stall. The stall then splits a turn, so that an iteration has
   // one turn more.
   bool usual() const { return !turns_last_ && score_ >= kUsual; }
 

@@ -5,10 +5,10 @@
 //     host has waited for the collective      ---->  next launch      the same, with nothing launched before
 //
 // Both times are the host's. The first one begins when the arbiter thread has seen that nothing runs, which
-// is up to 0.5 ms late where turns stall as a rule (IdleWatch). Where they do not yet, or stall less often
-// than in each fifth turn, it is 10 to 15 ms late, and the turn is only given back if another client waits.
-// What is missing so counts as compute, and so does a stream that waits for input on the GPU: no call tells
-// it from a kernel.
+// is up to 0.5 ms late if turns usually stall (IdleWatch). If they do not yet, or stall less often than in
+// each fifth turn, it is 10 to 15 ms late, and the turn is only given back if another client waits. What is
+// missing so counts as compute, and so does a stream that waits for input on the GPU: no call tells it from a
+// kernel.
 //
 // Pure: the caller passes the time. Not thread-safe.
 #pragma once

@@ -334,7 +334,7 @@ void Session::SetAttention() {
   hook_flags.store(why, std::memory_order_relaxed);
 }
 
-// Returns the number of turns in an iteration. If turns stall as a rule, one of them is given back in its
+// Returns the number of turns in an iteration. If turns usually stall, one of them is given back in its
 // middle and counts as two.
 std::uint32_t Session::TurnsPerIteration() const {
   if (gaps_.by_gaps()) return 1;
@@ -366,8 +366,8 @@ void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
   OnJoin(sequence, stream);
 }
 
-// Does the same where the host has waited. If that was for the last collective, nothing of this job runs on
-// the GPU until the next launch.
+// Does the same if the host has waited. If that was for the last collective, nothing of this job runs on the
+// GPU until the next launch.
 void Session::OnHostWait(phase::Sequence sequence) {
   OnWait(sequence, 0);
   if (armed_ && sequence == called_ && !turns_.holding() && !gaps_.by_gaps())

@@ -165,8 +165,8 @@ class Session final : public arbiter_client::Client {
   // REQUIRES: the arbiter thread is not started yet.
   void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap,
              ipc::Wish wish = ipc::Wish::kNever);
-  // Lets turns end at waits where an iteration has more turns than the page has room for, or waits inside a
-  // turn (docs/design/0060-turns-at-every-gap.md). REQUIRES: the arbiter thread is not started yet.
+  // Lets turns end at waits if an iteration has more turns than the page has room for, or waits inside a turn
+  // (docs/design/0060-turns-at-every-gap.md). REQUIRES: the arbiter thread is not started yet.
   void AllowTurnsAtWaits();
 
   // The arbiter thread calls these.
@@ -312,7 +312,7 @@ class Session final : public arbiter_client::Client {
   gates::RelayGate relay_gate_;
   gates::HostGate host_gate_;
   ipc::Wish wish_ = ipc::Wish::kNever;
-  ipc::Signals signals_;  // the arbiter thread's alone, but for its End()
+  ipc::Signals signals_;  // the arbiter thread's alone, except for its End()
 };
 
 // Returns the session of this process. Constant-initialised, never destroyed.

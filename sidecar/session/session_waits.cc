@@ -18,12 +18,12 @@ void Session::AllowTurnsAtWaits() {
   detector_.AllowWaits();
 }
 
-// Returns whether turns of this job may end at waits. Where a gate blocks the host they must not: the host
-// would not reach the collectives for which other ranks wait. In time slices a turn covers its collectives
+// Returns whether turns of this job may end at waits. If a gate blocks the host they must not: the host would
+// not reach the collectives for which other ranks wait. In time slices a turn covers its collectives
 // (0004-time-slices.md).
 bool Session::CanEndAtWaits() const { return !turns_.blocks() && overlap_; }
 
-// Begins or ends turns of the main stream. `takes` says that the job is to take turns. Returns whether it
+// Begins or ends turns of the main stream. `takes` says that the job must take turns. Returns whether it
 // does. The main stream is known before turns begin and stays known between them: what other streams join
 // must not count as joined by it. It takes no turn before it, or the host, has joined a collective that was
 // called since then: an older one may be joined by another stream already, and its wait is not seen.
@@ -52,7 +52,7 @@ bool Session::FollowWaits(bool takes) {
   return true;
 }
 
-// Ends turns of the main stream. A launch that was to begin the next one must not begin a turn of all streams
+// Ends turns of the main stream. A launch that had to begin the next one must not begin a turn of all streams
 // in its place: that would order streams that the program does not order.
 void Session::LeaveWaits() {
   if (!AtWaits()) return;
@@ -64,7 +64,7 @@ void Session::LeaveWaits() {
   turns_end_at_waits.store(false, std::memory_order_relaxed);
 }
 
-// Does the same for good: the main stream is chosen anew where turns are to end at waits again.
+// Does the same permanently: the main stream is chosen anew if turns must end at waits again.
 void Session::ForgetMain() {
   LeaveWaits();
   main_ = 0;

@@ -6,7 +6,7 @@
 //   S ----*--release k-- ... --join--acquire----*---->   (the stream of the turn)
 //
 // A client whose turns end at waits has turns of one stream, S alone: the others neither wait for its turn
-// nor end it. Where the comments below name every compute stream, such a turn has S in their place.
+// nor end it. If the comments below name every compute stream, such a turn has S in their place.
 //
 // Not thread-safe: the owner's lock guards it, except for asked() and where noted. Only a user's thread takes
 // a turn or queues an operation.
