@@ -129,7 +129,7 @@ void AddPlan(CLI::App* app, Action* action) {
       ->required();
   pipeline
       ->add_option("--try-all-up-to", options->try_all_up_to,
-                   "try all divisions where there are at most so many, else search")
+                   "try all divisions if there are at most so many, else search")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   pipeline->add_option("--most-operations", options->most_operations, "how much the search simulates at most")

@@ -162,7 +162,7 @@ class NodeAgent : public NodeExtension {
   std::int64_t cdi_looked_ = 0;  // when; 0: never
   std::optional<SharingStrategy> strategy_in_force_;
   std::map<std::string, base::WithheldReason> withheld_;  // last result of FindOthers()
-  // These hold what the last round reported.
+  // The next maps hold what the last round reported.
   std::map<std::string, base::WithheldReason> faults_;   // faults of GPUs
   std::set<std::string> of_unknown_memory_;              // GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns

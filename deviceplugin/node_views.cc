@@ -82,7 +82,7 @@ NodeState NodeAgent::State() const {
   for (const GpuProcess& gpu_process : verdicts.unhooked) {
     const auto pod = around_.pods->Find(*gpu_process.pod_uid);
     const bool alone = pod && SharesWithNone(*pod) && !mode.limits.held.contains(gpu_process.gpu_uuid);
-    if (alone || (pod && IsOff(*pod))) continue;  // it takes no part on purpose
+    if (alone || (pod && IsOff(*pod))) continue;  // the process takes no part on purpose
     NodeState::Gpu& gpu = state.gpus[gpu_process.gpu_uuid];
     ++gpu.unhooked;
     if (gpu_process.has_library) ++gpu.silent;

@@ -267,14 +267,15 @@ void Extender::Count() {
                    "Jobs whose weights were made equal again, because their times did not follow them",
                    [this] { return static_cast<double>(shares_.withdrawals()); });
   metrics_.Counter("crossover_extender_share_failures_total",
-                   "Writes of weights on pods which the API server did not take",
+                   "Writes of weights on pods that the API server refused",
                    [this] { return static_cast<double>(shares_.failures()); });
   metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
                  [this] { return static_cast<double>(controller_.held()); });
   metrics_.Counter("crossover_extender_nomination_failures_total",
-                   "Writes of the node that schedulers are to try first which the API server did not take",
+                   "Writes of the nominated node of pods that the API server refused",
                    [this] { return static_cast<double>(api_.nomination_failures()); });
-  metrics_.Counter("crossover_extender_events_lost_total", "Events of ours that the API server never got",
+  metrics_.Counter("crossover_extender_events_lost_total",
+                   "Events of the extender that the API server never got",
                    [this] { return static_cast<double>(api_.lost_events()); });
   metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
                    [this] { return static_cast<double>(profiles_.written()); });

@@ -44,7 +44,7 @@ double PartNeeded(std::span<const CappedDemand> demands, Time hand_over) {
     double pieces = 1;
     for (const CappedDemand& other : demands) {
       if (&other == &own || other.cap == 0) continue;
-      // Its turn is broken if the other's iteration leaves no room for all of it.
+      // The client's turn is broken if the other client's iteration leaves no room for the whole turn.
       pieces = std::max(pieces, Ns(own.demand.busy) / std::max(1.0, Spare(other) + Ns(other.demand.away)));
       turns = std::max(turns, TurnsNeeded(own, other, hand_over));
     }

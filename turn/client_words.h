@@ -3,8 +3,8 @@
 // `Memory` below is any type with
 //   std::uint32_t Load(SlotIndex, Word);
 //   bool SwapGate(SlotIndex, std::uint32_t expected, std::uint32_t desired);  // compare-and-swap of a gate
-// Both are sequentially consistent. Only the arbiter's CPU swaps gates; clients and their GPUs load and
-// store. The daemon's Memory is the shared page. The explorer's Memory yields at each access. The
+// Both operations are sequentially consistent. Only the arbiter's CPU swaps gates; clients and their GPUs
+// load and store. The daemon's Memory is the shared page. The explorer's Memory yields at each access. The
 // discrete-event harness uses a plain array.
 #pragma once
 

@@ -48,13 +48,13 @@ constexpr std::uint32_t kAloneEach = 4096;
 constexpr double kAloneMatters = 1.12;
 
 // Each job is alone for as many iterations as last kSolo while the jobs share. A job whose shared iteration
-// lasts longer than kLongestSolo is never alone: the others would wait for too long, and its turns show well
-// enough what it takes.
+// lasts longer than kLongestSolo is never alone: the other jobs would wait for too long, and its turns show
+// well enough what it takes.
 constexpr Time kSolo = 50'000'000;
 constexpr Time kLongestSolo = 100'000'000;
 constexpr std::uint32_t kLeastSolo = 8;
-constexpr Time kSlice = 250'000'000;             // one after the other: how long a job has the GPU at a time
-constexpr std::uint32_t kMostIterations = 1024;  // that a job has in such a slice
+constexpr Time kSlice = 250'000'000;  // jobs run one after the other: how long a job has the GPU at a time
+constexpr std::uint32_t kMostIterations = 1024;  // iterations of a job in such a slice
 
 // In slices a job's iterations come in bursts, so single ones tell nothing. The guard counts those that all
 // jobs have done in a block, and takes them to spread by this part of their mean.

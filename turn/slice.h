@@ -18,7 +18,7 @@
 
 namespace crossover::turn {
 
-// This is CROSSOVER_MOST_SLICE_BITS, as the page adapter asserts.
+// The value is CROSSOVER_MOST_SLICE_BITS, as the page adapter asserts.
 inline constexpr std::uint32_t kMostSliceBits = 6;
 
 // After a pause, at least this many iterations pass with a hand-over after each turn before the first slice

@@ -115,8 +115,8 @@ template <class Memory>
 bool Token::Revoke(Memory& memory, SlotIndex slot, const ClientWords& words) {
   // In any other state the client is about to enter, or the words are torn.
   if (!words.idle() && !(words.holding() && words.ready == words.hold)) return false;
-  // This value shuts the gate. It differs from the value with which the client shuts it: otherwise the swap
-  // back could undo the client's store.
+  // `shut` shuts the gate. The value differs from the value with which the client shuts it: otherwise the
+  // swap back could undo the client's store.
   const std::uint32_t shut = words.hold - 1;
   if (!memory.SwapGate(slot, words.gate, shut)) return false;
   if (memory.Load(slot, Word::kReady) == words.hold) return true;

@@ -91,7 +91,7 @@ class Watchdog {
     Time suspended = 0;  // time of the last suspension
     Time lost_when_suspended = 0;
     TurnNumber turn = 0;   // the turn in which it was suspended last
-    bool resumed = false;  // it has continued that turn once
+    bool resumed = false;  // the client has continued that turn once
     Time resumed_at = 0;
     TurnNumber handed = 0;  // the turn in which it was handed the token last
     Time lost = 0;          // the watchdog's lost_ when the bound began

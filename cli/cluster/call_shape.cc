@@ -22,7 +22,7 @@ namespace {
 using kube::At;
 using Pods = std::set<int>;
 
-// These limits are those of the definition.
+// The CustomResourceDefinition of JobProfile has the same limits.
 constexpr std::int64_t kMostPods = 16'384;
 constexpr std::size_t kMostGroups = 256, kMostMembers = 16'384;
 constexpr std::int64_t kEnoughRuns = 2;

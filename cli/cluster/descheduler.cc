@@ -16,9 +16,9 @@ namespace {
 // A Stance says what a policy lets the Descheduler do to a pod with slots.
 enum class Stance {
   kNoPolicy,       // the text is no policy of the Descheduler
-  kEvicts,         // it may evict any of them
-  kHeedsTheirs,    // it leaves those with the annotation
-  kLeavesManaged,  // it names the label of our pods, by which a labelSelector leaves them out
+  kEvicts,         // the Descheduler may evict any pod with slots
+  kHeedsTheirs,    // the Descheduler leaves pods with the annotation
+  kLeavesManaged,  // the policy names the label of our pods in a labelSelector, which excludes them
 };
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

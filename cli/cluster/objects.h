@@ -15,7 +15,7 @@ namespace crossover::cli {
 
 using nlohmann::json;
 
-// These return "" if the object does not have what they look for.
+// These functions return "" if the object lacks the field.
 std::string NameOf(const json& object);
 std::string NamespaceOf(const json& object);
 std::string FullName(const json& object);  // namespace/name

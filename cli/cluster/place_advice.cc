@@ -38,7 +38,7 @@ json Judged(const api::JobProfile::Run& run, const api::JobProfile& profile, jso
     advice.update({{"uplinkSeconds", run.uplink_s},
                    {"leastUplinkSeconds", run.least_uplink_s},
                    {"stepSeconds", run.compute_s + run.exposed_s},
-                   // Another place makes no wait for input shorter.
+                   // Other seats make no wait for input shorter, so the wait counts as compute.
                    {"gain", gains::GainOfPlace(run.compute_s + input_s, run.exposed_s - input_s, run.uplink_s,
                                                run.least_uplink_s)}});
   }

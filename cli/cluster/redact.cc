@@ -17,8 +17,8 @@ constexpr char kRemoved[] = "(removed)";
 // Keys of these domains, and of domains below them, are kept.
 constexpr std::string_view kDomains[] = {"crossover.dev", "nvidia.com", "kubernetes.io",
                                          "sigs.k8s.io",   "x-k8s.io",   "scheduling.k8s.io"};
-// These keys are of such domains, but their values are removed, too: they hold a whole object as it was
-// applied, or a user's text.
+// Keys of these names belong to such domains, but their values are removed, too: the values hold a whole
+// object as it was applied, or a user's text.
 constexpr std::string_view kWritten[] = {"kubectl.kubernetes.io/last-applied-configuration",
                                          "kubernetes.io/change-cause", "kubernetes.io/description"};
 

@@ -17,7 +17,7 @@ struct Showing {
 
 struct Answer {
   nlohmann::json value;
-  std::string text;  // the same, for people
+  std::string text;  // the answer as text, for people
   std::string note;  // further remarks, for standard error
   int code = 0;
 };

@@ -14,7 +14,7 @@
 namespace crossover::cli {
 namespace {
 
-// These say no more than that nodes are in one data centre.
+// These labels say no more than that nodes are in one data centre.
 constexpr std::string_view kWide[] = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
 
 bool IsOfAKey(char c) {
@@ -72,7 +72,8 @@ std::string ConfigIn(const ClusterFacts& facts) {
 }  // namespace
 
 std::map<std::string, std::size_t> GangsOverUnnamedDomains(const ClusterFacts& facts) {
-  if (facts.Items("extender_config").empty()) return {};  // it has another name, and nothing is known
+  if (facts.Items("extender_config").empty())
+    return {};  // the ConfigMap has another name, so its labels are not known
   std::map<std::string, std::set<std::string>> nodes_of;  // by gang
   for (const Holder& holder : HoldersIn(facts)) {
     if (!holder.gang.empty()) nodes_of[holder.gang].insert(holder.node);

@@ -76,7 +76,7 @@ struct Communication {
   friend bool operator==(const Communication&, const Communication&) = default;
 };
 
-// These are limits of what is read from nodes and from JobProfiles.
+// These limits bound what is read from nodes and from JobProfiles.
 inline constexpr std::size_t kMostCallsOfJob = 64;  // of a job on one node
 inline constexpr int kMostRanks = 1 << 20;          // of a communicator
 inline constexpr std::uint64_t kMostCallBytes = 1'000'000'000'000'000;

@@ -30,7 +30,7 @@ struct GpuNode {
   // Says what the signals of one GPU cost. The writer rounds memory of the host to a MiB, and seconds to two
   // significant figures, so that the object does not change all the time when nothing happens.
   struct Signals {
-    int signallers = 0;      // that are connected
+    int signallers = 0;      // connected signallers
     std::uint64_t late = 0;  // signals that were written more than once for a client that waits
     std::optional<std::uint64_t> host_memory{};
     std::optional<double> cpu_seconds{};
@@ -93,14 +93,14 @@ struct GpuNode {
   struct Job {
     std::string name_space, gang, key;
     std::string node{};  // the writer leaves it out: it is the name of the object
-    int gpus = 0;        // that it has on this node
+    int gpus = 0;        // GPUs of the job on this node
     std::optional<double> compute_s{}, exposed_s{}, step_alone_s{};
     std::optional<double> jitter{};              // of compute_s, relative to compute_s
     std::optional<std::uint64_t> peak_memory{};  // the most on one GPU
     std::string source{};                        // of step_alone_s: measured, remembered or estimated
-    int iterations = 0;                          // that the figures come from, at most kMostIterations
-    double began_s = 0, at_s = 0;                // when the job was first and last seen here
-    double disturbed_s = 0;                      // when an unregistered process was last beside it; 0: never
+    int iterations = 0;            // iterations that the figures come from, at most kMostIterations
+    double began_s = 0, at_s = 0;  // when the job was first and last seen here
+    double disturbed_s = 0;        // when an unregistered process was last beside it; 0: never
     bool ended = false;
     std::vector<Rank> ranks{};              // on this node, as far as their compute is known
     std::vector<NcclCall> communication{};  // of its ranks on this node; none where they are too many
@@ -114,7 +114,7 @@ struct GpuNode {
   };
 
   std::string name;
-  std::string mode{};  // that is in force
+  std::string mode{};  // the mode that is in force
   bool maintenance = false;
   std::string sharing{};  // mps, timeslice or exclusive
   bool multi_user = false;

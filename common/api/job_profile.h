@@ -40,10 +40,10 @@ struct JobProfile {
     std::string gang;
     double began_s = 0, at_s = 0;  // when it was first and last seen
     int gpus = 0;
-    int nodes = 0;  // that these are on; 0: not known
+    int nodes = 0;  // nodes of these GPUs; 0: not known
     int iterations = 0;
     bool estimated = false;
-    bool disturbed = false;  // it ran beside a process that took no part
+    bool disturbed = false;  // the job ran beside a process that took no part
     // Says whether it shared at least one GPU with another job for long enough to be measured. The writer
     // leaves out a run that did not: one without the field may be older than the field.
     std::optional<bool> shared{};
@@ -93,7 +93,7 @@ struct JobProfile {
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 };
 
-// These are the limits of a JobProfile's history. The writer drops the oldest first.
+// These are the limits of a JobProfile's history. The writer drops the oldest entries first.
 inline constexpr std::size_t kMostRuns = 8;
 inline constexpr std::size_t kMostMeetings = 32;
 inline constexpr std::size_t kMostGains = 4;  // of a meeting

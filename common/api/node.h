@@ -28,7 +28,7 @@ struct Node {
   kube::Requests allocatable{};  // GPU slots are among `others`
   bool cordoned = false;
   bool ready = false;
-  Labels annotations{};    // those of our domain, and base::kScaleDownAnnotation
+  Labels annotations{};    // annotations of our domain, and base::kScaleDownAnnotation
   std::string runtime{};   // container runtime and its version, as the kubelet reports it
   std::string os_image{};  // such as "Ubuntu 24.04.1 LTS", as the kubelet reports it
 

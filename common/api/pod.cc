@@ -75,7 +75,7 @@ void ReadUsers(const json& spec, Pod* pod) {
   pod->several_users = std::any_of(users.begin(), users.end(), [&users](const auto& user) {
     return user.value_or(0) != users.begin()->value_or(0);
   });
-  if (!pod->several_users) pod->user = *users.rbegin();  // one that is named comes last
+  if (!pod->several_users) pod->user = *users.rbegin();  // a user ID that is named comes last
   pod->own_users = kube::HasOwnUsers(spec);
 }
 

@@ -13,7 +13,7 @@
 
 namespace crossover::base {
 
-// These two access a shared word as one untorn load or store, with acquire and release order.
+// These two functions access a shared word as one untorn load or store, with acquire and release order.
 inline std::uint32_t LoadWord(const std::uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 inline void StoreWord(std::uint32_t* word, std::uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

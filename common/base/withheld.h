@@ -15,9 +15,9 @@ enum class Withheld : std::uint8_t {
   kNotKnownYet,        // the daemon has just started and does not know yet who else uses it
   kNoAnswer,           // the driver does not list it any more
   kWantsReset,         // the driver asks for a reset of it
-  kXid,                // it has reported an error that blames it
-  kSplit,              // it is split into MIG instances
-  kOtherPlugin,        // another device plugin gives it out, or has given it to a pod
+  kXid,                // the GPU has reported an error that blames the GPU
+  kSplit,              // the GPU is split into MIG instances
+  kOtherPlugin,        // another device plugin gives the GPU out, or has given it to a pod
   kDraDriver,          // a driver of dynamic resource allocation gives it out, or has given it to a pod
   kForeignProcess,     // a process without a slot uses it
   kMaintenance,        // the node is in maintenance

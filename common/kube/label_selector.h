@@ -11,7 +11,7 @@ namespace crossover::kube {
 
 // A LabelSelector holds the matchLabels and matchExpressions of an object.
 struct LabelSelector {
-  bool nothing = true;  // it matches no object: it is not set, or it is malformed
+  bool nothing = true;  // the selector matches no object, because it is missing or malformed
   Labels labels;        // labels that the object must have
   std::vector<Requirement> expressions;
 

@@ -29,7 +29,7 @@ struct PodTerm {
   enum class Namespaces : std::uint8_t {
     kListed,  // none; if the list is empty, that of the pod
     kAll,     // all
-    kByLabel  // those with certain labels, which this type does not hold
+    kByLabel  // namespaces with certain labels, which this type does not hold
   };
   std::string topology;
   LabelSelector selector;

@@ -73,7 +73,7 @@ class ClientServer {
   void Accept(turn::Time now);
   void Admit(base::UniqueFd socket, turn::Time now);
   void Read(Connections::iterator it, turn::Time now);
-  // These return false if the connection has to end, with the reason in `why`.
+  // These functions return false if the connection must end, with the reason in `why`.
   bool HandleMessage(Connection& connection, const Message& message, std::string* why);
   bool HandleHello(Connection& connection, const Hello& hello, std::string* why);
   bool HandleAsk(Connection& connection, std::string* why);

@@ -74,7 +74,7 @@ class Connection {
 
   // The client's place on its GPU; null until the client has a slot.
   std::shared_ptr<const Member> member;
-  bool asked = false;  // it has asked for its limit
+  bool asked = false;  // the client has asked for its limit
   CallList calls;      // the messages so far of the report that it is sending
 
  private:

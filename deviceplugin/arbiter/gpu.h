@@ -91,7 +91,7 @@ class Gpu {
   turn::SlotSet offenders_;
   turn::SlotSet measured_;  // clients that need no measurement alone now (Measure)
   std::array<turn::Time, turn::kMaxSlots> measured_at_ = {};
-  turn::SlotSet shared_;  // they have shared the GPU with another client
+  turn::SlotSet shared_;  // clients that have shared the GPU with another client
   CapAdmission cap_admission_;
   std::vector<Notice> notices_;
   turn::Guard guard_;

@@ -26,7 +26,7 @@ struct Hello {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;  // thousandths; 0: none
-  // These never come from the client. An IdentitySource fills them in if it knows the client's pod.
+  // The next fields never come from the client. An IdentitySource fills them in if it knows the client's pod.
   std::string name_space;
   std::string pod;
   std::string pod_uid;
@@ -73,8 +73,8 @@ bool ValidGangName(std::string_view name);
 // Returns whether `uuid` is "GPU-" and a lower-case UUID.
 bool ValidGpuUuid(std::string_view uuid);
 
-// These return the message in wire format. In MakeLimit(), nothing means that the limit is not known yet.
-// MakeRefused() and MakeNotice() cut a text that is too long for its field.
+// These functions return the message in wire format. In MakeLimit(), nothing means that the limit is not
+// known yet. MakeRefused() and MakeNotice() cut a text that is too long for its field.
 crossover_welcome MakeWelcome(std::uint32_t slot, std::uint32_t memory_mib);
 crossover_limit MakeLimit(std::optional<std::uint32_t> memory_mib);
 crossover_refused MakeRefused(std::string_view reason);

@@ -44,7 +44,7 @@ struct Member {
   turn::Demand known;            // learned from an earlier process of the same job; else unknown
   double max_slowdown = 0;       // step time together over step time alone; 0: no cap
   std::uint32_t memory_mib = 0;  // its memory limit on each GPU; 0: no limit is known
-  // These change while the client lives.
+  // The next fields change while the client lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
   mutable std::atomic<std::uint32_t> transport_changes{0};
   // Its process says how long it waits for input in an iteration, as crossover_profile has it.
@@ -75,8 +75,9 @@ enum class EventKind : std::uint8_t {
 };
 std::string_view Name(EventKind kind);
 
-// These return the name of a value of enum crossover_mode, crossover_phase or crossover_transport, for
-// metrics, trace and API. They return "invalid" for any other value: a client may write anything.
+// These functions return the name of a value of enum crossover_mode, crossover_phase or crossover_transport,
+// for metrics, trace and API. The functions return "invalid" for any other value: a client may write
+// anything.
 const char* ModeName(std::uint32_t mode);
 const char* PhaseName(std::uint32_t phase);
 const char* TransportName(std::uint32_t transport);

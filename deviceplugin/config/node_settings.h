@@ -18,7 +18,7 @@ struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
   // A GPU stays withheld for this many seconds after its last error.
   std::uint32_t quiet_after_error_s = 300;
-  // This is the memory, in bytes, of each GPU whose driver does not tell it; 0: not known.
+  // This is the memory, in bytes, of each GPU whose driver does not tell the memory; 0: not known.
   std::uint64_t gpu_memory_bytes = 0;
   // This is what the network of the node carries, in Gb/s; 0: what its InfiniBand and RoCE ports say.
   std::uint32_t link_gbps = 0;
@@ -37,8 +37,8 @@ struct NodeSettings {
   // the setting is empty, the environment variable POD_NAMESPACE is used. If that is not set either, no
   // namespace sets the mode of the cluster.
   std::string name_space;
-  // These are directories on the host, ours and the kubelet's. A daemon in a container has them mounted at
-  // the same paths.
+  // These two are directories on the host, ours and the kubelet's. A daemon in a container has these
+  // directories mounted at the same paths.
   std::string host_directory = "/var/lib/crossover";
   std::string kubelet_directory = "/var/lib/kubelet";
   // This directory on the host has the subdirectories `pipe` and `shm` of MPS.

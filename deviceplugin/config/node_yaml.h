@@ -33,7 +33,8 @@ struct NodeConfig {
 // does not count as different.
 std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted);
 
-// These parse `text`, or the file at `path`. Their arguments and errors are those of ParseYamlConfig().
+// These functions parse `text`, or the file at `path`. The arguments and errors are those of
+// ParseYamlConfig().
 std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std::string& name,
                                               std::string* error);
 std::optional<NodeConfig> ReadNodeYamlConfig(const std::string& path, std::string* error);

@@ -8,7 +8,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// This also stands for nvidia.com/gpu.shared. The domain alone is not enough, because NICs have it too.
+// The name also stands for nvidia.com/gpu.shared. The domain alone is not enough, because NICs have it too.
 constexpr std::string_view kNvidias = "nvidia.com/gpu";
 constexpr std::string_view kUuid = "GPU-";
 constexpr std::string_view kInstance = "MIG-";  // MIG instance of a split GPU, which we leave alone

@@ -29,7 +29,7 @@ class GpuWatch {
     std::uint32_t slots_per_gpu = 2;
     // A GPU is not given out for this long after its last error.
     std::chrono::seconds quiet{300};
-    // This is the memory of each GPU whose driver does not tell it; 0: not known.
+    // This is the memory of each GPU whose driver does not tell the memory; 0: not known.
     std::uint64_t memory_bytes = 0;
     // Says whether the kubelet is told the NUMA nodes of GPUs.
     bool numa = true;

@@ -62,7 +62,8 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
       if (!failure) failure = std::error_code(errno, std::generic_category());
       std::error_code ignored;
       fs::remove_all(draft, ignored);
-      if (fs::exists(directory, ignored)) failure.clear();  // another daemon installed it at the same time
+      if (fs::exists(directory, ignored))
+        failure.clear();  // another daemon installed the library at the same time
     }
   }
   if (failure) {

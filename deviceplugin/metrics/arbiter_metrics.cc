@@ -138,18 +138,20 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
       "Times that a client held its turn too long and the others went on without it.", MetricType::Counter);
   MetricFamily rest = Family("crossover_turn_rest_while_ready_seconds_total",
                              "Time no client had the turn although one waited for it.", MetricType::Counter);
-  MetricFamily held_back = Family(
-      "crossover_arrivals_held_back_total",
-      "Polls in which a waiting client was kept back for the one before it in order.", MetricType::Counter);
+  MetricFamily held_back =
+      Family("crossover_arrivals_held_back_total",
+             "Polls in which a waiting client was kept back for the client before it in order.",
+             MetricType::Counter);
   MetricFamily trials =
       Family("crossover_guard_trials_total",
              "Times that the ways of sharing a GPU were tried against each other.", MetricType::Counter);
   MetricFamily looked =
       Family("crossover_guard_trial_seconds_total",
-             "Time that such trials spent in other ways than the one that they chose.", MetricType::Counter);
+             "Time that trials of the ways of sharing spent in other ways than the chosen one.",
+             MetricType::Counter);
   MetricFamily lost = Family("crossover_guard_lost_seconds_total",
-                             "Time that such trials cost: the chosen way would have done their work in so "
-                             "much less.",
+                             "Time that trials of the ways of sharing cost: the chosen way would have done "
+                             "the same work in so much less.",
                              MetricType::Counter);
   MetricFamily rates = Family("crossover_guard_rate_ratio",
                               "Work done per time against one job after the other, as the last trial showed.",
@@ -212,7 +214,7 @@ void ArbiterMetrics::CollectClients(Families* families) const {
       Family("crossover_turn_hold_seconds", "Length of a client's turns.", MetricType::Histogram);
   MetricFamily refused =
       Family("crossover_cap_refused",
-             "1 while a client's cap on slowdown cannot be kept, 0 while it can; of those that have one.",
+             "1 while a client's cap on slowdown cannot be kept, 0 while it can; of clients that have a cap.",
              MetricType::Gauge);
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
@@ -229,22 +231,24 @@ void ArbiterMetrics::CollectClients(Families* families) const {
 void ArbiterMetrics::CollectClaims(Families* families) const {
   MetricFamily faults =
       Family("crossover_client_faults_total",
-             "Times a client opened its own gate because no other did, as it says.", MetricType::Counter);
+             "Times that a client opened its own gate because no other process did, as the client reports.",
+             MetricType::Counter);
   MetricFamily used =
       Family("crossover_memory_used_bytes",
              "GPU memory that a client asked for and has not freed, by its own count.", MetricType::Gauge);
   MetricFamily budget =
       Family("crossover_memory_budget_bytes",
-             "GPU memory that a client may have; of those that have a budget.", MetricType::Gauge);
+             "GPU memory that a client may have; of clients that have a budget.", MetricType::Gauge);
   MetricFamily refusals =
       Family("crossover_memory_refusals_total",
              "Allocations that were refused because they were over a client's budget.", MetricType::Counter);
-  MetricFamily changes = Family("crossover_transport_changes_total",
-                                "Times that a client went over to another way of taking turns than it had.",
-                                MetricType::Counter);
-  MetricFamily watched = Family(
-      "crossover_client_watched_only",
-      "1 for a client that takes no turns whatever is asked of it, and why, as it says.", MetricType::Gauge);
+  MetricFamily changes =
+      Family("crossover_transport_changes_total",
+             "Times that a client changed its way of taking turns (its transport).", MetricType::Counter);
+  MetricFamily watched =
+      Family("crossover_client_watched_only",
+             "1 for a client that takes no turns in any mode, with the reason that the client reports.",
+             MetricType::Gauge);
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
     crossover_slot& slot = member.gpu->page->slot(member.slot);

@@ -29,7 +29,7 @@ void Charges::OnEvent(const arbiter::Event& event) {
       gpu.holders.insert(id);
       break;
     case EventKind::kRelease:
-    case EventKind::kOpen:  // it kept the turn for too long: the others go on
+    case EventKind::kOpen:  // the client kept the turn for too long, and the others go on
       gpu.holders.erase(id);
       break;
     case EventKind::kMode:

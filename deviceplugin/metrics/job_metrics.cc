@@ -32,7 +32,7 @@ struct Families {
   MetricFamily input_wait =
       Family("crossover_input_wait_seconds",
              "Time in an iteration of a client for which its host launches nothing, as it waits for input or "
-             "computes something itself; of those that tell it.",
+             "computes something itself; of clients that report it.",
              MetricType::Gauge);
   MetricFamily communication =
       Family("crossover_communication_seconds",
@@ -56,8 +56,7 @@ struct Families {
              MetricType::Gauge);
   MetricFamily gain_uncertain = Family(
       "crossover_gain_uncertain",
-      "1 where crossover_gain_ratio may be so far off that it says little, its standard error being over "
-      "5%; else 0.",
+      "1 if the standard error of crossover_gain_ratio is over 5%, so that the gain says little; else 0.",
       MetricType::Gauge);
   MetricFamily eta =
       Family("crossover_eta_ratio",

@@ -26,8 +26,8 @@ MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
 }
 
 MetricFamily SlotsUsed(const NodeState& state) {
-  MetricFamily family =
-      Family("crossover_slots_used", "Slots of a GPU that pods have which are not over.", MetricType::Gauge);
+  MetricFamily family = Family("crossover_slots_used", "Slots of a GPU that pods hold which have not ended.",
+                               MetricType::Gauge);
   for (const auto& [uuid, gpu] : state.gpus) {
     if (gpu.used) AddGauge(&family, {{"gpu_uuid", uuid}}, Number(*gpu.used));
   }
@@ -58,10 +58,10 @@ MetricFamily Allocations(const NodeState& state) {
 }
 
 MetricFamily MistypedSwitches(const NodeState& state) {
-  MetricFamily family =
-      Family("crossover_mistyped_switches",
-             "Switches that are not heeded, since their value is not an expected one, by what they stand on.",
-             MetricType::Gauge);
+  MetricFamily family = Family("crossover_mistyped_switches",
+                               "Switches that have no effect because their value is not an expected one, by "
+                               "the kind of object that has them.",
+                               MetricType::Gauge);
   for (const auto& [kind, count] : state.mistyped_switches)
     AddGauge(&family, {{"kind", kind}}, Number(count));
   return family;
@@ -99,10 +99,11 @@ std::vector<std::string> Missing(const NodeState& state) {
   if (!state.pods_known) missing.emplace_back("the API server is not reached: new pods take no turns");
   const bool reached = state.pods_known;  // else the line above says it all
   if (reached && !state.namespaces_known)
-    missing.emplace_back("namespaces cannot be watched: their modes and the cluster's are not heeded");
+    missing.emplace_back(
+        "namespaces cannot be watched: their modes and the mode of the cluster have no effect");
   if (reached && !state.node_known)
     missing.emplace_back(
-        "this node's object cannot be watched: its mode, maintenance and label are not heeded");
+        "the Node object of this node cannot be watched: its mode, maintenance and label have no effect");
   return missing;
 }
 
@@ -132,15 +133,17 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       SlotsUsed(state),
       OfGpus("crossover_gpu_healthy", "Whether a GPU's slots are given out.", state,
              [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
-      OfGpus("crossover_gpu_used_by_others", "Whether a process uses a GPU without a slot of it.", state,
-             [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
+      OfGpus("crossover_gpu_used_by_others", "Whether a process uses a GPU without a slot of this GPU.",
+             state, [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
       OfGpus("crossover_gpu_unhooked_processes",
-             "Processes of pods that share and take no part, but those that are switched off.", state,
+             "Processes of pods that share and take no part, except those that are switched off.", state,
              [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
-      OfGpus("crossover_gpu_silent_processes",
-             "Those of the unhooked that have the library: it is off, found no arbiter, or is passed by.",
-             state, [](const NodeState::Gpu& gpu) { return gpu.silent; }),
-      OfGpus("crossover_gpu_held", "Whether turns are kept off a GPU for a fault in who is on it.", state,
+      OfGpus(
+          "crossover_gpu_silent_processes",
+          "Unhooked processes that have the library: the library is off, found no arbiter, or is bypassed.",
+          state, [](const NodeState::Gpu& gpu) { return gpu.silent; }),
+      OfGpus("crossover_gpu_held",
+             "Whether no turns are taken on a GPU because the wrong processes or ranks are on it.", state,
              [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
       OfGpus("crossover_gpu_pods_of_other_plugins", "Pods that have a GPU from another device plugin.", state,
              [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_competitors); }),
@@ -167,10 +170,12 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       gauge("crossover_gang_collisions", "GPUs on which two ranks of one gang are.",
             Number(state.collisions)),
       gauge("crossover_slot_doubles", "Slots that the kubelet gave to two pods.", Number(state.doubles)),
-      counter("crossover_misplaced_pods_deleted_total", "Pods that were evicted to be made anew elsewhere.",
+      counter("crossover_misplaced_pods_deleted_total",
+              "Pods that were evicted so that their controllers make them again on other GPUs.",
               state.evictions),
       counter("crossover_misplaced_pods_refused_total",
-              "Times that the API server did not accept such an eviction.", state.refused_evictions),
+              "Times that the API server did not accept the eviction of a misplaced pod.",
+              state.refused_evictions),
       MistypedSwitches(state),
       gauge("crossover_mps_alive", "Whether the control daemon of MPS runs.", state.mps_alive ? 1 : 0),
       gauge("crossover_mps_accepts_clients",
@@ -178,16 +183,20 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
             state.mps_accepts ? 1 : 0),
       counter("crossover_mps_clients_terminated_total",
               "Clients that were ended through MPS before their pod was killed.", state.mps_terminated),
-      OfShm("crossover_mps_shm_bytes",
-            "Size of the file system that pods under MPS have as /dev/shm, if it is one of its own.",
-            state.mps_shm, &ShmRoom::bytes),
-      OfShm("crossover_mps_shm_free_bytes", "What is free in that file system.", state.mps_shm,
+      OfShm(
+          "crossover_mps_shm_bytes",
+          "Size of the file system that pods under MPS have as /dev/shm, if it is a file system of its own.",
+          state.mps_shm, &ShmRoom::bytes),
+      OfShm("crossover_mps_shm_free_bytes",
+            "Free bytes in the file system that pods under MPS have as /dev/shm.", state.mps_shm,
             &ShmRoom::free_bytes),
-      gauge("crossover_maintenance", "Whether the node takes no pods and no turns, by its annotation.",
-            state.maintenance ? 1 : 0),
+      gauge(
+          "crossover_maintenance",
+          "Whether the node takes no pods and no turns, because of its annotation crossover.dev/maintenance.",
+          state.maintenance ? 1 : 0),
       gauge("crossover_config_valid", "Whether the configuration was valid when it was last read.",
             state.config_valid ? 1 : 0),
-      counter("crossover_events_lost_total", "Events of ours that the API server never got.",
+      counter("crossover_events_lost_total", "Events of the daemon that the API server never got.",
               state.events_lost),
       counter("crossover_publish_failures_total", "Times that the GPUNode could not be published.",
               state.publish_failures)};

@@ -50,7 +50,7 @@ struct ClientFigures {
 };
 
 struct GpuFigures {
-  std::vector<ClientFigures> clients;  // these refer to clients of the GpuView
+  std::vector<ClientFigures> clients;  // the figures refer to clients of the GpuView
   std::optional<Sourced> gain;
   std::optional<double> gain_error;      // standard error, relative to `gain`
   std::optional<double> gain_uncertain;  // 1: the gain says little; else 0

@@ -125,7 +125,8 @@ MpsOptions ReadMpsOptions(std::string_view arguments, std::string_view environme
         knows_protocols |= ReadProtocol(*number, &options.protocol);
     }
   }
-  for (const std::string_view entry : Entries(environment)) {  // it takes precedence over the arguments
+  for (const std::string_view entry :
+       Entries(environment)) {  // the environment takes precedence over the arguments
     const auto number = After(kProtocolVariable, entry);
     if (number && ReadProtocol(*number, &options.protocol)) options.sure = knows_protocols;
   }

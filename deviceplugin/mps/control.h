@@ -22,7 +22,7 @@ inline constexpr int kMpsProtocol = 2;  // the protocol with the commands that M
 
 // MpsOptions holds the options with which a control daemon was started.
 struct MpsOptions {
-  bool multi_user = false;      // it serves all users at the same time
+  bool multi_user = false;      // MPS serves all users at the same time
   int protocol = kMpsProtocol;  // 3 has other commands
   bool sure = true;  // false: only the environment names the protocol, and older daemons ignore that variable
 

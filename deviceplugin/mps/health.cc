@@ -90,7 +90,7 @@ void MpsHealth::OnLook(const MpsLook& look, Time now) {
   if (!none) server_asked_.reset();
   if (!none || server_asked_) {
     since_.emplace(MpsSymptom::kNeverWell, now);
-  } else if (now - since_.at(MpsSymptom::kNone) >= kNone) {  // it is merely idle
+  } else if (now - since_.at(MpsSymptom::kNone) >= kNone) {  // MPS is merely idle
     since_.erase(MpsSymptom::kNeverWell);
   }
   Judge(now);

@@ -193,7 +193,7 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
     if (functions_->at(index, &device) != kSuccess ||
         functions_->uuid(device, uuid, sizeof uuid - 1) != kSuccess ||
         functions_->minor(device, &gpu.minor) != kSuccess) {
-      continue;  // it has fallen off the bus
+      continue;  // the GPU has fallen off the bus
     }
     functions_->name(device, name, sizeof name - 1);
     if (functions_->memory(device, &memory) == kSuccess && memory.total > 0) gpu.memory_bytes = memory.total;

@@ -46,7 +46,7 @@ struct AllocationSettings {
 
 // Holds what an allocation needs to know of a GPU of this node.
 struct AllocatableGpu {
-  // These are for kDeviceNodes and kEnvironment: its own files, and those that all GPUs share.
+  // For kDeviceNodes and kEnvironment: the GPU's own files, and the files that all GPUs share.
   std::vector<std::string> device_files;
 
   friend bool operator==(const AllocatableGpu&, const AllocatableGpu&) = default;

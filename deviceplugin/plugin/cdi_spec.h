@@ -43,11 +43,11 @@ struct CdiDeviceNode {
 struct CdiSpec {
   std::string kind;  // vendor/class
   std::vector<std::string> devices;
-  // These are for all of its devices.
+  // The next fields are those of all devices of the specification.
   std::vector<std::string> env;
   std::vector<CdiMount> mounts;
   std::vector<CdiHook> hooks;
-  // These are of all and of single devices.
+  // The next fields are those of all devices and of single devices.
   std::vector<CdiDeviceNode> nodes;
 };
 
@@ -72,7 +72,7 @@ struct CdiGpu {
 struct CdiFacts {
   std::vector<CdiSpec> found;  // without our own
   std::vector<CdiGpu> gpus;
-  std::vector<std::string> device_files;  // those of /dev/nvidia* that the node has
+  std::vector<std::string> device_files;  // the files of /dev/nvidia* that the node has
   std::string given_kind;                 // node.cdi_kind
   std::string driver_root;                // node.driver_root
 };

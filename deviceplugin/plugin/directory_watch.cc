@@ -72,7 +72,7 @@ std::optional<DirectoryWatch::Files> DirectoryWatch::FilesIn(const std::string& 
   Files files;
   for (; entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     struct stat status {};
-    if (lstat(entry->path().c_str(), &status) != 0) continue;  // it left meanwhile
+    if (lstat(entry->path().c_str(), &status) != 0) continue;  // the file was removed meanwhile
     files.insert(File{entry->path().filename().string(), status.st_dev, status.st_ino,
                       status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec});
   }

@@ -195,7 +195,7 @@ Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
     for (const DirectoryWatch::Change& change : watch->Take()) {
       // The kubelet's socket exists but the kubelet may not listen yet, so wait a moment longer.
       kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
-      kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kLost;  // it may have
+      kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kLost;  // the kubelet may have come
       if (change.kind == DirectoryWatch::Change::Kind::kDirectoryGone) return Next::kAgain;
     }
   }

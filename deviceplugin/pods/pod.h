@@ -17,7 +17,7 @@ namespace crossover::deviceplugin {
 struct PodContainer {
   std::string name;
   std::size_t slots = 0;  // slots that the container asks for
-  bool own_shm = false;   // it brings a volume of its own for /dev/shm
+  bool own_shm = false;   // the container brings a volume of its own for /dev/shm
 };
 
 struct Pod {
@@ -26,7 +26,7 @@ struct Pod {
   std::string name;
   double created_s = 0;       // in seconds since 1970
   std::uint64_t arrival = 0;  // order in which the daemon saw the pods; later is larger
-  bool over = false;          // it has succeeded or failed
+  bool over = false;          // the pod has succeeded or failed
   // Holds the grace period in seconds, as it was when the deletion began. It is unset unless the pod is being
   // deleted.
   std::optional<std::int64_t> grace_s;
@@ -38,7 +38,7 @@ struct Pod {
   // annotation sets one.
   std::string owner;
   std::string profile_key;  // key of its job's profile (kube::ProfileKeyOf)
-  bool managed = false;     // it has the label that the extender selects pods by
+  bool managed = false;     // the pod has the label by which the extender selects pods
   kube::Requests requests;
   bool controlled = false;  // its controller replaces it when it is gone
   std::string controller;   // "Kind/name" of its controller; empty: it has none

@@ -11,8 +11,8 @@
 
 namespace crossover::deviceplugin {
 
-// These fill a message. `held` says why the GPU is held, and is empty if it is not. `in_force` is the
-// daemon's mode.
+// These functions fill a message. `held` says why the GPU is held, and is empty if it is not. `in_force` is
+// the daemon's mode.
 void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu);
 void Fill(const signals::Figures& figures, node::v1::Signals* signals);
 void Fill(const ClientView& view, node::v1::Client* client);

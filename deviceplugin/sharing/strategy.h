@@ -29,9 +29,9 @@ struct SharingStrategy {
 
 struct MpsHistory {
   bool alive = false;      // the MPS control daemon runs
-  bool was_there = false;  // it ran a moment ago, and may be restarting
+  bool was_there = false;  // MPS ran a moment ago, and may be restarting
   bool needed = false;     // a living pod was started as a client of MPS
-  bool known = true;       // it is known whether it takes new clients, or it cannot be found out
+  bool known = true;       // it is known whether MPS takes new clients, or the daemon cannot find out
   std::string fault{};     // why it takes no new clients although it runs; empty: no reason is known
 };
 

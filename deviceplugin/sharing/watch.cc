@@ -129,16 +129,16 @@ void SharingWatch::Choose(const MpsControl::State& mps) {
 void SharingWatch::AskMps(const MpsControl::State& mps) {
   if (SpeaksAnother(mps.options, false)) {
     const std::lock_guard lock(mutex_);
-    state_.asked = true;  // this daemon would not understand its answers
+    state_.asked = true;  // this daemon would not understand the answers of MPS
     return;
   }
   const bool matters = state().strategy.sharing == Sharing::kMps && offers_;
   const bool calm = !matters || (health_.known() && health_.well());
   if (calm && since_asked_++ % kAskEvery != 0) return;
   const MpsControl::List list = control_.Servers();
-  if (!list.answer.given() && control_.Look().pid != daemon_) return;  // it has just ended
+  if (!list.answer.given() && control_.Look().pid != daemon_) return;  // MPS has just ended
   NoteList(list);
-  if (state().strategy.sharing != Sharing::kMps) {  // it may stay without a server
+  if (state().strategy.sharing != Sharing::kMps) {  // MPS may stay without a server
     health_.Forget();
     return;
   }

@@ -12,8 +12,8 @@
 
 namespace crossover::signaller {
 
-// It is not thread-safe. Any client writes the page at any time, so nothing that is read from it can be
-// trusted.
+// A FollowedPage is not thread-safe. Any client writes the page at any time, so nothing that is read from it
+// can be trusted.
 class FollowedPage {
  public:
   // Maps `fd`, which it does not keep. Returns null, with the reason in `error`, if it is not what a

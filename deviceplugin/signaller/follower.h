@@ -25,8 +25,8 @@ namespace crossover::signaller {
 // A look finds what no CPU announces: a client that has come, and a gate whose opener was killed before it
 // wrote the signal.
 inline constexpr turn::Time kLookPeriod = base::kNsPerMs;
-// It looks so often at a page that has not changed for kActiveFor, on which no client waits and no token is
-// parked. A client that comes there finds its signal once a CPU has opened its gate, which wakes the
+// A follower looks so often at a page that has not changed for kActiveFor, on which no client waits and no
+// token is parked. A client that comes there finds its signal once a CPU has opened its gate, which wakes the
 // signaller, or a release has.
 inline constexpr turn::Time kIdlePeriod = 20 * base::kNsPerMs;
 inline constexpr turn::Time kActiveFor = 100 * base::kNsPerMs;

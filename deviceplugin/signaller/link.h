@@ -18,7 +18,7 @@ struct Received {
 
 enum class LinkState : std::uint8_t { kNothing, kMessage, kEnded };
 
-// It is not thread-safe. Only Wait() blocks.
+// A Link is not thread-safe. Only Wait() blocks.
 class Link {
  public:
   // Connects to the arbiter at `path` and says which GPU this process has, or has released if it `rests`.
@@ -29,7 +29,7 @@ class Link {
   void Wait(turn::Time longest) const;
   // Reads a message, if there is one. The link is closed after kEnded.
   LinkState Receive(std::size_t memory_bytes, Received* received);
-  // These return false if the arbiter does not take the message; the link is then closed.
+  // These functions return false if the arbiter does not take the message; the link is then closed.
   bool SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_fd);
   bool SendProven(const Prove& prove, bool written);
   bool SendRefused(const std::string& reason);

@@ -44,7 +44,7 @@ using Message = std::variant<Follow, Prove, Rest, Refused, Unknown, Broken>;
 // message.
 Message Parse(std::span<const std::byte> bytes, std::size_t descriptors, std::size_t memory_bytes);
 
-// These return the message in wire format. arbiter::MakeRefused() makes a Refused.
+// These functions return the message in wire format. arbiter::MakeRefused() makes a Refused.
 crossover_signaller_hello MakeHello(std::string_view gpu_uuid, bool rests);
 crossover_signals MakeSignals(std::uint32_t area, std::size_t memory_bytes);
 crossover_proof MakeProven(const Prove& prove, bool written);

@@ -12,9 +12,9 @@ inline constexpr int kMostSignallers = 4;
 
 // A Role is what the program does.
 enum class Role : std::uint8_t {
-  kSignal,    // it signals the clients of one GPU
-  kKeep,      // it keeps signallers for each GPU of the machine
-  kListGpus,  // it names the GPUs of the machine
+  kSignal,    // the program signals the clients of one GPU
+  kKeep,      // the program keeps signallers for each GPU of the machine
+  kListGpus,  // the program names the GPUs of the machine
 };
 
 struct Options {

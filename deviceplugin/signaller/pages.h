@@ -12,7 +12,7 @@
 
 namespace crossover::signaller {
 
-// It is not thread-safe.
+// Pages is not thread-safe.
 class Pages {
  public:
   // An arbiter that starts over has a new turnstile. Streams may still wait at the old one.

@@ -24,7 +24,7 @@ struct Place {
   turn::Time pause = 0;    // after which the last one was started; 0: at once
 };
 
-// It is not thread-safe.
+// Places is not thread-safe.
 class Places {
  public:
   // Pauses double from the shortest to the longest. A signaller that has run for the longest pause begins

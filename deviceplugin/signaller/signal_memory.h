@@ -13,8 +13,8 @@
 
 namespace crossover::signaller {
 
-// It is not thread-safe. REQUIRES of all calls: the context of OpenGpu() is current; `driver` outlives the
-// memory.
+// A SignalMemory is not thread-safe. REQUIRES of all calls: the context of OpenGpu() is current; `driver`
+// outlives the memory.
 class SignalMemory {
  public:
   // Makes the memory, with all signals at rest. Returns null, with the reason in `error`, if the driver

@@ -15,7 +15,7 @@
 
 namespace crossover::signaller {
 
-// It is not thread-safe.
+// A Signaller is not thread-safe.
 class Signaller {
  public:
   explicit Signaller(Options options) : options_(std::move(options)) {}

@@ -13,7 +13,7 @@
 namespace crossover::signals {
 
 struct Figures {
-  int signallers = 0;  // that are connected: one works, and the others stand ready
+  int signallers = 0;  // connected signallers: one works, and the others stand ready
   // Their process IDs, as the kernel reports them. One in a PID namespace that the daemon cannot see is left
   // out.
   std::vector<std::int64_t> processes{};

@@ -12,7 +12,7 @@
 namespace crossover::signals {
 namespace {
 
-// These number the fields as proc(5) does. The name ends field 2.
+// These constants number the fields as proc(5) does. The name ends field 2.
 constexpr std::size_t kFirstField = 3, kUserTime = 14, kSystemTime = 15, kStarted = 22, kResidentPages = 24;
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Broken {     // an invalid message; it ends the connection
 // A PeerMessage comes over a connection that is not that of a signaller.
 struct SignallerHello {
   std::string gpu_uuid;
-  bool rests = false;  // it does not use the GPU, and waits until it may
+  bool rests = false;  // the signaller does not use the GPU, and waits until it may
 };
 struct WantSignals {
   bool want = false;
@@ -54,7 +54,8 @@ using SignallerMessage = std::variant<Signals, Refused, Proven, Unknown, Broken>
 PeerMessage ParsePeer(std::span<const std::byte> bytes);
 SignallerMessage ParseSignaller(std::span<const std::byte> bytes, std::size_t descriptors);
 
-// These return the message in wire format. `area` and `bytes` have no meaning in an Offer that gives nothing.
+// These functions return the message in wire format. `area` and `bytes` have no meaning in an Offer that
+// gives nothing.
 crossover_offer MakeOffer(crossover_offer_state state, std::uint32_t area, std::uint32_t bytes);
 crossover_follow MakeFollow(bool kept, std::uint32_t area);
 crossover_rest MakeRest(bool rest);

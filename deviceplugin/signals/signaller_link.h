@@ -12,7 +12,7 @@
 
 namespace crossover::signals {
 
-// It is not thread-safe, and never blocks.
+// A SignallerLink is not thread-safe, and never blocks.
 class SignallerLink {
  public:
   SignallerLink(base::UniqueFd socket, std::int64_t pid) : socket_(std::move(socket)), pid_(pid) {}
@@ -25,7 +25,8 @@ class SignallerLink {
   std::optional<Received> Receive();
   bool ended() const { return ended_; }
 
-  // These return false if the signaller does not take the message. `kept` is -1 if no memory is kept.
+  // These functions return false if the signaller does not take the message. `kept` is -1 if no memory is
+  // kept.
   bool SendFollow(int page, int kept, std::uint32_t area);
   bool SendProve(const crossover_proof& proof);
   bool SendRest(bool rest);

@@ -17,7 +17,7 @@
 
 namespace crossover::signals {
 
-// It is not thread-safe: only the arbiter's thread uses it. Times are those of CLOCK_MONOTONIC.
+// A Station is not thread-safe: only the arbiter's thread uses it. Times are those of CLOCK_MONOTONIC.
 class Station {
  public:
   // REQUIRES: `observer` outlives the station.
@@ -81,7 +81,7 @@ class Station {
   static constexpr std::size_t kMostSignallers = 4;
   std::vector<std::unique_ptr<SignallerLink>>
       links_;  // the first one's signaller works; the others stand ready
-  // These must release the GPU, or have released it.
+  // These signallers must release the GPU, or have released it.
   std::vector<std::unique_ptr<SignallerLink>> resting_;
   Use use_ = Use::kNotKnown;
   Following following_ = Following::kNo;

@@ -8,8 +8,8 @@
 namespace crossover::signals {
 
 enum class Transport : std::uint8_t {
-  kHost,  // they poll their gates in host memory
-  kIpc,   // those that can wait for signals in device memory, if there is a signaller
+  kHost,  // clients poll their gates in host memory
+  kIpc,   // clients that can wait for signals in device memory do so, if there is a signaller
   // As kHost, until a measurement that comes with a release says for a GPU model that signals are better.
   kAuto
 };

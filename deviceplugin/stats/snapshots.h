@@ -53,8 +53,8 @@ struct ClientView {
   std::shared_ptr<const arbiter::Member> member;
   SlotSnapshot slot;
   turn::Time connected_for = 0;
-  bool learned = false;      // it has shown a period since it joined
-  bool offender = false;     // it held its turn for too long, too often
+  bool learned = false;      // the client has shown a period since it joined
+  bool offender = false;     // the client held its turn for too long, too often
   bool cap_refused = false;  // its cap on slowdown cannot be kept here
   bool shares = false;       // another job is on one of its job's GPUs of this machine
   std::uint64_t turns = 0;

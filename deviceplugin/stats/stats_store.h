@@ -24,7 +24,7 @@ class StatsStore : public Sink {
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
   void OnDropped(std::uint64_t events) override;
 
-  // These call the functions of ClientStats under the lock.
+  // These methods call the functions of ClientStats under the lock.
   void LoadProfile(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
   // Reads from the client's page whether allocations over its memory budget were refused. If so, the job
@@ -33,7 +33,7 @@ class StatsStore : public Sink {
   void NoteRefusals(const arbiter::Member& member);
   void NoteUnregistered(UnregisteredProcesses unregistered);
 
-  // These call the functions of ClientStats under the lock.
+  // These methods call the functions of ClientStats under the lock.
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;

@@ -13,8 +13,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{500};
-constexpr seconds kCalm{30};               // shortest time between two changes that are not urgent
-constexpr std::chrono::minutes kAnew{10};  // it publishes this often without a change: the object may be gone
+constexpr seconds kCalm{30};  // shortest time between two changes that are not urgent
+constexpr std::chrono::minutes kAnew{
+    10};  // the publisher writes this often without a change, because the object may be gone
 constexpr seconds kAfterFailure{5};
 constexpr char kPath[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes/";
 constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";

@@ -71,7 +71,7 @@ bool ValidListenAddress(std::string_view address) {
 }
 
 bool ValidDirectory(std::string_view path) {
-  // This is less than PATH_MAX, because the path of a file in the directory is longer.
+  // The limit is less than PATH_MAX, because the path of a file in the directory is longer.
   constexpr std::size_t kMost = 3000;
   return path.size() > 1 && path.size() <= kMost && path.front() == '/' && path.find('\0') == path.npos;
 }

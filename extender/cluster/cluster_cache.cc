@@ -48,8 +48,8 @@ void Release(std::string* text) {
   text->shrink_to_fit();
 }
 
-// These change with each round of a daemon, and nothing decides by them. They would take memory, and each
-// change would start a decision.
+// These fields change with each round of a daemon, and no decision reads them. The fields would take memory,
+// and each change would start a decision.
 void DropUnread(Node* node) {
   node->annotations.clear();
   Release(&node->runtime);

@@ -47,8 +47,8 @@ struct Action {
 enum class Outcome : std::uint8_t {
   kDone,
   kGone,     // the pod does not exist any more
-  kRefused,  // it was not done
-  kUnknown   // it may have been done, or may still be done later
+  kRefused,  // the action was not done
+  kUnknown   // the action may have been done, or may still be done later
 };
 
 struct Result {

@@ -27,7 +27,7 @@ struct Found {
   int size = 0;                   // of the plan, by the reservations; 0: they do not say
   bool claims = false;            // other gangs still had the GPUs
   placement::Bytes granted = 0;   // of each GPU's memory to its pods
-  std::optional<Left> made_room;  // those that left, if some reservation says it
+  std::optional<Left> made_room;  // the gangs that left, if some reservation says so
 };
 
 // Returns what each plan left on the pods, by the plan's id.

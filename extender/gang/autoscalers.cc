@@ -18,7 +18,7 @@ using nlohmann::json;
 using Gpus = std::set<std::pair<std::string_view, std::string_view>>;  // node and UUID
 
 constexpr char kHostLabel[] = "kubernetes.io/hostname";
-// Their names have to fit into a pod: an API server takes 1.5 MiB.
+// The names of these nodes must fit into a pod: an API server takes 1.5 MiB.
 constexpr std::size_t kMostAvoided = 2000;
 
 // A Room is a node that takes pods of the gang, as far as an autoscaler can tell.

@@ -104,7 +104,7 @@ bool Leave(const Bar& bar, const std::string& node, std::span<const placement::P
 }
 
 void Close(std::string why, std::string figures, placement::Fit* fit) {
-  if (fit->pods == 0) return;  // another limit leaves no room already: its words stay
+  if (fit->pods == 0) return;  // another limit leaves no room already, and its words stay
   fit->pods = 0;
   fit->why = std::move(why);
   fit->figures = std::move(figures);
@@ -151,7 +151,7 @@ class Demands {
 
  private:
   struct Known {
-    Pods pods;  // that have no place
+    Pods pods;  // pods that have no place
     Limits limits;
   };
 

@@ -187,7 +187,7 @@ std::string AboutGang(const Membership& membership) {
 
 std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space) {
   if (!kube::At(pod, "metadata").is_object()) return "";
-  nlohmann::json named = pod;  // it has no UID yet, and may have no name
+  nlohmann::json named = pod;  // the pod has no UID yet, and may have no name
   for (const char* key : {"uid", "name"}) named["metadata"][key] = "new";
   named["metadata"]["namespace"] = name_space;
   const std::optional<Pod> parsed = api::ParsePod(named);

@@ -20,8 +20,8 @@ enum class Known : std::uint8_t {
   kByAnnotation,  // crossover.dev/gang
   kByOwner,       // the labels of a controller in the table of owner kinds
   kNotKnown,      // its controller is not in the table: the pod is placed by itself
-  kBare,          // it has no controller: it is placed by itself
-  kAside          // another gang scheduler is responsible: it is placed by itself
+  kBare,          // the pod has no controller, and is placed by itself
+  kAside          // another gang scheduler is responsible, so the pod is placed by itself
 };
 
 // A Maker is the controller that made pods which are placed by themselves. A Deployment stands for its

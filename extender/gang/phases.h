@@ -63,7 +63,7 @@ constexpr bool IsPosted(PodPhase phase) { return phase >= PodPhase::kPosted; }
 // An event changes no other state.
 enum class Eviction : std::uint8_t {
   kNone,
-  kBegun,     // it is being evicted
+  kBegun,     // the pod is being evicted
   kAccepted,  // the API server has accepted the eviction
   kSeatKept   // likewise, and the others of the gang stay: the seat is kept for the pod that comes again
 };
@@ -86,8 +86,8 @@ constexpr bool IsAccepted(Eviction eviction) { return eviction >= Eviction::kAcc
 enum class PlanPhase : std::uint8_t {
   kReserving,  // reservations are being written. With a claim, other gangs still have the GPUs (claim.h)
   kOpen,       // every pod had its reservation: gates are lifted and Bindings posted
-  kFailing,    // it is taken back
-  kLate        // it is taken back because of its deadline, and may turn out to be complete
+  kFailing,    // the plan is taken back
+  kLate        // the plan is taken back because of its deadline, and may turn out to be complete
 };
 enum class PlanEvent : std::uint8_t { kAllReserved, kFailed, kDeadlinePassed };
 PlanPhase Next(PlanPhase phase, PlanEvent event);
@@ -96,24 +96,24 @@ constexpr bool IsFailing(PlanPhase phase) { return phase >= PlanPhase::kFailing;
 // A Completion says whether all pods of a gang were bound at some time since it last had none.
 enum class Completion : std::uint8_t {
   kNever,
-  kOnce,     // they were
-  kRecorded  // they were, and annotations of its pods tell the next leader
+  kOnce,     // all pods were bound
+  kRecorded  // all pods were bound, and annotations of the pods tell the next leader
 };
 
 // A Demand says for how many pods a gang waits for a plan.
 enum class Demand : std::uint8_t {
-  kNone,  // it does not wait for one
-  kAll,   // for all pods that are left of it
-  kLeast  // for its minimum: there was no place for all of them
+  kNone,  // the gang does not wait for a place
+  kAll,   // for all pods that are left of the gang
+  kLeast  // for the minimum of the gang: there was no place for all its pods
 };
 
 // A GangPhase says what a gang does next. See record 0013 for the whole table.
 enum class GangPhase : std::uint8_t {
-  kEnded,        // no pod of it lives
+  kEnded,        // no pod of the gang lives
   kSizeUnknown,  // the size is not read yet from its owner
   kLeaving,      // its pods are evicted so that another gang gets their GPUs (departure.h)
-  kHeld,         // it has to leave, as an earlier leader decided (room.h)
-  kPlanned,      // it has a plan, whose PlanPhase says the rest
+  kHeld,         // the gang must leave, as an earlier leader decided (room.h)
+  kPlanned,      // the gang has a plan, whose PlanPhase says the rest
   kRunning,      // some pod is bound
   kReady,        // all pods wait, for a plan
   kGathering     // pods are missing, or have gates of other controllers

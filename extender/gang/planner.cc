@@ -139,7 +139,7 @@ std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, 
       // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
       if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
       request.gang.arrived_s = gang.complete_s;
-      // One that made room keeps its age.
+      // A gang that made room keeps its age.
       if (MadeRoomOf(store, gang) != nullptr) request.gang.arrived_s = AgeOf(store, gang);
       (*granted)[id] = request.names_memory ? 0 : placement::CapOf(request.gang, store.settings.placement);
       waiting.push_back(std::move(request.gang));

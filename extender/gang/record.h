@@ -71,7 +71,7 @@ struct GangPlan {
   std::vector<PlanEntry> entries;
   PlanPhase phase = PlanPhase::kReserving;
   double until_s = 0;            // its deadline
-  bool whole = true;             // it is for all members; else for members that came again
+  bool whole = true;             // the plan is for all members; otherwise it is for members that came again
   int size = 0;                  // GangRecord::set_size() when the plan was made
   int done = 0;                  // members that had done their work by then
   int asked = 0;                 // number of reads of the gang's size since the deadline

@@ -18,11 +18,11 @@ namespace {
 
 // A Next says what may be done next about a victim.
 enum class Next : std::uint8_t {
-  kLeft,     // it has no GPUs any more
+  kLeft,     // the gang has no GPUs any more
   kBegin,    // its departure may begin
-  kWait,     // it is not known yet whether it may
+  kWait,     // it is not known yet whether the gang may leave
   kStay,     // a disruption budget forbids it
-  kChanged,  // it is not what it was when it was chosen
+  kChanged,  // the gang has changed since it was chosen
 };
 
 // Returns whether users of one of the gangs may read the name of the other one.

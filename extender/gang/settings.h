@@ -13,7 +13,7 @@ struct GangSettings {
   placement::Settings placement;
   // `domains` names the topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
-  GpuSpeeds gpu_speeds;     // they count if a gang has GPUs of several models
+  GpuSpeeds gpu_speeds;     // the speeds count if a gang has GPUs of several models
   double deadline_s = 120;  // from the start of a plan to the binding of all its pods
   double hold_s = 25;       // a bind is answered within this; shorter than the scheduler's timeout
   // The gates of a gang without a plan are lifted so long after the first pod that has one was made, for

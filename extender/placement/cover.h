@@ -10,7 +10,7 @@ namespace crossover::placement {
 // An Option is one thing that can be done in a class.
 struct Option {
   int gain = 0;     // at least 1
-  int gangs = 0;    // that it takes
+  int gangs = 0;    // gangs that the option takes
   double cost = 0;  // at least 0
 };
 

@@ -11,8 +11,8 @@ namespace crossover::placement {
 
 enum class Reason : std::uint8_t {
   kMalformed,  // the gang is inconsistent (see Malformed())
-  kTooMuch,    // it needs more GPUs than the cluster has
-  kMemory,     // it needs more memory than any GPU has
+  kTooMuch,    // the gang needs more GPUs than the cluster has
+  kMemory,     // the gang needs more memory than any GPU has
   kNodes,      // its pods would not fit on the nodes even if these were empty
   kApart,      // its own constraints between its pods permit no places even if the nodes were empty
   kKept,       // enough GPUs are free, counting those that are kept for a job that waits for longer

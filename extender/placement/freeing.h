@@ -60,7 +60,7 @@ class Counting {
   const Occupancy& occupancy_;
   const Gang& gang_;
   std::span<const Candidate> candidates_;
-  Bytes memory_ = 0;  // that each GPU must have
+  Bytes memory_ = 0;  // memory that each GPU must have
   std::map<const Gang*, std::size_t> index_;
   std::vector<int> free_;        // suitable GPUs that are free, by node
   std::vector<int> most_;        // pods that the node would take if it were empty, by node

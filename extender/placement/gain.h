@@ -23,7 +23,7 @@ struct Prediction {
   double gain = 1;                    // sum of rates, relative to running one after the other
   std::vector<double> slowdown;       // 1 / rate of each gang, in their order
   bool caps_kept = true;              // all caps on slowdowns can be kept
-  Source source = Source::kMeasured;  // that of the least known profile
+  Source source = Source::kMeasured;  // the source of the least known profile
   bool met = false;                   // `gain` was measured when they met before (expect.h)
 };
 

@@ -40,7 +40,7 @@ enum class Users : std::uint8_t {
   kOne,     // all are of one user
   kUnlike,  // its pods are of different users
   kOwn,     // each pod is of a user that no other pod has (hostUsers: false)
-  kMixed    // one pod has processes of several users
+  kMixed    // a single pod has processes of several users
 };
 enum class Consent : std::uint8_t { kNamespace, kCluster };
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
@@ -61,7 +61,7 @@ struct Gang {
   // `rank` is the priority of its PriorityClass. A gang of higher rank is served as if those of lower rank
   // did not wait.
   std::int32_t rank = 0;
-  bool preempts = true;     // it may make gangs of lower rank leave (preemptionPolicy)
+  bool preempts = true;     // the gang may make gangs of lower rank leave (preemptionPolicy)
   double max_slowdown = 0;  // step together over step alone; 0: any
   Bytes memory_cap = 0;     // on each of its GPUs; 0: not declared
   Users users = Users::kOne;
@@ -104,8 +104,8 @@ struct Seat {
 
 // A Leave says whether a gang that has GPUs may be made to leave, for one of higher rank.
 enum class Leave : std::uint8_t {
-  kNever,      // it is no gang, it leaves already, or its size is not known
-  kMay,        // it may
+  kNever,      // the entry is no gang, or the gang leaves already, or its size is not known
+  kMay,        // the gang may leave
   kSpared,     // not yet, because it was made to leave not long ago
   kForbidden,  // a disruption budget of its pods does not permit it
 };

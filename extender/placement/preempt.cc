@@ -248,7 +248,7 @@ class Search {
   const Context& context_;
   const Effort effort_;
   bool may_join_ = false;              // there is a group that the gang could join if some gangs had left
-  std::vector<Candidate> candidates_;  // those that can matter
+  std::vector<Candidate> candidates_;  // candidates that can matter
   std::map<const Gang*, std::size_t> index_;
   std::optional<Counting> counting_;  // refers to `candidates_`
   Guess best_;

@@ -34,7 +34,7 @@ enum class Rule : std::uint8_t {
   kShape,   // each pod's GPUs are on one node
   kNodes,   // its nodes have the other resources that the pods need
   kApart,   // the newcomer's own constraints permit its pods there
-  kWithin,  // it lies within one domain if the newcomer asks for that
+  kWithin,  // the group lies within one domain if the newcomer asks for one
 };
 inline constexpr int kRules = 17;
 
@@ -63,7 +63,7 @@ struct Violation {
   double gain = 0;             // for kGain: expected gain with the newcomer over that without it
 };
 
-// Each returns true if its rule is broken.
+// Each of these functions returns true if its rule is broken.
 bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);
 bool BreaksSameCount(const Gang& there, const Gang& newcomer);
 bool BreaksSlots(const Meeting& meeting);

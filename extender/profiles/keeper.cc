@@ -54,7 +54,7 @@ ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& setting
 
 void ProfileKeeper::Round() {
   if (!around_.leads()) {
-    read_s_.reset();  // another replica writes them now
+    read_s_.reset();  // another replica writes the profiles now
     return;
   }
   const double now_s = around_.now_s ? around_.now_s() : Clock();
@@ -160,7 +160,8 @@ bool ProfileKeeper::Carry(const ProfileChange& change) {
       !IsDone(Apply(path, kube::Dump(ObjectBody(change.id, change.record.name)))))
     return false;
   const long status = Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)));
-  if (status == kNotFound) known_.erase(change.id);  // it was removed: the next round creates it again
+  if (status == kNotFound)
+    known_.erase(change.id);  // the profile was removed: the next round creates it again
   if (!IsDone(status)) return false;
   ++written_;
   complaint_.clear();

@@ -21,9 +21,9 @@ struct PodRef {
 // A FilterAnswer says which nodes may take the pod, and why the others may not.
 struct FilterAnswer {
   std::vector<std::string> nodes;  // of the nodes in question, at most one
-  // These texts say why the other nodes may not. Preempting pods could help on the nodes in `failed`, and not
-  // on those in `unresolvable`. All nodes that are in neither map share one text: the scheduler shows texts
-  // to users by how often they occur.
+  // These texts say why the other nodes may not take the pod. Preempting pods could help on the nodes in
+  // `failed`, and not on those in `unresolvable`. All nodes that are in neither map share one text: the
+  // scheduler shows texts to users by how often they occur.
   std::map<std::string, std::string> failed;
   std::map<std::string, std::string> unresolvable;
   std::string others;  // for the nodes in neither map; they count as unresolvable

@@ -31,7 +31,7 @@ ShareKeeper::ShareKeeper(Api& api, const ShareSettings& settings, Dependencies a
 
 void ShareKeeper::Round() {
   if (!around_.leads()) {
-    states_.clear();  // another replica writes them now
+    states_.clear();  // another replica writes the weights now
     return;
   }
   const auto jobs = around_.jobs();

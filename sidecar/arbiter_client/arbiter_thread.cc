@@ -124,7 +124,7 @@ void ArbiterThread::Serve(Connection* connection, const Membership& membership) 
     if (watch.ArbiterHangs(client_->Asked())) break;
     const std::int64_t now = base::MonotonicNs();
     if (now < next_profile_ns) continue;
-    next_profile_ns = now + kProfileNs;  // none for the time in which this process was stopped
+    next_profile_ns = now + kProfileNs;  // no profile for the time in which this process was stopped
     abandoned_pages_.Tend();
     crossover_profile profile{};
     if (!client_->FillProfile(&profile)) continue;

@@ -32,7 +32,7 @@ union ToArbiter {
 enum class MessageKind {
   kBroken,     // another version, or not the length that it says: the reader closes the connection
   kMalformed,  // wrong size for its type, or a slot that no page has: the reader closes the connection
-  kUnknown,    // another type: the reader skips it
+  kUnknown,    // another type of message, which the reader skips
   kWelcome,    // welcome to a slot that the page has
   kLimit,      // limit of memory
   kRefused,    // refusal, whose reason ends within its field

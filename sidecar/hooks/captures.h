@@ -20,10 +20,10 @@ bool BeforeCapture(phase::StreamKey stream);
 // driver.
 void AfterCaptureEnd(phase::StreamKey stream, CUresult answer);
 
-// These record that captures have ended with their context. EndCapturesIn(): the context was destroyed.
-// EndCapturesOn(): the device was reset, which ends its primary context. EndCapturesIfGone(): a user has
-// released the primary context of the device; this asks the driver whether it was the last one. Captures in
-// other contexts of the device go on.
+// These functions record that captures have ended with their context. EndCapturesIn(): the context was
+// destroyed. EndCapturesOn(): the device was reset, which ends its primary context. EndCapturesIfGone(): a
+// user has released the primary context of the device; this asks the driver whether it was the last one.
+// Captures in other contexts of the device go on.
 void EndCapturesIn(CUcontext context);
 void EndCapturesOn(CUdevice device);
 void EndCapturesIfGone(CUdevice device);

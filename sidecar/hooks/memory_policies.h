@@ -28,8 +28,8 @@ void LearnPool(CUmemoryPool pool, const CUmemLocation& location);
 // Writes a line to the log, once per process, that the limit was reached. `bytes` is the size that was
 // refused.
 void TellRefusal(std::size_t bytes);
-// These return the bytes of an array, or 0 for a 3D array that gets its memory later (sparse, deferred
-// mapping).
+// These functions return the bytes of an array, or 0 for a 3D array that gets its memory later (sparse,
+// deferred mapping).
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
 
@@ -101,7 +101,7 @@ struct AllocateFromPool {
   }
 };
 
-// These learn where pools are, from the calls that hand them out.
+// These policies learn where pools are, from the calls that hand pools out.
 struct CreatePool {
   template <CudaHook kHook>
   static CUresult Run(CUmemoryPool* pool, const CUmemPoolProps* properties) {

@@ -54,7 +54,7 @@ CollectiveCall DescribeConfigured(Arguments... arguments) {
   return plain(std::make_index_sequence<sizeof...(Arguments) - 1>());
 }
 
-// These report a call to the session, in a process that takes part.
+// These functions report a call to the session, in a process that takes part.
 void BeforeCollective(NcclHook hook, CollectiveCall call);
 void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config,
                    const NcclUniqueId* id);
@@ -95,7 +95,7 @@ struct Ungateable {
 using OneSided = Ungateable<base::WatchReason::kOneSided>;
 using DeviceSided = Ungateable<base::WatchReason::kDeviceSided>;
 
-// These mark the thread as inside NCCL during the call, and count the groups that it is inside.
+// These policies mark the thread as inside NCCL during the call, and count the groups that it is inside.
 struct GroupStart {
   template <NcclHook kHook>
   static NcclResult Run() {

@@ -41,7 +41,7 @@ using PFN_ncclReduce = NcclResult (*)(const void*, void*, std::size_t, NcclDataT
 using PFN_ncclUnrooted = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, NcclComm, NcclStream);
 using PFN_ncclSend = NcclResult (*)(const void*, std::size_t, NcclDataType, int, NcclComm, NcclStream);
 using PFN_ncclRecv = NcclResult (*)(void*, std::size_t, NcclDataType, int, NcclComm, NcclStream);
-// These take an ncclCollConfig_t, which stays opaque.
+// These functions take an ncclCollConfig_t, which stays opaque.
 using PFN_ncclReductionConfig = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, NcclRedOp,
                                                NcclComm, NcclStream, const NcclCollConfig*);
 using PFN_ncclRootedConfig = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, int, NcclComm,

@@ -115,7 +115,7 @@ void Signals::OnOffer(const crossover_offer& offer, arbiter_client::OwnFd memory
   if (const Reason reason = ReasonOf(offer.state); reason != Reason::kNone) {
     const bool said = step_ == Step::kWanted && refused_ != Reason::kNone;
     if (!said) return Refuse({reason, offer.state}, Step::kWanted);
-    refused_ = reason;  // another one: the streams still wait at the turnstile alone
+    refused_ = reason;  // another reason: the streams still wait at the turnstile alone
     return;
   }
   StopAwaiting();

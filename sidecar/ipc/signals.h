@@ -34,8 +34,8 @@ namespace crossover::ipc {
 // A Wish says what the environment of the job asks for.
 enum class Wish : std::uint8_t {
   kAsOffered,   // signals, if the arbiter offers them
-  kAsked,       // the same, and the log says so if there are none
-  kWithoutMps,  // none: each signal would wait for a time slice of the signaller's
+  kAsked,       // as kAsOffered, and the log says so if there are no signals
+  kWithoutMps,  // no signals: each signal would wait for a time slice of the signaller's
   kNever,
 };
 
@@ -75,11 +75,11 @@ class Signals {
  private:
   enum class Step : std::uint8_t {
     kIdle,      // the arbiter has offered nothing
-    kWanted,    // it knows that this client wants signals, and has given none
+    kWanted,    // the arbiter knows that this client wants signals, and has given none
     kGiven,     // the memory must be imported
     kHead,      // its head is being copied
     kProof,     // the signaller was asked for a proof
-    kProven,    // it has written the number
+    kProven,    // the signaller has written the number
     kReadBack,  // the number is being copied
     kAwaited,   // streams wait for signals
     kStill,     // the signaller's beat stood still, or it did not prove the path: tried again once the beat
@@ -126,7 +126,7 @@ class Signals {
   arbiter_client::OwnFd memory_;
   Mapping mapping_;           // the newest, which is not adopted yet; none while its address is 0
   Mapping adopted_;           // the one whose signals are in use, or were last
-  std::size_t memories_ = 0;  // that stay mapped
+  std::size_t memories_ = 0;  // memories that stay mapped
   CUdeviceptr signal_ = 0;    // for which streams may wait at this turnstile; 0: none
   turn::TurnNumber looked_after_ = 0;
   Beat beat_;

@@ -14,8 +14,8 @@ namespace crossover::log {
 namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
-// These name the file that descriptor 2 was at Begin(); 0 if it was closed. They are valid once `known` is
-// true.
+// The next variables name the file that descriptor 2 was at Begin(); 0 if it was closed. The variables are
+// valid once `known` is true.
 constinit dev_t device = 0;
 constinit ino_t number = 0;
 constinit std::atomic<bool> known{false};

@@ -89,7 +89,7 @@ class Accounting {
   // Returns all that was recorded with `context`: this context has ended.
   void End(std::uint64_t context);
 
-  // These return the bytes that count now, and the most that have counted on a device so far.
+  // These functions return the bytes that count now, and the most that have counted on a device so far.
   std::uint64_t used(std::int32_t device) const;
   std::uint64_t used_everywhere() const;
   std::uint64_t peak(std::int32_t device) const;

@@ -27,9 +27,9 @@ class LimitQuestion {
 
   // A Turn says what the calling thread does at an allocation.
   enum class Turn {
-    kGo,    // it goes on: the question is answered, or is not due
-    kAsk,   // it asks, and then calls Close() or OnNoAnswer()
-    kWait,  // it waits a little and calls Look() again: another thread is asking
+    kGo,    // the thread goes on: the question is answered, or is not due
+    kAsk,   // the thread asks, and then calls Close() or OnNoAnswer()
+    kWait,  // the thread waits a little and calls Look() again, because another thread is asking
   };
   Turn Look(std::int64_t now) {
     std::int64_t due = due_.load(std::memory_order_acquire);

@@ -58,8 +58,8 @@ class Detector {
   // Records that compute now comes after an older collective, and did not before.
   void OnInnerJoin() { Mark(kInnerJoin); }
 
-  // These record that compute may come after the last collective, or after an older one, from some call on
-  // that the library does not see.
+  // These functions record that compute may come after the last collective, or after an older one, from some
+  // call on that the library does not see.
   void OnPossibleJoin() { MarkUnknown(kJoined); }
   void OnPossibleInnerJoin() { MarkUnknown(kInnerJoin); }
 

@@ -41,8 +41,8 @@ class Tracker {
   static constexpr std::size_t kEvents = 1024;  // a power of two
   static constexpr Sequence kRecent = 64;       // collectives after which launches count half
 
-  // Each of these records one call, and returns the number of the collective that compute joins by it.
-  // Returns 0 if compute joins none, or came after that collective before.
+  // Each of these functions records one call, and returns the number of the collective that compute joins by
+  // it. Returns 0 if compute joins none, or came after that collective before.
   Sequence OnCollective(StreamKey stream, Sequence sequence);
   Sequence OnStreamWait(StreamKey stream, EventKey event);
   Sequence OnAllWait(EventKey event);  // every stream waits for the event

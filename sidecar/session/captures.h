@@ -20,7 +20,7 @@ struct Capture {
   phase::StreamKey key = 0;   // key of the stream; 0: none
   std::uint64_t context = 0;  // handle of the context in which it began; 0: unknown
   std::int32_t device = -1;   // device of that context; -1: unknown
-  bool primary = false;       // that context is the primary one of its device
+  bool primary = false;       // the context is the primary one of its device
 };
 
 // Captures is the set of them, by the stream in which each began.

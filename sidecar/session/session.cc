@@ -60,8 +60,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   calls_collectives = true;
   gaps_.OnCollective();
   TellOfEnd();
-  // This is checked even without an arbiter: when one comes later, the collectives are only seen as launches
-  // of graphs.
+  // Captures are checked even without an arbiter: when one comes later, the collectives are only seen as
+  // launches of graphs.
   const bool captured = AnyCapture() && driver_ != nullptr && !context_ended_ && turns_.Capturing(stream);
   if (captured) ObserveOnlyLocked(base::WatchReason::kCaptured);
   if (turns_.page() == nullptr || !Follow() || captured) return;

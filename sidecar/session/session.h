@@ -93,12 +93,13 @@ class Session final : public arbiter_client::Client {
   // Learns the stream, begins a turn or makes a yield point, as `hook_flags` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
-  // These end a turn that ends at waits. They record that the stream, or every stream, is about to wait for
-  // the event, or that the host is about to wait for the GPU. REQUIRES: called before the driver's call.
+  // These functions end a turn that ends at waits. They record that the stream, or every stream, is about to
+  // wait for the event, or that the host is about to wait for the GPU. REQUIRES: called before the driver's
+  // call.
   void BeforeStreamWait(phase::StreamKey stream, phase::EventKey event);
   void BeforeAllWait(phase::EventKey event);
   void BeforeHostWait();
-  // These record a call that the driver has executed.
+  // These functions record a call that the driver has executed.
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
   void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
   void OnRecordAll(phase::EventKey event);
@@ -106,17 +107,17 @@ class Session final : public arbiter_client::Client {
   void OnHostWaitEvent(phase::EventKey event);
   void OnHostWaitStream(phase::StreamKey stream);
   void OnHostWaitContext();
-  // These record that the host has asked, without waiting, whether an event or a stream is done, and that it
-  // is. Such a query counts as a join only in jobs that never block, because unrelated threads ask too:
-  // PyTorch's NCCL watchdog asks about every collective, at times of its own. `calls` says that the thread
-  // calls collectives: what such a thread has found done it may not wait for (tracker.h).
+  // These functions record that the host has asked, without waiting, whether an event or a stream is done,
+  // and that it is. Such a query counts as a join only in jobs that never block, because unrelated threads
+  // ask too: PyTorch's NCCL watchdog asks about every collective, at times of its own. `calls` says that the
+  // thread calls collectives: what such a thread has found done it may not wait for (tracker.h).
   void OnHostSawEvent(phase::EventKey event, bool calls);
   void OnHostSawStream(phase::StreamKey stream);
   // Records that a stream was created.
   void OnStreamCreate();
-  // These forget a handle. OnStreamDestroy() also ends a turn on that stream. It returns whether the stream
-  // is being captured; the caller then calls OnCapturedStreamDestroyed(). REQUIRES: called before the
-  // driver's call.
+  // These functions forget a handle. OnStreamDestroy() also ends a turn on that stream. It returns whether
+  // the stream is being captured; the caller then calls OnCapturedStreamDestroyed(). REQUIRES: called before
+  // the driver's call.
   bool OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
   // Records that a user of a context, perhaps its last one, releases it. REQUIRES: called before the driver's

@@ -20,7 +20,8 @@
 namespace crossover::session {
 namespace {
 
-// These are copied from the kernel's headers, since the installed ones may be older than the kernel.
+// The next constants are copied from the kernel's headers, because the installed headers may be older than
+// the kernel.
 constexpr int kMembarrierPrivateExpedited = 1 << 3;
 constexpr int kMembarrierRegisterPrivateExpedited = 1 << 4;
 

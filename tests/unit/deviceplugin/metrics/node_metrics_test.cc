@@ -79,7 +79,8 @@ TEST(NodeMetricsTest, WhatIsMissingIsSaidInWords) {
   NodeState state;
   EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("kubelet"), HasSubstr("API server")));
   state.registered = state.pods_known = true;
-  EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("namespaces"), HasSubstr("this node's object")));
+  EXPECT_THAT(Missing(state),
+              ElementsAre(HasSubstr("namespaces"), HasSubstr("the Node object of this node")));
   state.namespaces_known = state.node_known = true;
   EXPECT_THAT(Missing(state), IsEmpty());
 }
