@@ -8,7 +8,7 @@
 //   Round() --> withhold GPUs (GpuWatch), limit turns (TurnLimiter), evict pods (Evictor), tell pods (Events)
 //   Report() --> GPUNode (Publisher)
 //
-// Each watch, the round (node_round.cc) and the publisher (node_views.cc) run on threads of their own. Any
+// Each watch, the round (node_round.cc) and the publisher (node_reports.cc) run on threads of their own. Any
 // thread may call the functions of NodeExtension.
 #pragma once
 

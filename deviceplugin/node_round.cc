@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 #include "common/logging/log.h"
 #include "deviceplugin/gpu_processes/notices.h"
 #include "deviceplugin/inventory/allocated_slots.h"

@@ -53,8 +53,8 @@ enum crossover_message {
  *
  * An arbiter ends the connection of a client that names a transport which it does not know. So a new value is
  * sent only to an arbiter that has said that it knows it, as an Offer does for SIGNALLED_GATES. These places
- * have the list, too: ValidTransport() and kTransports in deviceplugin/arbiter/messages.cc, TransportName()
- * in deviceplugin/arbiter/observer.cc, ChooseGate() and the names in the log in
+ * have the list, too: ValidTransport() and kTransports in deviceplugin/arbiter/client_messages.cc,
+ * TransportName() in deviceplugin/arbiter/observer.cc, ChooseGate() and the names in the log in
  * sidecar/session/session_client.cc, and tests/fuzz/fuzz_arbiter_protocol.cc. */
 enum crossover_transport {
   CROSSOVER_TRANSPORT_NONE = 0,

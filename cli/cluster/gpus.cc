@@ -9,7 +9,7 @@
 #include "common/annotations/assignment.h"
 #include "common/api/pod.h"
 #include "common/base/foreign_keys.h"
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
 #include "common/base/withheld.h"

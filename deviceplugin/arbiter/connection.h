@@ -13,7 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/fd.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/arbiter/observer.h"
 #include "deviceplugin/arbiter/peer.h"
 

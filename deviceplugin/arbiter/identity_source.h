@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
 #include "deviceplugin/arbiter/peer.h"

@@ -104,7 +104,7 @@ struct Event {
   std::uint32_t iteration = 0;
   std::uint32_t position = 0;
   std::uint32_t turns = 1;
-  // kCalls sets this, and it is never null there. It is foreign data, within the bounds of messages.h.
+  // kCalls sets this, and it is never null there. It is foreign data, within the bounds of client_messages.h.
   std::shared_ptr<const CallList> calls{};
 };
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "common/base/refusal.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {

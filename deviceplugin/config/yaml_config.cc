@@ -1,7 +1,7 @@
 #include "deviceplugin/config/yaml_config.h"
 
 #include "common/files/read_file.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/config/yaml_keys.h"
 #include "deviceplugin/values/values.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 #include "common/base/names.h"
 
 namespace crossover::deviceplugin {

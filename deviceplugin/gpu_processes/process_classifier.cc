@@ -1,6 +1,6 @@
 #include "deviceplugin/gpu_processes/process_classifier.h"
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 
 namespace crossover::deviceplugin {
 

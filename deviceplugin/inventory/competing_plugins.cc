@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -1,7 +1,7 @@
 #include "deviceplugin/metrics/signal_metrics.h"
 
 #include "common/metrics/families.h"
-#include "deviceplugin/signals/messages.h"
+#include "deviceplugin/signals/signal_messages.h"
 
 namespace crossover::deviceplugin {
 

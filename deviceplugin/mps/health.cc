@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 
 namespace crossover::deviceplugin {
 namespace {

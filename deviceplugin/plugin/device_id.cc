@@ -1,6 +1,6 @@
 #include "deviceplugin/plugin/device_id.h"
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {

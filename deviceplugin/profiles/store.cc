@@ -17,7 +17,7 @@
 #include "common/files/read_file.h"
 #include "common/files/write_all.h"
 #include "common/logging/log.h"
-#include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/refusal.h"
-#include "deviceplugin/profiles/messages.h"
-#include "deviceplugin/rpc/messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
+#include "deviceplugin/rpc/api_messages.h"
 #include "deviceplugin/values/values.h"
 
 namespace crossover::deviceplugin {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 #include "common/base/names.h"
 #include "deviceplugin/pods/slot_uuid.h"
 

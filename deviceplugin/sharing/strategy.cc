@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 
 namespace crossover::deviceplugin {
 

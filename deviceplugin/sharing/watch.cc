@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "common/base/gpu_reasons.h"
+#include "common/base/gpu_phrases.h"
 #include "common/logging/log.h"
 #include "common/text/truncate.h"
 #include "deviceplugin/pods/cgroup.h"

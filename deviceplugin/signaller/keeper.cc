@@ -18,7 +18,7 @@
 #include "common/base/timespec.h"
 #include "common/logging/log.h"
 #include "common/process/run.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/signaller/driver.h"
 #include "deviceplugin/signaller/places.h"
 

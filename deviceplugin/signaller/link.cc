@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
 #include "common/base/refusal.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 
 namespace crossover::signaller {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/base/fd.h"
-#include "deviceplugin/signaller/messages.h"
+#include "deviceplugin/signaller/signaller_messages.h"
 #include "turn/policy.h"
 
 namespace crossover::signaller {

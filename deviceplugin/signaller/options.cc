@@ -5,7 +5,7 @@
 
 #include "common/base/job_environment.h"
 #include "common/base/refusal.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 
 namespace crossover::signaller {
 

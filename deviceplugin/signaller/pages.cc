@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "deviceplugin/arbiter/futex_waitv.h"
-#include "deviceplugin/signaller/messages.h"
+#include "deviceplugin/signaller/signaller_messages.h"
 #include "turn/signal_memory.h"
 
 namespace crossover::signaller {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/fd.h"
-#include "deviceplugin/signals/messages.h"
+#include "deviceplugin/signals/signal_messages.h"
 
 namespace crossover::signals {
 

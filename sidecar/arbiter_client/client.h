@@ -5,7 +5,7 @@
 
 #include "proto/arbiter_protocol.h"
 #include "proto/turnstile.h"
-#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 #include "sidecar/arbiter_client/own_fd.h"
 #include "turn/ops.h"
 

@@ -13,7 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
-#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 #include "sidecar/arbiter_client/page.h"
 #include "sidecar/log/log.h"
 

@@ -7,7 +7,7 @@
 #include "common/base/fd.h"
 #include "proto/arbiter_protocol.h"
 #include "proto/turnstile.h"
-#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 #include "sidecar/arbiter_client/own_fd.h"
 #include "turn/ops.h"
 

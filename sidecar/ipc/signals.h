@@ -18,7 +18,7 @@
 
 #include "proto/signaller_protocol.h"
 #include "proto/turnstile.h"
-#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 #include "sidecar/arbiter_client/own_fd.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gpu_gate.h"

@@ -17,8 +17,8 @@
 
 #include "common/base/descriptors.h"
 #include "common/base/fd.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 #include "sidecar/arbiter_client/connection.h"
-#include "sidecar/arbiter_client/messages.h"
 #include "sidecar/arbiter_client/page.h"
 #include "sidecar/ipc/signals.h"
 #include "sidecar/log/log.h"

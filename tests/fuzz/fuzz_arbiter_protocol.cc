@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/arbiter/liveness.h"
-#include "deviceplugin/arbiter/messages.h"
 
 namespace {
 

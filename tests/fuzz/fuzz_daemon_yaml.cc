@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/config/node_yaml.h"
 #include "deviceplugin/config/yaml_config.h"
 #include "deviceplugin/values/values.h"

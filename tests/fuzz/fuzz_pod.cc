@@ -7,7 +7,7 @@
 
 #include "common/base/job_environment.h"
 #include "common/kube/profile_key.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/pods/pod_table.h"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "deviceplugin/arbiter/messages.h"
-#include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "deviceplugin/signaller/messages.h"
+#include "deviceplugin/signaller/signaller_messages.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/require.h"
 #include "turn/signal_memory.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
-#include "deviceplugin/arbiter/messages.h"
-#include "deviceplugin/signals/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
+#include "deviceplugin/signals/signal_messages.h"
 #include "deviceplugin/signals/wire.h"
 #include "tests/fuzz/require.h"
 #include "turn/signal_memory.h"

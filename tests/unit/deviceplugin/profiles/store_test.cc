@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
 #include "tests/unit/deviceplugin/profiles/sample.h"
 
 static int disk_error = 0;

@@ -9,7 +9,7 @@
 #include <future>
 
 #include "cli/node/client.h"
-#include "deviceplugin/rpc/messages.h"
+#include "deviceplugin/rpc/api_messages.h"
 #include "deviceplugin/rpc/server.h"
 #include "deviceplugin/rpc/unix_acceptor.h"
 #include "proto/crossover_node.pb.h"

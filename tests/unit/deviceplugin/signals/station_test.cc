@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "common/base/descriptors.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/signals/wire.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 

@@ -1,8 +1,8 @@
-#include "deviceplugin/signals/messages.h"
+#include "deviceplugin/signals/signal_messages.h"
 
 #include <cstring>
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/signals/wire.h"
 #include "turn/signal_memory.h"
 

@@ -1,4 +1,4 @@
-#include "deviceplugin/rpc/messages.h"
+#include "deviceplugin/rpc/api_messages.h"
 
 #include <algorithm>
 #include <map>

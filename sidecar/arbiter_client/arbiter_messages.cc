@@ -1,4 +1,4 @@
-#include "sidecar/arbiter_client/messages.h"
+#include "sidecar/arbiter_client/arbiter_messages.h"
 
 #include <cstdint>
 

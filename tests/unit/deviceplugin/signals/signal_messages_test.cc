@@ -1,12 +1,12 @@
 // Tests what the arbiter reads of signallers and of clients that ask for signals.
-#include "deviceplugin/signals/messages.h"
+#include "deviceplugin/signals/signal_messages.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "deviceplugin/signals/wire.h"
 
 namespace crossover::signals {

@@ -1,4 +1,4 @@
-#include "deviceplugin/signaller/messages.h"
+#include "deviceplugin/signaller/signaller_messages.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

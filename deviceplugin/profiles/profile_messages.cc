@@ -1,4 +1,4 @@
-#include "deviceplugin/profiles/messages.h"
+#include "deviceplugin/profiles/profile_messages.h"
 
 #include <google/protobuf/util/json_util.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 #include "common/base/hash.h"
 #include "common/base/refusal.h"
 #include "common/text/list.h"
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::deviceplugin {

@@ -1,10 +1,10 @@
-#include "deviceplugin/signaller/messages.h"
+#include "deviceplugin/signaller/signaller_messages.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/client_messages.h"
 #include "turn/signal_memory.h"
 
 namespace crossover::signaller {
