@@ -21,7 +21,7 @@ demo: install ## a Kubernetes of two nodes here, Crossover by helm install, two 
 	@tools/build.sh release
 	@$(PYTHON) -m tools.demo $(if $(STAY),--stay)
 
-demo-torch: install ## the same with two jobs of unmodified PyTorch (0.6 GB, fetched once), in a cluster or not at all (as root)
+demo-torch: install ## the same with two jobs of unmodified PyTorch (0.6 GB, fetched once), in a cluster only (as root)
 	@tools/install.sh --cluster && tools/install.sh --torch
 	@tools/build.sh release
 	@$(PYTHON) -m tools.demo --torch $(if $(STAY),--stay)

@@ -2,7 +2,7 @@
 python3 tools/annotations_reference.py [--check].
 
 The rule of each is in common/annotations/rules.cc: its key, and in words what is allowed. The comment above a rule says
-what it does, and behind "Default:" what holds without it. --check changes nothing and exits 1 where the page differs.
+what it does, and behind "Default:" what holds without it. --check changes nothing and exits 1 if the page differs.
 """
 
 import re

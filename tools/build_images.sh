@@ -24,7 +24,7 @@ readonly epoch
 
 export BUILDAH_ISOLATION=chroot XDG_RUNTIME_DIR=$out TMPDIR=$out
 builder=$(PATH=$PATH:$images/builder/usr/bin command -v buildah) || {
-  echo "build_images: buildah is missing: tools/install.sh --images" >&2
+  echo "build_images: expected buildah, got none: run tools/install.sh --images" >&2
   exit 1
 }
 readonly builder
@@ -38,7 +38,7 @@ echo '{"default": [{"type": "insecureAcceptAnything"}]}' > "$out/policy.json"
 arguments=()
 if [[ $base == */*.tar ]]; then
   if [[ ! -e $base ]]; then
-    echo "build_images: $base is missing: tools/install.sh --images" >&2
+    echo "build_images: expected $base, got none: run tools/install.sh --images" >&2
     exit 1
   fi
   container=$(buildah from --arch "$architecture" scratch)

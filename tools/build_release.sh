@@ -2,7 +2,7 @@
 # Builds all programs of a release and packs them: tools/build_release.sh REPOSITORY OUT ARCHITECTURE...
 # The builds are build/release and build/release-ARCHITECTURE. tools/pack_release.sh says what OUT gets.
 #
-#   PINS   newest goes on where Debian's packages are not as tools/install/release-debian-12.txt pins them, and lists what
+#   PINS   newest goes on if Debian's packages are not as tools/install/release-debian-12.txt pins them, and lists what
 #          differs in OUT/crossover-VERSION-unpinned.txt
 set -euo pipefail
 readonly usage='usage: tools/build_release.sh REPOSITORY OUT ARCHITECTURE...'

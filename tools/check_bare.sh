@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the preset "gpu" where only a C++ compiler, CMake, make and the CUDA headers are installed and no network is
+# Builds the preset "gpu" on a system on which only a C++ compiler, CMake, make and the CUDA headers are installed and no network is
 # reachable. Runs two jobs of it there (tools/bare/two_jobs.sh). Needs root. mmdebstrap makes the bare root once,
 # outside the checkout. `tools/check_bare.sh --root` makes it and stops.
 set -euo pipefail
@@ -49,11 +49,11 @@ if [[ ${1:-} == --inside ]]; then
   inside
 fi
 
-[[ $(id -u) == 0 ]] || { echo "check_bare: needs root" >&2; exit 1; }
+[[ $(id -u) == 0 ]] || { echo "check_bare: user: expected root, got $(id -un)" >&2; exit 1; }
 make_root
 [[ ${1:-} != --root ]] || exit 0
 cuda=$(compgen -G "$cache/cuda-*/lib/python3*/site-packages/nvidia/cu13" | tail -n 1) ||
-  { echo "check_bare: no CUDA headers in $cache; tools/install.sh puts them there" >&2; exit 1; }
+  { echo "check_bare: $cache: expected CUDA headers, got none: run tools/install.sh" >&2; exit 1; }
 scratch=$(mktemp -d -t crossover-bare.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/root"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Checks that a shared library loads everywhere: tools/check_symbols.sh LIBRARY
-# Prints its highest GLIBC version, what it NEEDs and how many symbols it exports. Exits 1 where a version is above
-# 2.17, where it needs anything but libc.so.6 (an image may have nothing else), or exports a name that is not a hook.
+# Prints its highest GLIBC version, what it NEEDs and how many symbols it exports. Exits 1 if a version is above
+# 2.17, if it needs anything but libc.so.6 (an image may have nothing else), or exports a name that is not a hook.
 set -euo pipefail
 
 library=${1:?usage: tools/check_symbols.sh LIBRARY}
 readonly newest=2.17
 readonly libc='^libc\.so\.6$'
 readonly hooks='^(cu[A-Z]|nccl|nvml|dlsym$|crossover_)'
-[[ -r $library ]] || { echo "check_symbols: cannot read '$library'" >&2; exit 2; }
+[[ -r $library ]] || { echo "check_symbols: library: expected a file that can be read, got '$library'" >&2; exit 2; }
 
 status=0
 fault() {

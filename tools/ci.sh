@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all that a change must pass. Every part runs even where an earlier one failed. The tests come last, so the output
+# Runs all that a change must pass. Every part runs even if an earlier one failed. The tests come last, so the output
 # of a run that passed ends with ctest's own closing lines. Of each part that failed, the output ends with its last
 # lines once more: a reader who sees the end alone learns why.
 set -uo pipefail

@@ -26,7 +26,7 @@ class _Refused(Exception):
 
 
 def _call(what, function, *arguments):
-    """Calls a function of the C library. Raises _Refused where it fails."""
+    """Calls a function of the C library. Raises _Refused if it fails."""
     if function(*arguments) != 0:
         raise _Refused(f"{what}: expected it to be allowed, got {os.strerror(ctypes.get_errno())}")
 

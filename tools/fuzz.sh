@@ -3,7 +3,7 @@
 # As many run at a time as there are cores. Exits 1 when one of them found something, after all have run.
 #
 #   FUZZ_KNOWN_SECONDS  seconds for a program that was fuzzed before, byte by byte the same, and found nothing: its
-#                       corpus has what that run found. SECONDS where it is not set
+#                       corpus has what that run found. SECONDS if it is not set
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ fi
 shift
 known_seconds=${FUZZ_KNOWN_SECONDS:-$seconds}
 if [[ ! $known_seconds =~ ^[1-9][0-9]*$ ]]; then
-  echo "tools/fuzz.sh: FUZZ_KNOWN_SECONDS is '$known_seconds'; expected a whole number above 0" >&2
+  echo "tools/fuzz.sh: FUZZ_KNOWN_SECONDS: expected a whole number above 0, got '$known_seconds'" >&2
   exit 2
 fi
 corpora=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/fuzz

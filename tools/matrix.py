@@ -88,7 +88,7 @@ def run_tests(build, combination, names):
 
 
 def passed(report, names=TESTS):
-    """Returns the answer of run_tests from a report of ctest's. No test has passed where there is no report."""
+    """Returns the answer of run_tests from a report of ctest's. No test has passed if there is no report."""
     states = {}
     if report.exists():
         states = {case.get("name"): case.get("status")

@@ -1,7 +1,7 @@
 """Writes the tables of docs/metrics.md from the sources: python3 tools/metrics_reference.py [--check].
 
 A metric's name, kind and help stand beside each other in the source that makes it. Its labels are named here, and a
-test compares them with what a daemon shows. --check changes nothing and exits 1 where the file differs.
+test compares them with what a daemon shows. --check changes nothing and exits 1 if the file differs.
 """
 
 import re

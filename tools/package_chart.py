@@ -38,8 +38,8 @@ def versions(tree=TREE):
 
 
 def values(repository, digests, architectures):
-    """Returns values.yaml with images of that repository: {"crossover-extender": digest, ...}. Where there is one
-    architecture, pods run only on its nodes. Raises Refused where the repository is not valid."""
+    """Returns values.yaml with images of that repository: {"crossover-extender": digest, ...}. If there is one
+    architecture, pods run only on its nodes. Raises Refused if the repository is not valid."""
     files.check_repository(repository, "argument", "repository")
     text, found = _IMAGE.subn(lambda image: f'{image[1]}{repository}/{image[2]}{image[3]}"{digests[image[2]]}"',
                               (CHART / "values.yaml").read_text(encoding="utf-8"))
@@ -53,7 +53,7 @@ def values(repository, digests, architectures):
 
 
 def check_versions():
-    """Raises Refused where versions differ."""
+    """Raises Refused if versions differ."""
     found = versions()
     if len(set(found.values())) != 1:
         raise refusal("release", "version", "one in all places",
@@ -62,7 +62,7 @@ def check_versions():
 
 def package(values_, when):
     """Returns the archive's bytes, with these values. `when` is the time of all files, in seconds since 1970. Raises
-    Refused where versions differ."""
+    Refused if versions differ."""
     check_versions()
     content = {str(file.relative_to(CHART)): file.read_bytes() for file in CHART.rglob("*") if file.is_file()}
     content["values.yaml"] = values_.encode()

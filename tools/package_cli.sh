@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs the command line for users who have no image of it, such as users of kubectl:
 # tools/package_cli.sh BUILD_DIR OUT NAME EPOCH [ARCHITECTURE ROOT] makes OUT/NAME.tar.gz, with bin/kubectl-crossover,
-# bin/crossover and the libraries that these need beside the C library. They run where the C library is at least as new
+# bin/crossover and the libraries that these need beside the C library. They run if the C library is at least as new
 # as that of ROOT, from which the libraries are taken: a root of the build's architecture, by default this machine's own.
 set -euo pipefail
 
@@ -16,7 +16,7 @@ libraries=$root/usr/lib/$(machine_of "$architecture")-linux-gnu
 readonly libraries
 
 if [[ ! -x $program ]]; then
-  echo "package_cli: $program is missing: tools/build.sh PRESET crossover makes it" >&2
+  echo "package_cli: expected $program, got none: run tools/build.sh PRESET crossover" >&2
   exit 1
 fi
 readonly folder=$out/$name

@@ -3,7 +3,7 @@
 The README gets the figures of KEY, in words, and the gains case by case. docs/performance.md gets all figures: one row
 per figure and kind of case, so that no case of a model counts as one of the software GPU. A row has the range of its
 values, the worst single run beside it, the goal, how many cases met it, with what it was taken and when, and whether it
-is older than its code. --check changes nothing and exits 1 where a page differs.
+is older than its code. --check changes nothing and exits 1 if a page differs.
 """
 
 import pathlib
@@ -58,7 +58,7 @@ def shown(value):
 
 
 def worst(entry):
-    """Returns the worst single run of a line, or None where its samples are of another kind, as counts are."""
+    """Returns the worst single run of a line, or None if its samples are of another kind, as counts are."""
     if "worst" in entry:
         return entry["worst"]
     sense, _, limit = str(entry.get("goal", "")).partition(" ")
@@ -93,7 +93,7 @@ def _day(entry, tree):
 
 
 def taken(entries, tree):
-    """Returns the oldest and the newest revision and day of the entries, and a note where they are too old."""
+    """Returns the oldest and the newest revision and day of the entries, and a note if they are too old."""
     found = sorted({(_day(e, tree), e["revision"]) for e in entries})
     ends = [f"{day} `{revision[:8]}{'-dirty' * revision.endswith('-dirty')}`"
             for day, revision in (found[0], found[-1])]

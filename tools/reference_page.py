@@ -5,7 +5,7 @@ import sys
 
 def keep(page, rewritten, program):
     """Writes `page` anew. `rewritten` maps the page's text to the text that it must have. `program` is the path of the
-    calling program. With --check it changes nothing. Returns what sys.exit takes: 0, or a message where --check finds
+    calling program. With --check it changes nothing. Returns what sys.exit takes: 0, or a message if --check finds
     that the page differs."""
     text = page.read_text(encoding="utf-8")
     fresh = rewritten(text)

@@ -7,10 +7,10 @@
 #
 #   IMAGES            the repository that the images will be in, such as registry.example/team
 #   KEY               the file with cosign's private key, or none: archives without signatures, marked as such
-#   COSIGN_PASSWORD   the password of KEY; where it is not set, a terminal is asked for it
+#   COSIGN_PASSWORD   the password of KEY; if it is not set, a terminal is asked for it
 #   PINS              tools/build_release.sh
-#   BILLS             none leaves out the bills where KEY=none
-#   ARCHITECTURES     those of images and command line where KEY=none, by default "amd64 arm64"
+#   BILLS             none leaves out the bills if KEY=none
+#   ARCHITECTURES     those of images and command line if KEY=none, by default "amd64 arm64"
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 read -ra architectures <<< "${ARCHITECTURES:-amd64 arm64}"

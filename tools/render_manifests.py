@@ -49,7 +49,7 @@ def _documents(text):
 
 
 def render():
-    """Returns {path below manifests/: text}. Raises RuntimeError where Helm fails."""
+    """Returns {path below manifests/: text}. Raises RuntimeError if Helm fails."""
     done = template(images())
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())

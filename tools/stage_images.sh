@@ -13,7 +13,7 @@ readonly architecture=${3:-$(native_architecture)}
 
 put() {  # IMAGE FILE PATH_IN_IMAGE
   if [[ ! -e $build/$2 ]]; then
-    echo "stage_images: $build/$2 is missing: tools/build.sh PRESET all crossover_portable makes it" >&2
+    echo "stage_images: expected $build/$2, got none: run tools/build.sh PRESET all crossover_portable" >&2
     exit 1
   fi
   install -D -m 0755 -s --strip-program="$(strip_of "$architecture")" "$build/$2" "$out/$1$3"

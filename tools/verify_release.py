@@ -1,6 +1,6 @@
 """Verifies a release without a network: images, chart, bills of materials and all other archives.
 
-    python3 -m tools.verify_release DIST PUBLIC_KEY                   one line for each part; 1 where one is refused
+    python3 -m tools.verify_release DIST PUBLIC_KEY                   one line for each part; 1 if one is refused
     python3 -m tools.verify_release DIST PUBLIC_KEY --layouts FOLDER  then also write each image into FOLDER, as an OCI
                                                                       layout to which its signatures are attached
 
@@ -56,7 +56,7 @@ class Release:
         whole = files.for_closed_networks(self.version)
         if (self.dist / whole).exists():
             yield Part("archive", whole, self.file(whole) or airgap.why_not(self.dist, sums))
-        # Where that archive was unpacked, its signature may lie beside its files.
+        # If that archive was unpacked, its signature may lie beside its files.
         for name in sorted((set(sums) | set(files.names(self.dist))) - {whole, f"{whole}{files.SIGNATURE}"}):
             why = self._summed(name, sums)
             if why is not None:
@@ -114,7 +114,7 @@ class Release:
         return {each[2]: each[1] for each in found}, ""
 
     def _summed(self, name, sums):
-        """Returns why a file of the folder is refused by the checksums, or None where they do not count for it."""
+        """Returns why a file of the folder is refused by the checksums, or None if they do not count for it."""
         path = self.dist / name
         if name == files.SUMS:
             return None

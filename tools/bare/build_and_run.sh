@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 for absent in ninja python3 git ccache clang protoc; do
   if command -v "$absent" > /dev/null; then
-    echo "bare: $absent is installed, so this root shows nothing" >&2
+    echo "bare: expected a root without $absent, got one that has it: this root shows nothing" >&2
     exit 1
   fi
 done

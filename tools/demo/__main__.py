@@ -19,16 +19,16 @@ from tools.demo.pytorch import PyTorch
 
 def main():
     parser = Parser(prog="demo", description="Two training jobs take turns on software GPUs, in a Kubernetes cluster "
-                    "on this machine; where there can be none, as plain processes.")
+                    "on this machine; if no cluster can be started, as plain processes.")
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="build directory (%(default)s)")
     parser.add_argument("--out", type=Path, help="where report.html and trace.json go (<build>/demo, demo-torch)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--cluster", action="store_true", help="in a cluster or not at all")
-    where.add_argument("--torch", action="store_true", help="unmodified PyTorch, in a cluster or not at all")
+    where.add_argument("--cluster", action="store_true", help="in a cluster; fail without one")
+    where.add_argument("--torch", action="store_true", help="unmodified PyTorch, in a cluster; fail without one")
     where.add_argument("--processes", action="store_true", help="as plain processes, without a cluster")
     parser.add_argument("--stay", action="store_true", help="let the cluster stand until Ctrl-C, to look around")
-    parser.add_argument("--no-namespaces", action="store_true", help="of plain processes: without namespaces")
-    parser.add_argument("--keep-logs", action="store_true", help="of plain processes: keep every log under <out>/logs")
+    parser.add_argument("--no-namespaces", action="store_true", help="with --processes: without namespaces")
+    parser.add_argument("--keep-logs", action="store_true", help="with --processes: keep every log under <out>/logs")
     parser.add_argument("--down", action="store_true", help="remove what a killed demo may have left, and end")
     options = parser.parse_args()
     build = Build(options.build.resolve())
@@ -49,7 +49,7 @@ def main():
 
 
 def show(build, options):
-    """Runs the demo in a cluster where one can be had, and as processes elsewhere. A fault once the cluster stands is a
+    """Runs the demo in a cluster if one can be started, else as processes. A fault once the cluster stands is a
     failure, and no reason to run without a cluster."""
     began = time.monotonic()
     work = PyTorch(build) if options.torch else Digits()
@@ -60,7 +60,7 @@ def show(build, options):
                 course = stack.enter_context(ClusterDemo(build, say, work))
             except (Refused, Failed, OSError, subprocess.SubprocessError) as failure:
                 if options.cluster or options.torch:
-                    raise Failed(f"no cluster can be had here: {failure}") from failure
+                    raise Failed(f"no cluster can be started here: {failure}") from failure
                 say(f"No cluster can be had here: {failure}\nSo the jobs run as plain processes, without Kubernetes.")
             else:
                 return run(course, build, options, began)

@@ -98,7 +98,7 @@ class ClusterDemo:
             return [job.finish() for job in jobs]
 
     def _gain(self, jobs):
-        """Returns the gain that Prometheus reports, or None where it has none."""
+        """Returns the gain that Prometheus reports, or None if it has none."""
         _, end_ns = logs.shared_window(jobs, demo.WARM_UP)
         at = time.time() - (time.monotonic_ns() - end_ns) / 1e9
         found = self._prometheus.query(_GAIN, at)

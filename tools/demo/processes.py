@@ -1,4 +1,4 @@
-"""Runs the demo without a cluster: two jobs on two nodes of plain processes, in namespaces where that is allowed. Each
+"""Runs the demo without a cluster: two jobs on two nodes of plain processes, in namespaces if that is allowed. Each
 job runs alone, then both run in two free-running modes, then with Crossover.
 """
 
@@ -63,7 +63,7 @@ def _conditions(machine, logs, ours):
 
 
 def _remark(*results):
-    """Returns why runs are void, each reason once, or "" where none is."""
+    """Returns why runs are void, each reason once, or "" if none is."""
     reasons = dict.fromkeys(result.load.void for result in results if result.load.void)
     return f"void: {'; '.join(reasons)}" if reasons else ""
 

@@ -68,11 +68,11 @@ def _overlaps(turns):
 
 
 def _guarded(without):
-    """Returns a sentence about the time without turns, where it is more than the guard's rare trials."""
+    """Returns a sentence about the time without turns, if it is more than the guard's rare trials."""
     if without < 0.1:
         return ""
     return (f" For {without:.0%} of the time the guard had the jobs run side by side, without turns, because it "
-            "measured that this was no slower: so it goes where the machine is too busy for what the jobs model.")
+            "measured that this was no slower: so it goes when the machine is too busy for what the jobs model.")
 
 
 def _table(outcome):

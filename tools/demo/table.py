@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """Holds one way to run the two jobs. `steps_ms` is per job. `losses` is None where the row is the reference
+    """Holds one way to run the two jobs. `steps_ms` is per job. `losses` is None if the row is the reference
     itself."""
 
     name: str

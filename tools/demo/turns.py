@@ -28,7 +28,7 @@ class Turn:
 
 def turns_of(events):
     """Returns complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out. A turn
-    ends where its client is told not to wait any more."""
+    ends when its client is told not to wait any more."""
     asked, held, done = {}, {}, []
     for event in events:
         client = (event.gpu, event.slot)
@@ -95,7 +95,7 @@ BLUR_MS = 3
 
 
 def overlaps_ms(turns):
-    """Returns for how long a GPU's turns went on beside later ones, in ms, longest first, where that is more than
+    """Returns for how long a GPU's turns went on beside later ones, in ms, longest first, if that is more than
     BLUR_MS. Each needs an explanation. On a software GPU one is a giver that loses its core between its two writes."""
     overlaps = []
     for gpu in gpus_of(turns):

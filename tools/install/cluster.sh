@@ -2,7 +2,7 @@
 # Installs the programs of the test cluster (tests/cluster/), as far as they are missing, into
 # ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder per version:
 #   - kube-VERSION and containerd-VERSION, built from their Go modules. The go.mod and go.sum of
-#     tools/install/NAME-VERSION pin them where that folder exists, and the version alone elsewhere. A folder with a
+#     tools/install/NAME-VERSION pin them if that folder exists, and the version alone elsewhere. A folder with a
 #     debian-12.txt instead names Debian's packages: their files are unpacked, nothing is installed;
 #   - kwok-VERSION, built likewise: it plays nodes that are only objects, by the thousand;
 #   - helm-VERSION, built likewise: it installs charts/crossover, and renders manifests/ from it;

@@ -52,7 +52,7 @@ new_module() {
   go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
   replaced=$(go mod download -json "$module@v$version" | downloaded GoMod)
   if [[ $name != kube ]]; then
-    # Go heeds what a module replaces only where that module is built by itself.
+    # Go heeds what a module replaces only if that module is built by itself.
     replacements "$replaced" | xargs --no-run-if-empty go mod edit
     return
   fi

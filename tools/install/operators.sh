@@ -3,7 +3,7 @@
 # of test_descheduler.py and the Karpenter of test_karpenter.py, as far as they are missing, into
 # ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each. It has the program, built from its Go module
 # as tools/install/NAME-VERSION pins it. It also has manifests.yaml, which the operator's makers tell users to install:
-# kubectl or Helm renders it from the files of the same module. cluster.sh must have run before. Where one operator
+# kubectl or Helm renders it from the files of the same module. cluster.sh must have run before. If one operator
 # cannot be built, the others are still installed.
 #
 # Karpenter is run with its provider for KWOK's nodes. 1.14.1 is the newest version that the Go of go_modules.sh builds.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Unpacks the packages of referee.txt into ${CROSSOVER_CACHE:-~/.cache/crossover}/referee-1, a folder each, as far as
 # they are missing. Nothing is installed: apt works with a state of its own, which is removed afterwards, and the proxy
-# and mirror settings of this machine's apt hold. Where Debian has replaced a version, it takes the one that stands in
-# its place in that suite, and says so. It fails where one cannot be had, after it has tried the others. It is quick
+# and mirror settings of this machine's apt hold. If Debian has replaced a version, it takes the one that stands in
+# its place in that suite, and says so. It fails if one cannot be had, after it has tried the others. It is quick
 # when nothing is missing, and safe to run twice at once.
 #
 # It prints a line for each package that it has: package, version wanted, version taken, folder.
@@ -28,7 +28,7 @@ apt_get() {
     -o Dir::State::status="$state/status" -o Dir::Cache="$state/cache" "$@"
 }
 
-# state_of SUITE prints the folder of apt's state for a suite, with its list of packages. It fails where that cannot be
+# state_of SUITE prints the folder of apt's state for a suite, with its list of packages. It fails if that cannot be
 # had.
 state_of() {
   local state=$work/$1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs PyTorch for the software GPU, as far as it is missing, into ${CROSSOVER_CACHE:-~/.cache/crossover}/torch-1:
 # the files that torch.txt names by their SHA-256, and nothing that they depend on besides (0.6 GB to fetch, 1.4 GB on
-# disk). The folder appears whole or not at all. It takes a minute or two once; it is quick when nothing is missing,
+# disk). The folder appears whole, or it does not appear. It takes a minute or two once; it is quick when nothing is missing,
 # and safe to run twice at once.
 set -euo pipefail
 

@@ -3,7 +3,7 @@
 # ${CROSSOVER_CACHE:-~/.cache/crossover}/torch-frameworks-1: the files that torch_frameworks.txt names by their SHA-256
 # (0.1 GB), and nothing that they depend on besides. PyTorch is that of torch.sh, which comes first; its folder stays as
 # it is. DeepSpeed comes as source: its wheel is made without PyTorch in sight, so that it compiles nothing. The folder
-# appears whole or not at all. It takes a minute once; it is quick when nothing is missing, and safe to run twice at once.
+# appears whole, or it does not appear. It takes a minute once; it is quick when nothing is missing, and safe to run twice at once.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly packages=$here/vm-debian-12.txt
 readonly made=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/vm-debian-12
-readonly disk_size=6G  # of which the packages take 0.8; the rest is there for images of tests
+readonly disk_size=6G  # the packages take 0.8 of it; the rest is there for images of tests
 
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"

@@ -1,7 +1,7 @@
 """Checks more rules of the house: one parser of each cluster object, fields of these objects that common/api alone
 reads, names that the field knows, and unit tests that lie as their sources do.
 
-    python3 tools/lint/house.py          counts, and fails where there are more than house.json allows
+    python3 tools/lint/house.py          counts, and fails if there are more than house.json allows
     python3 tools/lint/house.py --list   every one of them
     python3 tools/lint/house.py --keep   writes house.json: counts may only fall
 
@@ -9,7 +9,7 @@ A parser is a function that turns the JSON of an object into a structure: `std::
 Those of one kind of object count together, whichever process has them. A reader that is no such function, such as the
 handler of a watch or a check that picks single fields, is found by the fields that it reads: MODEL_FIELDS lists fields
 of a Pod, a Node, a GPUNode or a JobProfile that no other object has. names.json has the names that one reading
-of the tree found unclear, each with its place and the field's term. A name is still there where a file or folder of
+of the tree found unclear, each with its place and the field's term. A name is still there if a file or folder of
 its place has it, or a type or function of its place. The glossary of CONTRIBUTING.md gives a reason for each that
 stays.
 

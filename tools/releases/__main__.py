@@ -4,7 +4,7 @@
     python3 -m tools.releases entry REVISION    print the entry of a commit, to be added to the record
     python3 -m tools.releases tag TAG           check that the tree may be released under this tag
 
-The exit code is 2 where something is refused; one line says what.
+The exit code is 2 if something is refused; one line says what.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ _USAGE = "nothing, `entry REVISION` or `tag TAG`"
 
 
 def check(root):
-    """Returns (recorded releases, Facts of the tree). Raises Refused where the tree may not come after the newest."""
+    """Returns (recorded releases, Facts of the tree). Raises Refused if the tree may not come after the newest."""
     released, tree = record.read(root), facts(WorkingTree(root))
     if released:
         record.raise_first(record.complaints(released[-1][1], tree, "tree"))

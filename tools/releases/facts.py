@@ -105,7 +105,7 @@ class Facts:
 
 
 def facts(tree):
-    """Returns the Facts of a WorkingTree or a Revision. Raises Refused where a file does not tell."""
+    """Returns the Facts of a WorkingTree or a Revision. Raises Refused if a file does not tell."""
     return Facts(name=_found(tree, _PROJECT, "version", rf"^project\(crossover VERSION ({_NAME})[ )]"),
                  **{key: int(_found(tree, file, macro, rf"^#define {macro} (\d+)u$"))
                     for key, (file, macro) in MACROS.items()},

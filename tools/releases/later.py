@@ -1,4 +1,4 @@
-"""Makes a later release out of this tree: the same sources with a higher version, and where wanted with higher numbers
+"""Makes a later release out of this tree: the same sources with a higher version, and if wanted with higher numbers
 of the protocol and the page. As long as there is no second release, upgrades are tried with it."""
 
 import hashlib

@@ -84,7 +84,7 @@ _CHECKS = {"name": _name, "revision": _text(_REVISION, "40 hexadecimal digits in
 
 
 def entries(text):
-    """Returns the entries of a record's text. Raises Refused where one is not as it has to be."""
+    """Returns the entries of a record's text. Raises Refused if one is not as it has to be."""
     try:
         record = yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as error:
@@ -101,7 +101,7 @@ def entries(text):
 
 
 def read(root=TREE):
-    """Returns [(entry, Facts of its revision)] in the order of names, the newest last. Raises Refused where the record
+    """Returns [(entry, Facts of its revision)] in the order of names, the newest last. Raises Refused if the record
     is not valid, or differs from what the revision of an entry has."""
     found = []
     for at, entry in enumerate(entries((root / FILE).read_text(encoding="utf-8"))):

@@ -20,7 +20,7 @@ _UNIT_LIMIT_S = 480
 
 @dataclass(frozen=True)
 class Unit:
-    """Is one unit of a part. `run()` returns what went wrong, or "" where nothing did."""
+    """Is one unit of a part. `run()` returns what went wrong, or "" if nothing did."""
 
     name: str
     run: object
@@ -54,7 +54,7 @@ def fuzz_strangers(_build):
 
 
 def kill(build):
-    """Runs two jobs, one of which loses a rank, all ranks or an arbiter at a random instant, again and again."""
+    """Runs two jobs; one of them loses a rank, all ranks or an arbiter at a random instant, again and again."""
     deadly = [name for name in faults.ROWS if name.startswith(("kill", "restart"))]
     for first in range(0, 250, 5):
         yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, deadly, range(first, first + 5)))
@@ -108,7 +108,7 @@ def gang_churns(build):
 
 
 def mutants(build):
-    """Makes 100 small changes of the product, each of which a unit test should detect. Then runs the figure, which
+    """Makes 100 small changes of the product, and a unit test should detect each. Then runs the figure, which
     knows how the changes ended that were already tried."""
     for count in range(10, 101, 10):
         yield Unit(f"to-{count}", partial(_command, ["python3", "-m", "testing.mutants", "--count", count], 3600))
