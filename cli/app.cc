@@ -54,7 +54,7 @@ void AddRun(CLI::App* app, Action* action) {
   run->add_option("--priority", options->priority,
                   "high, normal or low: whose turn comes first (default normal)");
   run->add_option("--max-slowdown", options->max_slowdown,
-                  "how much slower than alone its iterations may be, 1.05 to 10 (default: as it comes)");
+                  "how much slower than alone its iterations may be, 1.05 to 10 (default: no limit)");
   run->add_option("--gpu-memory", options->gpu_memory,
                   "how much of each GPU's memory a rank may have, such as 20Gi (default: all)");
   run->add_option("--socket", options->socket,
@@ -70,14 +70,14 @@ void AddTop(CLI::App* app, Action* action) {
       Add(app, "top", "who holds each GPU, who waits, what sharing costs and gains", action, Top, options);
   AddSocket(top, &options->socket);
   AddOutput(top, "table", &options->json, options);
-  top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
+  top->add_option("-w,--watch", options->watch_s, "repeat after this many seconds, 0.1 to 3600")
       ->check(Between(0.1, 3600));
 }
 
 void AddTimeline(CLI::App* app, Action* action) {
   auto options = std::make_shared<TimelineOptions>();
   CLI::App* timeline =
-      Add(app, "timeline", "the turns of the last moments, or as they come", action, Timeline, options);
+      Add(app, "timeline", "the last turns, or turns as they come", action, Timeline, options);
   AddSocket(timeline, &options->socket);
   timeline->add_option("--gpu", options->gpu, "UUID of the only GPU to show (default: all)");
   timeline->add_option("--seconds", options->seconds, "how far back, 0.01 to 3600")
@@ -88,7 +88,7 @@ void AddTimeline(CLI::App* app, Action* action) {
 }
 
 void AddMode(CLI::App* app, Action* action) {
-  CLI::App* mode = app->add_subcommand("mode", "switch the taking of turns on this machine, at once");
+  CLI::App* mode = app->add_subcommand("mode", "switch turns on this machine on or off, at once");
   auto socket = std::make_shared<std::string>();
   auto to = std::make_shared<std::string>();
   AddSocket(mode, socket.get());
@@ -112,7 +112,7 @@ void AddDoctor(CLI::App* app, Action* action) {
       Add(app, "doctor", "what keeps jobs of this machine from taking turns", action, Doctor, options);
   AddSocket(doctor, &options->api_socket);
   doctor->add_option("--arbiter-socket", options->arbiter_socket,
-                     "where jobs connect (default $CROSSOVER_SOCKET, else what the daemon says)");
+                     "the socket of jobs (default $CROSSOVER_SOCKET, else what the daemon says)");
   doctor->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
   AddOutput(doctor, "text", &options->json, options);
 }
@@ -129,7 +129,7 @@ void AddPlan(CLI::App* app, Action* action) {
       ->required();
   pipeline
       ->add_option("--try-all-up-to", options->try_all_up_to,
-                   "try all divisions if there are at most so many, else search")
+                   "try all divisions if there are at most this many, else search")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   pipeline->add_option("--most-operations", options->most_operations, "how much the search simulates at most")

@@ -7,8 +7,8 @@
 // below instead of made equal.) If they can, each job may be kept waiting for (s - 1) L of each iteration.
 // A job that has used that up goes before all others until it may be kept waiting again.
 //
-// The measurements are instants that all GPUs of a job see alike: those at which all its ranks return from
-// the same collective.
+// The measurements are instants that all GPUs of a job see in the same way: those at which all its ranks
+// return from the same collective.
 //
 // Pure: the caller passes the time. Not thread-safe.
 #pragma once

@@ -1,15 +1,16 @@
 // Divides a GPU among unequal jobs.
 //
 // A job that needs the GPU for c of each iteration and stays away for m uses u = c / (c + m) of it when
-// alone. The fluid max-min share lets all jobs run at the same fraction of their own speed: theta = min(1,
-// 1 / sum u). Whole turns in rotation reach it if they are of similar length. A short turn behind a long
-// one does not reach it. In that case the long turn is broken at its yield points. A job with iterations of
-// L1 runs L2 / L1 times per iteration of a job with iterations of L2, so that all are slowed down alike.
+// alone. The fluid max-min share lets all jobs run at the same fraction of their own speed: theta = min(1, 1
+// / sum u). Whole turns in rotation reach it if they are of similar length. A short turn behind a long one
+// does not reach it. In that case the long turn is broken at its yield points. A job with iterations of L1
+// runs L2 / L1 times per iteration of a job with iterations of L2, so that all are slowed down in the same
+// way.
 //
-// All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. Nothing here is
-// therefore a sum over time: small differences between the arbiters' measurements would add up. The functions
-// count whole turns within one iteration of the longer job. If the ratio is not an integer, the number of the
-// iteration, which is the same on all ranks, decides between the two integers around it.
+// All GPUs of two jobs must decide in the same way, or each job waits for its own slowest rank. Nothing here
+// is therefore a sum over time: small differences between the arbiters' measurements would add up. The
+// functions count whole turns within one iteration of the longer job. If the ratio is not an integer, the
+// number of the iteration, which is the same on all ranks, decides between the two integers around it.
 //
 // The functions are pure and may be called from any thread.
 #pragma once

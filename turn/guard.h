@@ -3,7 +3,7 @@
 //
 // Turns pay if a job communicates. If kernels of two jobs gain by running at once, side by side may pay more.
 // If neither pays, one job after the other is the best way. The guard cannot know this beforehand, so it
-// takes a *look*: soon after the jobs have met, and again and again, it lets them run in each way for a few
+// takes a *look*: soon after the jobs have met, and repeatedly, it lets them run in each way for a few
 // iterations and compares the rates.
 //
 // A look is a sequence of rounds. A round has two *blocks* of some iterations: one by turns, one side by
@@ -24,10 +24,10 @@
 //
 // All GPUs of a job must change ways together, and they exchange no message. Therefore:
 //
-// - All lengths count iterations of the first job by name, which all its ranks number alike.
+// - All lengths count iterations of the first job by name, which all its ranks number in the same way.
 // - Looks begin at multiples of powers of two, and each block begins at the iteration at which the one before
 //   it ends on all GPUs.
-// - The guard compares the times of whole jobs, which all GPUs see alike.
+// - The guard compares the times of whole jobs, which all GPUs see in the same way.
 // - Each round has both ways in the same order, whatever the GPU chose before. So GPUs that chose differently
 //   see each way as it is when all GPUs take it.
 //

@@ -15,8 +15,8 @@ constexpr std::uint32_t kDisturbed = 4;
 constexpr std::uint32_t kWindow = 32;  // between looks, the chosen way is measured in blocks of this length
 constexpr std::uint32_t kLongest = 1024;  // a block grows to this if another job's iterations are longer
 constexpr double kLeastOfEach = 4;  // iterations of each job that a block measures, or it becomes longer
-// Old measurements of a way count as so many iterations at most: kBefore beside those of a look, kRemembered
-// beside those of a window.
+// Old measurements of a way count as this many iterations at most: kBefore beside those of a look,
+// kRemembered beside those of a window.
 constexpr double kBefore = 256;
 constexpr double kRemembered = 256;
 // A look costs at most this part of the time until the next look: kCostAtFirst if it has changed something,
@@ -70,7 +70,7 @@ constexpr std::uint32_t kMuchLater = 4096;
 
 // The error of a mean of n iterations counts for 1 + kFew / n of it.
 constexpr double kFew = 4;
-constexpr double kSurely = 4;  // a difference of so many standard errors makes the guard look early
+constexpr double kSurely = 4;  // a difference of this many standard errors makes the guard look early
 // A job counts as changed when the length of its iterations differs by this part from that at the choice.
 constexpr double kChanged = 0.2;
 

@@ -40,8 +40,8 @@ inline constexpr std::uint32_t kMaxTurns = 4;
 // counts as 1.
 constexpr std::uint32_t TurnsOf(std::uint32_t said) { return said < 1 || said > kMaxTurns ? 1 : said; }
 
-// Returns the position of turn `k` in an iteration of `turns` turns. The arbiter and the client compute it
-// alike.
+// Returns the position of turn `k` in an iteration of `turns` turns. The arbiter and the client compute it in
+// the same way.
 constexpr std::uint32_t PositionOf(TurnNumber k, std::uint32_t turns) { return TurnOf(k) % turns; }
 
 enum class Word : std::uint8_t { kReady, kHold, kRel, kGate };

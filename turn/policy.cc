@@ -84,7 +84,7 @@ int Policy::Rank(SlotIndex slot) const {
 }
 
 // A client that came back first keeps the turn next time, but only if it kept no other client waiting.
-// Otherwise a hint that was right once would shut the others out for ever.
+// Otherwise a hint that was right once would shut the others out forever.
 void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
   pressed_ = SlotSet();

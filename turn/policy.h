@@ -77,7 +77,7 @@ class Policy {
   void SetTurnsLast(bool last) { turns_last_ = last; }
   // Gives all turns to this client, whichever clients wait, until it is overdue; kNobody ends this. The rule
   // ends with an overdue client because another GPU of the two jobs may have named the other job: each job
-  // would wait for its rank on the other GPU for ever.
+  // would wait for its rank on the other GPU forever.
   void SetOwner(SlotIndex slot) { owner_ = slot; }
   SlotIndex owner() const { return owner_; }
 

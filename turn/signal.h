@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kSignalRest = 0;
 inline constexpr std::uint32_t kSignalCome = 1;
 
 // The signaller changes crossover_page::signaller_beat every 20 ms or more often. A beat that has not changed
-// for so long stands still.
+// for this long stands still.
 inline constexpr std::int64_t kBeatStandsStillNs = 200 * base::kNsPerMs;
 
 // A SignalledOp is an operation on a word of the page, or on the signal word of `op.slot`. `op.word` has no

@@ -2,9 +2,9 @@
 // last until their collectives have ended.
 //
 // All ranks of a job must hand over at the same iteration, and they exchange no message. So the rule uses
-// nothing but the number of the job's iteration, which is the same on all ranks. A slice ends where that
-// number passes a multiple of the slice's length. The rule reads no clock: a host decides this when it queues
-// the release, long before the GPU comes to it.
+// only the number of the job's iteration, which is the same on all ranks. A slice ends where that number
+// passes a multiple of the slice's length. The rule reads no clock: a host decides this when it queues the
+// release, long before the GPU comes to it.
 //
 //     iteration in which a turn ends        8    9   10   11   12   13   14   15   16
 //     gate that opens, with slices of 4   next  own  own  own next  own  own  own next

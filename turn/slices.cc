@@ -9,9 +9,9 @@ namespace {
 // which the other jobs wait. Hosts that run ahead have queued collectives by then, and NCCL's own watchdog
 // ends a job that waits for minutes. Turns as long as this lose little to a switch of contexts.
 constexpr Time kLongestTurn = 250'000'000;
-// So many long turns in a row end slices: a single one may have waited for another GPU.
+// This many long turns in a row end slices: a single one may have waited for another GPU.
 constexpr int kLongTurns = 2;
-// So many strikes end slices. A start in which GPUs let in different jobs first costs one or two strikes.
+// This many strikes end slices. A start in which GPUs let in different jobs first costs one or two strikes.
 constexpr int kStrikes = 3;
 // A client keeps an unused token for this long. It asks for its next turn within microseconds of its release,
 // or within some milliseconds with host gates.

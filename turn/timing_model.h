@@ -124,7 +124,7 @@ class TimingModel {
   struct Learned {
     Time turn = kNever;        // smoothed
     Time usual_turn = kNever;  // smoothed more slowly
-    double variance = 0;       // of turns around usual_turn, ns^2, smoothed likewise
+    double variance = 0;       // of turns around usual_turn, ns^2, smoothed in the same way
     std::uint32_t turns = 0;   // number of turns behind the two values above
     Time gap = kNever;         // from the last such turn's release to the next arrival
     Time gap_before = kNever;  // the gap after the turn before

@@ -131,7 +131,7 @@ bool Turnstile::Overruns(SlotIndex holder, const Rivals& rivals, Time now) const
 
 // Lets a suspended holder continue when another client hands it a token. That client had its slice beside the
 // suspended one, or beside one that was resumed, and at the end hands over to it on all GPUs of its job. To
-// replace that token here would let the client go on here alone, and both jobs would share this GPU for ever.
+// replace that token here would let the client go on here alone, and both jobs would share this GPU forever.
 void Turnstile::GoOnAfterSlice(const Snapshot& seen, Time now) {
   if (!slices_.on()) return;
   for (SlotIndex slot : gated_) {

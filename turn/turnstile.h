@@ -92,7 +92,7 @@ class Turnstile {
   // token that it had.
   void Leave(SlotIndex slot);
   // Says whether the client takes turns. A client that stops taking turns may still have waits queued: Poll()
-  // opens its gate again and again until it waits no more.
+  // opens its gate repeatedly until it waits no more.
   void SetGated(SlotIndex slot, bool gated);
   void set_settings(const Settings& settings);
 

@@ -49,7 +49,7 @@ class Watchdog {
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
   // Notes that another client, which had its slice beside this one, handed the token to this client in its
   // turn `k`: this client continues, and its bound begins anew. This has an effect once per turn. Otherwise a
-  // client that opens its own gate would keep the turn for ever.
+  // client that opens its own gate would keep the turn forever.
   void HandedOver(SlotIndex slot, TurnNumber k, Time now);
 
   // Notes that a poll due at `due` came at `now`. A delay of more than `late` counts as time in which the

@@ -25,7 +25,7 @@ struct Rate {
 // ways differ by less than is worth a longer comparison. kOpen: a longer comparison may tell.
 enum class Verdict : std::uint8_t { kOpen, kTurns, kSideBySide, kEqual };
 
-// Differences below so many standard errors may be noise.
+// Differences below this many standard errors may be noise.
 inline constexpr double kSure = 2.7;
 
 // Compares turns with side by side. Returns kOpen if a rate is unknown.

@@ -30,9 +30,9 @@ void AddShowing(CLI::App* command, Showing* show) {
   command
       ->add_option_function<std::string>(
           "-o,--output", [show](const std::string& name) { show->format = formats.at(name); },
-          "text (the default) or another")
+          "the format of the answer (default: text)")
       ->check(CLI::IsMember(formats));
-  command->add_option("-w,--watch", show->watch_s, "again each so many seconds, 0.1 to 3600")
+  command->add_option("-w,--watch", show->watch_s, "repeat after this many seconds, 0.1 to 3600")
       ->check(Between(0.1, 3600));
 }
 
@@ -47,22 +47,21 @@ void AddTop(CLI::App* app, Action* action) {
 
 void AddTimeline(CLI::App* app, Action* action) {
   auto options = std::make_shared<ClusterTimelineOptions>();
-  CLI::App* timeline =
-      app->add_subcommand("timeline", "the turns of the last moments on a node, or as they come");
+  CLI::App* timeline = app->add_subcommand("timeline", "the last turns on a node, or turns as they come");
   timeline->add_option("--node", options->node, "the node")->required();
   timeline->add_option("words", options->words,
-                       "after --: as of crossover timeline, such as --follow or --seconds 10");
+                       "after --: options of crossover timeline, such as --follow or --seconds 10");
   AddShowing(timeline, &options->show);
   timeline->callback([=] {
     if (options->show.watch_s && Follows(*options))
-      throw CLI::ValidationError("--watch", "--follow shows turns as they come: one of the two");
+      throw CLI::ValidationError("--watch", "expected --watch or --follow, got both");
     *action = [options](const Kubectl& kubectl) { return ClusterTimeline(kubectl, *options); };
   });
 }
 
 void AddExplain(CLI::App* app, Action* action) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* explain = app->add_subcommand("explain", "why a pod or a gang is where it is, or nowhere");
+  CLI::App* explain = app->add_subcommand("explain", "why a pod or a gang has its GPUs, or has none");
   explain->add_option("kind", options->kind, "pod or gang")
       ->required()
       ->check(CLI::IsMember({"pod", "gang"}));
@@ -78,7 +77,7 @@ void AddDoctor(CLI::App* app, Action* action) {
   CLI::App* doctor =
       app->add_subcommand("doctor", "what keeps jobs of the cluster from sharing, and what to do");
   AddShowing(doctor, &options->show);
-  doctor->add_option("--bundle", options->bundle, "a folder to make, with all that was looked at")
+  doctor->add_option("--bundle", options->bundle, "a new folder for everything that the doctor has read")
       ->excludes("--watch");
   doctor->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return ClusterDoctor(kubectl, *options); }; });
@@ -120,8 +119,8 @@ void AddServers(CLI::App* app, Action* action) {
 }
 
 void AddCompletion(CLI::App* app, Action* action) {
-  CLI::App* completion =
-      app->add_subcommand("completion", "kubectl_complete-crossover, to be put on the PATH as an executable");
+  CLI::App* completion = app->add_subcommand(
+      "completion", "the program kubectl_complete-crossover, which must be an executable on the PATH");
   completion->callback([=] { *action = [](const Kubectl&) { return Print(kCompletion) ? 0 : 1; }; });
 }
 
@@ -138,7 +137,7 @@ int ClusterMain(int argc, char** argv, const char* version) {
   app.set_version_flag("--version", std::string("kubectl-crossover ") + version);
   app.require_subcommand(1);
   std::string context, kubeconfig;
-  app.add_option("--context", context, "of the kubeconfig");
+  app.add_option("--context", context, "the context of the kubeconfig");
   app.add_option("--kubeconfig", kubeconfig, "the file (default: kubectl's)");
   Action action;
   AddTop(&app, &action);

@@ -26,7 +26,7 @@ using Pods = std::set<int>;
 constexpr std::int64_t kMostPods = 16'384;
 constexpr std::size_t kMostGroups = 256, kMostMembers = 16'384;
 constexpr std::int64_t kEnoughRuns = 2;
-// A line lists so many calls, and of each so many groups.
+// A line lists at most this many calls, and of each call at most this many groups.
 constexpr std::size_t kMostCalls = 6, kMostListed = 4;
 
 struct Group {

@@ -24,7 +24,7 @@ using Says = std::function<bool(const std::string& why)>;
 
 bool Has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
-// Returns the reason that a daemon of an earlier version gives in words alone, as far as a check goes by it.
+// Returns the reason that a daemon of an earlier version gives only in words, if a check uses it.
 std::optional<Withheld> InWords(const std::string& text) {
   constexpr std::pair<const char*, Withheld> kPhrases[] = {
       {base::kSaysOtherPlugin, Withheld::kOtherPlugin},
@@ -118,7 +118,7 @@ Places TwoOwners(const ClusterFacts& facts) {
 }
 
 // Looks at nodes of ours that the GPU Operator labels. If the label of its plugin is not "false", two plugins
-// own the node. If that of its validator is not "false", the validator waits for nvidia.com/gpu for ever.
+// own the node. If that of its validator is not "false", the validator waits for nvidia.com/gpu forever.
 Places OperatorLabels(const ClusterFacts& facts) {
   constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
   Places places;

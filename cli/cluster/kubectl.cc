@@ -78,7 +78,10 @@ std::vector<std::string> Kubectl::Whole(std::vector<std::string> command) const 
 
 std::optional<process::Outcome> Kubectl::Await(std::vector<std::string> command, std::string* error) const {
   auto outcome = process::Run(Whole(std::move(command)), {}, "", kPatience, {.most = kMost, .errors = true});
-  if (!outcome) *error = program_ + ": cannot be started, or does not end within a minute";
+  if (!outcome)
+    *error = program_ +
+             ": cannot be started, or does not end within a minute: look whether it is on the PATH, and "
+             "whether the API server answers";
   if (outcome && outcome->status != 0) {
     *error = LastLine(outcome->errors);
     if (error->empty()) *error = program_ + " ended with " + std::to_string(outcome->status);

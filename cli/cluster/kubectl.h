@@ -34,8 +34,8 @@ class Kubectl {
   std::optional<std::string> Exec(const std::string& name_space, const std::string& pod,
                                   const std::string& container, std::vector<std::string> command,
                                   std::string* error) const;
-  // Runs a program in a container and calls `take` with each line of its output as it comes, until the
-  // program ends or `take` returns false. Returns the exit status, or 128 plus the signal that ended it.
+  // Runs a program in a container and calls `take` with each line of its output when the line comes, until
+  // the program ends or `take` returns false. Returns the exit status, or 128 plus the signal that ended it.
   // Returns 1, with the reason in `error`, if it cannot start. Not safe while other threads run, because it
   // forks.
   int FollowExec(const std::string& name_space, const std::string& pod, const std::string& container,

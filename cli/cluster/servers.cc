@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kBitsPerGbit = 1e9, kBitsPerByte = 8;
 
-// Alike are the GPUs of one model on one node.
+// An Alike stands for the GPUs of one model on one node.
 struct Alike {
   std::int64_t gpus = 0;
   std::uint64_t memory = 0;  // bytes of the smallest; 0: not known

@@ -13,10 +13,10 @@ using node::v1::Client;
 using node::v1::Gpu;
 using node::v1::Top;
 
-// A job that has shown no period after so many seconds has none: it learns its period within three
+// A job that has shown no period after this many seconds has none: it learns its period within three
 // iterations, and an iteration of a minute is long.
 constexpr double kTimeToLearn = 180;
-// The two clocks may differ by so many seconds: the kernel records the start of a process in clock ticks,
+// The two clocks may differ by this many seconds: the kernel records the start of a process in clock ticks,
 // and the daemon's uptime begins a little after its start.
 constexpr double kClocksDiffer = 0.1;
 

@@ -11,7 +11,7 @@ namespace crossover::cli {
 // its cells below the first row begin with a digit or are "-".
 std::string Columns(const std::vector<std::vector<std::string>>& rows, const std::string& indent = "");
 
-// Returns the number with so many digits after the point.
+// Returns the number with this many digits after the point.
 std::string Number(double value, int decimals);
 // Returns the number with its unit, or "-" if it is not known.
 std::string NumberOr(bool known, double value, int decimals, const char* unit = "");

@@ -83,7 +83,7 @@ struct JobProfile {
   double compute_s = 0, exposed_s = 0;
   double jitter = 0;
   std::uint64_t peak_memory = 0;
-  // The busiest pod sends other pods, or gets from them, so many bytes in an iteration; 0: not known.
+  // The busiest pod sends other pods, or gets from them, this many bytes in an iteration; 0: not known.
   double link_bytes = 0;
   int gpus = 0;  // number of GPUs that its gang had
   std::vector<Run> runs;

@@ -6,7 +6,7 @@
 namespace crossover::base {
 
 // The GPU Operator starts neither its device plugin nor its validator on nodes if these labels are "false".
-// The validator asks for nvidia.com/gpu, which such a node does not have, and would restart for ever.
+// The validator asks for nvidia.com/gpu, which such a node does not have, and would restart forever.
 inline constexpr char kOperatorPluginLabel[] = "nvidia.com/gpu.deploy.device-plugin";
 inline constexpr char kOperatorValidatorLabel[] = "nvidia.com/gpu.deploy.operator-validator";
 // Cluster Autoscaler does not remove a node if this annotation is "true".

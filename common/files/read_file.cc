@@ -60,7 +60,7 @@ std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t
   const base::UniqueFd fd = Open(path, O_NOFOLLOW | O_NONBLOCK);
   struct stat about {};
   if (fd && fstat(fd.get(), &about) == 0 && !S_ISREG(about.st_mode)) {
-    *error = path + ": is no regular file";
+    *error = path + ": expected a regular file, got another kind of file";
     return std::nullopt;
   }
   std::optional<std::string> text;
@@ -68,7 +68,7 @@ std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t
   if (!text) {
     *error = CannotBeRead(path);
   } else if (text->size() > longest) {
-    *error = path + ": is longer than " + std::to_string(longest) + " bytes";
+    *error = path + ": expected at most " + std::to_string(longest) + " bytes, got more";
     text.reset();
   }
   return text;

@@ -176,7 +176,7 @@ Events::Outcome Events::Post(const Event& event) {
   }
   const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
   if (why != complaint_ && !Stopping())
-    logging::Warn("telling of events: " + why + " " + std::string(text::Truncate(response.body, 200)));
+    logging::Warn("events not sent: " + why + " " + std::string(text::Truncate(response.body, 200)));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooManyRequests;
   return ours ? Outcome::kRefused : Outcome::kAgain;

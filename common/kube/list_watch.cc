@@ -158,7 +158,7 @@ bool ListWatch::Stream() {
     if (broke_off && !options_.streamed) return true;
     if (broke_off) {
       synced_ = false;  // unlike after a broken watch: deletions may have been missed
-      Complain("a list that broke off");
+      Complain("a list that ended early");
     }
     return false;
   }

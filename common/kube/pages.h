@@ -6,9 +6,9 @@
 
 namespace crossover::kube {
 
-// A page has this many objects. So many of the largest objects that an API server stores (1.5 MiB each) fit
-// into an answer (Client::kMostBytes). With larger pages, a user with a few dozen such objects could make
-// the list unreadable for all.
+// A page has this many objects. This many of the largest objects that an API server stores (1.5 MiB each) fit
+// into an answer (Client::kMostBytes). With larger pages, a user with a few dozen such objects could make the
+// list unreadable for all.
 inline constexpr int kPage = 40;
 
 // Percent-encodes all characters but letters, digits, '-', '_' and '.'.

@@ -137,7 +137,7 @@ bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
   const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   pollfd ended{process.get(), POLLIN, 0};
   if (process) return AwaitReady({&ended, 1}, end);
-  // Linux before 5.3 has no pidfd_open(), and descriptors may be used up: look again and again.
+  // Linux before 5.3 has no pidfd_open(), and descriptors may be used up: look repeatedly.
   constexpr milliseconds kLook{5};
   while (!HasEnded(pid)) {
     if (steady_clock::now() >= end) return false;

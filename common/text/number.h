@@ -33,7 +33,7 @@ inline std::string Decimal(double number) {
   return decimal;
 }
 
-// Rounds `value` to so many significant figures. Returns 0 for infinities and for values that are not a
+// Rounds `value` to this many significant figures. Returns 0 for infinities and for values that are not a
 // number.
 inline double ToFigures(double value, int figures) {
   if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;

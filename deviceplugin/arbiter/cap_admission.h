@@ -5,8 +5,8 @@
 // If turns last until their collectives have ended (in time-slices), turns are not broken and the jobs take
 // one turn each. Then a cap that cannot be kept is refused, whichever client came first.
 //
-// All GPUs of the jobs must decide alike. The times of joining decide which client was first, if they lie
-// clearly apart; otherwise the names decide.
+// All GPUs of the jobs must decide in the same way. The times of joining decide which client was first, if
+// they lie clearly apart; otherwise the names decide.
 //
 // Pure; not thread-safe.
 #pragma once

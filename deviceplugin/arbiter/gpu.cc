@@ -215,8 +215,8 @@ bool Gpu::Guarded() const {
 // Returns whether the only client of the GPU should take turns alone, so that its needs are measured. A later
 // client then meets a job whose needs are known, and the job's profile gets them even if no other client
 // comes. A demand measured after the client has shared the GPU is not passed on: its gaps were longer than
-// they are alone. The measurement is made again and again, because a job changes: its GPU becomes slower, or
-// it has another part of the batch.
+// they are alone. The measurement is made repeatedly, because a job changes: its GPU becomes slower, or it
+// has another part of the batch.
 bool Gpu::Measure(turn::Time now) {
   const turn::SlotIndex slot = *membership_.members().begin();
   if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots) return false;

@@ -1,5 +1,5 @@
-// Remembers what was last logged about each subject, so that a client that asks again and again does not
-// fill the log. Not thread-safe. Bounded.
+// Remembers what was last logged about each subject, so that a client that asks repeatedly does not fill the
+// log. Not thread-safe. Bounded.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 //
 // - A word that only the arbiter writes differs from what the arbiter has written. This is proof.
 // - A word that never changes after the page was made has changed. This is proof.
-// - A counter of turns, which only grows, has gone back. This is proof only if it happens again and again.
+// - A counter of turns, which only grows, has gone back. This is proof only if it happens repeatedly.
 //   Once, it may be a late store of a stream whose client has joined anew.
 //
 // The page does not show which client it was. Not thread-safe: only the arbiter's thread uses a

@@ -25,7 +25,7 @@ inline JobKey JobOf(const arbiter::Member& member) { return {member.gang, member
 
 enum class MeasurementSource : std::uint8_t {
   kMeasured,    // step time, measured while no other job was on the job's GPUs of this machine
-  kRemembered,  // step time, measured likewise on an earlier process of the job
+  kRemembered,  // step time, measured in the same way on an earlier process of the job
   kEstimated,   // step time, computed from turns and the gaps between them
   kTurns,       // taken from turns and the gaps between them
   kNvml,        // reported by the driver

@@ -18,9 +18,9 @@ namespace crossover::deviceplugin {
 class KubeletCheck {
  public:
   using Time = std::int64_t;
-  // A gang is restarted at most kMostRestarts times, until it has needed no restart for kForgetRestarts.
-  // Two tries are kBetweenRestarts apart. Times are in ns. These limits exist because restarts do not help
-  // if a kubelet does the same again and again.
+  // A gang is restarted at most kMostRestarts times, until it has needed no restart for kForgetRestarts. Two
+  // tries are kBetweenRestarts apart. Times are in ns. These limits exist because restarts do not help if a
+  // kubelet does the same repeatedly.
   static constexpr int kMostRestarts = 3;
   static constexpr Time kBetweenRestarts = 30'000'000'000;
   static constexpr Time kForgetRestarts = 3'600'000'000'000;

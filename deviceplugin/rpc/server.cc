@@ -31,7 +31,7 @@ void Log(gpr_log_func_args* line) {
 
 std::unique_ptr<grpc::Server> Build(NodeService* service) {
   gpr_set_log_function(Log);
-  // This call keeps gRPC initialised for ever: after a write that has failed, its shutdown takes ten seconds.
+  // This call keeps gRPC initialised forever: after a write that has failed, its shutdown takes ten seconds.
   grpc_init();
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("api");

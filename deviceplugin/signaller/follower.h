@@ -1,7 +1,7 @@
 // Decides which clients of one turnstile to signal, and when to look at the page again.
 //
 // A Follower remembers only what it has signalled. So a signaller that starts over goes on where the last one
-// stopped. It writes a signal again and again, ever more seldom, while the client stays at its open gate: a
+// stopped. It writes a signal repeatedly, less and less often, while the client stays at its open gate: a
 // signal may have been lost, or another client may have erased it. Once a second it signals all slots,
 // whatever their words say: any client writes the page, and must not keep a stream of another one from its
 // gate. The words of a client that has gone stay as they were: its slot is signalled as well, but does not

@@ -17,7 +17,7 @@ class Pages {
  public:
   // An arbiter that starts over has a new turnstile. Streams may still wait at the old one.
   static constexpr std::size_t kMost = 8;
-  // A client may wait so long at a turnstile that it has left (sidecar/arbiter_client/abandoned_pages.h).
+  // A client may wait this long at a turnstile that it has left (sidecar/arbiter_client/abandoned_pages.h).
   static constexpr turn::Time kOldFor = 3600 * base::kNsPerSecond;
 
   // Begins to follow `page` with the signals of `area` of `memory` (0: a free one), which it returns. Keeps

@@ -37,7 +37,7 @@ turn::Time SignalDesk::Tick(turn::Time now) {
   return next;
 }
 
-// Drops stations that have nothing any more. So clients that name ever more GPUs fill no memory.
+// Drops stations that have nothing any more. So clients that name more and more GPUs fill no memory.
 void SignalDesk::Publish() {
   std::erase_if(stations_, [](const auto& entry) { return entry.second.empty(); });
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Notices when signals are erased again and again: their number, which a signaller counts, does not end.
-// Pure. Not thread-safe.
+// Notices when signals are erased repeatedly: their number, which a signaller counts, does not end. Pure. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Erasures {
   static constexpr std::uint32_t kBack = 1u << 31;
 
   std::uint32_t seen_ = 0;
-  std::int32_t in_window_ = 0;  // below 0: so many do not count
+  std::int32_t in_window_ = 0;  // below 0: this many do not count
   turn::Time window_ = 0;
   turn::Time until_ = 0;
 };

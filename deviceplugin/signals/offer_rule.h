@@ -12,7 +12,7 @@ struct Facts {
   bool followed = false;    // a signaller follows the turnstile
   bool refused = false;     // the signaller has refused to follow it
   bool still = false;       // its beat stands still
-  bool erased = false;      // signals are erased again and again
+  bool erased = false;      // signals are erased repeatedly
   bool kinds_meet = false;  // a client takes turns, or is about to, and asks for no signals
 };
 

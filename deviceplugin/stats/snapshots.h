@@ -40,7 +40,7 @@ struct UnregisteredProcesses {
 struct StepAlone {
   enum class Source : std::uint8_t {
     kMeasured,    // measured on this process while that was so
-    kRemembered,  // measured likewise on an earlier process of the job
+    kRemembered,  // measured in the same way on an earlier process of the job
     kEstimated    // computed from its turns and the gaps between them, while it shares
   };
   turn::Time each = 0;

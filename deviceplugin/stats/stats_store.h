@@ -29,7 +29,7 @@ class StatsStore : public Sink {
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
   // Reads from the client's page whether allocations over its memory budget were refused. If so, the job
   // needs more, and it is not known how much more. Notes a need of 1.5 times the budget, so that a job whose
-  // budget came from an earlier profile is not refused for ever.
+  // budget came from an earlier profile is not refused forever.
   void NoteRefusals(const arbiter::Member& member);
   void NoteUnregistered(UnregisteredProcesses unregistered);
 

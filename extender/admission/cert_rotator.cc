@@ -40,13 +40,13 @@ const char* NameOf(Step step) {
     case Step::kMakeAll:
       return "an authority and a certificate were made";
     case Step::kStageAuthority:
-      return "an authority was made that is to follow";
+      return "an authority was made, which will follow the present one";
     case Step::kTakeNext:
-      return "the new authority signs from here on";
+      return "the new authority signs from now on";
     case Step::kRenewServing:
-      return "the certificate was made anew";
+      return "a new certificate was made";
     case Step::kDropPrevious:
-      return "the authority before is no longer trusted";
+      return "the previous authority is no longer trusted";
   }
   return "";
 }

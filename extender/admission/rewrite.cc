@@ -52,10 +52,10 @@ json& Made(json* object, const char* key, json::value_t kind) {
 std::optional<std::string> PlacedByOthers(const json& spec) {
   const std::string scheduler = Text(At(spec, "schedulerName"));
   if (!scheduler.empty() && scheduler != kDefaultScheduler && scheduler != base::kSchedulerName)
-    return std::string(base::kShareAnnotation) + " is not heeded: spec.schedulerName is " + Shown(scheduler);
+    return std::string(base::kShareAnnotation) + " has no effect: spec.schedulerName is " + Shown(scheduler);
   if (!Text(At(spec, "nodeName")).empty())
     return std::string(base::kShareAnnotation) +
-           " is not heeded: spec.nodeName is set, use spec.nodeSelector";
+           " has no effect: spec.nodeName is set: use spec.nodeSelector";
   return std::nullopt;
 }
 
@@ -233,7 +233,7 @@ void AddIfMissing(const json& value, json* list) {
   if (std::find(list->begin(), list->end(), value) == list->end()) list->push_back(value);
 }
 
-// Autoscalers see no whole GPUs in use on a node with slots, so they take it for empty. With these
+// Autoscalers see no whole GPUs in use on a node with slots, so they count the node as empty. With these
 // annotations Cluster Autoscaler and Karpenter do not remove the node while the pod runs there. To the
 // Descheduler ranks of a gang on one node are duplicates; the third annotation asks it to leave them. What a
 // user set stays.
@@ -308,7 +308,7 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   auto patch = PatchBetween(pod, Wanted(pod, asking, settings, name_space), settings.differ);
   if (!patch) {
     return WithWarning(Outcome::kUnpatchable, std::string(base::kShareAnnotation) +
-                                                  " is not heeded: the pod could not be rewritten");
+                                                  " has no effect: the pod could not be rewritten");
   }
   Decision decision{.outcome = Outcome::kRewritten, .verdict = {}};
   decision.verdict.patch = *std::move(patch);

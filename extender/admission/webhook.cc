@@ -30,7 +30,7 @@ Decision Mirrored() {
   Decision decision{.outcome = Outcome::kLeftAlone, .verdict = {}};
   decision.verdict.warnings.push_back(
       std::string(base::kShareAnnotation) +
-      " is not heeded: the pod is static, and no scheduler places it: expected a pod of the API server");
+      " has no effect: the pod is static, and no scheduler places it: expected a pod of the API server");
   return decision;
 }
 

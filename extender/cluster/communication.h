@@ -22,7 +22,7 @@ using api::NcclFunction;
 // GpuSpeeds have the speed of each model of GPUs, relative to a model whose speed is 1.
 using GpuSpeeds = std::map<std::string, double>;
 
-// Pods are placed by a Communication once so many runs agree.
+// Pods are placed by a Communication once this many runs agree.
 inline constexpr int kRunsThatAgree = 2;
 
 }  // namespace crossover::extender

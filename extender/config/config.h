@@ -30,7 +30,7 @@ struct WebhookConfig {
   bool node_shm = false;  // /dev/shm of pods that share is the node's, and not a volume of theirs
   // Pods that share get the annotations by which autoscalers leave them where they run.
   bool protect_from_autoscalers = true;
-  // The webhook still answers for so long after the program was told to stop: API servers learn of it late.
+  // The webhook still answers for this long after the program was told to stop: API servers learn of it late.
   double drain_s = 0;
 };
 

@@ -58,7 +58,7 @@ struct Result {
   bool looked = false;    // the pod was read after the refusal, so `node` covers earlier attempts, too
   std::string error{};
   bool forbidden = false;    // a disruption budget forbids the eviction
-  double retry_after_s = 0;  // the API server asks for no requests for so long (Retry-After)
+  double retry_after_s = 0;  // the API server asks for no requests for this long (Retry-After)
 };
 
 }  // namespace crossover::extender

@@ -10,10 +10,10 @@
 namespace crossover::extender {
 namespace {
 
-// A continued plan still gets at least so many seconds from the new leader.
+// A continued plan still gets at least this many seconds from the new leader.
 constexpr double kGraceS = 30;
-// Within so many seconds after a plan's deadline, its leader has deleted the plan's bound pods. In that time
-// it reads the gang's size once more, and the API server may ask it to send no requests.
+// Within this many seconds after a plan's deadline, its leader has deleted the plan's bound pods. In that
+// time it reads the gang's size once more, and the API server may ask it to send no requests.
 constexpr double kEndedWithinS = 180;
 
 // A Found sums up what one plan left on the pods of a gang.

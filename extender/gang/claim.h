@@ -18,7 +18,7 @@ namespace crossover::extender {
 
 enum class ClaimState : std::uint8_t { kReserving, kLeaving };
 
-// A ClaimEnd says how a claim ended. With all but the first, no other victim is evicted.
+// A ClaimEnd says how a claim ended. After each end except the first, no other victim is evicted.
 enum class ClaimEnd : std::uint8_t {
   kRoomMade,    // no victim has a GPU any more
   kForbidden,   // a disruption budget forbids the eviction of a victim

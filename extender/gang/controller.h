@@ -66,7 +66,8 @@ class Controller : public SchedulerExtender {
   // Calls `change` under the lock, then takes a step. REQUIRES: `change` puts or removes the pod `uid` and
   // changes nothing else.
   void ChangePod(const std::string& uid, const Changing& change);
-  // Calls `change` under the lock. It may change anything but pods, and returns whether anything changed.
+  // Calls `change` under the lock. `change` may change anything except pods, and returns whether anything
+  // changed.
   void ChangeCluster(const std::function<bool(ClusterCache& cache)>& change);
   // Calls `look` with the current ClusterCache, under the lock.
   void Look(const std::function<void(const ClusterCache& cache)>& look) const;

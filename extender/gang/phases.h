@@ -36,7 +36,7 @@ enum class PodPhase : std::uint8_t {
 enum class PodEvent : std::uint8_t {
   kReserved,  // the API server accepted the reservation
   kReleased,  // the API server accepted the release of the plan
-  kPassed,    // every pod of the plan has come to be bound
+  kPassed,    // every pod of the plan is bound
   kPosted,    // the Binding was posted, perhaps once more
   kLost,      // the answer to it was lost
   kBound,     // the API server accepted it

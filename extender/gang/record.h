@@ -54,7 +54,7 @@ struct Member {
 struct PlanEntry {
   placement::Seat seat;
   std::string uid;  // of the pod; empty: none yet
-  int wave = 0;     // its pod is released once those of earlier waves have come to be bound
+  int wave = 0;     // its pod is released once those of earlier waves are bound
   // The pod that had the seat before; none: no pod had it, or it is not known.
   std::optional<PodRank> of{};
 };
@@ -149,7 +149,8 @@ struct GangRecord {
   void NoteUnrecorded() { completion = placed() ? Completion::kOnce : completion; }
   // Returns the number of pods that the gang's set of GPUs is for.
   int set_size() const { return membership.size - ended_before; }
-  // Makes the set one for so many pods, if it is for fewer: an elastic gang that began with fewer has grown.
+  // Makes the set one for this many pods, if it is for fewer: an elastic gang that began with fewer has
+  // grown.
   void Widen(int pods) { ended_before = std::clamp(membership.size - pods, 0, std::max(0, ended_before)); }
   // Keeps a seat for a pod that comes again.
   void Vacate(placement::Seat seat, std::optional<PodRank> of, double now_s) {

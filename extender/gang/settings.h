@@ -16,7 +16,7 @@ struct GangSettings {
   GpuSpeeds gpu_speeds;     // the speeds count if a gang has GPUs of several models
   double deadline_s = 120;  // from the start of a plan to the binding of all its pods
   double hold_s = 25;       // a bind is answered within this; shorter than the scheduler's timeout
-  // The gates of a gang without a plan are lifted so long after the first pod that has one was made, for
+  // The gates of a gang without a plan are lifted this long after the first pod that has one was made, for
   // autoscalers; below 0: never.
   double ungate_after_s = 300;
   // hold_off_s is the pause between a failed plan and the next. It doubles each time, up to the second value.
@@ -35,7 +35,7 @@ struct GangSettings {
   double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows
   // This is the time between two reads of an owner whose size is not known or does not match the pods.
   double owner_every_s = 10;
-  // The seat of a pod that is gone is kept for so long for the next one. That is longer than the longest
+  // The seat of a pod that is gone is kept for this long for the next one. That is longer than the longest
   // pause of the Job controller before it makes a pod again (six minutes). It is limited, because no job uses
   // these GPUs and no quota counts them.
   double seats_kept_s = 600;

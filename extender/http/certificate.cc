@@ -75,7 +75,7 @@ std::shared_ptr<const Certificate::Pair> Certificate::Current() {
   if (good_) {
     pair_ = std::make_shared<const Pair>(std::move(pair));
   } else if (fault != complaint_) {
-    logging::Warn("certificate: " + fault + (pair_ ? "; the one before stays in use" : ""));
+    logging::Warn("certificate: " + fault + (pair_ ? "; the previous certificate stays in use" : ""));
   }
   complaint_ = fault;
   return pair_;

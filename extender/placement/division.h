@@ -18,7 +18,7 @@ struct Division {
   std::vector<int> there;  // by domain: pods that count already. Domains without GPUs count as well.
   int most = 0;            // pods of the gang in each domain; 0: any number
   bool together = false;   // all pods of the gang are in one domain
-  // If above 0, a pod comes to a domain only while that has, with the pod, at most so many more than the
+  // If above 0, a pod comes to a domain only while that has, with the pod, at most this many more than the
   // domain with the fewest (maxSkew).
   int skew = 0;
   bool from_none = false;  // the fewest counts as 0, because there are too few domains (minDomains)

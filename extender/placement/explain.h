@@ -22,7 +22,7 @@ enum class Reason : std::uint8_t {
 };
 inline constexpr int kReasons = 9;
 
-// Refusal::text has at most so many bytes. An event takes at most a thousand, and a scheduler gets the text
+// Refusal::text has at most this many bytes. An event takes at most a thousand, and a scheduler gets the text
 // once for each node.
 inline constexpr std::size_t kLongestReason = 900;
 
@@ -40,7 +40,7 @@ std::string Malformed(const Gang& gang);
 // attempt to place it on top of `occupancy` failed.
 Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Context& context);
 
-// Returns the refusal of a gang for which so many gangs of lower rank leave.
+// Returns the refusal of a gang for which this many gangs of lower rank leave.
 Refusal ExplainRoom(const Gang& gang, std::size_t victims);
 
 // Returns why `newcomer` may not join `group`, in words for the newcomer's user. The text is a clause that

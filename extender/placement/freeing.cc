@@ -38,7 +38,7 @@ bool Counting::Suits(GpuRef ref) const {
   return there && gpu.memory >= memory_ && !occupancy_.IsReserved(ref);
 }
 
-// Returns for how many pods the node has GPUs once so many `more` are free.
+// Returns for how many pods the node has GPUs once this many `more` are free.
 int Counting::PodsOn(int node, int more) const {
   const auto n = static_cast<std::size_t>(node);
   return std::min(most_[n], (free_[n] + more) / gang_.gpus_per_pod);

@@ -52,7 +52,7 @@ struct Group {
 // Returns the GPUs of `seats` that exist in `state`, ascending.
 std::vector<GpuRef> RefsOf(const State& state, std::span<const Seat> seats);
 
-// A Planned says how many pods of a gang this decision puts on a node. If it is negative, so many leave.
+// A Planned says how many pods of a gang this decision puts on a node. If it is negative, this many leave.
 struct Planned {
   const Gang* gang = nullptr;
   int pods = 0;

@@ -26,7 +26,7 @@ std::map<const Gang*, Partner> ChoosePartners(const Occupancy& occupancy,
                                               std::span<const Gang* const> waiting, bool pairs,
                                               const Context& context);
 
-// Returns the best values that any open node offers to gangs of so many GPUs. Each value may come from
+// Returns the best values that any open node offers to gangs of this many GPUs. Each value may come from
 // another node.
 GpuSetSpec BestGpuSet(const State& state, int gpus);
 

@@ -26,7 +26,7 @@ struct Choice {
   Step place;                        // what the newcomer gets once they have left
 };
 
-// An Effort bounds the search: every combination is tried if there are at most so many candidates, and the
+// An Effort bounds the search: every combination is tried if there are at most this many candidates, and the
 // product of combinations and GPUs of the cluster is at most `work`.
 struct Effort {
   std::size_t candidates = 12;

@@ -158,7 +158,7 @@ class Domain {
   // Returns the number of units that it has, up to the wanted number.
   int units() const { return units_; }
 
-  // Returns the best choice of so many units. REQUIRES: it has them.
+  // Returns the best choice of this many units. REQUIRES: it has them.
   Choice Choose(int units) const {
     if (parts_.empty()) return ChooseUndivided(units);
     Choice choice;

@@ -21,7 +21,7 @@ namespace crossover::extender {
 
 class ProfileKeeper {
  public:
-  // A round writes or removes at most so many profiles; the others wait for the next round.
+  // A round writes or removes at most this many profiles; the others wait for the next round.
   static constexpr std::size_t kMostOfRound = 50;
 
   struct Dependencies {

@@ -36,7 +36,7 @@ std::string ProfileNameOf(const std::string& key) {
     const bool large = c >= 'A' && c <= 'Z';
     name += small ? c : large ? static_cast<char>(c - 'A' + 'a') : '-';
   }
-  // Erases the whole name if it has nothing but '-'.
+  // Erases the whole name if it has only '-'.
   name.erase(0, name.find_first_not_of('-'));
   return (name.empty() ? "profile" : name) + "-" + base::HexOf(base::Hash(key)).data();
 }

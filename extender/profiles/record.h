@@ -51,10 +51,10 @@ using ProfileRecords = std::map<ProfileId, ProfileRecord>;
 struct ProfileSettings {
   double half_life_s = 14 * 86400;  // a figure so much older than the newest has half its weight
   double forget_s = 30 * 86400;     // older gains are dropped, so the two jobs may be paired again
-  double unused_s = 90 * 86400;     // profiles that no job used for so long are removed
+  double unused_s = 90 * 86400;     // profiles that no job used for this long are removed
   double noticeable = 0.05;         // share by which a figure must change to be written
   double least_gap_s = 60;          // between two writes of one profile
-  double refresh_s = 6 * 3600;      // after so long, the last use is written even if no figure changed
+  double refresh_s = 6 * 3600;      // after this long, the last use is written even if no figure changed
   GpuSpeeds gpu_speeds{};
 };
 

@@ -20,7 +20,7 @@ struct PodRef {
 
 // A FilterAnswer says which nodes may take the pod, and why the others may not.
 struct FilterAnswer {
-  std::vector<std::string> nodes;  // of the nodes in question, at most one
+  std::vector<std::string> nodes;  // at most one of the nodes that the scheduler asks about
   // These texts say why the other nodes may not take the pod. Preempting pods could help on the nodes in
   // `failed`, and not on those in `unresolvable`. All nodes that are in neither map share one text: the
   // scheduler shows texts to users by how often they occur.

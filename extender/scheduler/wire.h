@@ -62,7 +62,7 @@ std::string FilterErrorText(std::string_view error);
 std::string PrioritizeText(std::span<const int> scores, std::span<const std::string_view> asked);
 // Writes the answer to bind. An empty `error` means that the pod is bound.
 std::string BindText(std::string_view error);
-// Writes the answer to preempt. Leaves out nodes without victims: the scheduler takes them for an error.
+// Writes the answer to preempt. Leaves out nodes without victims: the scheduler counts them as an error.
 std::string PreemptText(const std::map<std::string, Victims>& by_node);
 
 }  // namespace crossover::extender

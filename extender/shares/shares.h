@@ -26,8 +26,8 @@ inline constexpr std::uint32_t kLeastWeight = 10;
 using gains::RankTimes;
 
 struct ShareSettings {
-  // Times count for a decision when the weights are so old, and so many iterations. By then each rank has
-  // read them, and the nodes have published what it takes since then, if it has changed.
+  // Times count for a decision when the weights are this old, and have had this many iterations. By then each
+  // rank has read them, and the nodes have published what it takes since then, if it has changed.
   double settle_s = 120;
   double settle_iterations = 64;
   double worth = gains::kWorth;

@@ -1,5 +1,5 @@
 // Opens the gates of turnstiles that this process has left, while its own streams may still wait there. A
-// thread opens them again and again, for two reasons: each stream shuts the gate after it has passed, and the
+// thread opens them repeatedly, for two reasons: each stream shuts the gate after it has passed, and the
 // words do not always show that a stream waits, because another client may have written over them.
 //
 // The arbiter thread does not do this work. It waits for the driver while it joins anew, and the driver

@@ -3,7 +3,7 @@
 //
 // The gate puts a barrier before each wait. A client writes what it asks for and then reads its gate. The
 // arbiter shuts the gate and then reads what the client asks for. One of the two must see the other's write,
-// and nothing but a barrier orders a write of a stream before its next read.
+// and only a barrier orders a write of a stream before its next read.
 //
 // With signals (turn/signal.h) a stream first waits for a word in device memory, and then for its gate. The
 // way back to gates alone is always open: what is queued stays, and the next turn has no such wait.

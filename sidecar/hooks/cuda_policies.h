@@ -43,8 +43,8 @@ struct Launched {
 // and a jump with the arguments where they are.
 template <typename Form>
 struct Launch {
-  // Returns whether the launch needs nothing but the driver's call. `why` is the value of `hook_flags`.
-  // Counts the launch if launches are counted. Returns false also if only Slow() can tell.
+  // Returns whether the launch needs only the driver's call. `why` is the value of `hook_flags`. Counts the
+  // launch if launches are counted. Returns false also if only Slow() can tell.
   template <typename... Arguments>
   [[gnu::always_inline]] static bool Passes(std::uint32_t why, Arguments... arguments) {
     constexpr std::uint32_t kQuick = session::kHookKernels | session::kHookCount;
@@ -328,7 +328,7 @@ struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
   static CUresult Run(CUstream stream, Arguments... arguments) {
     const base::Uncancelled
-        uncancelled;  // otherwise a cancelled thread could leave the capture in the set for ever
+        uncancelled;  // otherwise a cancelled thread could leave the capture in the set forever
     const phase::StreamKey key = KeyOfStream<kHook>(stream);
     const bool recorded = BeforeCapture(key);
     const CUresult result = RealCuda<kHook>()(stream, arguments...);

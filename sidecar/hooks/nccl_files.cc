@@ -28,8 +28,8 @@ struct Twin {
   explicit Twin(const char* of) { snprintf(name, sizeof name, "p%s", of); }
 };
 
-// Returns whether the object is another copy of our library. Such a copy and we would call each other for
-// ever. It exports dlsym, which no NCCL does.
+// Returns whether the object is another copy of our library. Such a copy and we would call each other
+// forever. It exports dlsym, which no NCCL does.
 bool StandsIn(const dl_phdr_info& object) { return FindInObject(object, "dlsym") != nullptr; }
 
 int VisitForOwner(dl_phdr_info* info, std::size_t, void* address) {

@@ -1,11 +1,11 @@
 // Writes the signals of this process's own slots if no other process is sure to: the signaller has gone, or
 // this client has left the turnstile. Streams may still wait there for a signal, and go on to their gates.
 //
-// A thread does this until no such wait is left. It writes the signal again and again, because each stream
-// resets its signal when it has passed. A signal that comes too early costs time, and nothing else
-// (turn/signal.h). The copy may stand behind the very wait that it must end, in the same hardware channel: so
-// this is the last resort. The arbiter thread does not do this work, for the reason that
-// arbiter_client/abandoned_pages.h gives.
+// A thread does this until no such wait is left. It writes the signal repeatedly, because each stream resets
+// its signal when it has passed. A signal that comes too early costs time, and nothing else (turn/signal.h).
+// The copy may stand behind the very wait that it must end, in the same hardware channel: so this is the last
+// resort. The arbiter thread does not do this work, for the reason that arbiter_client/abandoned_pages.h
+// gives.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ constexpr std::int64_t kCopyNs = 60 * base::kNsPerSecond;
 constexpr std::int64_t kAskOftenNs = base::kNsPerSecond;
 // An arbiter that has signals says so right after its welcome.
 constexpr std::int64_t kOfferNs = base::kNsPerSecond;
-// A signaller that stood still is trusted again once its beat has changed for so long.
+// A signaller that stood still is trusted again once its beat has changed for this long.
 constexpr std::int64_t kMovesForNs = base::kNsPerSecond;
 
 constexpr int kSoonUs = 1000;

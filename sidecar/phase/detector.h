@@ -142,7 +142,7 @@ class Detector {
   std::array<std::uint32_t, kMaxPeriod + 1> run_{};  // [p]: closed entries in a row equal to the one p before
   std::uint64_t count_ = 0;                          // collectives called
   std::size_t period_ = 0;
-  std::size_t watched_ = 0;  // by so many the calls repeat though no turns end in them; 0: not known
+  std::size_t watched_ = 0;  // by this many the calls repeat though no turns end in them; 0: not known
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
   std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p

@@ -63,7 +63,7 @@ class Captures {
     return ended > 0;
   }
 
-  // Returns whether any stream is being captured. Returns true for ever once lost() is true.
+  // Returns whether any stream is being captured. Once lost() is true, it returns true forever.
   bool any() const { return count_.load(std::memory_order_relaxed) > 0 || lost(); }
   // Returns whether there was ever no memory for the record of a capture.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }

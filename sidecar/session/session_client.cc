@@ -201,8 +201,8 @@ int Session::OnTick() {
 }
 
 // Gives a turn back in which nothing runs (input stall, checkpoint, pause); the next launch takes it again.
-// If stalls are usual it does so at once, so that all ranks do it alike; elsewhere only if another client
-// waits.
+// If stalls are usual it does so at once, so that all ranks do it in the same way; otherwise only if another
+// client waits.
 int Session::TendTurn() {
   constexpr int kNotWatched = 100'000;
   constexpr int kSoon = 1000;

@@ -98,7 +98,7 @@ class KubectlPlugin(unittest.TestCase):
         self.assertIn("no turns were taken", self.plugin("timeline", "--node", self.node, "-o", "wide"))
         self.assertNotIn("no turns were taken", self.plugin("timeline", "--node", self.node, "-o", "yaml"))
         both = self.plugin("timeline", "--node", self.node, "-w", "1", "--", "--follow", code=2)
-        self.assertIn("one of the two", both)
+        self.assertIn("expected --watch or --follow, got both", both)
 
     def test_explain_says_why_a_pod_waits(self):
         """The reason is a real scheduler's: no node has free slots."""

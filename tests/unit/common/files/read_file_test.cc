@@ -36,13 +36,13 @@ TEST_F(ReadFileOfOthersTest, WholeFilesThatAreNotTooLong) {
   EXPECT_EQ(Read(), "");
   std::ofstream(path_) << "123456789";
   EXPECT_FALSE(Read());
-  EXPECT_EQ(error_, path_ + ": is longer than 8 bytes");
+  EXPECT_EQ(error_, path_ + ": expected at most 8 bytes");
 }
 
 TEST_F(ReadFileOfOthersTest, NoReaderIsKeptWaitingOrLedElsewhere) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_FALSE(Read());
-  EXPECT_EQ(error_, path_ + ": is no regular file");
+  EXPECT_EQ(error_, path_ + ": expected a regular file, got another kind of file");
   std::filesystem::remove(path_);
   std::filesystem::create_symlink("/dev/zero", path_);
   EXPECT_FALSE(Read());
