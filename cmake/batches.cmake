@@ -63,7 +63,7 @@ function(crossover_batch_target target)
     list(JOIN batch "" text)
     set(file ${binary_dir}/batches/${target}_${number}.cc)
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
-    # g++ warns of a class with a member from an unnamed namespace where the class is not in the main file.
+    # g++ warns of a class with a member from an unnamed namespace if the class is not in the main file.
     set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
                                 "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
     list(APPEND kept ${file})

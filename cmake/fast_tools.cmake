@@ -1,5 +1,5 @@
-# With CROSSOVER_FAST_TOOLS, the build compiles through ccache and links with mold where they are installed.
-option(CROSSOVER_FAST_TOOLS "Use ccache and mold where present" OFF)
+# With CROSSOVER_FAST_TOOLS, the build compiles through ccache and links with mold if they are installed.
+option(CROSSOVER_FAST_TOOLS "Use ccache and mold if present" OFF)
 if(CROSSOVER_FAST_TOOLS)
   find_program(CROSSOVER_CCACHE ccache)
   if(CROSSOVER_CCACHE)

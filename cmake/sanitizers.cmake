@@ -9,7 +9,7 @@ if(CROSSOVER_SANITIZE)
   target_compile_options(crossover_sanitizers INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>)
   target_link_options(crossover_sanitizers INTERFACE -fsanitize=${CROSSOVER_SANITIZE})
   if(CROSSOVER_SANITIZE MATCHES thread)
-    # g++ warns that it does not model fences. Where they order plain data the code must hold without them.
+    # g++ warns that it does not model fences. If they order plain data the code must hold without them.
     target_compile_options(crossover_sanitizers INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
   endif()
 endif()

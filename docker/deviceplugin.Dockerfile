@@ -1,6 +1,6 @@
 # This image has crossover-deviceplugin, the library that it puts into containers, and the command line for users who
 # look at a node. It runs as root: charts/crossover/README.md says why. README.md beside this file says what the context
-# is. BASE is Debian 12, or a system that has its packages. PACKAGES are those to install; none where BASE has them
+# is. BASE is Debian 12, or a system that has its packages. PACKAGES are those to install; none if BASE has them
 # already.
 ARG BASE=debian:12-slim
 FROM ${BASE}

@@ -1,5 +1,5 @@
 # This image has crossover-extender. README.md beside this file says what the context is. BASE is Debian 12, or a system
-# that has its packages. PACKAGES are those to install; none where BASE has them already.
+# that has its packages. PACKAGES are those to install; none if BASE has them already.
 ARG BASE=debian:12-slim
 FROM ${BASE}
 ARG PACKAGES="libcpprest2.10 libcurl4 libprometheus-cpp-core1.0 libsimdjson14 libssl3 libstdc++6 libyaml-cpp0.7"

@@ -40,7 +40,7 @@ struct Finder {
   const bool is_end = finder.read > text.size();
   const std::string_view before =
       text.substr(0, is_end ? text.size() : std::max<std::size_t>(finder.read, 1) - 1);
-  const std::size_t start = before.rfind('\n') + 1;  // of the line; 0 where it is the first one
+  const std::size_t start = before.rfind('\n') + 1;  // of the line; 0 if it is the first one
   const std::string place = name + ":" + std::to_string(1 + std::ranges::count(before, '\n')) + ":" +
                             std::to_string(before.size() - start + 1);
   if (is_end) Refuse(place, "content", expected, "the end of the file");

@@ -7,7 +7,7 @@
 
 namespace crossover::pipeline {
 
-// Returns the JSON in `text`, the content of the file `name`. Throws a Fault where it cannot be parsed:
+// Returns the JSON in `text`, the content of the file `name`. Throws a Fault if it cannot be parsed:
 // "NAME:LINE:COLUMN: content: expected EXPECTED, got GOT". Columns are counted in bytes from 1, and GOT is
 // the end of what is read of the line.
 nlohmann::json Parsed(std::string_view text, const std::string& name, std::string_view expected);

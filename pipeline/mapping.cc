@@ -44,7 +44,7 @@ int GpusAt(const json& object, const std::string& place) {
          found == object.end() ? "none" : Said(*found));
 }
 
-// Returns "" where the object does not have the key.
+// Returns "" if the object does not have the key.
 std::string NameAt(const json& object, const std::string& place, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
@@ -140,7 +140,7 @@ Order Grouped(const std::vector<Server>& servers, Order order, int stages) {
 }
 
 // Returns the devices of the first `stages` GPUs of the servers in this order. The link of the last one is to
-// the first one, where the next chunk is if a device has several.
+// the first one, if the next chunk is if a device has several.
 std::vector<Device> DevicesOf(const std::vector<Server>& servers, const Order& order, int stages,
                               std::vector<Seat>* seats) {
   std::vector<const Server*> at;  // by device
@@ -172,7 +172,7 @@ class Ranking {
   Ranking(const Problem& problem, const std::vector<Server>& servers, int stages)
       : problem_(problem), servers_(servers), stages_(stages) {}
 
-  // Looks at all orders that differ, or at some where there are more than kMostOrders.
+  // Looks at all orders that differ, or at some if there are more than kMostOrders.
   void Run() {
     Order order(servers_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -234,7 +234,7 @@ class Ranking {
     }
   }
 
-  // Returns what the order is worth, or nothing where the problem has a fault with it.
+  // Returns what the order is worth, or nothing if the problem has a fault with it.
   std::optional<std::pair<double, Time>> Try(Order order) {
     ++tried_;
     Problem trial = problem_;

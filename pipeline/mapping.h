@@ -1,5 +1,4 @@
-// Chooses which GPU of a cluster has which stage of a pipeline, where servers differ in speed and links.
-// Pure.
+// Chooses which GPU of a cluster has which stage of a pipeline, if servers differ in speed and links. Pure.
 //
 // The stages follow each other through the GPUs of one server, and then through those of the next: each
 // further way from one server to another would add a transfer over the network and remove none. What is
@@ -61,9 +60,9 @@ struct Mapping {
 };
 
 // Returns the best mapping of so many stages onto some or all of the servers that was found, without slices;
-// none where none was found on which they fit. `problem.devices` is not read. Orders of servers that are
-// alike count once, and the servers of a node follow each other. Where there are more than kMostOrders, it
-// begins with the fastest servers and exchanges two as long as that helps, for at most so many orders.
+// none if none was found on which they fit. `problem.devices` is not read. Orders of servers that are alike
+// count once, and the servers of a node follow each other. If there are more than kMostOrders, it begins with
+// the fastest servers and exchanges two as long as that helps, for at most so many orders.
 std::optional<Mapping> Map(const Problem& problem, const std::vector<Server>& all, int stages);
 inline constexpr int kMostOrders = 5040;
 

@@ -16,7 +16,7 @@ using Borders = std::vector<std::size_t>;
 
 constexpr double kNsPerSecond = 1e9;
 
-// Returns the number of ways to cut `blocks` into `chunks`, or `most` + 1 where there are more.
+// Returns the number of ways to cut `blocks` into `chunks`, or `most` + 1 if there are more.
 std::int64_t Divisions(std::size_t blocks, std::size_t chunks, std::int64_t most) {
   // There are as many ways to choose the cuts as to choose where no cut is.
   const std::size_t chosen = std::min(chunks - 1, blocks - chunks);
@@ -153,7 +153,7 @@ class Evaluator {
   const Problem& problem_;
   Shape shape_;
   std::vector<std::vector<Operation>> orders_;
-  std::vector<Kept> kept_;  // by device; empty where its memory has no limit
+  std::vector<Kept> kept_;  // by device; empty if its memory has no limit
   std::vector<Time> forward_{0}, backward_{0};
   std::vector<std::uint64_t> stored_{0}, parameters_{0};
   std::int64_t operations_ = 0;

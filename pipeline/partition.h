@@ -1,7 +1,7 @@
 // Divides the blocks of a model into stages, so that an iteration of the pipeline is as short as possible.
 // Pure.
 //
-// The time of a division is that of the simulation (simulate.h). Where there are few divisions all are tried.
+// The time of a division is that of the simulation (simulate.h). If there are few divisions all are tried.
 // Else the search begins with the division whose longest stage is shortest, which is exact by bisection, and
 // with others, and moves runs of borders by one block as long as that helps. Memory is a hard limit. A device
 // keeps the activations of as many micro-batches as the order of its operations says: those of stage s of P
@@ -38,7 +38,7 @@ struct Problem {
   double slice_cost = 0;  // Costs::slice_cost
   // Each byte of parameters needs so many bytes: parameters, gradients and the optimiser's state.
   double state_factor = 4;
-  // All divisions are tried where there are at most so many.
+  // All divisions are tried if there are at most so many.
   std::int64_t most_to_try = 20'000;
   std::int64_t most_operations = 30'000'000;  // that the search simulates; about half a second
 
@@ -55,7 +55,7 @@ struct Division {
   Time time = kNever;
 };
 
-// Returns "" where the problem can be solved, else what is wrong, in words.
+// Returns "" if the problem can be solved, else what is wrong, in words.
 std::string FaultOf(const Problem& problem);
 
 // Returns the costs of the chunks of a division.
@@ -67,11 +67,11 @@ double LackingBytes(const Problem& problem, const std::vector<std::size_t>& bord
 // Returns whether each device has the memory for its chunks.
 bool Fits(const Problem& problem, const std::vector<std::size_t>& borders);
 
-// Returns the time of a division without slices, or kNever where it does not fit.
+// Returns the time of a division without slices, or kNever if it does not fit.
 Time TimeOf(const Problem& problem, const std::vector<std::size_t>& borders);
 
-// Returns the best division that was found, without slices; none where none was found that fits. REQUIRES:
-// the problem has no fault.
+// Returns the best division that was found, without slices; none if none was found that fits. REQUIRES: the
+// problem has no fault.
 std::optional<Division> Divide(const Problem& problem);
 
 // Returns the same division with the number of halved micro-batches that makes it shortest, and of those the

@@ -33,7 +33,7 @@ struct Operation {
   bool forward = true;
   int chunk = 0;
   int microbatch = 0;
-  Half half = Half::kWhole;  // kWhole where it is a backward pass
+  Half half = Half::kWhole;  // kWhole if it is a backward pass
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
@@ -49,7 +49,7 @@ struct Shape {
   int device_of(int chunk) const { return chunk % devices; }
 };
 
-// Returns "" where the shape is sound, else what is wrong in it, in words.
+// Returns "" if the shape is sound, else what is wrong in it, in words.
 std::string FaultOf(const Shape& shape);
 
 // Returns the operations of each device. REQUIRES: the shape is sound.

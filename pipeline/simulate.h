@@ -20,8 +20,8 @@ namespace crossover::pipeline {
 using Time = std::int64_t;  // ns
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
-// A Transfer is a message between neighbours. It takes `fixed`, and `whole` more where it is that of a whole
-// micro-batch, or half of `whole` where it is that of a half.
+// A Transfer is a message between neighbours. It takes `fixed`, and `whole` more if it is that of a whole
+// micro-batch, or half of `whole` if it is that of a half.
 struct Transfer {
   Time fixed = 0;
   Time whole = 0;
@@ -44,8 +44,8 @@ struct Span {
 };
 
 // Returns the time from the first operation to the end of the last, and adds the operations to `spans` unless
-// it is null. Returns kNever where the orders wait for each other. REQUIRES: the orders are those of the
-// shape, and `costs` has an entry for each of its chunks.
+// it is null. Returns kNever if the orders wait for each other. REQUIRES: the orders are those of the shape,
+// and `costs` has an entry for each of its chunks.
 Time Simulate(const Shape& shape, const std::vector<std::vector<Operation>>& orders, const Costs& costs,
               std::vector<Span>* spans = nullptr);
 

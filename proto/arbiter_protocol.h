@@ -97,14 +97,14 @@ struct crossover_hello {
 struct crossover_welcome {
   struct crossover_header header;
   uint32_t slot; /* index into crossover_page.slot */
-  /* Memory that the client may have on each GPU, in MiB, where the daemon knows it from the client's pod; 0
-   * where it does not. */
+  /* Memory that the client may have on each GPU, in MiB, if the daemon knows it from the client's pod; 0
+   * if it does not. */
   uint32_t memory_mib;
 };
 
 struct crossover_limit {
   struct crossover_header header;
-  uint32_t memory_mib; /* as in the welcome; where it is known, 0 means that the process has no limit */
+  uint32_t memory_mib; /* as in the welcome; if it is known, 0 means that the process has no limit */
   uint32_t known;      /* 0: the arbiter does not know the process yet; the process asks again later */
 };
 

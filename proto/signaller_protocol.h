@@ -11,7 +11,7 @@
  *                       <------------  Prove   (of a client; the arbiter fills in `client` and `line`)
  *       Proven          ------------>
  *
- * Where no process is to use the GPU, as in maintenance of the node, and no client is left, the arbiter sends
+ * If no process may use the GPU, as in maintenance of the node, and no client is left, the arbiter sends
  * Rest (1). The signaller ends its context and all use of the driver. Then it connects anew, and its hello
  * says that it rests, until the arbiter sends Rest (0). A signaller of an older version skips both, and goes
  * on.
@@ -77,7 +77,7 @@ enum crossover_signaller_message {
  * why there are none. */
 enum crossover_offer_state {
   CROSSOVER_OFFER_GIVEN = 0,        /* the memory comes along */
-  CROSSOVER_OFFER_ASK = 1,          /* clients that send WantSignals get signals where there are any */
+  CROSSOVER_OFFER_ASK = 1,          /* clients that send WantSignals get signals if there are any */
   CROSSOVER_OFFER_NO_SIGNALLER = 2, /* no signaller follows the turnstile, yet or any more */
   CROSSOVER_OFFER_STILL = 3,        /* the signaller's beat stands still */
   CROSSOVER_OFFER_KINDS_MEET = 4,   /* another client of the GPU takes turns without signals */
@@ -106,7 +106,8 @@ struct crossover_signaller_hello {
   uint32_t rests;          /* 1: it does not use the GPU, and waits for a Rest; older versions say 0 */
 };
 
-/* Tells a signaller to let go of its GPU, or one that has done so that it may use it. */
+/* Tells a signaller to release its GPU, or tells one that has released its GPU that it may use the GPU again.
+ */
 struct crossover_rest {
   struct crossover_header header;
   uint32_t rest; /* 1: it lets go; 0: it may use the GPU */

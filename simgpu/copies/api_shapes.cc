@@ -61,8 +61,8 @@ WorkPtr MakeCopy(const Side& target, const Side& source, const Extent& extent) {
 
 enum class Wait { kNo, kYes };
 
-// Queues a copy. Waits for its end as the calls for ranges do: where `wait` says so, unless both sides are on
-// devices, and where memory is pageable.
+// Queues a copy. Waits for its end as the calls for ranges do: if `wait` says so, unless both sides are on
+// devices, and if memory is pageable.
 CUresult Copy(CUstream handle, Wait wait, const Side& target, const Side& source, const Extent& extent) {
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;

@@ -1,4 +1,4 @@
-// Makes the copies of a process that is no client of MPS wait for a time slice, where the machine says so
+// Makes the copies of a process that is no client of MPS wait for a time slice, if the machine says so
 // (outside_copy_us): while clients of MPS have kernels on the GPU, such a copy begins so much later.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace simgpu {
 
-// Returns work that waits for a time slice and then does `copy`, or `copy` itself where there is nothing to
-// wait for: in time slices, for a client of MPS, and with outside_copy_us at 0.
+// Returns work that waits for a time slice and then does `copy`, or `copy` itself if there is nothing to wait
+// for: in time slices, for a client of MPS, and with outside_copy_us at 0.
 WorkPtr InASlice(WorkPtr copy);
 
 }  // namespace simgpu

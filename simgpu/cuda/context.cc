@@ -59,7 +59,7 @@ StreamPtr MakeNumbered(const std::shared_ptr<Context>& context, unsigned flags, 
   return stream;
 }
 
-// Returns the end of the stream's own work. Where streams share a lane and this one has done nothing, that is
+// Returns the end of the stream's own work. If streams share a lane and this one has done nothing, that is
 // reached.
 RecordPtr OwnTail(Stream& stream) {
   if (!stream.shares_lane) return stream.lane->Tail();

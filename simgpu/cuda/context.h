@@ -57,7 +57,7 @@ struct Stream {
   std::uint64_t id = 0;
   RecordPtr legacy_seen;  // tail of the legacy stream for which this stream waits already
   bool shares_lane = false;
-  // Where streams share a lane, the end of this one's latest work; null if it has none.
+  // If streams share a lane, the end of this one's latest work; null if it has none.
   std::mutex last_mutex;
   RecordPtr last;
   // CaptureMutex() guards the two fields below.
@@ -92,7 +92,7 @@ struct Context : std::enable_shared_from_this<Context> {
   std::map<int, std::size_t> limits;
 };
 
-// Makes a context. Returns CUDA_ERROR_DEVICE_UNAVAILABLE where the compute mode of the machine refuses it.
+// Makes a context. Returns CUDA_ERROR_DEVICE_UNAVAILABLE if the compute mode of the machine refuses it.
 CUresult MakeContext(Device* device, unsigned flags, bool primary, std::shared_ptr<Context>* result);
 // Waits for the context's work and removes its streams.
 void DestroyContext(const std::shared_ptr<Context>& context);
@@ -114,8 +114,8 @@ CUresult FindStream(CUstream handle, StreamPtr* stream);
 // and the legacy stream's work follows that of all blocking streams. If the stream captures, adds the work
 // to its graph instead.
 CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work);
-// Returns the ends of all work that the other streams of the stream's hardware channel have now, where a
-// write must wait for it; else none.
+// Returns the ends of all work that the other streams of the stream's hardware channel have now, if a write
+// must wait for it; else none.
 std::vector<RecordPtr> ChannelTails(const Stream& stream);
 // Notes that the latest work in the stream's lane is the stream's. Submit() does that for what it queues.
 void NoteLast(Stream& stream);

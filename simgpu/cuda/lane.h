@@ -1,5 +1,5 @@
-// Runs a hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually
-// each stream has its own lane. Where channels run in order (channels.h), the streams of one share it.
+// Runs a hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually each
+// stream has its own lane. If channels run in order (channels.h), the streams of one share it.
 //
 // The thread runs ahead of the GPU. Kernels and event records only extend the flow, so kernels follow each
 // other in logical time however late the thread is. The thread stops at a barrier: work that needs all

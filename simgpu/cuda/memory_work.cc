@@ -86,8 +86,8 @@ class MemoryWork final : public Work {
     return EndHandover(condition) || waited;
   }
 
-  // Waits for all earlier work of the stream's hardware channel, where the machine says so. Returns true if
-  // it had to wait.
+  // Waits for all earlier work of the stream's hardware channel, if the machine says so. Returns true if it
+  // had to wait.
   bool WaitForChannel(Lane& lane) const {
     bool waited = false;
     for (const RecordPtr& record : channel_) {
@@ -97,7 +97,7 @@ class MemoryWork final : public Work {
     return waited;
   }
 
-  // Implements the fault early_waits_us in front of a write. If operation `next`, or the next work where this
+  // Implements the fault early_waits_us in front of a write. If operation `next`, or the next work if this
   // list ends, is a wait, it reads its word now, and the write comes so much later.
   void ReadAhead(Lane& lane, std::size_t next) const {
     const std::optional<WordCondition> wait = next < operations_.size() ? WaitAt(next) : lane.NextWait();

@@ -36,7 +36,7 @@ int Connect(const std::string& path) {
   return -1;
 }
 
-// Receives a message of at most `room` bytes. Returns its size; 0 or less where none comes any more.
+// Receives a message of at most `room` bytes. Returns its size; 0 or less if none comes any more.
 ssize_t Receive(int fd, char* message, std::size_t room) {
   ssize_t got = 0;
   do got = recv(fd, message, room, 0);

@@ -1,7 +1,7 @@
 // Makes the process a client of MPS. If a control daemon listens, cuInit asks it for a server and blocks
 // while the server serves another user. If none listens, the process goes on without MPS, as with a real
-// driver, even where a daemon left its socket behind. The connection lasts until the process ends. If the
-// daemon ends it earlier, the process ends too, as a client whose server has died.
+// driver, even if a daemon left its socket behind. The connection lasts until the process ends. If the daemon
+// ends it earlier, the process ends too, as a client whose server has died.
 #pragma once
 
 #include "simgpu/cuda/api.h"

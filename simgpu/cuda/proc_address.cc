@@ -41,8 +41,8 @@ bool HasPerThread(const char* name) {
   return false;
 }
 
-// Finds the newest ABI that the caller knows. Where a name has per-thread flavours and the caller asks for
-// them, the plain ones do not count.
+// Finds the newest ABI that the caller knows. If a name has per-thread flavours and the caller asks for them,
+// the plain ones do not count.
 Found Find(const char* name, int version, bool per_thread) {
   const bool wanted = per_thread && HasPerThread(name);
   Found found;
@@ -76,7 +76,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, cu
   return CUDA_SUCCESS;
 }
 
-// The first version returns an error where it finds nothing, and leaves `*address` alone.
+// The first version returns an error if it finds nothing, and leaves `*address` alone.
 CUresult cuGetProcAddress(const char* symbol, void** address, int version, cuuint64_t flags) {
   void* found = nullptr;
   if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;

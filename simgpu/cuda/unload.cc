@@ -29,7 +29,7 @@ void RegisterUnload() {
 void CrashUnlessExiting() {
   if (pthread_equal(pthread_self(), exiting)) return;
   std::raise(SIGSEGV);
-  _exit(128 + SIGSEGV);  // the program handles or blocks the signal; a fault of memory ends it all the same
+  _exit(128 + SIGSEGV);  // the program handles or blocks the signal; a fault of memory still ends it
 }
 
 }  // namespace simgpu

@@ -1,4 +1,4 @@
-// Plays the end of the driver in a process that exits, where the fault crash_after_exit asks for it. A real
+// Plays the end of the driver in a process that exits, if the fault crash_after_exit asks for it. A real
 // driver frees its state in its exit handler. A thread that calls it meanwhile or later uses freed memory.
 #pragma once
 

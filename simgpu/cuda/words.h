@@ -21,7 +21,7 @@ struct WordCondition {
 bool Satisfied(const WordCondition& condition);
 // Blocks until the word satisfies the condition, or the contexts are lost. Returns true if it had to wait.
 bool WaitWord(const WordCondition& condition);
-// Where the machine has a time of a hand-over: blocks until that has passed since a stream wrote the present
+// If the machine has a time of a hand-over: blocks until that has passed since a stream wrote the present
 // value of the word, or since now if that is not known. Returns true if it blocked.
 bool EndHandover(const WordCondition& condition);
 

@@ -28,7 +28,7 @@ class GraphExec final : public Work {
 
  private:
   struct Node {
-    WorkPtr work;  // null where the node records or awaits the event
+    WorkPtr work;  // null if the node records or awaits the event
     std::shared_ptr<Event> event;
     bool records = false;
   };

@@ -1,7 +1,7 @@
 // Decides in which order and beside which others the nodes of a graph run. Pure.
 //
 // Nodes that one stream captured run one after the other, as a branch. Branches run at the same time. A node
-// waits for nodes of other branches only where the graph says so.
+// waits for nodes of other branches only if the graph says so.
 #pragma once
 
 #include <cstddef>

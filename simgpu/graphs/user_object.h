@@ -18,7 +18,7 @@ class UserObject {
   // Adds references. Requires that there is one.
   void Retain(unsigned count);
   // Drops references, and calls destroy(object) on the calling thread with the last. Returns false, and drops
-  // none, where there are fewer.
+  // none, if there are fewer.
   bool Release(unsigned count);
 
  private:

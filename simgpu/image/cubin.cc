@@ -196,8 +196,7 @@ bool ReadVariable(const File& file, const Section& section, const Elf64_Sym& sym
   return true;
 }
 
-// Returns in which section a symbol lies. Where its own field is too small for the number, it stands in a
-// table.
+// Returns in which section a symbol lies. If its own field is too small for the number, it stands in a table.
 std::uint32_t SectionOf(const Elf64_Sym& symbol, std::uint32_t index, View large_numbers) {
   if (symbol.st_shndx != SHN_XINDEX) return symbol.st_shndx < SHN_LORESERVE ? symbol.st_shndx : SHN_UNDEF;
   return ReadAt<std::uint32_t>(large_numbers, std::uint64_t{index} * 4).value_or(SHN_UNDEF);

@@ -18,8 +18,8 @@ struct KernelImage {
   std::string name;                   // as the linker knows it: mangled, unless it is extern "C"
   std::vector<Parameter> parameters;  // in the order of their offsets
   std::uint32_t shared_bytes = 0;     // static shared memory of a block
-  int registers = 0;                  // of a thread; 0 where the image does not say
-  int most_threads = 0;               // of a block, by __launch_bounds__; 0 where the image does not say
+  int registers = 0;                  // of a thread; 0 if the image does not say
+  int most_threads = 0;               // of a block, by __launch_bounds__; 0 if the image does not say
 };
 
 // A GlobalImage is a variable in device or constant memory.

@@ -15,9 +15,9 @@ namespace simgpu {
 struct KernelRule {
   std::string name;          // a POSIX extended regular expression, found anywhere in the kernel's name
   std::optional<double> ns;  // of a launch of up to one wave of threads
-  std::optional<double> ns_per_wave;  // of each further wave
-  std::optional<double> ns_per_kib;  // of each KiB that the kernel's effect reads or writes, where it has one
-  std::optional<int> sms;            // that it asks for; without it, those that its blocks fill
+  std::optional<double> ns_per_wave;    // of each further wave
+  std::optional<double> ns_per_kib;     // of each KiB that the kernel's effect reads or writes, if it has one
+  std::optional<int> sms;               // that it asks for; without it, those that its blocks fill
   std::shared_ptr<const void> pattern;  // compiled
 };
 

@@ -1,5 +1,5 @@
-// Writes zeros over memory, and gives its pages back to the system where it can: they read as zeros until
-// they are written again, and cost nothing.
+// Writes zeros over memory, and gives its pages back to the system if it can: they read as zeros until they
+// are written again, and cost nothing.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@ constexpr std::uint64_t kMostByElement = 1 << 20;
 // Each returns the effect of the kernel with this mangled name, or no value if it is another form of the
 // kernel than those that are known, such as one for tensors that are not contiguous.
 //
-// MakeFill: FillFunctor<T> in elementwise loops. MakeCopy: direct_copy_kernel_cuda, which also converts where
-// it loads and stores with a cast. MakeConversion: converting_copy_kernel_cuda<From, To>. MakeCat:
+// MakeFill: FillFunctor<T> in elementwise loops. MakeCopy: direct_copy_kernel_cuda, which also converts if it
+// loads and stores with a cast. MakeConversion: converting_copy_kernel_cuda<From, To>. MakeCat:
 // CatArrayBatchedCopy*.
 std::optional<Effect> MakeFill(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
 std::optional<Effect> MakeCopy(std::string_view name, const std::vector<std::size_t>& parameter_bytes);

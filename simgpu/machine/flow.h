@@ -66,7 +66,7 @@ class Flow {
   // until the flow's work is done. Meanwhile Served() counts the ns of holding.
   void Hold(double demand);
   // Says that the flow's owner stands at a word and has nothing to run, or, with kNone, that it goes on. On a
-  // machine where such waits have a price, kernels of the same capacity pay it meanwhile.
+  // machine if such waits have a price, kernels of the same capacity pay it meanwhile.
   void SetBlocked(WordPlace at);
   // Returns true while the flow has its share. In timeslice mode that is while its process has the slice.
   bool Active();

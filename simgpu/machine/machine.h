@@ -44,8 +44,8 @@ class Machine {
   // Opens a stream's share of a GPU of this node. All streams of this process together get at most `limit`
   // SMs at once. Returns nullptr if the GPU serves too many streams already. The caller owns the flow.
   std::unique_ptr<Flow> OpenGpu(int gpu, double limit = Fluid::kUnlimited);
-  // Opens this node's link to other nodes in one direction. `communicator` distinguishes jobs where links
-  // are private; shared links ignore it. Returns nullptr if the link has too many flows already.
+  // Opens this node's link to other nodes in one direction. `communicator` distinguishes jobs if links are
+  // private; shared links ignore it. Returns nullptr if the link has too many flows already.
   std::unique_ptr<Flow> OpenNodeLink(Direction direction, std::uint64_t communicator);
   // Opens the link of a GPU of this node to the other GPUs of the node, in the direction in which that GPU
   // sends.
@@ -62,9 +62,9 @@ class Machine {
 
   // Notes that this process is a client of MPS. REQUIRES: it has no context yet.
   void JoinMps();
-  // Counts a context of this process on a GPU of this node. Returns false, and counts none, where the
-  // machine's compute mode refuses it. RemoveContext() ends what AddContext() began. The contexts of a
-  // process that dies end with it.
+  // Counts a context of this process on a GPU of this node. Returns false, and counts none, if the machine's
+  // compute mode refuses it. RemoveContext() ends what AddContext() began. The contexts of a process that
+  // dies end with it.
   bool AddContext(int gpu);
   void RemoveContext(int gpu);
   // Returns true while another process that is a client of MPS has kernels on the GPU.
@@ -74,7 +74,7 @@ class Machine {
   // which more than collectives ran.
   Nanos BusyTime(int gpu);
   Nanos WorkTime(int gpu);
-  // Returns the ns during which bytes passed the link. Where links are private, it is the sum over the
+  // Returns the ns during which bytes passed the link. If links are private, it is the sum over the
   // communicators whose entries are still in the table.
   Nanos NodeLinkTime(Direction direction);
   Nanos GpuLinkTime(int gpu);

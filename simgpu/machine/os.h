@@ -48,9 +48,9 @@ void SleepUntil(Nanos time);
 void SharpenTimers();
 
 // Makes the calling thread stand in for hardware, which does not wait for a processor. It gets sharp timers
-// and runs before every ordinary thread: with real-time priority, or with nice -10 where that is refused.
-// Its priority stays as it is where both are refused or SIMGPU_REALTIME=0. A process that it forks is
-// ordinary again.
+// and runs before every ordinary thread: with real-time priority, or with nice -10 if that is refused. Its
+// priority stays as it is if both are refused or SIMGPU_REALTIME=0. A process that it forks is ordinary
+// again.
 void ActAsHardware();
 
 // A ScopedFd owns a file descriptor and closes it.

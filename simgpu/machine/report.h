@@ -22,7 +22,7 @@ void ReportKernel();
 // A Reach says where the other end of a connection between ranks is.
 enum class Reach { kSameNode, kOtherNode };
 
-// Counts bytes that a rank has received from another rank. They count in full where their data is left out.
+// Counts bytes that a rank has received from another rank. They count in full if their data is left out.
 void ReportReceived(Reach from, std::uint64_t bytes);
 
 // Writes the file now. Runs at exit by itself; a process that is killed writes none.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kStartNs = 2000;
 constexpr std::uint64_t kTile = 128;     // rows and columns of the result that one SM computes at a time
-constexpr std::uint64_t kSlice = 256;    // the shortest part of k that an SM takes where tiles are few
+constexpr std::uint64_t kSlice = 256;    // the shortest part of k that an SM takes if tiles are few
 constexpr double kReferenceSms = 132;    // of the GPU that the rates below are of
 constexpr double kBytesPerNs = 2500;     // of memory, each direction
 constexpr double kTrafficPerSm = 65536;  // bytes for which another SM is worth its while

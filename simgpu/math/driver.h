@@ -27,8 +27,8 @@ struct Driver {
 #undef SIMGPU_MATH_POINTER
 };
 
-// Loads and initialises the driver on the first call. Returns nullptr, after a line on stderr, where that
-// fails. Thread-safe; the table lives as long as the process.
+// Loads and initialises the driver on the first call. Returns nullptr, after a line on stderr, if that fails.
+// Thread-safe; the table lives as long as the process.
 const Driver* LoadDriver();
 
 }  // namespace simgpu::math

@@ -71,7 +71,7 @@ Precision PrecisionOfData(int data_type);
 struct Node;
 using NodePtr = std::shared_ptr<Node>;
 
-// An Attribute holds its elements as bytes, or as nodes where they are descriptors.
+// An Attribute holds its elements as bytes, or as nodes if they are descriptors.
 struct Attribute {
   int type = 0;
   std::int64_t count = 0;
@@ -88,12 +88,11 @@ struct Node {
   bool final = false;
   std::map<int, Attribute> attributes;
 
-  // Returns an attribute, or null where it was not set.
+  // Returns an attribute, or null if it was not set.
   const Attribute* Find(AttributeName name) const;
   // Returns the first descriptor of an attribute, or null.
   NodePtr Child(AttributeName name) const;
-  // Returns the elements of an attribute of 64-bit integers; empty where it was not set or is of another
-  // type.
+  // Returns the elements of an attribute of 64-bit integers; empty if it was not set or is of another type.
   std::vector<std::int64_t> Integers(AttributeName name) const;
   // Sets attributes that this library makes.
   void Set(AttributeName name, NodePtr child);
@@ -103,7 +102,7 @@ struct Node {
 // Makes the one configuration of the one engine that runs `graph`.
 NodePtr ConfigurationOf(const NodePtr& graph);
 
-// Returns the graph that a plan runs, or null where the plan lacks a configuration, an engine or a graph.
+// Returns the graph that a plan runs, or null if the plan lacks a configuration, an engine or a graph.
 NodePtr GraphOfPlan(const Node& plan);
 
 // Returns the cost of all operations of a graph as one kernel on a GPU of `sms` SMs: convolutions and

@@ -12,15 +12,15 @@ namespace simgpu::math {
 enum class KernelName { kGemm, kConv, kNorm, kBlas };
 
 // Makes sure that the calling thread has a current context: without one it gets the primary context of device
-// 0, as NVIDIA's libraries give it through their runtime. Returns false where there is no driver or no GPU.
+// 0, as NVIDIA's libraries give it through their runtime. Returns false if there is no driver or no GPU.
 bool UseContext();
 
-// Returns the number of SMs of the calling thread's device, or 1 where that is unknown. Gives a thread
-// without a context one, as UseContext() does.
+// Returns the number of SMs of the calling thread's device, or 1 if that is unknown. Gives a thread without a
+// context one, as UseContext() does.
 int SmsHere();
 
 // Queues one kernel of this cost on `stream`, which null makes the legacy default stream of the current
-// context. Returns false where the driver refuses it. Thread-safe.
+// context. Returns false if the driver refuses it. Thread-safe.
 bool Launch(KernelName name, const Cost& cost, CUstream stream);
 
 }  // namespace simgpu::math

@@ -18,7 +18,7 @@ enum CublasStatus : int {
   kCublasNotSupported = 15,
 };
 
-// Returns the precision of operands of `data_type` (cudaDataType_t) where nothing else is said.
+// Returns the precision of operands of `data_type` (cudaDataType_t) if nothing else is said.
 Precision PrecisionOf(int data_type);
 
 // Returns the precision in which a product of such operands is computed by `compute_type`

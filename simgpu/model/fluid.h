@@ -53,8 +53,8 @@ struct ShareRules {
   // If true, a spinning tenant begins to hold once the pieces that began before it asked leave it enough.
   // Pieces then keep their ends apart, because the tenant may begin at each end of a kernel.
   bool holders_wait = false;
-  // Slows spinning tenants down under kShared. Beside pieces that use all that is not held, a spinning
-  // tenant advances by 1 / (1 + this) of the time. The loss is in proportion where the pieces use less.
+  // Slows spinning tenants down under kShared. Beside pieces that use all that is not held, a spinning tenant
+  // advances by 1 / (1 + this) of the time. The loss is in proportion if the pieces use less.
   double holder_slowdown = constants::kCollectiveSlowdown;
   // Under kTimeslice no group runs for so long between the slices of two groups.
   Nanos switch_cost = 0;
@@ -118,9 +118,9 @@ class Fluid {
   bool CoRuns() const { return state_.co_runs; }
   int Tenants() const;
 
-  // Returns when Served(tenant) reaches `target` if no tenant asks for more, or kNever if no end is in
-  // sight. The time may be too early: look again then. It is too late only where a spinning tenant stops, a
-  // tenant is removed, a tenant is no longer blocked or, with a co_run above 1, a second group begins to run.
+  // Returns when Served(tenant) reaches `target` if no tenant asks for more, or kNever if no end is in sight.
+  // The time may be too early: look again then. It is too late only if a spinning tenant stops, a tenant is
+  // removed, a tenant is no longer blocked or, with a co_run above 1, a second group begins to run.
   Nanos FinishTime(int tenant, double target) const;
 
   // Returns when the tenant is active next, with the same restrictions as FinishTime().
@@ -145,7 +145,7 @@ class Fluid {
     double end;  // value of `served` at which the piece is done
     double demand;
     double speed;
-    double kernel;  // work of each kernel of the piece, where blocked tenants have a price; else 0
+    double kernel;  // work of each kernel of the piece, if blocked tenants have a price; else 0
   };
   // An Ask keeps what a tenant wants. Pieces are numbered from 0; piece i lies at i % kPieces.
   struct Ask {

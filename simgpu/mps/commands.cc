@@ -12,7 +12,7 @@
 namespace simgpu::mps {
 namespace {
 
-// Reads a process ID; 0 where the words have none.
+// Reads a process ID; 0 if the words have none.
 pid_t ReadPid(std::istringstream& words) {
   pid_t pid = 0;
   words >> pid;
@@ -129,7 +129,7 @@ std::string Servers::StartByCommand(std::istringstream& words, uid_t uid) {
 
 std::string Servers::TellDefault(std::istringstream&, uid_t) { return Shown(percentage_); }
 
-// Sets the percentage of the servers that start later. Tells the one that holds then: the old one where the
+// Sets the percentage of the servers that start later. Tells the one that holds then: the old one if the
 // words have no percentage.
 std::string Servers::SetDefault(std::istringstream& words, uid_t uid) {
   if (GuardsSettings(settings_.driver) && !IsAdministrator(uid)) return LacksPrivileges(uid);

@@ -103,7 +103,7 @@ sockaddr_un AddressOf(const std::string& directory) {
   return address;
 }
 
-// Connects to the daemon of the directory. Returns the connection, or -1 where none listens.
+// Connects to the daemon of the directory. Returns the connection, or -1 if none listens.
 int Connect() {
   const sockaddr_un address = AddressOf(Directory());
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -67,7 +67,7 @@ class Device {
   // Returns a free staging buffer of at least `bytes`. Returns nullptr, with the reason in *error, if there
   // is no memory left. The Device owns it.
   Staging* Acquire(std::size_t bytes, std::string* error);
-  // Returns a buffer that stays for good, for a task of a graph. Otherwise like Acquire().
+  // Returns a buffer that stays permanently, for a task of a graph. Otherwise like Acquire().
   Staging* Keep(std::size_t bytes, std::string* error);
   // Launches the kernel of `call` on `stream`.
   CUresult LaunchKernel(const Call& call, const KernelStart& start, CUstream stream);

@@ -9,7 +9,7 @@ namespace {
 
 CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// Copies and waits, except between devices, where the driver's call does not wait either.
+// Copies and waits, except between devices, if the driver's call does not wait either.
 cudaError_t Copy(const StreamCalls& calls, void* target, const void* source, size_t bytes,
                  cudaMemcpyKind kind) {
   if (bytes == 0) return cudaSuccess;
@@ -44,7 +44,7 @@ cudaError_t CopyAsync(const StreamCalls& calls, void* target, const void* source
   return cudaErrorInvalidMemcpyDirection;
 }
 
-// Finds `bytes` of a variable from `offset` on. Returns cudaErrorInvalidValue where it is shorter.
+// Finds `bytes` of a variable from `offset` on. Returns cudaErrorInvalidValue if it is shorter.
 cudaError_t RangeOf(const Driver& driver, const void* symbol, size_t offset, size_t bytes, void** range) {
   CUdeviceptr address = 0;
   size_t size = 0;

@@ -15,7 +15,7 @@ extern "C" {
 
 void** __cudaRegisterFatBinary(void* image) { return reinterpret_cast<void**>(RegisterImage(image)); }
 
-// Images are loaded at their first use, so nothing is to be done when all is registered.
+// Images are loaded at their first use, so nothing remains to be done when all is registered.
 void __cudaRegisterFatBinaryEnd(void**) {}
 
 void __cudaUnregisterFatBinary(void** library) {

@@ -1,4 +1,4 @@
-// Knows the device of each thread, and makes the device's primary context current where a call needs one.
+// Knows the device of each thread, and makes the device's primary context current if a call needs one.
 #pragma once
 
 #include "simgpu/runtime/driver.h"
@@ -6,7 +6,7 @@
 
 namespace simgpu::runtime {
 
-// Loads and initialises the driver. Returns cudaErrorInsufficientDriver where there is none.
+// Loads and initialises the driver. Returns cudaErrorInsufficientDriver if there is none.
 cudaError_t UseDriver(const Driver** driver);
 
 // Does the same, and makes sure that the calling thread has a current context. A thread without one gets the

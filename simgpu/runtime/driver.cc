@@ -8,7 +8,7 @@ namespace simgpu::runtime {
 
 namespace {
 
-// Looks up one function. Where the driver lacks it, it stays null and refuses when it is called.
+// Looks up one function. If the driver lacks it, it stays null and refuses when it is called.
 template <typename Function>
 void LookUp(PFN_cuGetProcAddress_v12000 get, const char* name, int version, cuuint64_t flags,
             Function* function) {

@@ -55,7 +55,7 @@ struct Driver {
   PFN_cuGetProcAddress_v12000 cuGetProcAddress = nullptr;
 };
 
-// Loads the driver on the first call, and returns its table; nullptr where there is no driver. Does not call
+// Loads the driver on the first call, and returns its table; nullptr if there is no driver. Does not call
 // cuInit. Thread-safe; the table lives as long as the process.
 const Driver* LoadDriver();
 

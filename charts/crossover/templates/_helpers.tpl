@@ -107,7 +107,7 @@ true
 {{- end -}}
 {{- end }}
 
-{{/* How a node's programs find the driver where no container runtime brings it. */}}
+{{/* How a node's programs find the driver if no container runtime brings it. */}}
 {{- define "crossover.driver.env" -}}
 {{- if .Values.driver.root }}
 - {name: LD_LIBRARY_PATH, value: /usr/local/nvidia/lib64}
