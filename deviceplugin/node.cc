@@ -36,7 +36,8 @@ bool Complete(NodeConfig* config, std::string* error) {
   if (node.name_space.empty()) node.name_space = Variable("POD_NAMESPACE");
   if (node.name_space.empty())
     logging::Warn(
-        "node.namespace: not set, and neither is POD_NAMESPACE: there is no switch for the whole cluster");
+        "node.namespace: expected a namespace here or as POD_NAMESPACE in the environment, got neither: "
+        "there is no switch for the whole cluster");
   if (node.cgroup_root.empty()) {
     std::string why;
     node.cgroup_root = KubeletsRootIn(files::ReadFile("/proc/self/cgroup", &why).value_or(""));

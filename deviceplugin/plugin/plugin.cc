@@ -72,8 +72,8 @@ void Plugin::Run() {
     if (!open) NoteFailure(error);
     if (open && watch.fd() < 0 && !std::exchange(said, true)) {
       logging::Warn(error +
-                    "; it is looked at five times a second instead (fs.inotify.max_user_instances, "
-                    "fs.inotify.max_user_watches)");
+                    "; the daemon looks at the folder five times a second instead: raise the limits "
+                    "(fs.inotify.max_user_instances, fs.inotify.max_user_watches)");
     }
     const std::uint64_t before = status().registrations;
     if (open && ServeOnce(&watch) == Next::kStop) return;
@@ -167,7 +167,7 @@ Plugin::Next Plugin::AwaitLoss(DirectoryWatch* watch) {
       const bool gone = change.kind == DirectoryWatch::Change::Kind::kDirectoryGone;
       const bool lost = change.kind == DirectoryWatch::Change::Kind::kLost;
       if (!kubelet_came && !ours_left && !gone && !lost) continue;
-      logging::Info(kubelet_came ? "the kubelet has started anew: registering again"
+      logging::Info(kubelet_came ? "the kubelet has restarted: registering again"
                     : lost       ? "changes of " + settings_.directory + " were lost: registering again"
                                  : "our socket was removed: registering again");
       return Next::kAgain;

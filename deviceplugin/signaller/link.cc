@@ -30,7 +30,7 @@ bool Link::Connect(const std::string& path, const std::string& gpu_uuid, bool re
   }
   const crossover_signaller_hello hello = MakeHello(gpu_uuid, rests);
   if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
-    *error = "greeting the arbiter at " + path + ": " + std::strerror(errno);
+    *error = "sending a hello to the arbiter at " + path + ": " + std::strerror(errno);
     return false;
   }
   fd_ = std::move(fd);

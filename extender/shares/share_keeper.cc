@@ -77,7 +77,7 @@ void ShareKeeper::Tell(const ShareJob& job, const ShareDecision& decision, const
   if (decision.kind == ShareDecision::Kind::kChange) {
     event.reason = "BatchSharesChanged";
     event.text = "The ranks have these parts of the batch from now on: " + TextOf(state.weights) +
-                 ". Expected is a step that is shorter by " + Percent(1 - 1 / decision.gain) + ".";
+                 ". A step should become shorter by " + Percent(1 - 1 / decision.gain) + ".";
   } else {
     event.reason = "BatchSharesWithdrawn";
     event.text = "The compute times of the ranks followed the new weights by " + Percent(decision.followed) +
