@@ -138,7 +138,7 @@ class Process {
     if (page_ != nullptr) base::StoreWord(Words() + index, value);
   }
 
-  // Writes near the turn that was asked for last, where it hurts most.
+  // Writes near the turn that was asked for last, at the most harmful place.
   void ScribbleNear() {
     constexpr std::size_t kHurt[] = {offsetof(crossover_slot, ready),
                                      offsetof(crossover_slot, hold),

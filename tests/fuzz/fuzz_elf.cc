@@ -118,7 +118,7 @@ class Loaded {
     parts_[0].p_type = PT_LOAD;
     parts_[0].p_flags = PF_R;
     parts_[0].p_memsz = size_;
-    parts_[1] = parts_[0];  // a second segment has the rest where there are two
+    parts_[1] = parts_[0];  // a second segment has the rest if there are two
     parts_[1].p_memsz = 0;
     parts_[2] = parts_[0];
     parts_[2].p_type = PT_DYNAMIC;

@@ -84,7 +84,7 @@ class Node {
     if (!gpu_->damaged() || gpu_->evidence().empty()) __builtin_trap();
   }
 
-  // Goes on as an honest client does: it is locked, asks, is let in where its gate is open, and gives back.
+  // Goes on as an honest client does: it is locked, asks, is let in if its gate is open, and gives back.
   void TakePart(turn::SlotIndex slot) {
     if (!members_.Has(slot)) return;
     crossover_slot& words = info_->page->slot(slot);

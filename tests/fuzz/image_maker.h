@@ -159,7 +159,7 @@ class CubinMaker {
   Bytes symbols_, strings_, info_;
 };
 
-// A MadeEntry is an image to put into a fat binary; `unpacked` is its size where it is packed.
+// A MadeEntry is an image to put into a fat binary; `unpacked` is its size if it is packed.
 struct MadeEntry {
   std::uint16_t kind = 2;  // 1: PTX, 2: machine code
   std::uint32_t architecture = 90;

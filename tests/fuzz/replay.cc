@@ -1,6 +1,6 @@
-// Provides the main program of a fuzzer where there is no libFuzzer. It tries every seed in the directory
-// that is named: whole, cut off after each of its bytes, and with each of its bytes inverted. A fuzzer
-// without seeds gets the empty input.
+// Provides the main program of a fuzzer if there is no libFuzzer. It tries every seed in the directory that
+// is named: whole, cut off after each of its bytes, and with each of its bytes inverted. A fuzzer without
+// seeds gets the empty input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Keeps a monotonic clock that stands while a program computes, and moves where it waits: a wait of a
-// second ends at once. Stands in for the C library's functions, on the thread that stopped the clock alone.
-// Only one source of a program may include this file.
+// Keeps a monotonic clock that stands while a program computes, and moves when it waits: a wait of a second
+// ends at once. Stands in for the C library's functions, on the thread that stopped the clock alone. Only one
+// source of a program may include this file.
 #pragma once
 
 #include <dlfcn.h>

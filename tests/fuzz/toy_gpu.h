@@ -1,5 +1,5 @@
-// Stands in for the driver. Its streams do what is queued on them, a step at a time: memory operations on
-// one page, events, host functions. It aborts where the library asks for what no user may come to feel: an
+// Stands in for the driver. Its streams do what is queued on them, a step at a time: memory operations on one
+// page, events, host functions. It aborts when the library asks for what no user may come to feel: an
 // operation on anything but a turn's words, or on a stream that is captured or gone.
 #pragma once
 
@@ -100,7 +100,7 @@ class ToyGpu {
     ++queued_;
   }
 
-  // Returns the word at an address. Aborts where a memory operation must not use that address.
+  // Returns the word at an address. Aborts if a memory operation must not use that address.
   std::uint32_t* WordAt(CUdeviceptr address, bool writes) const {
     const auto offset = static_cast<std::size_t>(address - reinterpret_cast<std::uintptr_t>(page_));
     Require(page_ != nullptr && offset < sizeof(crossover_page) && offset % sizeof(std::uint32_t) == 0);

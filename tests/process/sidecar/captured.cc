@@ -11,7 +11,7 @@
 // take      takes the number of the library's socket for a socket of its own, in which data lies, and trains
 // on.
 //
-// Environment: RANK; IDS, the file where rank 0 leaves the unique id; THEN.
+// Environment: RANK; IDS, the file in which rank 0 leaves the unique id; THEN.
 #include <cuda.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -62,8 +62,8 @@ int SocketOfLibrary() {
   return -1;
 }
 
-// Trains on with the number of the library's socket taken. Ends the program with an error where data is lost
-// or comes that is not the program's.
+// Trains on with the number of the library's socket taken. Ends the program with an error if data is lost or
+// comes that is not the program's.
 void TrainWithItsNumber(SmallRank* rank, int iterations) {
   const int number = SocketOfLibrary();
   int ends[2];

@@ -23,7 +23,7 @@ void Use(void* library, const std::string& name) {
   }
 }
 
-// An error where nothing failed counts as nothing found.
+// An error if nothing failed counts as nothing found.
 void LookUp(void* handle, const char* way) {
   dlerror();
   const auto found = reinterpret_cast<Function>(dlsym(handle, "ncclGroupStart"));

@@ -29,7 +29,7 @@ std::map<const void*, std::string> Known(void* driver) {
   return known;
 }
 
-// Starts the runtime. Returns an address in its data or in its code, or null where it cannot be loaded.
+// Starts the runtime. Returns an address in its data or in its code, or null if it cannot be loaded.
 const void* Start(const char* path) {
   int devices = 0;
 #ifdef STATIC_RUNTIME

@@ -50,7 +50,7 @@ int CheckFabric(nvmlDevice_t device, nvmlDevice_t other) {
 }
 
 // Asks for the processes on a device by the oldest name, whose entries are 16 bytes long. The header has that
-// name only where it does not rename it. Returns the PID and the bytes of the only one, or zeros.
+// name only if it does not rename it. Returns the PID and the bytes of the only one, or zeros.
 nvmlProcessInfo_v1_t OnlyProcess(nvmlDevice_t device) {
   using Old = nvmlReturn_t (*)(nvmlDevice_t, unsigned*, nvmlProcessInfo_v1_t*);
   const auto list = reinterpret_cast<Old>(dlsym(RTLD_DEFAULT, "nvmlDeviceGetComputeRunningProcesses"));

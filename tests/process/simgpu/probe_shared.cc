@@ -177,7 +177,7 @@ void ExportAndStay(int socket) {
 }
 
 // Imports what another process exports, which is then killed. Prints what it read of each kind before and
-// after memory was freed and the exporter was gone; 0 and a result where a handle opens no memory.
+// after memory was freed and the exporter was gone; 0 and a result if a handle opens no memory.
 int PlayOutlive() {
   int ends[2];
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);

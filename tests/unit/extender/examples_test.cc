@@ -17,8 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns a YAML value as an API server reads it: a quoted value is text, even where it looks like a
-// number.
+// Returns a YAML value as an API server reads it: a quoted value is text, even if it looks like a number.
 json JsonOf(const YAML::Node& node) {
   json value;
   if (node.IsMap()) {

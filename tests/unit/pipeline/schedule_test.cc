@@ -9,7 +9,7 @@
 namespace crossover::pipeline {
 namespace {
 
-// Returns the operations of a device as text: F0 B0, with a or b behind halves, and the chunk where there are
+// Returns the operations of a device as text: F0 B0, with a or b behind halves, and the chunk if there are
 // several.
 std::string Text(const Shape& shape, int device) {
   std::string text;

@@ -96,7 +96,7 @@ TEST_F(PaceTest, CreditIsBounded) {
 }
 
 // An iteration that takes more than four times its length alone is a stall, such as a checkpoint, and no
-// other job is to blame for it. A shorter delay counts: a slow link or another rank may have caused it.
+// other job causes it. A shorter delay counts: a slow link or another rank may have caused it.
 TEST_F(PaceTest, StallsOfItsOwnMakingDoNotCount) {
   Iterations(1, 30'000 * kMs);
   EXPECT_EQ(pace_.Allowance(), 9 * kMs);

@@ -1,6 +1,6 @@
 // Runs the explorer from the command line, for larger bounds than the unit tests use: explore CLIENTS TURNS
-// YIELDS KILLS LATE SUSPENSIONS [MAX [SIGNALS]]. Exits with 1 where it finds a fault, and with 3 where the
-// first MAX states have none but there are more.
+// YIELDS KILLS LATE SUSPENSIONS [MAX [SIGNALS]]. Exits with 1 if it finds a fault, and with 3 if the first
+// MAX states have none but there are more.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

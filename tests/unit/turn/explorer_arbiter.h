@@ -8,7 +8,7 @@ namespace crossover::turn::test {
 
 // Begins a pass that wants the token for `want`, a slot or options.clients for no slot.
 void BeginPass(World* world, std::uint8_t want, bool preempts);
-// Executes one more access of the pass. Returns true where the pass has ended instead.
+// Executes one more access of the pass. Returns true if the pass has ended instead.
 bool StepArbiter(const ExplorerOptions& options, World* world);
 // Ends the pass where it is. Its accesses so far stand.
 void EndPass(World* world);

@@ -42,7 +42,7 @@ TEST(SignalExplorer, TheArbiterDiesAmongAnySignals) {
 }
 
 // With signals that keep what is written, each state of them follows from what the clients and the signaller
-// did. No wait is for good, however slow the signaller is, and whenever it is killed and starts over.
+// did. No wait lasts forever, however slow the signaller is, and whenever it is killed and starts over.
 TEST(SignalExplorer, ASignallerThatFollowsThePage) {
   ExpectNoFault({.clients = 2, .turns = 1, .signals = Signals::kKept});
 }

@@ -52,7 +52,7 @@ class Lowering {
     if (std::exchange(in_turn_, false)) steps_.push_back({.kind = GapStep::Kind::kRelease, .turn = turn_});
   }
 
-  // Ends the turn in front of the wait, or in front of the call where the wait follows it at once.
+  // Ends the turn in front of the wait, or in front of the call if the wait follows it at once.
   void EndAt(const GapItem& wait) {
     if (!in_turn_) return;
     const bool at_once = steps_.back().kind == GapStep::Kind::kCall &&
@@ -73,7 +73,7 @@ class Lowering {
   int waits_ = 0;
 };
 
-// Draws one program. Ranks of a job call its collectives in one order, but for neighbours that are on
+// Draws one program. Ranks of a job call its collectives in one order, except for neighbours that are on
 // different streams and have no wait between them.
 class Draw {
  public:

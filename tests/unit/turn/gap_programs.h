@@ -34,7 +34,7 @@ struct GapRank {
 };
 
 // A GapProgram has at most kMaxGpus GPUs, kMaxJobs jobs, one rank of a job on a GPU, and kMaxCollectives
-// collectives. It ends by itself where no rank takes turns.
+// collectives. It ends by itself if no rank takes turns.
 struct GapProgram {
   static constexpr int kMaxGpus = 4;
   static constexpr int kMaxJobs = 3;
@@ -45,8 +45,8 @@ struct GapProgram {
 };
 
 // Says where a turn ends. All values but kAtWaits are known-bad; kBehindTheCall is so with
-// GapOptions::channels. With these, kAtWaits can stop as well: where compute stands between a call and its
-// wait, the release stands behind the call.
+// GapOptions::channels. With these, kAtWaits can stop as well: if compute stands between a call and its wait,
+// the release stands behind the call.
 enum class GapRule : std::uint8_t {
   kAtWaits,            // the shipped rule: each wait releases
   kSomeKeep,           // job A keeps its gaps on GPU 0, job B on GPU 1, and so on, without end

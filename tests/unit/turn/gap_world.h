@@ -68,8 +68,8 @@ class GapModel {
   bool CanStep(const GapWorld& world, int rank, std::uint64_t ended) const;
   // Returns whether the next step fixes the slot to which the rank hands over.
   bool Chooses(const GapWorld& world, int rank) const;
-  // Executes the next operation. Where the rank Chooses(), it hands over to `successor`; its own slot keeps
-  // the token. REQUIRES: CanStep().
+  // Executes the next operation. If the rank Chooses(), it hands over to `successor`; its own slot keeps the
+  // token. REQUIRES: CanStep().
   void Step(GapWorld* world, int rank, SlotIndex successor) const;
   // Makes a pass of a GPU's arbiter, which wants to give the turn to the slot `want`, if there is one.
   void Pass(GapWorld* world, int gpu, std::optional<SlotIndex> want) const;

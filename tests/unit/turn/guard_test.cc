@@ -439,7 +439,7 @@ TEST(SlicedPairTest, StaysInSlicesWhereSideBySideIsNoBetterThanOneAfterTheOther)
   EXPECT_GE(pair.Work(), 0.985);
 }
 
-// A switch becomes cheap where the other job lets its memory go.
+// A switch becomes cheap if the other job lets its memory go.
 TEST(SlicedPairTest, ComesBackToSideBySideWhenThatGives) {
   SlicedPair pair(0);
   pair.Run(60 * kMs, 400);

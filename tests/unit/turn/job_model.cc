@@ -15,8 +15,8 @@ bool Passes(const PlainMemory& memory, SlotIndex slot, TurnNumber k) {
   return AtOrPast(memory.Load(slot, Word::kGate), k);
 }
 
-// A Shared is a resource that several pieces of work share evenly, such as a GPU or a link. Where the
-// pieces want more than there is, all run at the same lower speed. While several run, their joint speed is
+// A Shared is a resource that several pieces of work share evenly, such as a GPU or a link. If the pieces
+// want more than there is, all run at the same lower speed. While several run, their joint speed is
 // multiplied by `gain`, but none is faster than alone.
 class Shared {
  public:
@@ -36,7 +36,7 @@ class Shared {
   }
   // REQUIRES: nothing runs.
   void set_gain(double gain) { gain_ = gain; }
-  // Returns when the first piece is done, and writes its job to `*job`. Returns kNever where nothing runs.
+  // Returns when the first piece is done, and writes its job to `*job`. Returns kNever if nothing runs.
   Time Next(SlotIndex* job) const {
     Time next = kNever;
     for (SlotIndex slot : running_) {
@@ -125,7 +125,7 @@ class Model {
         if (options.jobs[job].profiled) gpu.turnstile.SetKnown(job, options.jobs[job].demand());
         gpu.turnstile.SetGated(job, true);
       }
-      // The token starts with the client that is to go first.
+      // The token starts with the client that must go first.
       const SlotIndex first = options.start_trapped && g % 2 != 0 ? 1 : 0;
       gpu.memory.Set(first, Word::kGate, FirstStretch(1));
       Push(static_cast<Time>(random_() % 100'000), Event::Kind::kPoll, g, 0, 0);

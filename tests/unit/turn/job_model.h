@@ -1,10 +1,10 @@
 // Models data-parallel jobs that share many GPUs, event by event, with the turnstile that ships.
 //
 // Each GPU has a turnstile of its own with one client of each job. In an iteration, every rank asks for its
-// turn when the job's last all-reduce ends. It computes for c, times a seeded draw, with yield points
-// between its kernels where the arbiter wants some, and gives the turn back. The all-reduce starts when the
-// last rank has given its turn back, and takes m where it has the link for itself. Work that runs side by
-// side on a GPU, or on a shared link, shares it evenly.
+// turn when the job's last all-reduce ends. It computes for c, times a seeded draw, with yield points between
+// its kernels if the arbiter wants some, and gives the turn back. The all-reduce starts when the last rank
+// has given its turn back, and takes m if it has the link for itself. Work that runs side by side on a GPU,
+// or on a shared link, shares it evenly.
 //
 // There are options for disturbances. A share of the rank-iterations is longer than the others
 // (stragglers). Batches change the length of an iteration for all ranks of a job at once. Collectives hold
@@ -59,7 +59,7 @@ struct JobModelOptions {
   bool start_trapped = false;  // even GPUs begin with the first job, odd ones with the second
   PolicySettings policy;
   bool guard = false;     // the guard chooses the way
-  Way way = Way::kTurns;  // the way where `guard` is false; not kExclusive
+  Way way = Way::kTurns;  // the way if `guard` is false; not kExclusive
   int iterations = 60;    // of each job
   std::uint64_t seed = 1;
   JobModelObserver* observer = nullptr;
@@ -82,12 +82,12 @@ double ComputeFactor(const JobShape& shape, std::uint64_t seed, int gpu, SlotInd
                      std::size_t iteration);
 
 // Returns the mean step that `job` has with no other job beside it, in ns, over the iterations that ended
-// between two instants. Each such iteration counts with its own draws: its slowest rank, and the
-// all-reduce. Returns 0 where fewer than two iterations ended.
+// between two instants. Each such iteration counts with its own draws: its slowest rank, and the all-reduce.
+// Returns 0 if fewer than two iterations ended.
 double MeanAloneWithin(const JobModelOptions& options, const JobModelResult& result, std::size_t job,
                        Time begin, Time end);
 
-// Returns the mean step of `job` between two instants, in ns, or 0 where fewer than two iterations ended.
+// Returns the mean step of `job` between two instants, in ns, or 0 if fewer than two iterations ended.
 double MeanStepWithin(const JobModelResult& result, std::size_t job, Time begin, Time end);
 
 }  // namespace crossover::turn::test

@@ -165,7 +165,7 @@ std::string KnownKeys() {
   return keys;
 }
 
-// Reads one KEY=VALUE into `*parsed`. Returns the error, or an empty string where there is none.
+// Reads one KEY=VALUE into `*parsed`. Returns the error, or an empty string if there is none.
 std::string PutOne(std::string_view text, Parsed* parsed) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos)
@@ -177,7 +177,7 @@ std::string PutOne(std::string_view text, Parsed* parsed) {
   return option->put(value, parsed) ? "" : Refusal(key, value, option->expected);
 }
 
-// Checks the options against each other. Returns the error, or an empty string where there is none.
+// Checks the options against each other. Returns the error, or an empty string if there is none.
 std::string Together(const JobModelArguments& arguments) {
   const std::size_t jobs = arguments.options.jobs.size();
   if (jobs == 0) return "job: expected one at least, job=C_MS,M_MS";

@@ -33,8 +33,8 @@ class JobModelDaemon : public JobModelObserver {
   // The daemon looks at the gain every kEach (ns). It keeps nothing while the gain is unknown.
   static constexpr Time kEach = 10'000'000'000;
   const std::vector<Gain>& gains() const { return gains_; }
-  // Returns the control, one number for each of gains(): the gain that the turns of a single GPU alone
-  // would give, or the few iterations of the last look where there was one.
+  // Returns the control, one number for each of gains(): the gain that the turns of a single GPU alone would
+  // give, or the few iterations of the last look if there was one.
   const std::vector<double>& gains_of_one_gpu() const { return of_one_gpu_; }
 
  private:

@@ -70,7 +70,7 @@ TEST(UnequalJobs, GetTheirSharesOnOneGpuAndOnMany) {
   }
 }
 
-// Where GPUs decide differently, each job waits for its own slowest rank.
+// If GPUs decide differently, each job waits for its own slowest rank.
 TEST(UnequalJobs, AllGpusDecideAlikeAlsoWhereRanksDiffer) {
   for (const Pair& pair : {ShortAndLong(0.02), ShortAndVeryLong(0.02)}) {
     EXPECT_GE(RatesOf(pair.a, pair.b, {.gpus = 4, .jobs = {}, .policy = {}}).least, 0.92);

@@ -36,7 +36,7 @@ class PlainMemory {
     Do(ops[1]);
     return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});
   }
-  // Goes on past the yield point where the client waits. Returns false where the gate is shut.
+  // Goes on past the yield point if the client waits. Returns false if the gate is shut.
   bool GoOn(SlotIndex slot) {
     const auto ops = turn::Yield(slot, Load(slot, Word::kHold));
     return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});

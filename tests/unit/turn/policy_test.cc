@@ -116,7 +116,7 @@ TEST(Policy, AnOverdueClientIsNoLongerExpected) {
 }
 
 // Two GPUs that let in different jobs, and each of them another job in each iteration: a job is away for long
-// where it went first, and for a moment where it went last. By the last gap alone the job that went first is
+// if it went first, and for a moment if it went last. By the last gap alone the job that went first is
 // overdue, so each GPU keeps the turn for the job that went last, and the GPUs never agree.
 TEST(Policy, AJobThatWentFirstIsExpectedThoughItsLastAbsenceWasShort) {
   Policy policy;

@@ -87,7 +87,7 @@ TEST(SliceTest, ALengthThatNoArbiterWritesMeansNone) {
 class SlicesTest : public ::testing::Test {
  protected:
   void SetUp() override { slices_.Allow(true); }
-  // Two clients have a slice each, with a stuck turn in it where `stuck`.
+  // Two clients have a slice each, with a stuck turn in it if `stuck`.
   void Round(bool stuck) {
     for (const SlotIndex slot : {0u, 1u}) {
       for (std::uint32_t i = 0; i < kSliceIterations; ++i) {

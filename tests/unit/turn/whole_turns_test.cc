@@ -71,7 +71,7 @@ TEST(WholeTurns, ThreeJobsAreNotSlowerEither) {
   }
 }
 
-// --- Slices of iterations, where a switch from job to job takes time.
+// --- Slices of iterations, if a switch from job to job takes time.
 
 // Returns the options of one run on two GPUs. Their arbiters poll at times of their own, and polls fall
 // between a release and the next request, too.

@@ -84,7 +84,7 @@ std::string Text(T value) {
   return text;
 }
 
-// Returns who made the event among the arguments, or null where there is none.
+// Returns who made the event among the arguments, or null if there is none.
 template <typename... Arguments>
 const char* EventOwner(const Recorder& recorder, Arguments... arguments) {
   const char* owner = nullptr;

@@ -7,7 +7,7 @@
 
 namespace crossover::benchmarks {
 
-// Returns why a reader refuses a text, or "" where it does not.
+// Returns why a reader refuses a text, or "" if it does not.
 inline std::string FaultOf(const std::function<void()>& read) {
   try {
     read();

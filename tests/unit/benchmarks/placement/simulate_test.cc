@@ -58,9 +58,9 @@ TEST(SimulateTest, EveryPolicyEndsEveryJob) {
   EXPECT_EQ(Of(MakePowers(kTwoJobs, 0.95), 4).jobs.size(), 5u);
 }
 
-// These figures are calculated by hand. 0 and 1 take 10 s to start and 1015 s on all GPUs. Then the two of
-// 4 GPUs run beside each other, of which the longer takes 10 s and 406 s. Then comes the one of 16 GPUs.
-// The time of a start shows only where something happens before the job's end, as in Muri's simulator.
+// These figures are calculated by hand. 0 and 1 take 10 s to start and 1015 s on all GPUs. Then the two of 4
+// GPUs run beside each other, of which the longer takes 10 s and 406 s. Then comes the one of 16 GPUs. The
+// time of a start shows only if something happens before the job's end, as in Muri's simulator.
 TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
   const Outcome outcome = Of(MakeFifo(kTwoJobs), 1);
   EXPECT_EQ(outcome.jobs.front().job->id, 0);

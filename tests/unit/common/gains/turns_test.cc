@@ -9,7 +9,7 @@
 namespace crossover::gains {
 namespace {
 
-// Returns the largest equal rate that the three sums allow, by steps of 1e-4, where no job has a floor.
+// Returns the largest equal rate that the three sums allow, by steps of 1e-4, if no job has a floor.
 double ByTrial(const std::vector<Use>& uses, double top) {
   double best = 0;
   for (double rate = 0; rate <= top; rate += 1e-4) {

@@ -93,8 +93,8 @@ class Server {
   const std::string& url() const { return url_; }
 
  private:
-  // Returns how long a request will be, according to its header. Returns 0 while the header is not whole,
-  // and where it has no Content-Length.
+  // Returns how long a request will be, according to its header. Returns 0 while the header is not whole, and
+  // if it has no Content-Length.
   static std::size_t BytesOf(const std::string& request) {
     constexpr char kLength[] = "Content-Length: ";
     const std::size_t head = request.find("\r\n\r\n");

@@ -216,7 +216,7 @@ TEST(MessagesTest, AnAskIsAHeader) {
 TEST(MessagesTest, UnknownTypesAreSkipped) {
   const crossover_header later = {77, sizeof(later), CROSSOVER_PROTOCOL_VERSION, 0};
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(later)));
-  // A message that only the arbiter sends is unknown where it comes from a client.
+  // A message that only the arbiter sends is unknown if it comes from a client.
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(MakeWelcome(0, 0))));
 }
 

@@ -324,7 +324,7 @@ TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
   EXPECT_EQ(gpu_->TakeNotices().at(0).text, "max-slowdown is kept from now on");
 }
 
-// Turns last where the page says so of any client.
+// Turns last if the page says so of any client.
 TEST_F(GpuTest, WhereTurnsLastCapsAreJudgedByWholeTurns) {
   const turn::SlotIndex a = JoinCapped("a", 7, 2.2);
   JoinCapped("b", 8, 2.2);

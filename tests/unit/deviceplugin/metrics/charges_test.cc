@@ -105,7 +105,7 @@ TEST_F(ChargesTest, JobsThatComeAndGoWithoutEndTakeNoMoreRoom) {
   EXPECT_NE(Of("stays"), -1);
 }
 
-// The charges sum up to the time in which there was a client, but for rounding. They are never more than
+// The charges sum up to the time in which there was a client, except for rounding. They are never more than
 // the time that has passed.
 TEST_F(ChargesTest, NeverMoreThanTheTimeThatPassed) {
   for (unsigned seed = 0; seed < 50; ++seed) {

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// NVIDIA's toolkit writes a specification of this form under the GPU Operator, where the driver is in a
+// NVIDIA's toolkit writes a specification of this form under the GPU Operator, with the driver in a
 // container: one device for all GPUs, and the driver's libraries for any of them.
 constexpr char kManagement[] = R"(---
 cdiVersion: 0.5.0

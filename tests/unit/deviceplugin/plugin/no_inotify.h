@@ -1,5 +1,5 @@
-// Takes inotify away: while a NoInotify exists, this program gets no inotify instance, as on a node where
-// all are used up.
+// Takes inotify away: while a NoInotify exists, this program gets no inotify instance, as on a node that has
+// used up all of them.
 #pragma once
 
 namespace crossover::deviceplugin {

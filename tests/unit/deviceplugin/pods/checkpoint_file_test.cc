@@ -85,8 +85,7 @@ TEST_F(CheckpointFileTest, ManyWithinOneTickOfTheClockAreAllSeen) {
   }
 }
 
-// Where the kernel's times are finer than the steps of its clock, the test before cannot fail. This one
-// can.
+// If the kernel's times are finer than the steps of its clock, the test before cannot fail. This one can.
 TEST_F(CheckpointFileTest, OneThatIsTooYoungToBeToldFromTheNextIsNotKept) {
   const CheckpointFile file(dir_, kSlot);
   Write('a');

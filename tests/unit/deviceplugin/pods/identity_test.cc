@@ -116,7 +116,7 @@ TEST(PodIdentityTest, NothingIsSaidOfAPodThatIsNotKnownYet) {
 
 TEST(PodIdentityTest, NothingIsSaidOfAProcessThatCannotBeToldFromAnother) {
   EXPECT_EQ(MemoryIn(std::nullopt), std::nullopt);
-  arbiter::Peer young;  // where the kernel names a process by its number alone
+  arbiter::Peer young;  // if the kernel names a process by its number alone
   young.pid = getpid();
   const PodTable pods;
   const Namespaces namespaces([] {});

@@ -234,7 +234,7 @@ TEST(ArithmeticTest, GradientsAreThoseOfFiniteDifferences) {
     const double upper = LossWith(rank, parameter, value + kStep);
     const double middle = LossWith(rank, parameter, value);
     const double lower = LossWith(rank, parameter, value - kStep);
-    // Where a ReLU switches within the step, the slopes of its two sides differ and say nothing.
+    // If a ReLU switches within the step, the slopes of its two sides differ and say nothing.
     if (std::abs(upper - 2 * middle + lower) > 2e-5) continue;
     const double expected = (upper - lower) / (2 * static_cast<double>(kStep));
     EXPECT_NEAR(static_cast<double>(rank.state.gradients[parameter]), expected,

@@ -169,8 +169,8 @@ TEST_F(RewriteTest, TheBudgetReachesThoseContainersThatHaveGpus) {
   EXPECT_EQ(made["spec"]["containers"][1], pod["spec"]["containers"][1]);
 }
 
-// A policy engine does this where the name of its configuration comes after ours. The API server then asks
-// us again.
+// A policy engine does this if the name of its configuration comes after ours. The API server then asks us
+// again.
 TEST_F(RewriteTest, ContainersWithGpusSeeTheWeightsOfTheirJob) {
   json pod = MadePod({{kShare, "true"}, {"crossover.dev/batch-shares", "true"}});
   pod["spec"]["containers"].push_back({{"name", "logs"}});

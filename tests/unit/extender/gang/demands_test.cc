@@ -180,7 +180,7 @@ kube::PodConstraints MadeConstraints(Random& random) {
   return made;
 }
 
-// Returns whether pods of the cluster, or pods like this one, could meet its affinity. Where none could, the
+// Returns whether pods of the cluster, or pods like this one, could meet its affinity. If none could, the
 // extender leaves it to the scheduler: there may be pods that Crossover does not manage.
 bool IsKnown(const Cluster& cluster, const Pod& pod) {
   const auto meets = [&pod](const Pod& other) {

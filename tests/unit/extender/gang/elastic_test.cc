@@ -54,8 +54,7 @@ class ElasticTest : public ByHand {
   }
   static json AtLeast(int workers) { return {{"elasticPolicy", {{"minReplicas", workers}}}}; }
 
-  // Carries out all that is to be done, as long as there is something. Pods are bound where they are
-  // reserved.
+  // Carries out all that must be done, as long as there is something. Pods are bound where they are reserved.
   void Run(double seconds) {
     for (const double end_s = now_s_ + seconds; now_s_ < end_s; now_s_ += 0.5) {
       for (Action& action : gangs_->Step(now_s_)) Do(action);

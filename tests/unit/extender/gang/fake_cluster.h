@@ -63,7 +63,7 @@ class FakeCluster {
     int gpus = 1;
     int attempt = 0;
     bool suspended = false;
-    int rank = 0;           // priority of its pods, but for the first one where `launches`
+    int rank = 0;           // priority of its pods, except the first one if `launches`
     bool launches = false;  // its first pod has a higher priority
     bool preempts = true;   // its last pod does not say Never
     int stubborn = -1;      // index of a pod whose Bindings are refused; -1: none
@@ -118,7 +118,7 @@ class FakeCluster {
   Result Evict(Truth& truth);
   void PublishGpus(const std::string& node);
   void Restart();
-  // Returns the job that the gang is an attempt of, or null where it is over.
+  // Returns the job that the gang is an attempt of, or null if it is over.
   Job* JobOf(const std::string& gang);
 
   // The functions in fake_events.cc make things happen.

@@ -51,8 +51,8 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   Changed(kept);
 }
 
-// Returns how many pods a job may have so that it can be placed where it has the whole cluster to itself: 4
-// at most.
+// Returns how many pods a job may have so that it can be placed if it has the whole cluster to itself: 4 at
+// most.
 int FakeCluster::MostPods(int gpus_per_pod) const {
   const int nodes = static_cast<int>(gpu_nodes_.size());
   const int on_node = static_cast<int>(gpu_nodes_.begin()->second.gpus.size());

@@ -283,7 +283,7 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   for (const Action& action : reserve) EXPECT_EQ(action.memory, std::uint64_t{22} << 30);
 }
 
-// Gangs beside it count on the bound, so a new leader keeps it where the profile is gone and the pod as well.
+// Gangs beside it count on the bound, so a new leader keeps it if the profile is gone and the pod as well.
 TEST_F(GangsTest, ANewLeaderGrantsAReplacedPodWhatThePlanHasGranted) {
   constexpr std::uint64_t kGranted = std::uint64_t{22} << 30;
   const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
@@ -449,8 +449,8 @@ TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
   EXPECT_GT(deleted(now_s_ - 3601), 0u) << "the control: that one never had a place";
 }
 
-// No leader ever saw this gang whole. Its bound pod is deleted, although there is a place for the other
-// pod, and also where the other pod is leaving.
+// No leader ever saw this gang whole. Its bound pod is deleted, although there is a place for the other pod,
+// and also if the other pod is leaving.
 TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
   for (const bool leaving : {false, true}) {
     const std::string bound = leaving ? "u2" : "u0", other = leaving ? "u3" : "u1";
@@ -586,7 +586,7 @@ TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
   EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
-// This is the control. Without the budget, or where the pod has not begun to run, the same pod is evicted.
+// This is the control. Without the budget, or if the pod has not begun to run, the same pod is evicted.
 TEST_F(GangsTest, HalfAGangIsEvictedWhereNoBudgetForbidsIt) {
   for (const bool runs : {true, false}) {
     if (!runs) Allow(0);
@@ -1143,7 +1143,7 @@ TEST_F(GangsTest, AGangThatRanSaysSo) {
   EXPECT_THAT(says(), ElementsAre(silent));
 }
 
-// The job became smaller while its pods were bound. The reservation says that there were to be two pods.
+// The job became smaller while its pods were bound. The reservation says that there had to be two pods.
 TEST_F(GangsTest, OneThatWasLeftOfSeveralSaysThatItRan) {
   AddOfJob("u0", "j");
   Reserved("u0", "p", "GPU-a");
@@ -1158,7 +1158,7 @@ TEST_F(GangsTest, OneThatWasLeftOfSeveralSaysThatItRan) {
   EXPECT_EQ(Do(Kind::kSettle).size(), 1u);
 }
 
-// A gang of two is not whole either where one pod runs and the other has failed and is replaced.
+// A gang of two is not whole either if one pod runs and the other has failed and is replaced.
 TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
   for (const bool failed : {false, true}) {
     AddBound("u0", "g", 2, "GPU-a");
@@ -1382,8 +1382,8 @@ TEST_F(GangsTest, PodsOfAJobThatHasEndedGetNoPlaceAndAreToldWhy) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its job has ended"));
 }
 
-// These pods may be the ranks of one job, although nothing says so. NCCL fails where two ranks of a job are
-// on one GPU.
+// These pods may be the ranks of one job, although nothing says so. NCCL fails if two ranks of a job are on
+// one GPU.
 TEST_F(GangsTest, PodsOfOneControllerAreNotOnOneGpu) {
   struct Row {
     const char* kind;
@@ -1600,7 +1600,7 @@ TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
   EXPECT_EQ(searches(), std::pair(2, 36)) << "those whose turn it was not yet";
 }
 
-// Two gangs share GPU-a of n0 and of n1, and n1 goes for good. Each gang lacks what the other lacks.
+// Two gangs share GPU-a of n0 and of n1, and n1 goes permanently. Each gang lacks what the other lacks.
 TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
   for (const char* name : {"n1", "n2"}) PutNode(&cache_, name);
   Lead();
@@ -1772,7 +1772,7 @@ class StarvingGangTest : public GangsTest {
   GangSettings settings_;
 };
 
-// Where jobs run for long, a gang that waits for a while is not starving.
+// If jobs run for long, a gang that waits for a while is not starving.
 TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
   AddExclusive("s");
   Change("s", [this](Pod& pod) { pod.created_s = now_s_; });

@@ -128,7 +128,7 @@ void FakeCluster::JudgeHalves() {
   }
 }
 
-// Returns whether all gangs that were to leave have left, and the GPU has a slot for the gang of the claim.
+// Returns whether all gangs that had to leave have left, and the GPU has a slot for the gang of the claim.
 // Then the extender may write the reservation anew and place a gang beside it, in any order.
 bool FakeCluster::IsRoomMade(const Promise& promise, const std::string& gpu) const {
   int clients = 0;

@@ -1,6 +1,6 @@
 // Judges one pod on one node as Kubernetes' scheduler does, by the rules of its plugins NodePorts,
-// InterPodAffinity and PodTopologySpread as they are documented. It shares no code with the extender, but for
-// the meaning of label selectors and node selections. For tests of small clusters.
+// InterPodAffinity and PodTopologySpread as they are documented. It shares no code with the extender, except
+// for the meaning of label selectors and node selections. For tests of small clusters.
 #pragma once
 
 #include <string>

@@ -123,7 +123,7 @@ TEST_F(SeatOrderTest, OneRunIsNotEnough) {
   ExpectIndexOrder();
 }
 
-// The keeper begins to count anew where a run disagrees.
+// The keeper begins to count anew if a run disagrees.
 TEST_F(SeatOrderTest, ARunThatDisagreesEndsIt) {
   Know(EvenAndOdd());
   Communication other = EvenAndOdd();

@@ -55,7 +55,7 @@ class KeptForNoneTest : public ::testing::Test {
     gang.arrived_s = arrived_s;
     return gang;
   }
-  // Decides where every gang that finds nothing is one that has waited for too long.
+  // Decides if every gang that finds nothing is one that has waited for too long.
   placement::Decision Decide(const std::vector<placement::Gang>& waiting) const {
     const placement::State state = SnapshotOf(store_);
     placement::Settings settings;
@@ -96,7 +96,7 @@ TEST_F(KeptForNoneTest, TheControlKeeps) {
   EXPECT_EQ(decision.kept->gang, "older") << "it fits as soon as the first has ended";
 }
 
-// A gang takes all CPUs of the node. Where it leaves, another one has them.
+// A gang takes all CPUs of the node. If it leaves, another one has them.
 TEST_F(KeptForNoneTest, WhatLeavesGivesItsCpus) {
   const placement::Gang leaving = Waiting("leaving", 1, 0), newcomer = Waiting("newcomer", 1, 1);
   for (const char* uid : {"leaving", "newcomer"}) {

@@ -17,8 +17,8 @@ class Pods {
     }
   }
 
-  // Finds the node where the fewest pods have to leave for one pod of the newcomer, and removes these.
-  // Returns false where there is no such node.
+  // Finds the node on which the fewest pods have to leave for one pod of the newcomer, and removes these.
+  // Returns false if there is no such node.
   bool Settle() {
     std::optional<std::pair<std::size_t, std::vector<std::string>>> best;
     for (const Node& node : scene_.state.nodes) {

@@ -71,7 +71,7 @@ class Referee {
     if (division.from_none) fewest = 0;
     return division.there[static_cast<std::size_t>(domain)] + here + 1 - fewest <= division.skew;
   }
-  // Tries every order. Where `goal` is not empty, only up to these numbers.
+  // Tries every order. If `goal` is not empty, only up to these numbers.
   bool Reaches(const Chosen& bound, int left, const Chosen& goal) {
     if (!(goal.empty() ? free_ : seen_).insert(bound).second) return false;
     if (left == 0) return true;
@@ -206,7 +206,7 @@ TEST(DivisionTest, IsNeverWrongForSeveralSkews) {
   EXPECT_LT(tally.missed, tally.found / 100) << tally.missed;
 }
 
-// A gang that is to join others does not choose its nodes: Permits() judges what they have.
+// A gang that must join others does not choose its nodes: Permits() judges what they have.
 TEST(DivisionTest, PermitsWhatHasAnOrder) {
   std::mt19937 random(3);
   int permitted = 0, refused = 0;

@@ -124,7 +124,7 @@ class StarvationTest : public EngineTest {
  protected:
   static constexpr double kRun_s = 1200;
 
-  // Returns how long the large gang waits, in seconds, or -1 where it waits for ever. Small gangs run for
+  // Returns how long the large gang waits, in seconds, or -1 if it waits forever. Small gangs run for
   // `kRun_s`. `starts_known` says whether the engine knows when they started.
   double Waited(double starvation_s, double starvation_runs, bool starts_known) {
     State state{.nodes = Nodes(2, 4), .placed = {}, .observed = {}};

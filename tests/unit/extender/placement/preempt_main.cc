@@ -3,9 +3,9 @@
 // placement_preempt plan GANGS GPUS GPUS_PER_POD SEED
 //
 // Plays preemption in the engine. `scenes` counts, in COUNT small clusters, what is wrong with who leaves, by
-// a referee that tries everything. `by_pod` counts the same where victims are chosen pod by pod. `plan`
-// measures one decision about a gang of GPUS GPUs in a cluster that is full of GANGS gangs. The output is one
-// JSON line.
+// a referee that tries everything. `by_pod` counts the same if victims are chosen pod by pod. `plan` measures
+// one decision about a gang of GPUS GPUs in a cluster that is full of GANGS gangs. The output is one JSON
+// line.
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -187,7 +187,7 @@ TEST(PreemptionScenesTest, VictimsAreThoseOfAnExhaustiveSearch) {
   EXPECT_GE(beside, static_cast<int>(kScenes / 40)) << "hardly any met a neighbour of a victim";
 }
 
-// Where victims are chosen pod by pod, gangs are halved, and others leave in vain. Both are seen.
+// If victims are chosen pod by pod, gangs are halved, and others leave without need. Both are seen.
 TEST(PreemptionScenesTest, PodByPodIsWrong) {
   int halves = 0, in_vain = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {

@@ -70,7 +70,7 @@ bool Agree(const Gang& a, const Gang& b, const Settings& settings) {
   return listed;
 }
 
-// Returns the part of a GPU that a job must have to keep its cap, or 0 where it has no cap.
+// Returns the part of a GPU that a job must have to keep its cap, or 0 if it has no cap.
 double Promised(const Gang& gang, bool spans) {
   if (gang.max_slowdown <= 0) return 0;
   const Profile& p = gang.profile;
@@ -189,8 +189,8 @@ int RoomFor(const Node& node, const Gang& gang, const std::vector<Client>& clien
   return alone ? std::min(pods, 1) : pods;
 }
 
-// Returns the first gang that waits although it could have GPUs of its own, where only gangs of its rank or
-// of a higher one are there; else "".
+// Returns the first gang that waits although it could have GPUs of its own, if only gangs of its rank or of a
+// higher one are there; else "".
 std::string FaultOfOrder(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
                          const Settings& settings) {
   for (const Refusal& refusal : decision.refusals) {

@@ -63,7 +63,7 @@ class Maker {
     return gang;
   }
 
-  // Puts a gang on GPUs of its own, or beside others, where the referee finds nothing against it.
+  // Puts a gang on GPUs of its own, or beside others, if the referee finds nothing against it.
   void Settle(int number) {
     static const std::int32_t kRanks[] = {-10, 0, 0, 0, 0, 100, 100, 1000};
     static const Leave kLeaves[] = {Leave::kSpared, Leave::kForbidden, Leave::kNever};

@@ -124,8 +124,8 @@ std::string World::Decide() {
   return "";
 }
 
-// Decides again without the gangs of the lowest rank. Returns a fault where the others get something else
-// then, or "".
+// Decides again without the gangs of the lowest rank. Returns a fault if the others get something else then,
+// or "".
 std::string World::FaultOfLower(const State& told, const std::vector<Gang>& asked, const Decision& decision) {
   if (waiting_.empty() || Random(4) > 0) return "";
   const std::int32_t lowest = std::ranges::min_element(waiting_, {}, &Gang::rank)->rank;

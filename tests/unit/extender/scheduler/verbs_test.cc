@@ -65,7 +65,7 @@ class VerbsTest : public ::testing::Test {
     return "{" + (kPod + (R"(,"NodeNames":)" + nodes)) + "}";
   }
 
-  // Returns nothing where the verb is not answered yet. `last` gets the answer when it comes.
+  // Returns nothing if the verb is not answered yet. `last` gets the answer when it comes.
   std::optional<HttpAnswer> Ask(const std::string& verb, const std::string& body,
                                 const std::string& method = "POST") {
     const auto answer = std::make_shared<std::optional<HttpAnswer>>();

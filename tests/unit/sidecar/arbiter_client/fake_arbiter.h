@@ -51,7 +51,7 @@ class Turnstile {
   crossover_page* page_ = nullptr;
 };
 
-// Sends `bytes` bytes of `message`, with descriptors where there are any.
+// Sends `bytes` bytes of `message`, with descriptors if there are any.
 inline void SendMessage(int socket, const void* message, std::size_t bytes, std::initializer_list<int> fds) {
   ASSERT_EQ(base::SendWithDescriptors(socket, message, bytes, {fds.begin(), fds.size()}, MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes));

@@ -12,7 +12,7 @@
 namespace crossover::hooks {
 namespace {
 
-// Runs `look` on the first loaded object whose name contains `name`. Returns false where there is none.
+// Runs `look` on the first loaded object whose name contains `name`. Returns false if there is none.
 bool WithObject(const char* name, const std::function<void(const dl_phdr_info&)>& look) {
   struct Search {
     const char* name;

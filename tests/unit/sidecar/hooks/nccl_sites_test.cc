@@ -9,7 +9,7 @@ constexpr std::uintptr_t kFirst = 0x7f00'0000'1000;
 
 const void* Site(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
-// Returns the file that is known for the address, or -1 where there is none.
+// Returns the file that is known for the address, or -1 if there is none.
 int FileOf(const NcclSites& sites, std::uintptr_t address) {
   std::size_t file = 0;
   return sites.Find(Site(address), &file) ? static_cast<int>(file) : -1;

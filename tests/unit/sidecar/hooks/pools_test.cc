@@ -1,5 +1,5 @@
 // Tests on which books memory of pools is, over the software GPU's driver. It does not know pools of the
-// host's memory, but hands out what it is asked for all the same.
+// host's memory, but hands out what the caller asks for.
 #include <cuda.h>
 #include <gtest/gtest.h>
 

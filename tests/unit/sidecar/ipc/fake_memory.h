@@ -18,7 +18,7 @@ struct FakeMemory {
   alignas(64) inline static std::uint32_t other_words[kBytes / 4];  // another memory
   inline static std::uint32_t* imported = words;                    // the one that the next import maps
   inline static std::vector<std::string> calls;                     // those that map and unmap
-  inline static std::atomic<bool> busy{false};  // the copies do not end; they are carried out all the same
+  inline static std::atomic<bool> busy{false};  // the copies do not end; they are still carried out
   inline static std::atomic<bool> copies_work{true};
   inline static CUresult import_answer = CUDA_SUCCESS;
   inline static int gpu = 0;  // that has the memory; the context has GPU 0

@@ -31,7 +31,7 @@ class AccountingTest : public ::testing::Test {
 // These books cannot be kept, because the process has no address space left.
 class NoBooksTest : public AccountingTest {
  protected:
-  // Ends the process. Its status is 0 where a first allocation passes or not as `passes` says, and does not
+  // Ends the process. Its status is 0 if a first allocation passes or not as `passes` says, and does not
   // count.
   [[noreturn]] void Reserve(bool passes) {
     const rlimit none{1, 1};

@@ -290,7 +290,7 @@ TEST(DetectorTest, AWaitThatIsLeftOutOnceIsStillAtOnce) {
   EXPECT_EQ(Feed(detector, kSixLayers), "oloooo") << "it came later once";
 }
 
-// Where turns end at waits, compute may join other collectives in each iteration.
+// If turns end at waits, compute may join other collectives in each iteration.
 TEST(DetectorTest, OnlyTheCallsHaveToRepeatWhereTurnsEndAtWaits) {
   Detector detector;
   detector.AllowWaits();

@@ -63,7 +63,7 @@ TEST(CapturesTest, HoweverManyComeAndGo) {
 }
 
 // The end of one of which there is no record passes unseen, so that no count would tell. The process ends
-// with the status 0 where what is captured counts as unknown for good.
+// with the status 0 if what is captured counts as unknown permanently.
 TEST(CapturesTest, WithoutMemoryForARecordAnythingMayBeCaptured) {
   const auto begin = [] {
     Captures captures;

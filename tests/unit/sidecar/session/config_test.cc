@@ -152,7 +152,7 @@ TEST_F(ConfigTest, OneConnectionIsTheNumberOne) {
   EXPECT_EQ(said_, "") << "it is not our variable";
 }
 
-// The variable tells a pod what it was granted, and it is empty where nothing was granted.
+// The variable tells a pod what it was granted, and it is empty if nothing was granted.
 TEST_F(ConfigTest, AnEmptyBudgetIsNone) {
   environment["CROSSOVER_GPU_MEMORY"] = "";
   const Config config = Parse();

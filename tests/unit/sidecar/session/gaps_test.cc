@@ -1,4 +1,4 @@
-// Tests jobs whose collectives are not seen: their turns end where the GPU has nothing to do.
+// Tests jobs whose collectives are not seen: their turns end when the GPU has nothing to do.
 #include "sidecar/session/gaps.h"
 
 #include <gmock/gmock.h>

@@ -7,13 +7,13 @@ namespace {
 
 using turn::FirstStretch;
 
-// Looks at a turn in which `launches` were made and nothing runs. Returns whether it is to be given back.
+// Looks at a turn in which `launches` were made and nothing runs. Returns whether it must be given back.
 bool LookIdle(IdleWatch* watch, std::uint32_t turn, std::int32_t launches) {
   return watch->Look(FirstStretch(turn), launches, true);
 }
 
-// Lets the turn stall behind its second launch. Returns how many looks it takes until the turn is to be
-// given back, or 0 where 30 are not enough.
+// Lets the turn stall behind its second launch. Returns how many looks it takes until the turn must be given
+// back, or 0 if 30 are not enough.
 int LooksUntilGivenBack(IdleWatch* watch, std::uint32_t turn) {
   EXPECT_FALSE(watch->Look(FirstStretch(turn), 2, false)) << "busy";
   for (int looks = 1; looks <= 30; ++looks) {

@@ -706,7 +706,7 @@ TEST_F(SessionTest, HoweverManyCapturesEndTurnsGoOn) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
 }
 
-// The process ends with the status 0 where all is as it has to be.
+// The process ends with the status 0 if all is as it has to be.
 TEST_F(SessionTest, WithoutMemoryForTheRecordOfACaptureNoTurnsAreTaken) {
   TakeTurns();
   const auto begin = [this] {

@@ -11,8 +11,8 @@ namespace {
 
 class StretchesTest : public ::testing::Test {
  protected:
-  // Launches until a yield point is due, `most` times at most. Returns the number of launches, or 0 where
-  // none is due.
+  // Launches until a yield point is due, `most` times at most. Returns the number of launches, or 0 if none
+  // is due.
   int UntilDue(int most) {
     for (int launches = 1; launches <= most; ++launches) {
       if (stretches_.Launch()) return launches;

@@ -9,7 +9,7 @@
 namespace crossover::threads {
 namespace {
 
-// Returns the bytes of the calling thread's stack, 0 where they cannot be known.
+// Returns the bytes of the calling thread's stack, 0 if they cannot be known.
 std::size_t OwnStack() {
   pthread_attr_t attributes;
   std::size_t bytes = 0;

@@ -94,7 +94,7 @@ TEST(PaybackTest, APartialKernelMakesUpForNoMoreThanItsOwnTime) {
   EXPECT_NEAR(static_cast<double>(fluid->now()), 3.0 * kMs, 3);
 }
 
-// Where a neighbour used the GPU meanwhile, that time is gone: the GPU serves no more than it has.
+// If a neighbour used the GPU meanwhile, that time is gone: the GPU serves no more than it has.
 TEST(PaybackTest, WhatANeighbourUsedIsNotPaidBack) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};

@@ -200,7 +200,7 @@ struct CatShape {
   std::uint32_t sizes[4], strides[4];
 };
 
-// Returns two operands with so many elements, of which the first has size 2 and the second size 1 where they
+// Returns two operands with so many elements, of which the first has size 2 and the second size 1 if they
 // join.
 CatInputs TwoInputs(const unsigned char* first, std::uint32_t first_count, const unsigned char* second,
                     std::uint32_t second_count) {

@@ -22,7 +22,7 @@ constexpr double kBytesPerS = 8e6;
 struct Job {
   std::vector<int> on_gpu = {};  // its tenant of each GPU
   int on_link = -1;
-  std::vector<double> computed = {};  // where each has done its compute
+  std::vector<double> computed = {};  // if each has done its compute
   double moved = 0;
   bool computing = false;
   Nanos starts_at = 0;

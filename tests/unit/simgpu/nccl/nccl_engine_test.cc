@@ -31,7 +31,7 @@ class Rank {
   const std::string& error() const { return error_; }
   Engine& engine() { return *engine_; }
 
-  // Runs one collective in place. Returns the failure, whose text is empty where there was none.
+  // Runs one collective in place. Returns the failure, whose text is empty if there was none.
   Failure Run(const Call& call, void* staging) {
     auto task = std::make_unique<Task>();
     task->ring = call;
