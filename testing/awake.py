@@ -1,8 +1,8 @@
 """Keeps cores from sleeping.
 
 A virtual core that has nothing to do is halted, and its host wakes it up late: by up to several milliseconds at p99
-where the host is busy. The software GPU does not account for that. The kernel's own interface makes an idle core poll.
-Where that is not enough, each core gets a process that never waits, of the scheduling class that runs only where no
+if the host is busy. The software GPU does not account for that. The kernel's own interface makes an idle core poll.
+If that is not enough, each core gets a process that never waits, of the scheduling class that runs only when no
 other process wants to. It costs something: the kernel then finds no idle core to which it could move a process.
 """
 
@@ -48,7 +48,7 @@ def awake():
 
 def insist():
     """Keeps idle cores from sleeping by processes, too, until the outermost block ends. Call it when threads were late
-    within the block. Does nothing where cores are real."""
+    within the block. Does nothing if cores are real."""
     if not _blocks or _spinning or not virtual():
         return
     for core in os.sched_getaffinity(0):

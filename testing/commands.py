@@ -72,7 +72,7 @@ class Build:
         return self._program(name)
 
     def configured(self, name):
-        """Returns a variable of the build's configuration. Raises Failed where it has none."""
+        """Returns a variable of the build's configuration. Raises Failed if it has none."""
         cache = self.top / "CMakeCache.txt"
         found = re.search(rf"^{name}:\w+=(.+)$", cache.read_text(encoding="utf-8") if cache.exists() else "",
                           re.MULTILINE)
@@ -82,7 +82,7 @@ class Build:
 
     @property
     def rights(self):
-        """The directory of what the programs may do (manifests/rbac). Where one of them is of an older revision, it is
+        """The directory of what the programs may do (manifests/rbac). If one of them is of an older revision, it is
         that revision's: today's rights would not suffice for it."""
         older = self.top / OLDER_RIGHTS
         return older if older.exists() else _TREE / "manifests" / "rbac"

@@ -1,5 +1,5 @@
 """Plays rounds of faults. Two jobs take turns, and one of them has a fault or something is done to it. Its neighbour
-must not suffer; nor must the job itself, if it can go on at all.
+must not suffer; nor must the job itself, if it can go on.
 
 Each round checks that every process that can end does end, with the losses that it has alone, and says in at most one
 line what is degraded. Both jobs must have taken turns, unless the fault makes that impossible.
@@ -18,7 +18,7 @@ from testing.processes import Failed
 SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
 # Settings of a daemon that offers signals. Without the guard jobs take turns to their end, so that a fault meets them.
 SIGNALS = ("transport: ipc", "guard: off")
-# MPS gives a client two hardware queues. A copy of the library's own may stand behind the wait that it is to end.
+# MPS gives a client two hardware queues. A copy of the library's own may stand behind the wait that it must end.
 TWO_QUEUES = "queues:2"
 _BY_SIGNALS = transports.TRANSPORTS["ipc"]
 _MARK = "crossover-fault"
@@ -108,7 +108,7 @@ def _turns_amiss(result, fault):
 
 
 def _signals_amiss(result, fault):
-    """Checks that both jobs took turns by signals at some time, where there are signallers."""
+    """Checks that both jobs took turns by signals at some time, if there are signallers."""
     if not fault.signallers or not fault.signalled:
         return ""
     jobs = signalled(result)

@@ -64,7 +64,7 @@ class Namespaces:
         self._switch = 0
 
     def build(self):
-        """Sets everything up. Where it may not, it raises Refused and leaves nothing behind."""
+        """Sets everything up. If it may not, it raises Refused and leaves nothing behind."""
         try:
             self._build()
         except BaseException:

@@ -8,7 +8,7 @@ from pathlib import Path
 from testing import pairs, programs
 from testing.processes import Failed
 
-# Where the compiler copies the arguments on the stack, the copy is twenty of the instructions.
+# If the compiler copies the arguments on the stack, the copy is twenty of the instructions.
 _INACTIVE, _ACTIVE, _GATED = 40, 65, 65
 MOST_INSTRUCTIONS = {"inactive": _INACTIVE, "unheard": _ACTIVE, "no_nccl": _ACTIVE, "linked_unused": _ACTIVE,
                      "linked": _ACTIVE, "loaded": _INACTIVE, "gated_linked": _GATED, "gated": _GATED}
@@ -16,7 +16,7 @@ STATES = tuple(MOST_INSTRUCTIONS)
 
 
 def within(state, instructions):
-    """Returns whether a launch may take so many instructions in a state; False where they could not be counted."""
+    """Returns whether a launch may take so many instructions in a state; False if they could not be counted."""
     return instructions is not None and instructions <= MOST_INSTRUCTIONS[state]
 
 
@@ -28,7 +28,7 @@ def worst_instructions(run):
 
 
 def run_state(build, library, state, *arguments):
-    """Returns what the measuring program reports of a state. Raises Failed where the library is not built or the
+    """Returns what the measuring program reports of a state. Raises Failed if the library is not built or the
     program does not reach the state."""
     if not library.exists():
         raise Failed(f"{library} is not built")

@@ -182,7 +182,7 @@ def _inner_family(pid):
 
 def _unwrapped(pid):
     """Returns the process that the wrappers wait for. It may have children, so the youngest descendant is not always
-    right. Raises FileNotFoundError if a process has ended, also where it ends between the opening of a file of it and
+    right. Raises FileNotFoundError if a process has ended, also if it ends between the opening of a file of it and
     the reading."""
     try:
         return _below_wrappers(pid)

@@ -12,7 +12,7 @@ _PATIENCE_S = 10.0
 
 
 def crane():
-    """Returns the path of the program. Raises Failed where tools/install.sh --release has not built it."""
+    """Returns the path of the program. Raises Failed if tools/install.sh --release has not built it."""
     found = sorted(versions.cache().glob("crane-*/crane"))
     if not found:
         raise Failed(f"{versions.cache()}/crane-*: expected crane, got none: tools/install.sh --release")

@@ -13,7 +13,7 @@ REGISTRY = "registry.example"  # no real registry: kustomization.yaml says what 
 
 
 def helm():
-    """Returns the path of the helm program. Raises FileNotFoundError where there is none."""
+    """Returns the path of the helm program. Raises FileNotFoundError if there is none."""
     installed = versions.cache() / f"helm-{versions.default('helm')}"
     found = shutil.which("helm", path=f"{installed}:{os.environ.get('PATH', '')}")
     if not found:

@@ -5,7 +5,7 @@ and its stand-in of the software GPU. NVIDIA's needs a machine with a GPU.
 
 DRIVER is the libcuda.so.1 of the machine. RECORDER is the folder of the libcuda.so.1 that writes calls down, which the
 tests build (tests/process/sidecar/recorder). Prints each call of the runtime with what either made of it. Exit status:
-0 where all are the same, 1 where some differ, 2 on bad input.
+0 if all are the same, 1 if some differ, 2 on bad input.
 """
 
 import argparse

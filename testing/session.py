@@ -288,7 +288,7 @@ class _Session:
             time.sleep(0.02)
 
     def start_member(self, name, gang, rank, command, environment):
-        """Starts any program as a rank of a gang, with the library where the plan has one. Returns the file of what it
+        """Starts any program as a rank of a gang, with the library if the plan has one. Returns the file of what it
         writes."""
         node, gpu = self.machine.place(rank)
         log = self.directory / "logs" / name

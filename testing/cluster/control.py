@@ -206,7 +206,7 @@ class Control:
             "metrics": {"listen": f"127.0.0.1:{replica.metrics}"},
             "webhook": {"listen": f"{IPV4.control_plane}:{replica.webhook}" if self._webhook else "off",
                         "file": str(self._directory / f"{replica.extender}.pem"),
-                        "shm": "node"},  # as the chart has it where jobs share through MPS, as in the tests
+                        "shm": "node"},  # as the chart has it if jobs share through MPS, as in the tests
             **self._settings}
 
     def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=None):

@@ -1,4 +1,4 @@
-"""Provides a cluster to place gangs on. KWOK plays most nodes, with made-up GPUs; where a test needs them, real nodes
+"""Provides a cluster to place gangs on. KWOK plays most nodes, with made-up GPUs; if a test needs them, real nodes
 with the node daemon are beside them. The extender and its scheduler run, and all pods and GPUNodes are watched.
 """
 

@@ -1,4 +1,4 @@
-"""Installs software GPUs in two ways, which are those of real GPUs: as CDI devices, or, where containerd knows no CDI,
+"""Installs software GPUs in two ways, which are those of real GPUs: as CDI devices, or, if containerd knows no CDI,
 as the node's device files and the driver's folder.
 """
 
@@ -60,7 +60,7 @@ class DriverRoot:
         (root / "machine.yaml").write_text(
             f"{machine.yaml(f'{_ROOT}/gpus/state')}node: {number}\ndevice_files: true\n", encoding="utf-8")
         node.make_device_files([*(f"nvidia{gpu}" for gpu in range(machine.gpus_per_node)), *_SHARED_FILES])
-        # This is a mount of its own: it stays writable where a container has the folder around it read-only.
+        # This is a mount of its own: it stays writable if a container has the folder around it read-only.
         (root / "gpus").mkdir()
         subprocess.run(node.enter(["mount", "--bind", str(self._gpus.state), str(root / "gpus")]), check=True)
 

@@ -23,7 +23,7 @@ def missing(name):
 
 
 def install(cluster, name):
-    """Installs an operator and blocks until it is ready. Raises Refused where it was not built."""
+    """Installs an operator and blocks until it is ready. Raises Refused if it was not built."""
     if missing(name):
         raise Refused(missing(name))
     image = f"crossover.test/{name}:{version(name)}"

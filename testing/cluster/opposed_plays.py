@@ -187,7 +187,7 @@ def volume_elsewhere(world):
 
 
 def volume_out_of_reach(world):
-    """The gang's volume is in a zone where no node has enough GPUs."""
+    """The gang's volume is in a zone in which no node has enough GPUs."""
     with Stage(world, gpus=(4, 2)) as stage:
         claim = _volume_in_zone(world, stage.pool, "b")
         stage.create(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])

@@ -133,7 +133,7 @@ class Release:
         return self._apply("install", changed)
 
     def upgrade(self, chart=_CHART, **changed):
-        """Upgrades the release by a chart, which is the tree's unless another is given. Blocks until all that is to be
+        """Upgrades the release by a chart, which is the tree's unless another is given. Blocks until all that must be
         replaced has been."""
         return self._apply("upgrade", changed, UPGRADE_WAITS, chart)
 

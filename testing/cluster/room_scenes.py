@@ -97,7 +97,7 @@ def has_place(wanted, found, without):
 
 def best(wanted, found):
     """Returns all sets of gangs that are the best to leave: the fewest, and of these the cheapest, those among them
-    that are so within _SAME_AGE_S. Returns an empty list where no set may make room."""
+    that are so within _SAME_AGE_S. Returns an empty list if no set may make room."""
     may = [gang for gang in wanted.gangs if wanted.may_leave(gang)]
     for count in range(1, len(may) + 1):
         good = [who for who in itertools.combinations(may, count)

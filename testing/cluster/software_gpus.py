@@ -20,7 +20,7 @@ class SoftwareGpus:
     def __init__(self, cluster, machine, libraries, also=()):
         self.machine = machine
         self._libraries = libraries
-        self.driver = cluster.directory / "software-driver"  # the libraries that containers are to find
+        self.driver = cluster.directory / "software-driver"  # the libraries that containers must find
         self.driver.mkdir()
         for folder in (libraries, *also):
             self._collect(folder)

@@ -26,7 +26,7 @@ _OF_THE_GPU = ("libcu*.so.*", "libnccl.so.*", "libnv*.so.*")
 
 
 def site_packages():
-    """Returns the folder of the wheel and of what its import needs. Fails with a hint where it is not installed."""
+    """Returns the folder of the wheel and of what its import needs. Fails with a hint if it is not installed."""
     site = cache() / "torch-1" / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     if not (site / "torch").is_dir():
         raise Failed(f"no PyTorch in {site}: tools/install.sh --torch")

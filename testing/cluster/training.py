@@ -65,7 +65,7 @@ class TrainingJob:
     def bind(self, gpus):
         """Binds every pod as soon as it exists. `gpus` is [(node, UUID)] by rank.
 
-        If two pods on one node are to have different GPUs, the second waits until the first has its own: a kubelet does
+        If two pods on one node must have different GPUs, the second waits until the first has its own: a kubelet does
         not say for which pod it asks.
         """
         before = {}

@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("explained.txt")
 
 
 def read(file=FILE):
-    """Returns {(file, before, after): why}. Raises ValueError where a block has another form."""
+    """Returns {(file, before, after): why}. Raises ValueError if a block has another form."""
     lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     found = {}
     for block in "\n".join(lines).split("\n\n"):

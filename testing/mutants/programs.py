@@ -85,7 +85,7 @@ class Programs:
     @lru_cache(maxsize=None)
     def of(self, file):
         """Returns {test that contains a part of a file: with how many equal folders their paths begin}. A header counts
-        as part of what its .cc is part of, where it has one. A source that includes it for a type alone would be
+        as part of what its .cc is part of, if it has one. A source that includes it for a type alone would be
         compiled for nothing."""
         source = str(Path(file).with_suffix(".cc"))
         file = source if any(source in files for files in self._sources.values()) else file

@@ -91,7 +91,7 @@ class Trials:
         return max(_LEAST_LIMIT_S, _TIMES_AS_LONG * self._usual_s(test))
 
     def _usual_s(self, test):
-        """Returns how long a test takes in the tree as it is, where it passes. It must be called before a file is
+        """Returns how long a test takes in the tree as it is, if it passes. It must be called before a file is
         changed."""
         if test not in self._seconds:
             said = self._make([test])

@@ -44,7 +44,7 @@ class Binary:
 
 
 def find(**environment):
-    """Returns (list of Binary, complaints). The complaints are "" where all that is pinned could be had, and where
+    """Returns (list of Binary, complaints). The complaints are "" if all that is pinned could be had, and if
     nothing stands in another's place."""
     done = subprocess.run([str(TOOL)], env={**os.environ, **environment}, capture_output=True, text=True,
                           timeout=_TIMEOUT_S, check=False)

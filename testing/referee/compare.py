@@ -15,7 +15,7 @@ def wanted_list():
 
 def compare(binary, build, rows=None, control=None, entries=None):
     """Returns the wanted.Verdict. `rows`, `control` and `entries` stand for our hook table, our control program and
-    the list of wanted differences, where a test tries others."""
+    the list of wanted differences, if a test tries others."""
     compared, version = _COMPARE[binary.package](binary, build, rows or tables.cuda_hooks(), control)
     return wanted.judge(compared, wanted_list() if entries is None else entries, binary.package, version)
 

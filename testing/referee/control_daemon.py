@@ -113,7 +113,7 @@ class ControlDaemon:
 
     @staticmethod
     def await_true(happened):
-        """Waits until it has happened. Raises TimeoutError where it does not."""
+        """Waits until it has happened. Raises TimeoutError if it does not."""
         end = time.monotonic() + _TIMEOUT_S
         while not happened():
             if time.monotonic() > end:

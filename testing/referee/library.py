@@ -22,7 +22,7 @@ class Library:
         return Library(self._command[0], self._file.parent, self.name, **{**self._environment, **environment})
 
     def ask(self, questions):
-        """Returns the answers to questions, in their order. Raises RuntimeError where the probe fails."""
+        """Returns the answers to questions, in their order. Raises RuntimeError if the probe fails."""
         done = subprocess.run(self._command, input="".join(f"{q}\n" for q in questions), env=self._environment,
                               capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
         answers = done.stdout.splitlines()

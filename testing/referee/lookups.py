@@ -114,7 +114,7 @@ def compare_answers(driver, software):
 
 
 def _flavours_of(name, theirs, ours):
-    """Returns {flags: what they are called}: one pair where both flavours are the same on both sides."""
+    """Returns {flags: what they are called}: one pair if both flavours are the same on both sides."""
     same = all(of[name, version, LEGACY] == of[name, version, PER_THREAD] for of in (theirs, ours)
                for version in RELEASES)
     return {LEGACY: "any"} if same else _FLAVOUR

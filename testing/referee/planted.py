@@ -34,7 +34,7 @@ def with_another_answer(binary, build):
 
 
 def unwrapped(binary, build, name, symbols):
-    """Returns the subjects that differ where a library is preloaded that wraps nothing, for those of `symbols` that
+    """Returns the subjects that differ if a library is preloaded that wraps nothing, for those of `symbols` that
     the binary has."""
     library = Library(build.program("referee_probe"), binary.libraries, name)
     there = sorted(library.places(symbols))

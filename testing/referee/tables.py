@@ -51,7 +51,7 @@ def bound_symbols():
 
 
 def _rows(file, macro, columns):
-    """Returns the arguments of each use of a macro in a .def file. Raises ValueError where one has other columns."""
+    """Returns the arguments of each use of a macro in a .def file. Raises ValueError if one has other columns."""
     rows = []
     for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1):
         if not line.startswith(macro + "("):

@@ -18,7 +18,7 @@ _SECTION = re.compile(r"\[(newer|lacks) (\S+)(?: from ([0-9.]+))?(?: below ([0-9
 
 
 class Lacking(enum.Enum):
-    """Says which side has nothing where two sides differ."""
+    """Says which side has nothing if two sides differ."""
 
     NEITHER = "neither"
     DRIVER = "newer"
@@ -60,12 +60,12 @@ class Verdict:
 
 
 def version_of(text):
-    """Returns a version as a tuple of numbers: (12, 5) of "12.5". Raises ValueError where it is none."""
+    """Returns a version as a tuple of numbers: (12, 5) of "12.5". Raises ValueError if it is none."""
     return tuple(int(part) for part in text.split("."))
 
 
 def read(text, name="wanted.txt"):
-    """Returns the list as [(Section, subject, line)]. Raises ValueError where it is wrong."""
+    """Returns the list as [(Section, subject, line)]. Raises ValueError if it is wrong."""
     entries, section = [], None
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()

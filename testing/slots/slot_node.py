@@ -28,7 +28,7 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 class SlotNode:
     """A context manager. For `shown` see PodServer. `settings` overrides those of the daemon's node. `daemon` is the
-    file of the node daemon, where it is not the build's."""
+    file of the node daemon, if it is not the build's."""
 
     def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod, settings=(), daemon=None):
         self._build = build

@@ -8,7 +8,7 @@ import time
 from testing.cluster.rig.watch import watch
 from testing.processes import Failed, dying_with_parent
 
-_NOT_YET = ("is not available", "is waiting to start")  # kubectl's words where a container does not run yet
+_NOT_YET = ("is not available", "is waiting to start")  # kubectl's words when a container does not run yet
 
 
 class Kubectl:

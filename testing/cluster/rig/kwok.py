@@ -16,7 +16,7 @@ ENDS = "crossover.test/ends"
 
 # These are flags for the API server of a cluster with KWOK. KWOK's client asks for a list within a watch. API servers
 # on an etcd before 3.4.25 refuse that in the middle of the watch: the client then tries again at ever longer intervals,
-# and pods begin and end up to half a minute late. Where the API server refuses at once, the client lists instead.
+# and pods begin and end up to half a minute late. If the API server refuses at once, the client lists instead.
 API_SERVER = ("--feature-gates", "WatchList=false")
 
 

@@ -1,4 +1,4 @@
-"""Runs a node: its namespaces, its containerd, its kubelet, and where wanted its kube-proxy.
+"""Runs a node: its namespaces, its containerd, its kubelet, and if wanted its kube-proxy.
 
 A node sees the machine's files, except those that make it a node: /run, /var/lib, /var/log and /etc/cdi are its own and
 empty at first, and /etc is the machine's with the node's changes on top. A kubelet can have a directory of its own only

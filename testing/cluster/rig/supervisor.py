@@ -2,7 +2,7 @@
 loses its Lease, and on a busy machine it does.
 
 A test that ends a part through Processes starts it again itself, except within `reviving`. The end of a part of
-Crossover is reported all the same: `check` fails for it, even once it runs again.
+Crossover is still reported: `check` fails for it, even once it runs again.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class _Daemon:
     product: bool
     started: float
     in_a_row: int = 0
-    again_at: float = None  # when it is to be restarted; None while it runs
+    again_at: float = None  # when it must be restarted; None while it runs
     restarts: int = 0
     faults: int = 0  # how often a part of Crossover ended unasked
     given_up: str = ""
@@ -96,7 +96,7 @@ class Supervisor:
                 self._reviving -= 1
 
     def _await_all(self):
-        """Blocks until all daemons run that are to run."""
+        """Blocks until all daemons run that must run."""
         while any(self._processes.ended(name) for name in list(self._daemons)):
             self.check()
             time.sleep(_LOOK_EVERY_S)

@@ -10,7 +10,7 @@ _WITHOUT_CDI = ("1.6",)  # of containerd; 1.7 has CDI, switched off
 
 
 class Refused(RuntimeError):
-    """This is raised where a cluster cannot be had. The text says why and what would help."""
+    """This is raised if a cluster cannot be had. The text says why and what would help."""
 
 
 def cache():
