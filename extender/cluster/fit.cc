@@ -38,8 +38,10 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
     return;
   }
   if (share.wanted > share.has) {
-    *fit = {
-        .pods = 0, .ever = 0, .why = "its " + name + " is too little", .figures = text(share.has) + wants};
+    *fit = {.pods = 0,
+            .ever = 0,
+            .why = "the node's " + name + " is too little",
+            .figures = text(share.has) + wants};
     return;
   }
   fit->ever = static_cast<int>(std::min<std::int64_t>(fit->ever, share.has / share.wanted));
@@ -47,7 +49,7 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
   if (fit->pods == 0 || room >= fit->pods) return;
   fit->pods = static_cast<int>(room);
   if (room > 0) return;
-  fit->why = "its " + name + " is taken";
+  fit->why = "the node's " + name + " is taken";
   fit->figures = text(share.taken) + " of " + text(share.has) + wants;
 }
 

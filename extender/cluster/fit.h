@@ -14,8 +14,8 @@
 namespace crossover::extender {
 
 // Returns how many more pods like `pod` the node takes, beside the pods on it and those that `planned` sums
-// up (see AddPod in resources.h). If it takes none, the result says why ("its CPU is taken") and gives the
-// figures ("12 of 16, and the pod wants 8").
+// up (see AddPod in resources.h). If it takes none, the result says why ("the node's CPU is taken") and gives
+// the figures ("12 of 16, and the pod wants 8").
 placement::Fit FitOn(const ClusterCache& cache, const std::string& node, const Pod& pod,
                      const Resources& planned);
 

@@ -21,7 +21,7 @@ struct Fit {
   int pods = 0;          // how many more of the gang's pods the node takes, GPUs aside
   int ever = kMostPods;  // how many it would take if it were empty and else as it is now
   // `why` says why the node takes none of the gang's pods, or few of them. All nodes with the same cause have
-  // the same text: "its CPU is taken".
+  // the same text: "the node's CPU is taken".
   std::string why;
   std::string figures{};  // details of this node: "12 of 16"
 

@@ -108,17 +108,17 @@ TEST_F(FitTest, SaysWhatIsTaken) {
               planned_.milli_cpu = 12'000;
               pod_.requests.milli_cpu = 8'000;
             }),
-            "its CPU is taken: 12 of 16, and the pod wants 8");
+            "the node's CPU is taken: 12 of 16, and the pod wants 8");
   EXPECT_FALSE(Fit().never());
 }
 
 TEST_F(FitTest, SaysWhatItNeverHas) {
   EXPECT_EQ(Why([this] { pod_.requests.memory_bytes = 65 * kGibi + kGibi / 2; }),
-            "its memory is too little: 64 GiB, and the pod wants 65.5 GiB");
+            "the node's memory is too little: 64 GiB, and the pod wants 65.5 GiB");
   EXPECT_TRUE(Fit().never());
   pod_.requests.memory_bytes = 0;
   pod_.requests.others["x.y/z"] = 1;
-  EXPECT_EQ(Fit().why, "it has no x.y/z, and the pod wants 1");
+  EXPECT_EQ(Fit().why, "the node has no x.y/z, and the pod wants 1");
   EXPECT_TRUE(Fit().never());
 }
 
@@ -126,7 +126,7 @@ TEST_F(FitTest, WhatCanNeverBeComesFirst) {
   planned_.milli_cpu = 16'000;
   pod_.requests.memory_bytes = 100 * kGibi;
   EXPECT_TRUE(Fit().never());
-  EXPECT_EQ(WordsOf(Fit()), "its memory is too little: 64 GiB, and the pod wants 100 GiB");
+  EXPECT_EQ(WordsOf(Fit()), "the node's memory is too little: 64 GiB, and the pod wants 100 GiB");
 }
 
 TEST_F(FitTest, ANodeTakesSoManyPods) {

@@ -141,7 +141,7 @@ TEST_F(ElasticTest, DoesNotBeginWithFewerThanItsMinimum) {
   Add("w0");
   Run(60);
   EXPECT_EQ(Bound(), Uids{});
-  EXPECT_THAT(gangs_->WhyWaits("w0"), HasSubstr("its gang t is not complete: 1 of 3 pods are there"));
+  EXPECT_THAT(gangs_->WhyWaits("w0"), HasSubstr("its gang t is not complete: 1 of 3 pods exist"));
 }
 
 TEST_F(ElasticTest, ANewLeaderKnowsHowManyRun) {

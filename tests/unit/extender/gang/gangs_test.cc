@@ -331,7 +331,7 @@ TEST_F(GangsTest, NoGangIsPutBesideOneThatWasPlacedWithoutABound) {
   }
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("its need of GPU memory is not known"));
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("that job's need of GPU memory is not known"));
   for (const Action& action : first) Accept(action);
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "its annotations say so as well";
@@ -1233,7 +1233,7 @@ TEST_F(GangsTest, AJobWithMoreCompletionsThanPodsNeedsAsManyAsRunAtATime) {
   ASSERT_EQ(AnswerReads(2, 5, {{"succeeded", 1}}), 1);
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "one of two pods";
-  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("1 of 2 pods are there"));
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("1 of 2 pods exist"));
   AddOfJob("u2", "j");
   gangs_->PodChanged("u2", now_s_);
   now_s_ += 1;

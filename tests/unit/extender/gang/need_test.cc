@@ -136,7 +136,7 @@ TEST(NeedOfEachKind, TwoPodsAreCompleteWhereOneOfThreeHasSucceeded) {
   for (const OwnerSample& kind : OwnerSamples()) {
     SCOPED_TRACE(kind.name);
     EXPECT_THAT(WaitsFor(kind, true, false), ::testing::HasSubstr("needs 2 GPUs"));
-    EXPECT_THAT(WaitsFor(kind, false, false), ::testing::HasSubstr("2 of 3 pods are there"));
+    EXPECT_THAT(WaitsFor(kind, false, false), ::testing::HasSubstr("2 of 3 pods exist"));
     const bool says_so = kind.object.is_object() && kind.object.contains("status");
     if (!says_so) continue;
     EXPECT_THAT(WaitsFor(kind, false, true), ::testing::HasSubstr("needs 2 GPUs"));

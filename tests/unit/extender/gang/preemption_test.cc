@@ -397,7 +397,7 @@ TEST_F(PreemptionTest, WhoMadeRoomKeepsItsAgeAndIsSpared) {
     ASSERT_THAT(Do(Kind::kReserve), IsEmpty()) << now_s_ - placed_s;
     AcceptAll(Kind::kRelease);  // its gate is lifted for autoscalers
   }
-  EXPECT_THAT(Why("high-2"), HasSubstr("left alone"));
+  EXPECT_THAT(Why("high-2"), HasSubstr("is not evicted again"));
   now_s_ += 10;
   EXPECT_THAT(AcceptAll(Kind::kReserve), ElementsAre("high-2")) << Why("high-2");
   EXPECT_THAT(AcceptAll(Kind::kEvict), ElementsAre("low-2"));

@@ -156,11 +156,13 @@ TEST_F(ExplainTest, ConsentWithoutANameThatIsNotTheirsToKnow) {
 TEST_F(ExplainTest, Users) {
   for (Node& node : state_.nodes) node.one_user = true;
   b_.uid = 1000;
-  Expect(a_, b_, "MPS serves one user ID at a time on these nodes: use the same runAsUser");
+  Expect(a_, b_, "that job runs as another user ID, and MPS serves one at a time: use the same runAsUser");
   b_.uid = a_.uid;
   b_.users = Users::kUnlike;
-  Expect(a_, b_, "MPS serves one user ID at a time on these nodes, and this job has several: use the same");
-  Expect(b_, a_, "MPS serves one user ID at a time on these nodes, and it has several: use the same");
+  Expect(a_, b_,
+         "MPS serves one user ID at a time on these nodes, and this job has several user IDs: use the same");
+  Expect(b_, a_,
+         "MPS serves one user ID at a time on these nodes, and that job has several user IDs: use the same");
   b_.users = Users::kOwn;
   Expect(a_, b_,
          "MPS serves one user ID at a time on these nodes, and with hostUsers: false each pod has a user ID "
@@ -171,8 +173,8 @@ TEST_F(ExplainTest, Users) {
 TEST_F(ExplainTest, Learning) {
   b_.memory_cap = 0;
   b_.profile.source = Source::kUnknown;
-  Expect(a_, b_, "this job's need of GPU memory is not known yet: set crossover.dev/gpu-memory");
-  Expect(b_, a_, "its need of GPU memory is not known yet");
+  Expect(a_, b_, "this job's need of GPU memory is not known: set crossover.dev/gpu-memory");
+  Expect(b_, a_, "that job's need of GPU memory is not known");
 }
 
 TEST_F(ExplainTest, Memory) {

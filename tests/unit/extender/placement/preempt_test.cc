@@ -52,10 +52,10 @@ TEST_F(PreemptTest, TheFewestLeaveThenTheCheapest) {
   newcomer_.pods = 1;
   state_.placed[2].started_s = 99.5;
   EXPECT_EQ(Victims(), Ids{"small2"});
-  EXPECT_EQ(Text(), "needs 1 GPU; waits for 1 job of lower priority to end, which makes room for it");
+  EXPECT_EQ(Text(), "needs 1 GPU; waits for 1 job of lower priority to end, which makes room for this job");
   newcomer_.pods = 8;
   EXPECT_EQ(Victims(), (Ids{"large", "small0", "small1", "small2", "small3"}));
-  EXPECT_EQ(Text(), "needs 8 GPUs; waits for 5 jobs of lower priority to end, which make room for it");
+  EXPECT_EQ(Text(), "needs 8 GPUs; waits for 5 jobs of lower priority to end, which make room for this job");
 }
 
 TEST_F(PreemptTest, NoneLeavesForAnEqualOrAHigherOne) {
@@ -78,7 +78,8 @@ TEST_F(PreemptTest, WhatForbidsItIsSaid) {
   AddOnNode("a", 0).leave = Leave::kForbidden;
   AddOnNode("b", 1).leave = Leave::kSpared;
   EXPECT_EQ(Victims(), Ids{});
-  EXPECT_NE(Text().find("1 job of lower priority stays: a disruption budget forbids"), std::string::npos)
+  EXPECT_NE(Text().find("1 job of lower priority stays: a disruption budget does not allow"),
+            std::string::npos)
       << Text();
   EXPECT_NE(Text().find("1 job of lower priority stays: a job that made room"), std::string::npos);
   state_.placed[0].leave = state_.placed[1].leave = Leave::kMay;
