@@ -56,24 +56,11 @@ constexpr const char* Text(WatchReason reason) {
   return index < kWatchReasons ? kTexts[index] : "invalid";
 }
 
-// Returns what a user can do about the reason, as the end of a sentence, or "" if there is no reason.
+// Returns what a user can do about the reason, as the end of a sentence, or "" if there is no advice.
 constexpr const char* Advice(WatchReason reason) {
-  switch (reason) {
-    case WatchReason::kNone:
-      return "";
-    case WatchReason::kNonBlocking:
-      return "; PyTorch before 2.7.1 makes non-blocking communicators with "
-             "init_process_group(device_id=...): "
-             "set TORCH_NCCL_USE_COMM_NONBLOCKING=0";
-    case WatchReason::kSeveralGpus:
-      return "; start one process for each GPU";
-    case WatchReason::kLaunchBlocking:
-      return "; remove CUDA_LAUNCH_BLOCKING from the environment";
-    case WatchReason::kOneConnection:
-      return "; if the framework does not need CUDA_DEVICE_MAX_CONNECTIONS, remove it from the environment";
-    default:
-      return "; docs/support.md#for-how-long-no-turns-are-taken says how long this lasts";
-  }
+  if (reason != WatchReason::kNonBlocking) return "";
+  return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking ones "
+         "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
 }
 
 }  // namespace crossover::base

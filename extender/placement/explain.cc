@@ -50,8 +50,8 @@ std::string Demands(const Gang& gang) {
   return text;
 }
 
-// Returns what keeps nodes from taking the gang's pods, the most frequent reason first: "2 nodes: its CPU
-// is taken, for example: 12 of 16".
+// Returns what keeps nodes from taking the gang's pods, the most frequent reason first: "2 nodes: the node's
+// CPU is taken, for example: 12 of 16".
 std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Context& context) {
   constexpr std::size_t kMostReasons = 4;
   std::map<std::string, Said> said;

@@ -67,7 +67,7 @@ TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayCom
     EXPECT_EQ(lost.withheld->reason, base::Withheld::kMpsGone);
   }
   const SharingStrategy again = ChooseSharing(Sharing::kAuto, {});
-  EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs it";
+  EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs MPS";
   EXPECT_EQ(
       again.reason,
       "the control daemon of MPS does not run, and no pod needs MPS: without MPS sharing gains nothing");
