@@ -46,8 +46,9 @@ WorkPtr MakeCopy(void* target, const void* source, std::size_t bytes) {
 
 bool IsPageable(const void* pointer) { return !FindAllocation(reinterpret_cast<std::uintptr_t>(pointer)); }
 
-// Device pointers must come from this library: memory is on the host, so a stray pointer would do real
-// harm.
+// Returns whether a copy may use the pointer. A pointer to device memory must point into an allocation of
+// this library: the memory is on the host, so a stray pointer would damage the process. Every other pointer
+// may be used.
 bool Known(Place place, const void* pointer) { return place != Place::kDevice || !IsPageable(pointer); }
 
 // Takes the contexts of the process away at the copy that a fault names.

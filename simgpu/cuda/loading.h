@@ -14,8 +14,10 @@ struct Context;
 struct Kernel;
 struct Stream;
 
-// Returns the rule from that of the machine and the text of CUDA_MODULE_LOADING (null: unset). A text that is
-// neither EAGER nor LAZY nor DEFAULT is ignored, with one line in *complaint. Pure.
+// Returns which launches load a kernel. `machine` is the rule of the machine, and `text` is the value of
+// CUDA_MODULE_LOADING (null: unset). EAGER gives the rule by which no launch loads a kernel. Every other text
+// gives the rule of the machine. A text that is none of EAGER, LAZY and DEFAULT also puts one line into
+// *complaint. Pure.
 LoadingRule RuleOfLoading(const LoadingRule& machine, const char* text, std::string* complaint);
 
 // Returns the rule of this process. REQUIRES: the machine is attached.

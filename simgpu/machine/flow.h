@@ -1,11 +1,11 @@
 // Gives this process access to one shared capacity, as one tenant of it: the kernels of a stream on a GPU,
 // or the bytes of a rank on a link.
 //
-// Extend() gives work and returns at once with a mark: the value of the work counter at which that work is
-// done. Work that is given before the last work is done follows it without a gap, however late the caller
-// is. So give the next piece early, then wait. Work that is given to an idle flow starts at real time.
-// WaitServed() sleeps until a mark is reached and returns the exact logical time at which that was; the
-// caller wakes some tens of microseconds later.
+// Extend() appends work and returns a mark: the value of the work counter at which that work is done. It
+// blocks only while the queue of the flow is full. If the flow still has work, the new work follows without a
+// gap, even if the caller woke late from an earlier wait. So give the next piece early, then wait. If the
+// flow is idle, the new work starts at the current time. WaitServed() sleeps until a mark is reached and
+// returns the logical time at which it was reached; the caller wakes some tens of microseconds later.
 //
 //   auto out = machine->OpenNodeLink(Direction::kOut, communicator);
 //   Mark first = out->Extend(bytes), second = out->Extend(bytes);   // queued back to back
@@ -38,7 +38,7 @@ class Flow {
   Flow& operator=(const Flow&) = delete;
 
   // Appends `work` with this flow's usual demand. The unit is bytes for a link, ns at full speed for a GPU.
-  // Blocks while too many pieces of different demand wait.
+  // Blocks while constants::kPieces pieces of different demand wait on this flow.
   Mark Extend(double work);
   // Does the same with another demand: SMs for a GPU, bytes per second for a link.
   Mark Extend(double work, double demand);

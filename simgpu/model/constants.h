@@ -1,6 +1,7 @@
-// Holds the constants of the software GPU: all that decides how long something takes on it. They are
-// frozen. Each line of benchmarks/results/simgpu_error.jsonl names their digest, and a test compares it.
-// After a change of one, that baseline must be measured again, and with it every figure of the software GPU
+// Holds the constants of the software GPU. They decide how long something takes on it, except for the kernels
+// of real images: kernels/cost.cc and math/cost.cc have their costs. The constants are frozen. Each line of
+// benchmarks/results/simgpu_error.jsonl names their digest, and a test compares it. After a change of one,
+// that baseline must be measured again, and with it every figure of the software GPU
 // (docs/design/0002-software-gpu.md).
 //
 // Each line declares one constant. Times are in ns unless the name says another unit.
