@@ -17,12 +17,14 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 struct Families {
-  MetricFamily step_shared = Family(
-      "crossover_step_shared_seconds",
-      "An iteration of a client, the mean of the last 10 s, while its job shares a GPU.", MetricType::Gauge);
+  MetricFamily step_shared =
+      Family("crossover_step_shared_seconds",
+             "Mean time of an iteration of a client over the last 10 s, while its job shares a GPU.",
+             MetricType::Gauge);
   MetricFamily step_alone =
       Family("crossover_step_alone_seconds",
-             "An iteration of a client with no other job on its job's GPUs of the node.", MetricType::Gauge);
+             "Time of an iteration of a client while no other job runs on its job's GPUs of the node.",
+             MetricType::Gauge);
   MetricFamily step_alone_age =
       Family("crossover_step_alone_age_seconds", "How long ago crossover_step_alone_seconds was learned.",
              MetricType::Gauge);

@@ -25,7 +25,8 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
              MetricType::Counter);
   MetricFamily again =
       Family("crossover_signals_again_total",
-             "Late signals: they were written more than once for a client that waits.", MetricType::Counter);
+             "Times that a signal was written again because the client still waited at its open gate.",
+             MetricType::Counter);
   MetricFamily exported = Family(
       "crossover_signal_memory_bytes",
       "Memory of a GPU that its signallers have exported for signals, without what their contexts take.",

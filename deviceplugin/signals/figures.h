@@ -28,7 +28,7 @@ struct Figures {
   std::array<std::uint64_t, CROSSOVER_OFFER_STATES> offers{};
   std::uint64_t proofs_written = 0;
   std::uint64_t proofs_failed = 0;
-  std::uint64_t again = 0;  // late signals: they were written more than once for a client that waits
+  std::uint64_t again = 0;  // times that a signal was written again for a client at its open gate
 };
 
 using ByGpu = std::map<std::string, Figures>;  // by UUID

@@ -10,8 +10,9 @@
 
 namespace crossover::deviceplugin {
 
-// Returns the limits that the switches set, without the GPUs that are held. `cluster` is the mode of the
-// namespace `installation`, which applies to the whole cluster.
+// Returns the limits that the switches of the node and of the cluster set. `cluster` is the mode that is
+// written on the namespace `installation`, in which Crossover runs; it applies to the whole cluster. `held`
+// of the result, the GPUs on which no turns are taken, is empty: NodeAgent::LimitTurns() fills it in.
 inline TurnLimits LimitsOf(const OwnNode::NodeSpec& node, arbiter::Policy cluster,
                            const std::string& installation) {
   TurnLimits limits;

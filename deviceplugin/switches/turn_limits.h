@@ -1,5 +1,5 @@
-// Defines limits on turns that come from the cluster, in addition to the configuration and the
-// administrator's switch.
+// Defines limits on turns that come from the cluster. They hold in addition to the mode of the configuration
+// and to the mode that `crossover mode` sets.
 #pragma once
 
 #include <map>
