@@ -160,7 +160,7 @@ void AddPlan(CLI::App* app, Action* action) {
       ->capture_default_str();
   CLI::Option* cluster =
       pipeline->add_option("--cluster", options->cluster,
-                           "JSON with the servers (docs/pipelines.md); -: stdin; default: equal GPUs");
+                           "JSON file with the servers (docs/pipelines.md); -: stdin; default: equal GPUs");
   pipeline->add_option("--gpu-memory-gib", options->gpu_memory_gib, "memory of each GPU (default: no limit)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);

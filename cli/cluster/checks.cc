@@ -111,8 +111,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"webhooks"},
        V::kFail,
        "the webhook has a caBundle; this check does not look whether it is the right one",
-       "no pod that shares can be made: look for lines that begin with \"webhook: \" in the extender's log, "
-       "which say why no certificate was written there",
+       "the API server refuses new pods that share GPUs: look for lines that begin with \"webhook: \" in the "
+       "extender's log, which say why the webhook's configuration has no caBundle",
        WebhookWithoutCertificate},
       {"relabelled_metrics",
        {"pod_monitors"},

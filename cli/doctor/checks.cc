@@ -209,16 +209,19 @@ Finding MpsShm(const Facts& facts) {
                "node (docs/operations.md#crossovermpsshmfull)");
   }
   if (size > kTooSmall) return Ok(seen);
-  return Bad(Verdict::kWarn, seen,
-             "ordinary data loaders fill so small a /dev/shm: after the jobs of this node have ended, delete "
-             "the pod crossover-mps; the next pod makes /dev/shm as large as mps.shmSize says");
+  return Bad(
+      Verdict::kWarn, seen,
+      "/dev/shm: expected more than 1 GiB, because ordinary data loaders fill a smaller one: raise "
+      "mps.shmSize of the chart; after the jobs of this node have ended, delete the pod crossover-mps, "
+      "so that the next pod makes /dev/shm of that size");
 }
 
 Finding Memfd(const Facts& facts) {
   if (facts.kernel.memfd_error.empty()) return Ok("sealed shared memory can be made");
-  return Bad(Verdict::kFail, facts.kernel.memfd_error,
-             "use a kernel of 3.17 or later, and look at the setting vm.memfd_noexec: the daemon keeps the "
-             "turns in sealed memfds");
+  return Bad(
+      Verdict::kFail, facts.kernel.memfd_error,
+      "use kernel 3.17 or later, and set vm.memfd_noexec to 0 or 1 (2 refuses these memfds): the daemon "
+      "keeps the turns in sealed memfds");
 }
 
 Finding RobustFutex(const Facts& facts) {

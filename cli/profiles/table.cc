@@ -52,7 +52,10 @@ std::vector<std::string> Row(const JobProfile& profile, double now_s) {
 }  // namespace
 
 std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double now_s) {
-  if (response.directory().empty()) return "profiles are off: set profiles in the daemon's configuration\n";
+  if (response.directory().empty()) {
+    return "profiles are off: set the key profiles of the daemon's configuration to a folder; the key takes "
+           "effect at the daemon's next start\n";
+  }
   if (response.profiles().empty()) return "no job has left a profile yet in " + response.directory() + "\n";
   std::vector<std::vector<std::string>> rows = {
       {"GANG", "USER", "RANKS", "C ms", "M ms", "JITTER", "ALONE ms", "MEMORY MiB", "AGE"}};
