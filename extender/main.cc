@@ -8,7 +8,8 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Crossover's part of a cluster: places gangs beside a scheduler, and rewrites pods that share.",
+      "Runs beside a kube-scheduler: decides which nodes and GPUs the pods of a gang get, and rewrites pods "
+      "that share GPUs.",
       "crossover-extender");
   bool check = false;
   bool holders = false;

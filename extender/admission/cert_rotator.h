@@ -55,8 +55,9 @@ class CertRotator {
   // `objects` must outlive the CertRotator.
   CertRotator(Settings settings, CertificateObjects* objects);
 
-  // Takes the next step of the rotation if `leads`, and updates the file. If anything fails, `complaint()`
-  // says what, until it works. Never throws.
+  // Reads the Secret and, if `leads`, takes the next step of the rotation and writes the Secret and the
+  // caBundle. Then writes the certificate of the Secret to the file if the file has another one. If anything
+  // fails, complaint() says what failed until a later call succeeds. Does not throw.
   void Look(const Times& times, bool leads) noexcept;
 
   // Returns whether the file holds a certificate that can be served.

@@ -32,7 +32,8 @@ std::string KeyOf(const Object& object) {
   return object.name_space + "/" + object.name;
 }
 
-// Returns a function that splits such a key and tells the listener by `gone` that the object is gone.
+// Returns a function that takes a key of KeyOf(), "namespace/name". It calls the function `gone` of the
+// listener with the namespace and the name.
 std::function<void(const std::string&)> TellGone(Listener* listener,
                                                  void (Listener::*gone)(const std::string&,
                                                                         const std::string&)) {

@@ -1,5 +1,5 @@
-// Runs the gang logic with threads: it owns the ClusterCache, one lock, a few workers that write to the API
-// server, and a periodic tick.
+// Runs the gang logic with threads. The Controller owns the ClusterCache, one lock, the threads that send
+// requests to the API server (Options::workers, 16), and a periodic tick.
 #pragma once
 
 #include <chrono>

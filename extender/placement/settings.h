@@ -24,9 +24,9 @@ struct Settings {
   double memory_margin = 0.10;             // part of a measured peak that is added to it
   Bytes context_reserve = 1u << 29;        // on each GPU, for each of its clients
   double spanning_bonus = 0.05;            // part that is added to the gain of jobs that span nodes
-  // A gang goes before all others, and GPUs are kept for it, once it has waited for longer than
-  // `starvation_s` and for longer than `starvation_runs` times as long as the gangs with GPUs have run
-  // (starvation.h).
+  // A gang goes before the others of its rank once it has waited for longer than `starvation_s` seconds and
+  // for longer than `starvation_runs` times the mean time for which gangs have had their GPUs so far. If it
+  // then finds no place, GPUs are kept for it. starvation.h has the exact rule.
   double starvation_s = 1800;
   double starvation_runs = 3;
 };

@@ -1,9 +1,12 @@
-// Decides how long a gang waits before GPUs are kept for it, and how many of these may be busy. Pure.
+// Decides how long a gang waits before it goes first, and when GPUs are kept for it. Pure.
 //
-// Let R be the longest time that any gang has GPUs. After 3 max(starvation_s, starvation_runs R), GPUs are
-// kept for the oldest waiting gang, however many of them are busy. They stay the same until it has them,
-// and no other gang gets there. A gang therefore waits at most for that time, plus R for itself and R for
-// each older gang that waits.
+// The patience of a gang is max(starvation_s, starvation_runs T). T is the time for which gangs have had
+// their GPUs so far, as the mean over GPUs; Patience::Of() counts less of it for a small gang. A gang that
+// has waited for its patience goes before the others of its rank. If it finds no place then, GPUs are kept
+// for it as soon as few enough of them are busy: none at first, and any number after three times its
+// patience. They stay the same, as long as they suit the gang, until it has them, and no other gang gets
+// there. Let R be the longest time that any gang has GPUs, so T <= R. A gang therefore waits for 3
+// max(starvation_s, starvation_runs R) at most, plus R for itself and R for each older gang that waits.
 #pragma once
 
 #include "extender/placement/settings.h"
