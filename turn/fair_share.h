@@ -42,9 +42,9 @@ double FairRate(const Demand* demands, std::size_t count);
 bool WorthBreaking(const Demand& brief, const Demand& other, double fair);
 
 // Returns how many turns of `brief` may break turns of `other` within iteration number `iteration` of
-// `other`. They are the turns that `brief` has due in that iteration, less those that find room while `other`
-// is away, which are one at least. A client that has had this many waits until the turn of `other` ends.
-// REQUIRES: both demands are known.
+// `other`. The count is the turns that `brief` wants in one iteration of `other`, less the turns that it gets
+// while `other` is away from the GPU (one at least). It is never below 0. Once `brief` has had this many
+// turns, it waits until the turn of `other` ends. REQUIRES: both demands are known.
 std::uint32_t TurnsWithin(const Demand& brief, const Demand& other, std::uint32_t iteration);
 
 }  // namespace crossover::turn

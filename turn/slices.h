@@ -46,10 +46,11 @@ class Slices {
 
   // Notes that a turn of `slot` has ended, and how long it lasted.
   void SeeEnd(SlotIndex slot, Time turn);
-  // Notes that the turn of `slot` in this iteration is stuck: it lasts much longer than usual, and other
-  // clients wait. The caller may say so many times for one turn: it counts once in a slice.
+  // Notes that the turn of `slot` in its iteration `iteration` is stuck: the turn lasts much longer than
+  // usual, and other clients wait. The caller may call this many times for one turn. Stuck turns count once
+  // in a slice, however many calls and turns there are.
   void SeeStuck(SlotIndex slot, std::uint32_t iteration);
-  // Notes that `slot` has the turn in this iteration.
+  // Notes that `slot` has the turn, in its iteration `iteration`.
   void SeeTurn(SlotIndex slot, std::uint32_t iteration);
 
   // Returns whether the idle client `slot`, whose words are `words`, keeps the token that lies at its open

@@ -109,8 +109,9 @@ class TimingModel {
   // position of many turns has also shown two iterations.
   static constexpr std::uint32_t kEnoughTurns = 8;
   bool settled() const;
-  // busy() returns how long one iteration has the GPU, and away() how long it is away from it. Both are
-  // smoothed, and kNever until each position of the iteration has been seen.
+  // busy() returns the time of one iteration in which the client has the GPU: the sum of its turns. away()
+  // returns the rest of the iteration: the sum of its gaps. Both are smoothed. Each is kNever until every
+  // position of the iteration (see the head of this file) has shown a turn, or a gap.
   Time busy() const { return of_a_position_ > 1 ? whole_.usual_turns : Sum(&Learned::usual_turn); }
   Time away() const { return of_a_position_ > 1 ? whole_.usual_gaps : Sum(&Learned::usual_gap); }
   // Returns how much its compute varies between iterations: the standard deviation of its turns divided by

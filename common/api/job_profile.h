@@ -17,8 +17,8 @@ namespace crossover::api {
 // 1970. The extender computes the figures of the status, and the `gain` of each meeting, from the history,
 // which is `runs` and the `gains` of all meetings.
 struct JobProfile {
-  // A Slowest is the rank of a run whose compute is the longest. `since_s` is when it began to be slow, which
-  // is kSlow times the median or more; 0: it is not.
+  // A Slowest describes the rank of a run with the longest compute. A rank is slow if its compute is kSlow
+  // times the median of the ranks or more. `since_s` is when this rank became slow; 0: it is not slow.
   struct Slowest {
     std::string pod, node;
     double compute_s = 0;
@@ -27,8 +27,8 @@ struct JobProfile {
     friend bool operator==(const Slowest&, const Slowest&) = default;
   };
   static constexpr double kSlow = 1.05;
-  // An InputWait is of the rank of a run that waits longest for its input. All ranks of a data-parallel job
-  // wait as long.
+  // An InputWait describes the rank of a run that waits longest for its input, and for how long it waits in
+  // an iteration. In a data-parallel job the other ranks wait as long, for this rank.
   struct InputWait {
     std::string pod, node;
     double seconds = 0;
