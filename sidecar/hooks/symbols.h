@@ -17,8 +17,9 @@ struct Symbol {
 // Returns the row with this exported name. For NCCL it has the wrapper of file number 0.
 Symbol FindWrapper(const char* name);
 
-// Returns the wrapper of NCCL's `name` for the file of NCCL in which `real` lies. Returns `real` itself if
-// there are more such files than wrappers.
+// Returns the wrapper of NCCL's function `name` for the file of NCCL in which `real` lies. Each loaded file
+// of NCCL has wrappers of its own. Returns `real` itself if more files of NCCL are loaded than there are
+// wrappers for, or if no wrapper has this name.
 void* FindNcclWrapper(const char* name, void* real);
 
 // Returns the function to hand out in place of `real`, which cuGetProcAddress answered for (name, version,

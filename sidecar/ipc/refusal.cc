@@ -19,7 +19,8 @@ constexpr Words kWords[] = {
     {"MPS", "time slices"},
     {"an arbiter that offers signals", "none"},
     {"a signaller that follows the turnstile", "none"},
-    {"a signaller whose beat changes", "one that stands still, as the arbiter says"},
+    {"a signaller whose beat changes",
+     "a beat that stands still, as the arbiter reports (see the log of the pod crossover-signaller)"},
     {"clients that all have signals", "another client of this GPU without them"},
     {"the turnstile of this GPU", "a turnstile for this client alone"},
     {"a signaller that takes the turnstile", "one that refuses it"},
@@ -41,7 +42,7 @@ constexpr Words kWords[] = {
     {"a signaller that proves the path within 2 s", "no answer"},
     {"a signaller that can write", "one whose driver refuses"},
     {"the number that the signaller was asked to write", "", true},
-    {"a signaller whose beat changes within 200 ms", "one that stands still"},
+    {"a signaller whose beat changes within 200 ms", "a beat that stands still"},
     {"a driver that takes operations on signals", "one that refuses them"},
 };
 static_assert(sizeof kWords / sizeof kWords[0] == kReasons, "each reason has its words");

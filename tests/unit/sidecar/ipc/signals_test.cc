@@ -332,8 +332,8 @@ TEST_F(SignalsTest, ABeatThatStandsStillEndsTheWaitsAndOneThatMovesAsksAgain) {
   Tick(4, 40 * base::kNsPerMs);
   EXPECT_EQ(client_.gate.signals(), Lines::kAwaited);
   const std::string line = LineOf([&] { Tick(3, 40 * base::kNsPerMs); });
-  EXPECT_THAT(line,
-              HasSubstr("expected a signaller whose beat changes within 200 ms, got one that stands still"));
+  EXPECT_THAT(
+      line, HasSubstr("expected a signaller whose beat changes within 200 ms, got a beat that stands still"));
   EXPECT_EQ(client_.gate.signals(), Lines::kWritten);
   EXPECT_EQ(Said(), "want 0");
   now_ = base::MonotonicNs();
