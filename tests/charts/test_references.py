@@ -1,4 +1,4 @@
-"""Tests that docs/metrics.md, annotations.md and kubectl.md agree with the sources."""
+"""Tests that docs/metrics.md, annotations.md, kubectl.md and usage.md agree with the sources."""
 
 import re
 import unittest
@@ -21,6 +21,12 @@ def rows(page):
         if line.startswith("| `"):
             found.setdefault(cells[0].strip("`"), cells[1:])
     return found
+
+
+def checks_named(page):
+    """Returns the names in the first column of the page's table of checks, in their order."""
+    table = page.partition("| check | looks at |\n")[2].partition("\n\n")[0]
+    return [name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])]
 
 
 class References(unittest.TestCase):
@@ -72,6 +78,12 @@ constexpr Rule kOfPods[] = {
         checks = re.findall(r'^      \{"(\w+)",', read("cli/cluster/checks.cc"), re.MULTILINE)
         self.assertGreaterEqual(len(checks), 20)
         self.assertEqual(list(rows(read("docs/kubectl.md"))), checks)
+
+    def test_checks_of_the_doctor_of_a_machine_are_those_of_the_sources(self):
+        checks = re.findall(r'^    \{"(\w+)", \w+\},$', read("cli/doctor/checks.cc"), re.MULTILINE)
+        self.assertGreaterEqual(len(checks), 20)
+        self.assertEqual(checks_named(read("docs/usage.md")), checks)
+        self.assertEqual(checks_named("| check | looks at |\n|---|---|\n| `a`, `b` | c |\n\n| `d` | e |\n"), ["a", "b"])
 
 
 if __name__ == "__main__":

@@ -124,6 +124,18 @@ TEST(RedactedTest, WhatHelpsToUnderstandStays) {
   EXPECT_EQ(Redacted(items), items);
 }
 
+TEST(RedactedTest, APodLosesItsSecretsAndKeepsItsNames) {
+  const json pod = json::parse(R"({"metadata": {"managedFields": [1], "annotations": {"mine": "secret1",
+      "crossover.dev/share": "true", "kubectl.kubernetes.io/last-applied-configuration": "secret2"}},
+      "spec": {"containers": [{"command": ["secret3"], "args": ["secret4"], "image": "i",
+      "env": [{"name": "TOKEN", "value": "secret5"}]}]}})");
+  const std::string text = Redacted(json::array({pod})).dump();
+  EXPECT_THAT(text, Not(HasSubstr("secret")));
+  EXPECT_THAT(text, Not(HasSubstr("managedFields")));
+  for (const char* kept : {"TOKEN", "\"crossover.dev/share\":\"true\"", "\"image\":\"i\""})
+    EXPECT_THAT(text, HasSubstr(kept));
+}
+
 TEST(RedactedTest, WhatIsOfNoUsualShapeIsHarmless) {
   for (const char* items : {R"([{"env": {"value": 1}, "labels": [1], "volumes": "x", "waiting": 3}])",
                             R"([{"matchExpressions": [1, {"key": 2}], "env": [null], "terminated": []}])",

@@ -1,5 +1,7 @@
 // A healthy machine passes every check. Each planted fault is seen by its check, and by no other unless the
 // fault says so.
+#include "cli/doctor/checks.h"
+
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +10,6 @@
 #include <functional>
 #include <set>
 
-#include "cli/doctor/checks.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::cli {
