@@ -15,8 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-// The most specific label comes first. Some controllers create several jobs of one name; their labels
-// include an index. The table of gangs (extender/gang/owner_kinds.cc) has these labels, too.
+// The first label that a pod has counts, so the most specific label comes first. Some controllers create
+// several jobs of one name; a label of the pod then has the index of the job. The table of gangs
+// (extender/gang/owner_kinds.cc) has these labels, too, and tests/unit/extender/gang/membership_test.cc
+// compares the two.
 struct OwnerLabel {
   const char* name;
   const char* index = "";

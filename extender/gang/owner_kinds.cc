@@ -58,7 +58,8 @@ constexpr OwnerKind Job(const char* name, const char* incarnations) {
           .failed_indices = "failedIndexes"};
 }
 
-// Each name here is also in kOwnerLabels of common/kube/profile_key.cc. No test compares the two.
+// Each `name` and `index` here is also in kOwnerLabels of common/kube/profile_key.cc. A test compares the two
+// (membership_test.cc).
 constexpr std::array<OwnerKind, 12> kKinds = {{
     {.name = "kueue.x-k8s.io/pod-group-name",
      .also = "kueue.x-k8s.io/pod-group-total-count",

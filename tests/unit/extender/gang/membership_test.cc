@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/kube/profile_key.h"
+#include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
 namespace {
@@ -403,6 +408,18 @@ TEST(Membership, StandsBackFromOtherGangSchedulers) {
   upstream.pod_group = "p";
   EXPECT_THAT(MembershipOf(upstream).aside, HasSubstr("Kubernetes' own"));
   EXPECT_EQ(MembershipOf(upstream).size, 1);
+}
+
+// Two tables have the labels of owners. A pod that one of them knows and the other does not would be in a
+// gang and have no name for its job.
+TEST(Owner, EachKindNamesItsJobForTheProfileKeyToo) {
+  for (const OwnerKind& kind : OwnerKinds()) {
+    std::map<std::string, std::string> labels = {{kind.name, "mine"}};
+    EXPECT_EQ(kube::JobNamedBy(labels), "mine") << kind.name;
+    if (*kind.index == '\0') continue;
+    labels[kind.index] = "3";
+    EXPECT_EQ(kube::JobNamedBy(labels), "mine-3") << kind.name << ", " << kind.index;
+  }
 }
 
 TEST(Owner, HostileObjectsSayNothing) {
