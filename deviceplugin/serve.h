@@ -30,7 +30,8 @@ class NodeExtension {
   virtual std::vector<std::string> Missing() = 0;
   // Returns the state of MPS, as far as it is known. Any thread may call it.
   virtual MpsNews Mps() = 0;
-  // See MetricsServer::Sources::access. The threads of the metrics server call it, and it may block.
+  // Returns the HTTP status for a request for metrics with this Authorization header, as
+  // MetricsServer::Sources::access does. The threads of the metrics server call it, and it may block.
   virtual int MetricsStatusFor(const std::string& authorization) = 0;
   // Makes calls that wait for other services return, and lets no later call wait.
   virtual void StopAsking() = 0;

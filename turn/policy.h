@@ -81,7 +81,8 @@ class Policy {
   void SetOwner(SlotIndex slot) { owner_ = slot; }
   SlotIndex owner() const { return owner_; }
 
-  // Learns from a collect. Call it once per collect for every member, then call Settle().
+  // Watch() learns from the words of one member in a collect, and returns what has changed. Call Watch() once
+  // per collect for every member, then call Settle().
   TimingModel::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
   void Settle(SlotSet members, Time now);
 
@@ -121,7 +122,7 @@ class Policy {
   const TimingModel& timing(SlotIndex slot) const { return timing_[slot]; }
   // Returns the job's number of the iteration of the last turn that `slot` gave back.
   std::uint32_t LastIterationOf(SlotIndex slot) const;
-  // Returns that of its present turn.
+  // Returns the job's number of the iteration of the present turn of `slot`.
   std::uint32_t IterationOf(SlotIndex slot) const;
   // Returns what the client's job needs of this GPU, as far as is known.
   Demand DemandOf(SlotIndex slot) const;

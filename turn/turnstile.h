@@ -31,11 +31,11 @@ struct Settings {
 };
 
 struct Stats {
-  // The guard has chosen this sharing mode and has measured these rates; a rate is 0 while unknown.
+  // The guard has chosen this way of sharing and has measured these rates; a rate is 0 while unknown.
   Way way = Way::kTurns;
   double rate_by_turns = 0, rate_side_by_side = 0;
   std::uint64_t trials = 0;
-  Time looked = 0, lost = 0;  // time of looks in another mode than the chosen one, and its cost
+  Time looked = 0, lost = 0;  // time of looks in other ways than the chosen one, and its cost
   std::uint64_t turns = 0;
   std::uint64_t handed_over = 0;  // turns that began without the arbiter's help
   std::uint64_t granted = 0;      // turns that began at a gate that the arbiter opened

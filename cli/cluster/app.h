@@ -1,5 +1,5 @@
-// Reads the command line of kubectl-crossover. kubectl-crossover has such commands as `crossover`, and asks a
-// whole cluster through kubectl.
+// Reads the command line of kubectl-crossover. kubectl-crossover has commands like those of `crossover`, and
+// asks a whole cluster through kubectl.
 #pragma once
 
 namespace crossover::cli {

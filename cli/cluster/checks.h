@@ -70,14 +70,15 @@ Places PodsThatAutoscalersMove(const ClusterFacts& facts);
 Places NodesThatCountAsUnready(const ClusterFacts& facts);
 // descheduler.cc has this check.
 Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts);
-// topology.cc has this check.
+// topology.cc has these checks.
 Places UnnamedDomains(const ClusterFacts& facts);
 Places ModelsWithoutSpeed(const ClusterFacts& facts);
 // Returns the gangs on several nodes if no label of `gangs.topology` narrower than a zone says which of these
 // nodes are near each other. The value is the number of nodes. Returns none if the extender's configuration
 // is not known.
 std::map<std::string, std::size_t> GangsOverUnnamedDomains(const ClusterFacts& facts);
-// Returns the words of the check and of `explain` for such a gang.
+// Returns what the check and `explain` say of a gang that GangsOverUnnamedDomains() names: it is on `nodes`
+// nodes.
 std::string OverNodes(const std::string& gang, std::size_t nodes);
 // quotas.cc has these checks.
 Places QuotasWithoutSlots(const ClusterFacts& facts);

@@ -55,10 +55,10 @@ std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& 
 // Returns the nodes that a daemon serves. On such a node the daemon has a pod, ready or not, or the kubelet
 // still knows slots, which it forgets some minutes after the plugin is gone.
 std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
-// Return what the objects say. They leave out those without a name.
+// Return what the objects say. Both leave out objects that have no name, and JobProfiles without a namespace.
 std::vector<api::GpuNode> ParsedGpuNodes(const json& gpu_nodes);
 std::vector<api::JobProfile> ParsedProfiles(const json& profiles);
-// Returns the GPUNodes of those nodes, because no daemon updates the others. Returns all of them if our
+// Returns the GPUNodes of NodesWithDaemon(), because no daemon updates the others. Returns all of them if our
 // pods cannot be seen.
 std::vector<api::GpuNode> KeptGpuNodes(const ClusterFacts& facts);
 

@@ -25,7 +25,7 @@ struct Unpaired {
   std::string gang, why;
 };
 
-// Returns them, by the names of their gangs. REQUIRES: `pairs` are BestPairs(runs).
+// Returns the gangs that have no run in a pair, by name. REQUIRES: `pairs` are BestPairs(runs).
 std::vector<Unpaired> UnpairedOf(const std::vector<Run>& runs, const std::vector<Pair>& pairs);
 
 }  // namespace crossover::cli

@@ -6,7 +6,7 @@
 
 namespace crossover::cli {
 
-// Returns for the latest run of each gang since then (Unix seconds) that is not on one node alone, the
+// Returns for the latest run of each gang since `since_s` (Unix seconds) that is not on one node alone, the
 // costliest first:
 //
 //   {"namespace", "gang", "lastSeen", "uplinkSeconds", "leastUplinkSeconds", "stepSeconds", "gain"}

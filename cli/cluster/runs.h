@@ -1,4 +1,4 @@
-// The runs of jobs that JobProfiles record, as advice looks at them.
+// Holds the runs of jobs that JobProfiles record, as the advice needs them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SlowRank {
   double cost = 0;  // part of a step by which it would be shorter
 };
 
-// A LongInput is of the rank of a run that waits longest for its input.
+// A LongInput describes the rank of a run that waits longest for its input.
 struct LongInput {
   std::string pod, node;
   double seconds = 0;
@@ -47,8 +47,8 @@ using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // by gang a
 // there once. `link_bytes_per_s` is the speed of a usual link of a node; 0: not known. Pure.
 std::map<std::string, RunsByStart> RunsToldOf(const std::vector<api::JobProfile>& profiles,
                                               double link_bytes_per_s);
-// Returns the runs since then that did not share. Runs that shared are left out: what they saved needs no
-// advice. Pure.
+// Returns the runs of `told` that ended after `since_s` (Unix seconds) and did not share. Runs that shared
+// are left out: what they saved needs no advice. Pure.
 std::vector<Run> RunsAlone(const RunsByStart& told, double since_s);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// Runs `crossover mode`, which switches turns on this machine on or off, at once.
+// Runs `crossover mode`, which switches turns on this machine on or off without a restart.
 #pragma once
 
 #include <string>

@@ -18,14 +18,16 @@ struct Rule {
 
 // Returns the rules of all annotations that users may set on pods.
 std::span<const Rule> RulesOfPods();
-// Returns the rule for `key`: one of those, or the one for the maintenance annotation of a node. Returns
-// null for any other key.
+// Returns the rule for `key`: one of RulesOfPods(), or the one for the maintenance annotation of a node.
+// Returns null for any other key.
 const Rule* RuleOf(std::string_view key);
 
 // Returns why `value` is refused for `key`, such as "crossover.dev/mode: expected enforce, observe or off,
 // got Off". Returns nothing if the rule accepts the value or the key has no rule.
 std::optional<std::string> FaultOf(const std::string& key, const std::string& value);
-// Returns why a label with this key of our domain is refused if an annotation is meant.
+// Returns the refusal of a label with the key `key` of our domain, which should be an annotation: "KEY:
+// expected an annotation, got a label with the value VALUE". Does not look whether there is such an
+// annotation.
 std::string FaultOfLabel(const std::string& key, const std::string& value);
 
 // Returns the pod annotation whose name is closest to `key` by edit distance.

@@ -27,11 +27,11 @@ struct GpuNode {
 
     friend bool operator==(const Holder&, const Holder&) = default;
   };
-  // Says what the signals of one GPU cost. The writer rounds memory of the host to a MiB, and seconds to two
-  // significant figures, so that the object does not change all the time when nothing happens.
+  // Signals say what the signals of one GPU cost. The writer rounds memory of the host to a MiB, and seconds
+  // to two significant figures, so that the object does not change all the time when nothing happens.
   struct Signals {
     int signallers = 0;      // connected signallers
-    std::uint64_t late = 0;  // signals that were written more than once for a client that waits
+    std::uint64_t late = 0;  // times that a signal was written again for a client at its open gate
     std::optional<std::uint64_t> host_memory{};
     std::optional<double> cpu_seconds{};
     std::uint64_t device_memory = 0;  // 0: not known

@@ -71,7 +71,7 @@ class Client {
                  const OnOpen& on_open = {}) const;
 
   // Ends all requests in progress, and all later requests before they begin. Their Response has status 0.
-  // May be called from any thread.
+  // Only a watch that the server had begun to answer keeps its status 200. May be called from any thread.
   void Stop();
 
  private:

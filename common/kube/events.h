@@ -58,9 +58,12 @@ class Events {
   // Drops the events that are not posted yet.
   ~Events();
 
-  // Queues an event and returns at once. Drops an event that was posted within kForget, unless it is paced.
-  // Drops the event and counts it as lost if kMostWaiting events wait.
+  // Queues an event, and does not wait until it is posted. Drops an event that was queued before, unless it
+  // is paced; every kForget, all that was queued before is forgotten. Drops the event and counts it as lost
+  // if kMostWaiting events wait.
   void Tell(Event event);
+  // Returns the number of events that the API server did not get: they were dropped because too many waited,
+  // were refused, or could not be posted after several tries.
   std::uint64_t lost() const;
   // Returns how many events fit into the queue now. Other threads may fill it before the caller does.
   std::size_t room() const;

@@ -1,6 +1,7 @@
 // Follows a list of objects of the API server, on a thread of its own. It lists the objects and then
-// watches them. After a broken watch it continues at the last version. It lists again if the server no
-// longer has that version.
+// watches them. After a watch that broke off, and while the server is busy or away, it continues at the last
+// version. It lists again if the server no longer has that version, after any other error, and after several
+// watches in a row without news.
 #pragma once
 
 #include <atomic>
@@ -62,8 +63,9 @@ class ListWatch {
   ListWatch(Access access, std::string path, Sink* sink, Options options);
   ~ListWatch();
 
-  // Returns whether a list has been read, and the watch is open or the server has ended it in good order a
-  // moment ago. Thread-safe.
+  // Returns whether a list has been read, and the last request since then was answered. A watch that ends or
+  // breaks off changes nothing here; the request after it does, if it is not answered. With may_lack, a
+  // server that does not know the kind of object counts as one that has answered. Thread-safe.
   bool synced() const { return synced_; }
 
  private:

@@ -23,9 +23,10 @@ class MetricsAccess {
   // Returns the HTTP status for a request with this Authorization header: 200, 401 without a valid token,
   // 403 if access is denied, or 503 if the API server does not answer.
   //
-  // Blocks for the API server, with three exceptions: the API server allowed the token less than two minutes
-  // ago, it refused the token less than ten seconds ago, or two other requests wait for it already. So
-  // invented tokens cannot occupy all threads of the caller's HTTP server.
+  // Blocks until the API server answers, with four exceptions: the header has no text that could be a token,
+  // the API server allowed the token less than two minutes ago, it refused the token less than ten seconds
+  // ago, or two other requests wait for the API server already. So invented tokens cannot occupy all threads
+  // of the caller's HTTP server.
   //
   // A token that was allowed stays allowed for an hour while the API server does not answer: metrics are
   // needed most when much is down.

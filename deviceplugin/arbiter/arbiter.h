@@ -41,7 +41,8 @@ class Arbiter : private ClientServer::Delegate {
           const IdentitySource* identities = nullptr, Extension* extension = nullptr);
   ~Arbiter() override;
 
-  // Opens the socket. Clients may connect as soon as it returns. Returns false with the reason in `error`.
+  // Opens the socket. Clients may connect as soon as it returns. Returns false with the reason in `error`, on
+  // failure.
   bool Start(std::string* error);
   // Serves until Stop. Then opens all gates, gives waiting clients up to 100 ms to pass, and closes the
   // connections.

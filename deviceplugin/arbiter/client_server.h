@@ -47,7 +47,7 @@ class ClientServer {
       : limits_(limits), poller_(poller), delegate_(delegate) {}
   ~ClientServer();
 
-  // Opens the socket. Returns false with the reason in `error`.
+  // Opens the socket. Returns false with the reason in `error`, on failure.
   bool Open(const SocketSettings& settings, std::string* error);
 
   // The poller's tags from kFirstTag on belong to ClientServer. The caller may use the tags below.

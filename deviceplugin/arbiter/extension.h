@@ -25,9 +25,9 @@ struct Mail {
 class Extension {
  public:
   virtual ~Extension() = default;
-  // Opens what fd() watches. Returns false, with the reason in `error`.
+  // Opens what fd() watches. Returns false, with the reason in `error`, on failure.
   virtual bool Open(Observer* observer, std::string* error) = 0;
-  // Is readable when OnReady() is due.
+  // Returns a descriptor that is readable when OnReady() is due.
   virtual int fd() const = 0;
   virtual void OnReady(turn::Time now) = 0;
   // Does what is due at `now`. Returns when it must be called again, or turn::kNever.

@@ -27,7 +27,7 @@ class Gpu {
   Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy, Observer* observer);
 
   // Gives `member` a free slot, fills in its slot and GPU, and prepares that slot of the page before the
-  // client maps it. Returns the reason if the client is refused.
+  // client maps it. Returns the client with its slot, or the reason if the client is refused.
   std::variant<std::shared_ptr<const Member>, Membership::Refusal> Join(std::shared_ptr<Member> member,
                                                                         turn::Time now);
   void Leave(turn::SlotIndex slot, turn::Time now);

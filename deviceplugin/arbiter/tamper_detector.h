@@ -1,7 +1,7 @@
 // Detects that a client has written over words of a turnstile that are not its own.
 //
-// Every client maps the page writable, so one of them could stop the others. The guard looks for three things
-// that correct clients never cause:
+// Every client maps the page writable, so one of them could stop the others. The detector looks for three
+// things that correct clients never cause:
 //
 // - A word that only the arbiter writes differs from what the arbiter has written. This is proof.
 // - A word that never changes after the page was made has changed. This is proof.
@@ -26,7 +26,7 @@ namespace crossover::arbiter {
 
 class TamperDetector {
  public:
-  // Takes the present content of `page` as correct. REQUIRES: `page` outlives the guard.
+  // Takes the present content of `page` as correct. REQUIRES: `page` outlives the TamperDetector.
   explicit TamperDetector(const Page& page);
 
   // Takes the present words of `slot` as correct. REQUIRES: the caller has just called Page::ResetSlot().

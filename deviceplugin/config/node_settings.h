@@ -13,7 +13,8 @@
 
 namespace crossover::deviceplugin {
 
-// Holds the settings of a node that may change while the daemon runs. A new value takes effect at once.
+// Holds the settings of a node that may change while the daemon runs. A new value takes effect without a
+// restart, once the daemon has read the file again: about a second after a change of the file, or at SIGHUP.
 struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
   // A GPU stays withheld for this many seconds after its last error.

@@ -65,8 +65,8 @@ class DraWatch {
   bool lacks_api_ = false;    // the API server has no such API
   std::string complaint_;
   DraDevices devices_;
-  std::vector<DraSlice> last_;  // the slices with which the last one was there
-  std::int64_t last_at_ = 0;    // when they were last there
+  std::vector<DraSlice> last_;  // the slices of this node, as they were when there were any
+  std::int64_t last_at_ = 0;    // when there were any last
   std::unique_ptr<kube::ListWatch> watch_of_slices_;
   std::unique_ptr<kube::ListWatch> watch_of_claims_;
   threads::PeriodicTask task_;  // must be the last member: its thread uses the others

@@ -70,7 +70,8 @@ class NvmlLibrary {
   // if the driver does not answer.
   using ProcessMemory = std::map<pid_t, std::optional<std::uint64_t>>;
   std::optional<ProcessMemory> Processes(const std::string& gpu_uuid) const;
-  // Like Processes(), but returns only the processes whose memory is known.
+  // Returns the processes that Processes() returns and whose memory is known, with the number of bytes.
+  // Returns nullopt if the driver does not answer.
   std::optional<std::map<pid_t, std::uint64_t>> MemoryByProcess(const std::string& gpu_uuid) const;
 
  private:

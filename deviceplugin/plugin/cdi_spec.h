@@ -89,7 +89,8 @@ struct CdiNone {
 };
 using CdiChoice = std::variant<CdiGiven, CdiOwn, CdiNone>;
 
-// Decides which specification the names of GPUs are of.
+// Returns which specification the names of GPUs are of: the given one, our own with its text, or none with
+// the reason.
 CdiChoice ChooseCdi(CdiSource wanted, const CdiFacts& facts);
 
 }  // namespace crossover::deviceplugin

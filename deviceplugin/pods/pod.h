@@ -50,7 +50,7 @@ struct Pod {
 
 // Returns the pod with the UID `uid`, or null if there is none.
 const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid);
-// Like FindPod(), but returns null also if the pod has ended.
+// Returns the pod with the UID `uid`, or null if there is none or if it has ended.
 const Pod* FindLiving(const std::vector<Pod>& pods, const std::string& uid);
 // Returns "namespace/name".
 std::string NameOf(const Pod& pod);

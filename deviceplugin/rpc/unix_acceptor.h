@@ -20,7 +20,7 @@ class UnixAcceptor {
   UnixAcceptor(const UnixAcceptor&) = delete;
   UnixAcceptor& operator=(const UnixAcceptor&) = delete;
 
-  // Creates the socket without accepting yet. Returns false with the reason in `error`.
+  // Creates the socket without accepting yet. Returns false with the reason in `error`, on failure.
   bool Open(const std::string& path, std::string* error);
   // Accepts on a thread of its own, which calls `on_connection` with each new non-blocking socket.
   void Accept(OnConnection on_connection);

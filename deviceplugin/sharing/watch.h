@@ -50,7 +50,7 @@ class SharingWatch {
 
   State state() const;
   void Want(Sharing sharing);  // takes effect at the next round
-  // Notes whether living pods were started under MPS. The caller finds this out now and then. Before the
+  // Notes whether living pods were started under MPS. The caller calls this twice a second. Before the
   // first call, an earlier strategy of MPS stays.
   void NoteNeed(bool needed);
   // Notes whether any slot could be given out if MPS took clients. Only then does the watch ask MPS for a

@@ -24,14 +24,14 @@ bool LoadDriver(Driver* driver, std::string* error);
 bool Succeeds(const Driver& driver, CUresult status, std::string_view what, std::string* error);
 
 // Initialises the driver as no client of MPS, and gives the UUIDs of the GPUs that it shows this process.
-// Makes no context. Returns false, with the reason in `error`. REQUIRES: as OpenGpu().
+// Makes no context. Returns false, with the reason in `error`, on failure. REQUIRES: as OpenGpu().
 bool ReadUuids(const Driver& driver, const std::string& no_mps, std::vector<std::string>* uuids,
                std::string* error);
 
 // Initialises the driver as no client of MPS, and makes the primary context of the GPU with this UUID
 // current. `no_mps` is an empty folder: the driver looks for the control daemon there. Makes no context on a
-// GPU whose compute mode is not DEFAULT. Returns false, with the reason in `error`. REQUIRES: the process has
-// one thread, and has not used the driver yet.
+// GPU whose compute mode is not DEFAULT. Returns false, with the reason in `error`, on failure. REQUIRES: the
+// process has one thread, and has not used the driver yet.
 bool OpenGpu(const Driver& driver, const std::string& no_mps, const std::string& gpu_uuid, CUdevice* device,
              std::string* error);
 

@@ -30,7 +30,7 @@ inline constexpr turn::Time kLookPeriod = base::kNsPerMs;
 // signaller, or a release has.
 inline constexpr turn::Time kIdlePeriod = 20 * base::kNsPerMs;
 inline constexpr turn::Time kActiveFor = 100 * base::kNsPerMs;
-// A signal is written again after kLookPeriod, then after twice as long each time, up to this.
+// A signal is written again after kLookPeriod. The pause then doubles each time, up to kLongestRepeat.
 inline constexpr turn::Time kLongestRepeat = 64 * base::kNsPerMs;
 // All slots are signalled so often. A signal that comes early makes a stream poll its gate, and nothing else.
 inline constexpr turn::Time kAllPeriod = base::kNsPerSecond;

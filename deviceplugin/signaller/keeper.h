@@ -15,7 +15,7 @@ namespace crossover::signaller {
 int Keep(const Options& options);
 
 // Writes a line for each GPU of this machine to standard output, its UUID. Returns false, with the reason in
-// `error`.
+// `error`, on failure.
 bool ListGpus(const Options& options, std::string* error);
 
 }  // namespace crossover::signaller

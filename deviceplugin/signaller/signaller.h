@@ -20,7 +20,7 @@ class Signaller {
  public:
   explicit Signaller(Options options) : options_(std::move(options)) {}
 
-  // Loads the driver and opens the GPU. Returns false, with the reason in `error`.
+  // Loads the driver and opens the GPU. Returns false, with the reason in `error`, on failure.
   bool Start(std::string* error);
   // Follows until the driver refuses a write or the GPU may have no context of ours any more, and returns the
   // reason; or until the arbiter tells this process to release the GPU (rest.h), and returns nothing. SIGTERM

@@ -20,7 +20,8 @@ std::string AdmittedMark(const std::string& name_space, const annotations::Annot
 // refuses, unknown keys, keys that Crossover alone writes, and labels if an annotation is meant. Returns
 // nothing for a pod without such faults.
 std::optional<std::string> RefusalOf(const nlohmann::json& pod);
-// Returns the same if the pod names a topology label that is none of `labels`.
+// Returns the refusal of the annotation crossover.dev/within if it names a label that is none of `labels`.
+// Returns nothing for a pod without the annotation.
 std::optional<std::string> RefusalOfWithin(const nlohmann::json& pod, std::span<const std::string> labels);
 
 }  // namespace crossover::extender::admission

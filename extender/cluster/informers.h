@@ -40,8 +40,9 @@ class Informers {
             std::chrono::milliseconds least_pause = kube::ListWatch::Options{}.least_pause);
   ~Informers();
 
-  // Returns true while every watch has passed on its list and is up to date. The extender must not decide
-  // anything before that. A cluster that does not know GPUNodes or JobProfiles counts as one that has none.
+  // Returns true while every watch has passed on its list and its last request was answered
+  // (ListWatch::synced). The extender must not decide anything before that. A cluster that does not know
+  // GPUNodes or JobProfiles counts as one that has none.
   bool synced() const;
 
  private:

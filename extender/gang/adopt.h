@@ -1,4 +1,4 @@
-// Takes over the plans of an earlier leader, which it finds in the annotations of the pods. Pure.
+// Takes over the plans of an earlier leader. The plans are in the annotations of the pods. Pure.
 #pragma once
 
 #include "extender/gang/gang_store.h"

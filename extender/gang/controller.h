@@ -41,7 +41,8 @@ class Controller : public SchedulerExtender {
  public:
   struct Options {
     GangSettings settings;
-    // Returns how many such pods a node takes; called under the lock. Unset: every node takes every pod.
+    // Returns how many pods like `pod` the node takes beside the pods on it and `planned`; called under the
+    // lock. Unset: every node takes every pod.
     std::function<placement::Fit(const ClusterCache& cache, const std::string& node, const Pod& pod,
                                  const Resources& planned)>
         fits;

@@ -19,7 +19,7 @@
 
 namespace crossover::extender {
 
-// The beginning of each answer to a scheduler about a pod that must wait. Users read it in the pod's
+// Each answer to a scheduler about a pod that must wait begins with this. Users read the answer in the pod's
 // condition.
 inline constexpr char kWaits[] = "crossover: waits: ";
 // Returns what follows kWaits if the scheduler did not ask about the node of the pod's GPUs.

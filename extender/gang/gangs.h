@@ -49,7 +49,8 @@ class Gangs {
   std::string SeatOf(const std::string& uid) const;
   // Returns the UIDs of pods whose SeatOf() may have changed since the last call.
   std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
-  // Takes a scheduler's bind call. One action kAnswer with this ticket answers it later.
+  // Takes a scheduler's bind call. One action kAnswer with this
+  // `bind_handle` answers it later.
   void Bind(const PodRef& pod, const std::string& node, BindHandle bind_handle, double now_s);
   // Answers a scheduler's preempt call, as in SchedulerExtender.
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;

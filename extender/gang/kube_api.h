@@ -17,8 +17,8 @@ namespace crossover::extender {
 // Returns the request that carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
 // Pure.
 kube::Client::Request RequestOf(const Action& action);
-// Returns the request that must be sent before that one, or nothing if there is none. It sets or removes the
-// node that the scheduler tries first (status.nominatedNodeName). Pure.
+// Returns the request that must be sent before RequestOf(action), or nothing if there is none. It sets or
+// removes the node that the scheduler tries first (status.nominatedNodeName). Pure.
 std::optional<kube::Client::Request> NominationOf(const Action& action);
 // Returns the path of an object in the API server, or "" if a part of the reference cannot be in a path.
 std::string PathOf(const OwnerRef& owner);

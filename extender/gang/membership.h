@@ -81,8 +81,8 @@ IndexKeys IndexKeysOf(const Pod& pod);
 // words for a warning. Returns "" if the gang is known, and for a pod without a controller.
 std::string AboutGang(const Membership& membership);
 
-// Returns the same for a pod that is about to be created, as admission gets it. Says nothing of a Job's pods:
-// most such Jobs have one pod, and of the others an event tells.
+// Returns what AboutGang() says of a pod that is about to be created, as admission gets the pod. Returns ""
+// for a pod of a Job: most such Jobs have one pod, and of the others an event tells.
 std::string AboutGangOf(const nlohmann::json& pod, const std::string& name_space);
 
 // Returns the object that says the size of the pod's gang, or nothing if the pod itself says it.

@@ -27,7 +27,7 @@ class Counting {
   Counting(const Occupancy& occupancy, const Gang& gang, std::span<const Candidate> candidates,
            const Context& context);
 
-  // Returns a number of pods. There are free GPUs for no more once these have left.
+  // Returns an upper bound of the number of pods for which GPUs are free once the candidates `who` have left.
   int PodsAtMost(const Who& who) const;
   // Returns who leaves so that the free GPUs suffice for all pods of the gang: the fewest, and of these the
   // cheapest. Returns nothing if all of them give too little, or if GPUs are not what it lacks.

@@ -1,8 +1,9 @@
 // Predicts what jobs on one set of GPUs reach together.
 //
 // In lock step each job does one iteration per cycle, and the cycle takes
-//   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h),
-// if l counts if the jobs share a link, and h if they share a host's CPUs. Turns do not run in lock step.
+//   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h).
+// The l count only if the jobs share a link, and the h only if they share a host's CPUs. Turns do not run in
+// lock step.
 // Jobs with iterations of unequal length get the fair rates of common/gains/turns.h, in which a cap on the
 // slowdown is a floor of the rate. For jobs with equal iterations both models give the same result.
 //

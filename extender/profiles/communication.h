@@ -26,14 +26,14 @@ using PodOrder = std::map<PodName, std::size_t>;
 struct JoinedCalls {
   std::vector<std::string> names;  // of the pods, by their numbers
   std::vector<CallGroup> groups;   // sorted by function and members, each pair of these once
-  // Returns false if something is missing or contradictory, so that `groups` may lack some.
+  // This is false if something is missing or contradictory; `groups` may then lack some groups.
   bool complete = true;
 
   int pods() const { return static_cast<int>(names.size()); }
 };
 
 // Joins the calls of one job, in the namespace `name_space`, that all nodes report. The pods that call
-// something are numbered from 0 in their order.
+// something are numbered from 0 in the order `order`.
 //
 //   of one communicator                             result
 //   a rank missing, twice, or in two pods;       -> none of its groups, not complete
@@ -43,8 +43,9 @@ struct JoinedCalls {
 //   Send                                         -> a group of two, as the sender says it
 //   Recv                                         -> nothing
 //
-// It is not complete, either, if a pod has no place in `order`, or with more than kMostCallGroups groups, or
-// kMostMembers members or pods. Groups of no byte are left out. Groups of one pod alone are kept.
+// The result is not complete, either, if a pod has no place in `order`, or if there are more than
+// kMostCallGroups groups, or kMostMembers members or pods. Groups of no byte are left out. Groups of one pod
+// alone are kept.
 JoinedCalls JoinCalls(std::span<const NcclCall* const> calls, const std::string& name_space,
                       const PodOrder& order);
 
@@ -54,13 +55,13 @@ inline constexpr double kSameBytes = 0.1;  // of the larger one
 
 // Counts what a run calls. `run` is the run as a whole, `calls` what was joined of it. The run that counts
 // has to be the one that was counted last, or one that began later: calls of an earlier run, and calls that
-// are not complete, change nothing. The same run counts once. One that differs from what is known replaces
-// it.
+// are not complete, change nothing. The same run counts once. Calls that
+// differ from what `known` has replace it.
 void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communication* known);
 
 // Returns the compute of each of the pods `names` in an iteration on a GPU of speed 1, by what the nodes
-// report of one job. That of a pod with several ranks is its longest. Returns nothing if a rank's GPU has a
-// model without a speed, or a pod has no rank whose compute is known.
+// report of one job. A pod with several ranks has the longest compute of these. Returns nothing if a rank's
+// GPU has a model without a speed, or a pod has no rank whose compute is known.
 std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
                                   std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
 
@@ -69,8 +70,9 @@ std::vector<double> ComputeOfPods(const std::vector<std::string>& names,
 std::vector<double> SpeedsOfPods(const std::vector<std::string>& names,
                                  std::span<const GpuNode::Job* const> nodes, const GpuSpeeds& speeds);
 
-// Sets the compute of the pods in `known`, if the run is the one that was counted last and that of one pod
-// has moved by more than kSameCompute. `seen` is that of all pods, or empty, which changes nothing.
+// Sets the compute of the pods in `known` to `seen`, the compute of all pods, if the run is the one that was
+// counted last and the compute of one pod has changed by more than kSameCompute. An empty `seen` changes
+// nothing.
 void KeepCompute(std::vector<double> seen, const JobProfile::Run& run, Communication* known);
 inline constexpr double kSameCompute = 0.1;  // of the larger one
 

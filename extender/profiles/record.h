@@ -37,7 +37,7 @@ struct ProfileRecord {
   Communication communication{};
   std::map<std::string, PlacedRun> placed{};  // by gang, of those that nodes report; it is in no JobProfile
 
-  // Returns when a run of such a job was last seen, or 0 if there is no run.
+  // Returns when a run of this record was last seen, or 0 if it has no run.
   double last_seen_s() const {
     double last = 0;
     for (const ProfileRun& run : runs) last = run.at_s > last ? run.at_s : last;

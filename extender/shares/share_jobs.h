@@ -22,8 +22,8 @@ struct ShareJob {
   double measured_s = 0;         // when a node published the oldest of their times
 };
 
-// Returns these jobs. The ranks of a job are known if all its pods run, the nodes report as many ranks in
-// each pod as it has GPUs, and these are numbered from 0 without a gap.
+// Returns the jobs whose pods ask for shares. The ranks of a job are known if all its pods run, the nodes
+// report as many ranks in each pod as it has GPUs, and these are numbered from 0 without a gap.
 std::vector<ShareJob> JobsWithShares(const ClusterCache& cache);
 
 }  // namespace crossover::extender

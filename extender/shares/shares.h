@@ -36,11 +36,12 @@ struct ShareSettings {
 
 // A ShareState is what is kept of one job between decisions.
 struct ShareState {
-  Weights weights{};              // as decided last; empty: all ranks have equal parts
-  double since_s = 0;             // when they were decided, or when the ranks were first seen
-  Weights before{};               // the weights before them
-  std::vector<double> times_s{};  // compute times under those; empty: it is known whether the times followed
-  bool unheeded = false;          // the times did not follow: the weights stay equal
+  Weights weights{};   // as decided last; empty: all ranks have equal parts
+  double since_s = 0;  // when they were decided, or when the ranks were first seen
+  Weights before{};    // the weights before `weights`
+  std::vector<double>
+      times_s{};          // compute times under `before`; empty: it is known whether the times followed
+  bool unheeded = false;  // the times did not follow: the weights stay equal
 };
 
 struct ShareDecision {
@@ -57,7 +58,7 @@ ShareDecision DecideShares(std::span<const RankTimes> ranks, double measured_s, 
 
 // Returns the weights as the job reads them: "1000 1000 500 250".
 std::string TextOf(const Weights& weights);
-// Reads such a text. Returns no weights if anything in it is wrong.
+// Reads the text that TextOf() writes. Returns no weights if anything in it is wrong.
 Weights WeightsOf(std::string_view text);
 
 }  // namespace crossover::extender
