@@ -81,7 +81,8 @@ arbiter::Arbiter::Refusals Daemon::refusals() const {
   return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
 }
 
-// Reads files of /proc, so that it holds no lock meanwhile. The desk lives as long as the daemon.
+// Holds no lock while it asks the desk, because the desk reads files of /proc. The desk lives as long as the
+// daemon.
 signals::ByGpu Daemon::signals() const {
   signals::SignalDesk* desk = nullptr;
   {

@@ -98,8 +98,9 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
   });
 }
 
-// Returns the same for turns in slices. The first slices after a change of ways are shorter than others, so
-// the steps of single jobs say nothing there. What the jobs take alone does, and what they do together.
+// Returns whether the jobs have changed since the choice, for turns in slices. The first slices after a
+// change of ways are shorter than others, so the steps of single jobs say nothing there. What the jobs take
+// alone does, and what they do together.
 bool Guard::SlicesHaveChanged(std::span<const Job> jobs) {
   const auto differs = [](double found, double promised) {
     return found > 0 && promised > 0 && std::abs(std::log(found / promised)) > kChanged;

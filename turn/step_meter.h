@@ -14,7 +14,7 @@ class StepMeter {
   // Notes that the iteration number has changed to `iteration`. The first call only marks where to count
   // from. If the number has grown by more than one since the last call, the time is divided evenly.
   void See(std::uint32_t iteration, Time now);
-  // Does the same for callers that do not know whether the number has changed.
+  // Does what See() does if the number has changed, and nothing if it has not.
   void SeeOnce(std::uint32_t iteration, Time now) {
     if (at_ == kNever || iteration != last_) See(iteration, now);
   }

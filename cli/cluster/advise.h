@@ -18,10 +18,10 @@ struct AdviseOptions {
 // returns it, and with "balance" as BalanceAdvice() does if GPUNodes may be listed.
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 
-// Computes the advice from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix seconds).
-// For each namespace the advice has three figures: the GPU hours of the runs that did not share, the GPU
-// hours of those among them whose needs are known, and the GPU hours that these would have saved in pairs.
-// Pure.
+// Returns the advice, computed from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix
+// seconds). For each namespace the advice has three figures: the GPU hours of the runs that did not share,
+// the GPU hours of those among them whose needs are known, and the GPU hours that these would have saved in
+// pairs. Pure.
 //
 // A run shared if status.runs says so ("shared"). If it does not say, the run shared if status.meetings
 // names its gang. A run that two profiles report, by gang and start, counts once.

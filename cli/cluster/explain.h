@@ -20,9 +20,9 @@ struct ExplainOptions {
 // Prints the explanation and returns the exit code: 1 if the pod or gang does not exist.
 int Explain(const Kubectl& kubectl, const ExplainOptions& options);
 
-// Explains each of `pods`: its node, its GPUs and the gangs beside it, its last events, and the needs and
-// gains of its gang. `events` are those of the namespace (events.k8s.io). `gpu_nodes` may be null or empty
-// if the user may not list them. Pure.
+// Returns what explains each of `pods`: its node, its GPUs and the gangs beside it, its last events, and the
+// needs and gains of its gang. `events` are those of the namespace (events.k8s.io). `gpu_nodes` may be null
+// or empty if the user may not list them. Pure.
 nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& events,
                            const nlohmann::json& gpu_nodes);
 // Adds to the explanation which of its gangs are on several nodes whose racks no label names

@@ -49,7 +49,7 @@ std::string Listed(const std::set<std::string>& names) {
   return text;
 }
 
-// Says that no GPU is given out, and why one is not.
+// Returns a line that says that no GPU is given out, and why one of them is not.
 std::string NoGpus(const std::vector<api::GpuNode>& gpu_nodes, const std::set<std::string>& nodes) {
   const std::string text =
       "expected at least one GPU that is healthy and given out, got none: run kubectl crossover doctor";

@@ -108,7 +108,7 @@ std::vector<Compared> OthersOf(const Problem& problem, Time without_slices) {
   return others;
 }
 
-// Names of blocks may have bytes that are not valid UTF-8.
+// Returns the plan as JSON. Replaces bytes that are not valid UTF-8, which names of blocks may have.
 std::string JsonText(const PipelinePlan& plan) {
   return PipelineJson(plan).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -13,7 +13,7 @@ namespace crossover::annotations {
 // This map holds GPU UUIDs by container name. Containers that request no GPU are not in it.
 using GpusByContainer = std::map<std::string, std::vector<std::string>>;
 
-// Reads the field "containers" of `object`. Skips values that are not strings.
+// Returns the field "containers" of `object`. Leaves out values that are not strings.
 GpusByContainer ContainersIn(const nlohmann::json& object);
 
 // Returns the text of the annotation.

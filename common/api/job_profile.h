@@ -35,7 +35,7 @@ struct JobProfile {
 
     friend bool operator==(const InputWait&, const InputWait&) = default;
   };
-  // A Run is one run of such a job, over all nodes.
+  // A Run is one run of a job with this key, over all nodes.
   struct Run {
     std::string gang;
     double began_s = 0, at_s = 0;  // when it was first and last seen

@@ -61,7 +61,7 @@ void TakeDescriptors(msghdr* message, Take take) {
 
 // Receives one message of at most `room` bytes. Calls `take` with each descriptor that came with the message,
 // at most kMostDescriptors; `take` then owns the descriptor. `flags` are those of recvmsg(2), and
-// MSG_CMSG_CLOEXEC is added.
+// MSG_CMSG_CLOEXEC is added. Returns what recvmsg(2) says of the message.
 template <class Take>
 Arrival ReceiveWithDescriptors(int socket, void* bytes, std::size_t room, int flags, Take take) {
   iovec part{bytes, room};

@@ -1,5 +1,5 @@
 // Puts into words that crossover.dev/within names a label which is no topology label of the cluster. The
-// webhook refuses such a pod, and the planner one that the webhook has not seen.
+// webhook refuses a pod with this fault, and the planner one that the webhook has not seen.
 #pragma once
 
 #include <span>

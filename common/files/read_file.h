@@ -13,7 +13,8 @@ namespace crossover::files {
 // REASON" in `error`, on failure.
 std::optional<std::string> ReadFile(const std::string& path, std::string* error);
 
-// Does the same for standard input, whose name is kStandardInput in `error`.
+// Returns all of standard input. Returns nothing, with a line in `error` that calls it kStandardInput, on
+// failure.
 std::optional<std::string> ReadStandardInput(std::string* error);
 inline constexpr char kStandardInput[] = "standard input";
 

@@ -25,7 +25,8 @@ bool WriteInto(const std::string& path, const std::string& text) {
   return fd && WriteAll(fd.get(), text);
 }
 
-// `old` is nullptr if there is no file yet.
+// Writes `text` to a new file and renames it to `path`. `old` is the state of the present file; nullptr:
+// there is none yet. Returns whether that worked; errno says why not.
 bool Replace(const std::string& path, const struct stat* old, const std::string& text) {
   const std::string draft = path + "." + std::to_string(getpid()) + ".new";
   const base::UniqueFd fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kUsualMode));

@@ -25,7 +25,7 @@ double FairRates::Sum() const {
   return sum;
 }
 
-// A promise counts the floors alone: the other jobs may get nothing.
+// Counts the floors alone: the other jobs may get nothing.
 bool FairRates::FloorsKept() const {
   double gpu = 0;
   for (const Use& use : uses_) {

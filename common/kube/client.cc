@@ -32,8 +32,8 @@ Client::~Client() {
   for (void* line : idle_) curl_multi_cleanup(line);
 }
 
-// Sends the request that `make` creates. After status 401 it creates and sends the request again: by then the
-// token file may hold a newer token.
+// Sends the request that `make` creates, and returns the answer. After status 401 it creates and sends the
+// request again: by then the token file may hold a newer token.
 template <class Make>
 Response Client::Ask(const Make& make) const {
   Response response = Perform(make());

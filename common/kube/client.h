@@ -48,8 +48,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sends a GET request. `path` includes the query, percent-encoded. `accept` lists content types, the
-  // preferred one first.
+  // Sends a GET request and returns the answer. `path` includes the query, percent-encoded. `accept` lists
+  // content types, the preferred one first.
   Response Get(const std::string& path, const std::string& accept = kJson) const;
 
   struct Request {

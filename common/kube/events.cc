@@ -25,7 +25,7 @@ constexpr milliseconds kPause{1000};
 constexpr milliseconds kLongestPauseOfEvents{30'000};
 constexpr std::size_t kLongestName = 200;  // longest part of the object's name in the event's name
 
-// Formats a time as the API server requires it, with exactly six digits of microseconds.
+// Returns a time as the API server requires it, with exactly six digits of microseconds.
 std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
   const time_t whole = seconds;
   tm broken{};

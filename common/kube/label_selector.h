@@ -18,9 +18,9 @@ struct LabelSelector {
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 };
 
-// Reads a selector. A null selector matches no object, and an empty one matches every object, as in
-// PodDisruptionBudget of policy/v1. A malformed one, or one with an operator that Kubernetes does not define,
-// matches no object.
+// Returns the selector that an object has. A null selector matches no object, and an empty one matches every
+// object, as in PodDisruptionBudget of policy/v1. A malformed one, or one with an operator that Kubernetes
+// does not define, matches no object.
 LabelSelector LabelSelectorOf(const nlohmann::json& selector);
 
 // Returns whether the selector matches an object with these labels.

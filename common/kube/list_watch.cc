@@ -111,7 +111,7 @@ std::string ListWatch::PageFrom(const std::string& next) const {
 }
 
 // Lists in pages. All pages show one state of the server, unless the server forgets that state in between
-// (410): then the list starts again.
+// (410): then the list starts again. Returns whether a whole list was read.
 bool ListWatch::List() {
   sink_->OnListBegin();
   std::string version, next;
@@ -182,8 +182,8 @@ bool ListWatch::Watch() {
   return response.status == 200 ? false : Fail(response);
 }
 
-// Notes a failed request. The watch continues at the last version after a timeout or if the server is
-// busy. After other errors the next step is a new list.
+// Notes a failed request, and returns false. The watch continues at the last version after a timeout or if
+// the server is busy. After other errors the next step is a new list.
 bool ListWatch::Fail(const Response& response) {
   const bool lacks = response.status == kNotFound && options_.may_lack;
   if (!lacks) synced_ = false;  // otherwise unchanged: a leader that is not synced ends its term

@@ -31,7 +31,7 @@ struct NodeSelection {
   friend bool operator==(const NodeSelection&, const NodeSelection&) = default;
 };
 
-// Reads a pod's spec of any form. A malformed part counts as not set.
+// Returns what the spec of a pod, of any form, selects. A malformed part counts as not set.
 NodeSelection NodeSelectionOf(const nlohmann::json& spec);
 
 // Returns whether a node matches, as Kubernetes defines the operators. `node` is its name.

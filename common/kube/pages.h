@@ -11,7 +11,7 @@ namespace crossover::kube {
 // list unreadable for all.
 inline constexpr int kPage = 40;
 
-// Percent-encodes all characters but letters, digits, '-', '_' and '.'.
+// Returns `text` with all characters percent-encoded but letters, digits, '-', '_' and '.'.
 std::string Escaped(const std::string& text);
 
 // Returns the query parameters for the page that follows the one with the continue token `token`, or for

@@ -63,7 +63,8 @@ struct PodConstraints {
   friend bool operator==(const PodConstraints&, const PodConstraints&) = default;
 };
 
-// Reads a pod's spec of any form. `labels` are those of the pod. A malformed entry counts as not set.
+// Returns what the spec of a pod, of any form, demands. `labels` are those of the pod. A malformed entry
+// counts as not set.
 PodConstraints PodConstraintsOf(const nlohmann::json& spec, const Labels& labels);
 
 }  // namespace crossover::kube

@@ -24,7 +24,7 @@ inline constexpr char kPods[] = "pods";  // the resource of which each pod takes
 // Returns a + b, saturated at the limits of int64.
 std::int64_t Sum(std::int64_t a, std::int64_t b);
 
-// Reads an object of amounts by resource, such as `requests` or `allocatable`.
+// Returns the amounts in an object of amounts by resource, such as `requests` or `allocatable`.
 Requests AmountsIn(const nlohmann::json& list);
 
 // Returns the requests of a pod as the API server has it: the sum over its containers and sidecars. An init

@@ -26,7 +26,7 @@ bool TakeOneOf(std::string_view* text, std::string_view letters) {
 }
 
 // Removes two-digit numbers with `separator` between them from the front of `text` and stores them in
-// `numbers`.
+// `numbers`. Returns false if there are not as many as `numbers` has places.
 bool TakePairs(std::string_view* text, std::string_view separator, std::initializer_list<int*> numbers) {
   bool first = true;
   for (int* number : numbers) {

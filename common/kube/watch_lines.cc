@@ -70,7 +70,8 @@ WatchLines::Heard WatchLines::HearObject(const std::string& type, json&& object)
   return Heard::kProgress;
 }
 
-// Handles an ERROR event. A server sends one, too, if its etcd is too old to stream a list.
+// Handles an ERROR event, and returns what it means. A server sends one, too, if its etcd is too old to
+// stream a list.
 WatchLines::Heard WatchLines::HearError(const json& status) {
   if (At(status, "code") == kGone) {
     Lose();

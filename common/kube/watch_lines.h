@@ -39,8 +39,8 @@ class WatchLines {
   // this object.
   WatchLines(ListSink* sink, std::set<std::string> without);
 
-  // Handles one line of the answer to a watch and tells the sink. The sink gets JSON objects and no other
-  // values.
+  // Handles one line of the answer to a watch and tells the sink. Returns what the line means for the watch.
+  // The sink gets JSON objects and no other values.
   Heard Hear(std::string_view line);
 
   // Call BeginList() before the answer of a streamed list, and EndList() after it. EndList() returns whether

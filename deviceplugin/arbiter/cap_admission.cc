@@ -73,7 +73,8 @@ std::vector<CapAdmission::Change> CapAdmission::Judge(const NeedOf& need) {
   return turns_last_ ? JudgeWholeTurns(need) : JudgeBySeniority(need);
 }
 
-// Decides for whole turns: each turn of a job waits for one turn of every other job.
+// Judges the caps if turns stay whole, so that each turn of a job waits for one turn of every other job.
+// Returns the clients whose result has changed.
 std::vector<CapAdmission::Change> CapAdmission::JudgeWholeTurns(const NeedOf& need) {
   const auto turn = [&need](turn::SlotIndex slot) {
     const Need its = need(slot);

@@ -112,8 +112,9 @@ bool ClientServer::HandleMessage(Connection& connection, const Message& message,
   return true;
 }
 
-// Answers from what the daemon already knows of the account. So a flood of asks does not make the thread that
-// grants turns look at processes.
+// Answers a process that asks for its memory limit, from what the daemon already knows of the account. So a
+// flood of asks does not make the thread that grants turns look at processes. Returns false, with the reason
+// in `why`, if the process must not ask now.
 bool ClientServer::HandleAsk(Connection& connection, std::string* why) {
   if (connection.member != nullptr || connection.asked) {
     *why = connection.asked ? "a second ask on one connection" : "an ask after the hello";

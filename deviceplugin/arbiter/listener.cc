@@ -18,7 +18,7 @@ std::string Failure(std::string_view what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
-// Creates the directory `path` and its missing parents.
+// Creates the directory `path` and its missing parents. Returns whether they exist now.
 bool MakeDirectories(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);

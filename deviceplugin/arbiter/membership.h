@@ -28,7 +28,7 @@ class Membership {
 
   turn::SlotSet members() const { return members_; }
   const std::string& gang(turn::SlotIndex slot) const { return gang_[slot]; }
-  // Changes whenever a client joins or leaves.
+  // Returns a number that changes whenever a client joins or leaves.
   std::uint32_t generation() const { return generation_; }
 
   // Returns the place of the slot's gang among the sorted names of the gangs on this GPU. All arbiters of

@@ -47,7 +47,7 @@ struct DraClaim {
 
 // Read an object. What is missing, or of another type than expected, reads as empty.
 DraSlice ReadSlice(const nlohmann::json& object);
-// Devices that are allocated for administrative access only are left out: they are not given to the claim.
+// Leaves out devices that are allocated for administrative access only: they are not given to the claim.
 DraClaim ReadClaim(const nlohmann::json& object);
 
 // Remembers which GPUs the devices of drivers are. A kubelet removes the slices of its node when it starts,

@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, 5> kMultiUser = {"-multiuser-server", "--
                                                         "--multiuser"};
 constexpr std::string_view kProtocolVariable = "CUDA_MPS_PROTOCOL_VERSION=";
 
-// Returns the entries of `text`, and each ends with a zero byte. The last one may lack it.
+// Returns the entries of `text`. A zero byte ends each of them, but may lack behind the last one.
 std::vector<std::string_view> Entries(std::string_view text) {
   std::vector<std::string_view> entries;
   while (!text.empty()) {
@@ -90,8 +90,8 @@ std::optional<std::string_view> After(std::string_view prefix, std::string_view 
 
 }  // namespace
 
-// The control daemons of drivers 535 to 555 answer "Unknown command", with the command in quotes; others
-// answer "Unrecognized command".
+// Looks for two texts: the control daemons of drivers 535 to 555 answer "Unknown command", with the command
+// in quotes; others answer "Unrecognized command".
 bool MpsAnswer::unrecognized() const {
   return text.find("Unknown command") != std::string::npos ||
          text.find("nrecognized command") != std::string::npos;

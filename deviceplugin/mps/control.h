@@ -93,8 +93,8 @@ class MpsControl {
   // answer only when the server has started. Servers() then shows whether it has.
   MpsAnswer StartServer(uid_t uid) const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
-  // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
-  // client is gone.
+  // Terminates the client. Returns whether the client program succeeded, which does not say that the client
+  // is gone: Clients() shows that.
   bool Terminate(pid_t server, pid_t client) const;
 
  private:

@@ -83,8 +83,9 @@ bool Find(void* library, const char* name, Function* function) {
   return *function != nullptr;
 }
 
-// Lists the processes on `device`. The buffer has some spare room, because processes may appear between two
-// calls.
+// Puts the processes on `device` into *infos, by the function `list`. The buffer has some spare room, because
+// processes may appear between two calls. Returns false if the driver refuses, or if the buffer is too small
+// in all tries.
 bool List(ListProcesses list, Device device, std::vector<ProcessInfo>* infos) {
   constexpr int kTries = 4;
   constexpr unsigned kSpare = 8;

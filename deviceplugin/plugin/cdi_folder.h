@@ -40,7 +40,8 @@ class CdiFolder {
 
   // Looks at all files and makes our own specification what it has to be. A reboot empties the folder, so the
   // file is written again whenever it is missing or differs. Once written it stays: containers that have
-  // names of it may start again. Reads only files that have changed.
+  // names of it may start again. Reads only files that have changed. Returns how containers get GPUs by CDI
+  // now.
   State Look(const Wanted& wanted);
 
   // Returns the path of our own specification.

@@ -82,7 +82,8 @@ void Plugin::Run() {
   }
 }
 
-// Creates our socket, registers, and serves until the connection to the kubelet is lost.
+// Creates our socket, registers, and serves until the connection to the kubelet is lost. Returns kStop if the
+// thread must end.
 Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
   std::string error;
   const std::unique_ptr<grpc::Server> server = Listen();

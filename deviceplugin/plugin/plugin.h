@@ -58,7 +58,7 @@ class Plugin {
   std::unique_ptr<grpc::Server> Listen();
   bool Register(std::string* error);
   Next AwaitLoss(DirectoryWatch* watch);
-  // Waits until a kubelet appears or `patience` is over.
+  // Waits until a kubelet appears or `patience` is over. Returns kStop if the thread must end.
   Next Pause(DirectoryWatch* watch, std::chrono::milliseconds patience);
   void NoteFailure(const std::string& error);
   std::string KubeletSocket() const;

@@ -28,7 +28,8 @@ std::vector<std::string> Ids(const json& by_node) {
   return ids;
 }
 
-// Decodes Base64, the form of bytes in JSON. Stops at the first character that is not Base64.
+// Returns the bytes of a Base64 text, the form of bytes in JSON, up to the first character that is not
+// Base64.
 std::string Decoded(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;

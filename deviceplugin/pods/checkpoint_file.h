@@ -19,8 +19,8 @@ class CheckpointFile {
   CheckpointFile(std::string directory, std::string resource);
 
   // Returns the content of the file as it is now. If the file does not exist, the result is empty, because
-  // such a kubelet has not handed out anything yet. Returns null if the file cannot be read or is not a
-  // checkpoint file.
+  // a kubelet without the file has not handed out anything yet. Returns null if the file cannot be read or is
+  // not a checkpoint file.
   //
   // The result is never stale. The kubelet replaces the file by rename, so the inode, the times or the size
   // change. Two renames within one clock tick of the file system could leave all of these the same. A file

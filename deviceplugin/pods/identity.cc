@@ -84,7 +84,8 @@ bool PodIdentity::MaySignal(const arbiter::Account& account) const {
   return pod && !pod->over && !own_namespace_.empty() && pod->name_space == own_namespace_;
 }
 
-// Counts connections by pod, not by user: pods may run as the same user, but each has its own limit.
+// Returns an account of the pod, and not of the user: pods may run as the same user, but each has its own
+// limit.
 arbiter::Account AccountIn(const std::optional<std::string>& cgroups, const std::string& cgroup_root,
                            const arbiter::Peer& peer) {
   arbiter::Account account = arbiter::AccountOfUser(peer);

@@ -32,7 +32,8 @@ std::string Because(const std::string& what) { return what + ": " + std::strerro
 // These are not errors of the configuration.
 bool IsOfTheDisk(int why) { return why == ENOSPC || why == EDQUOT || why == EROFS || why == EIO; }
 
-// Returns 0, or the errno of what went wrong.
+// Creates the directory `path` and its missing parents. Returns 0, or the errno of what went wrong, with one
+// line in `error`.
 int MakeDirectories(const std::string& path, std::string* error) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const bool last = end == std::string::npos;

@@ -25,7 +25,8 @@ std::string TextOf(const CUuuid& uuid) {
   return text;
 }
 
-// Gives the GPUs that the driver shows this process; the position is the ordinal.
+// Appends the UUIDs of the GPUs that the driver shows this process, in the order of their ordinals. Returns
+// false, with the reason in `error`, on failure.
 bool ListUuids(const Driver& driver, std::vector<std::string>* uuids, std::string* error) {
   int count = 0;
   if (!Succeeds(driver, driver.DeviceGetCount(&count), "cuDeviceGetCount", error)) return false;
@@ -76,7 +77,8 @@ bool IsEmptyFolder(const std::string& path, std::string* error) {
   return false;
 }
 
-// Initialises the driver. It looks for the control daemon of MPS in an empty folder, and finds none.
+// Initialises the driver, which looks for the control daemon of MPS in an empty folder and finds none.
+// Returns false, with the reason in `error`, on failure.
 bool InitialiseWithoutMps(const Driver& driver, const std::string& no_mps, std::string* error) {
   if (!IsEmptyFolder(no_mps, error)) return false;
   setenv(base::kMpsPipeVariable, no_mps.c_str(), 1);

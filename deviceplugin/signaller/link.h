@@ -27,7 +27,8 @@ class Link {
   bool connected() const { return static_cast<bool>(fd_); }
   // Sleeps until there is a message, at most `longest`.
   void Wait(turn::Time longest) const;
-  // Reads a message, if there is one. The link is closed after kEnded.
+  // Reads a message into *received, if there is one, and returns whether there was. After kEnded the link is
+  // closed.
   LinkState Receive(std::size_t memory_bytes, Received* received);
   // These functions return false if the arbiter does not take the message; the link is then closed.
   bool SendSignals(std::uint32_t area, std::size_t memory_bytes, int memory_fd);

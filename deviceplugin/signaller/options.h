@@ -34,7 +34,8 @@ using OptionResult = std::variant<Options, HelpWanted, VersionWanted, OptionErro
 
 extern const char kHelp[];
 
-// REQUIRES: `arguments` does not contain the program's name.
+// Returns what the command line says, or the first error in it. REQUIRES: `arguments` does not contain the
+// program's name.
 OptionResult ParseOptions(std::span<const char* const> arguments);
 
 }  // namespace crossover::signaller

@@ -24,7 +24,8 @@ bool SignalMemory::AskForSize(std::string* error) {
                   "cuMemGetAllocationGranularity", error);
 }
 
-// Maps the memory of `handle`, and gives the handle back: the mapping keeps the memory.
+// Maps the memory of `handle`, and releases the handle: the mapping keeps the memory. Returns false, with the
+// reason in `error`, on failure.
 bool SignalMemory::Map(CUmemGenericAllocationHandle handle, std::string* error) {
   CUmemAccessDesc access{};
   access.location = Properties().location;

@@ -31,9 +31,10 @@ class SignalMemory {
   // Writes the signal that the client of `slot` may come. Returns when the word has it. Returns false, with
   // the reason in `error`, if the driver refuses. REQUIRES: `area` is 1 to AreasOf(bytes()).
   bool WriteCome(std::uint32_t area, turn::SlotIndex slot, std::string* error);
-  // Writes the number of a set-up proof into a line, under the same terms.
+  // Writes the number of a set-up proof into a line. Returns when the line has it, or returns false, with the
+  // reason in `error`, if the driver refuses. REQUIRES: as WriteCome().
   bool WriteProof(std::uint32_t area, std::uint32_t line, std::uint32_t number, std::string* error);
-  // Lets all signals of `area` rest.
+  // Lets all signals of `area` rest. Returns false, with the reason in `error`, if the driver refuses.
   bool ResetArea(std::uint32_t area, std::string* error);
 
   int fd() const { return fd_.get(); }  // stays open as long as this object

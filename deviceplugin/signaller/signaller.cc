@@ -109,7 +109,9 @@ std::uint32_t Signaller::Follow(const signaller::Follow& follow, std::vector<bas
   return pages_.Add(memory_, std::move(page), follow.kept ? follow.area : 0, base::MonotonicNs(), error);
 }
 
-// Clients wait in the memory that the arbiter keeps, which may not be the one that this process has made.
+// Makes sure that `memory_` is the memory for the next turnstile. If the arbiter has `kept` one, this is the
+// second of `descriptors`, in which clients may wait already. Else `memory_` stays, or is made. Returns
+// false, with the reason in `error`, on failure.
 bool Signaller::HaveMemory(bool kept, std::vector<base::UniqueFd>* descriptors, std::string* error) {
   if (!kept && memory_ != nullptr) return true;
   std::shared_ptr<SignalMemory> memory =

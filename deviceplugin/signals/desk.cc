@@ -19,7 +19,7 @@ Station& SignalDesk::StationOf(const std::string& gpu_uuid) {
   return stations_.try_emplace(gpu_uuid, gpu_uuid, observer_).first->second;
 }
 
-// A node has few signallers, and they seldom speak.
+// Reads from all signallers, whichever has sent something: a node has few, and they seldom speak.
 void SignalDesk::OnReady(turn::Time now) {
   for (auto& [uuid, station] : stations_) station.Read(now, &mail_);
 }

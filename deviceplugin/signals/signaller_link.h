@@ -21,7 +21,7 @@ class SignallerLink {
     SignallerMessage message;
     std::vector<base::UniqueFd> descriptors;
   };
-  // Reads a message, if there is one. ended() says whether the signaller has gone.
+  // Returns the next message, or nothing if there is none now. ended() says whether the signaller has gone.
   std::optional<Received> Receive();
   bool ended() const { return ended_; }
 

@@ -219,7 +219,8 @@ void Station::ReadPage(turn::Time now) {
   figures_.again += erasures_.Note(arbiter::Atomic(page.signals_again).load(), now);
 }
 
-// A client that still learns takes no turns, so it is of neither kind yet.
+// Returns whether a client takes turns, or is about to, that asks for no signals. A client that still learns
+// takes no turns, so it does not count. Neither does a client with a page of its own.
 bool Station::KindsMeet() const {
   return std::any_of(clients_.begin(), clients_.end(), [this](const auto& entry) {
     const Client& client = entry.second;

@@ -29,7 +29,8 @@ class Mean {
   int count_ = 0;
 };
 
-// REQUIRES: the function is one that the arbiter accepts (arbiter/client_messages.h).
+// Returns the function of a call. REQUIRES: the function is one that the arbiter accepts
+// (arbiter/client_messages.h).
 api::NcclFunction FunctionOf(const crossover_call& call) {
   static_assert(CROSSOVER_ALL_REDUCE == 1 + static_cast<int>(api::NcclFunction::kAllReduce) &&
                 CROSSOVER_SCATTER == 1 + static_cast<int>(api::NcclFunction::kScatter));

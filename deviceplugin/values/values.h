@@ -21,7 +21,7 @@ std::optional<arbiter::Policy> ParsePolicy(std::string_view text);
 std::string_view PolicyName(arbiter::Policy policy);
 
 inline constexpr std::string_view kTieWindowAllowed = "auto, off or 1 to 10000 (microseconds)";
-// Sets both tie_window and tie_rule of `settings`.
+// Sets both tie_window and tie_rule of `settings`. Returns false for a value that is not allowed.
 bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings);
 
 inline constexpr std::string_view kQuantumAllowed = "off or 1000 to 1000000 (microseconds)";

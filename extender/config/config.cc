@@ -46,7 +46,7 @@ yaml::Handler NameOrOff(std::string* target) {
   };
 }
 
-// Reads a number that may have a decimal point.
+// Returns a handler that reads a number, which may have a decimal point, from `low` to `high`.
 yaml::Handler Real(double* target, double low, double high) {
   return [=](const YAML::Node& value, const std::string& key) {
     yaml::Scalar(value, key, "a number from " + text::Decimal(low) + " to " + text::Decimal(high),

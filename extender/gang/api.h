@@ -14,7 +14,8 @@ class Api {
  public:
   virtual ~Api() = default;
 
-  // Carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
+  // Carries out an action, and returns what came of it. REQUIRES: its kind has a result and is not
+  // kReadOwner.
   virtual Result Write(const Action& action) = 0;
   // Returns the object. If it cannot be read, returns null and sets `error` to the reason.
   virtual nlohmann::json Read(const OwnerRef& owner, std::string* error) = 0;

@@ -36,7 +36,7 @@ struct GangStats {
   double oldest_s = 0;
 };
 
-// Counts the gangs. A gang without a living pod does not count.
+// Returns the numbers of gangs. A gang without a living pod does not count.
 GangStats GangStatsOf(const GangStore& store);
 
 }  // namespace crossover::extender

@@ -151,9 +151,9 @@ struct View {
   // Returns whether the pod is alive, not bound, not terminating, and has no gate of another controller.
   bool waiting() const { return living() && node().empty() && !leaving() && !other_gates(); }
 };
-// REQUIRES: `uid` is that of `member`.
+// Returns the View of a member. REQUIRES: `uid` is that of `member`.
 View ViewOf(const GangStore& store, const std::string& uid, const Member& member);
-// REQUIRES: `uid` is that of a member.
+// Returns the View of the member `uid` of the gang. REQUIRES: `uid` is that of a member.
 View ViewOf(const GangStore& store, const GangRecord& gang, const std::string& uid);
 
 // Returns whether `version` is at least as new as `other`. Both are resourceVersions, which are numbers in

@@ -90,7 +90,8 @@ kube::Client::Request Binding(const Action& action) {
   return {.method = "POST", .path = PathOf(action.pod) + "/binding", .body = kube::Dump(binding)};
 }
 
-// An eviction heeds disruption budgets, and sets the condition DisruptionTarget, which the policy of a Job
+// Returns the request that evicts a pod. An eviction heeds disruption budgets, and sets the condition
+// DisruptionTarget, which the policy of a Job
 // for failed pods may ignore. A plain deletion counts as a failure of the Job.
 kube::Client::Request EvictionOf(const Action& action) {
   const json eviction = {{"apiVersion", "policy/v1"},
@@ -205,7 +206,8 @@ Result KubeApi::Write(const Action& action) {
   return NotDone(response);
 }
 
-// The name may belong to another pod by now, or the pod may be bound already.
+// Reads the pod after a refused write, and returns what became of the write: the name may belong to another
+// pod by now, or the pod may be bound already.
 Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
   const kube::Response now = client_.Get(PathOf(action.pod));
   if (now.status == kNotFound) return {.outcome = Outcome::kGone};

@@ -55,7 +55,7 @@ void ForgetOldRoom(GangStore& store);
 
 // Returns the text of the annotation.
 std::string WriteMadeRoom(const MadeRoom& made);
-// Returns nothing if `text` is not such a text.
+// Parses the text of the annotation. Returns nothing if `text` is not as WriteMadeRoom() writes it.
 std::optional<MadeRoom> ReadMadeRoom(const std::string& text);
 
 }  // namespace crossover::extender

@@ -58,7 +58,8 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// Counts the indices in a list such as "1,3-5", at most kMostPods. What is no index does not count.
+// Returns the number of indices in a list such as "1,3-5", at most kMostPods. What is no index does not
+// count.
 int CountIndices(std::string_view list) {
   std::int64_t count = 0;
   while (!list.empty()) {

@@ -35,7 +35,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-// OwnerFacts are what such an object says.
+// OwnerFacts are what the object that made the pods of a job says.
 struct OwnerFacts {
   std::map<std::string, Part> parts;  // by name; "": the job has no parts
   bool ordered = false;               // a part's pods are made once those of the part before it are ready
@@ -51,7 +51,7 @@ struct OwnerFacts {
   friend bool operator==(const OwnerFacts&, const OwnerFacts&) = default;
 };
 
-// Reads an object. Only its UID is set if its kind is not in the table (owner_kinds.h).
+// Returns what an object says. Only `uid` is set if the object's kind is not in the table (owner_kinds.h).
 OwnerFacts ReadOwner(const nlohmann::json& object);
 
 }  // namespace crossover::extender

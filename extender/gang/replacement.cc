@@ -82,7 +82,7 @@ bool OursAlone(const GangStore& store, const GangRecord& gang, const placement::
   });
 }
 
-// Counts the other gangs that have the GPU, or are promised it.
+// Returns the number of other gangs that have the GPU, or are promised it.
 int ClientsOf(const placement::State& state, const std::string& id, const std::string& node,
               const std::string& uuid) {
   return static_cast<int>(std::ranges::count_if(state.placed, [&](const placement::Placed& placed) {

@@ -53,10 +53,10 @@ struct Reservation {
 
 // Returns the text of the annotation.
 std::string WriteReservation(const Reservation& reservation);
-// Returns nothing if `text` is not a reservation.
+// Parses the text of the annotation. Returns nothing if `text` is not a reservation.
 std::optional<Reservation> ReadReservation(const std::string& text);
 
-// Returns nothing if the pod has no valid reservation.
+// Returns the reservation that the pod's annotation has, or nothing if it has none that is valid.
 std::optional<Reservation> ReservationOn(const Pod& pod);
 
 // These read and write the assignment, the annotation that a Binding carries.

@@ -21,9 +21,9 @@ class Residents {
  public:
   explicit Residents(const GangStore& store);
 
-  // Returns those in a namespace, by the name of it.
+  // Returns the residents by the namespace of their pod.
   const std::map<std::string, std::vector<Resident>>& by_namespace() const { return by_namespace_; }
-  // Returns those that have ports of the host.
+  // Returns the residents that have ports of the host.
   const std::vector<Resident>& with_ports() const { return with_ports_; }
 
   // An Aloof holds pods of one gang with equal anti-affinity, and the nodes that they are on.

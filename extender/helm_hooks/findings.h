@@ -22,7 +22,7 @@ std::string LineOf(const Holder& holder);
 // Returns a pod that wants to share, as a user would write it.
 nlohmann::json PodThatShares(const std::string& name_space);
 
-// Returns why the webhook did not rewrite `pod`, the API server's answer to such a pod; "" if it did.
+// Returns why the webhook did not rewrite `pod`, the API server's answer to PodThatShares(); "" if it did.
 std::string WhyNotRewritten(const nlohmann::json& pod);
 
 }  // namespace crossover::extender

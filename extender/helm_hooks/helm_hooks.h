@@ -18,7 +18,7 @@ int ListHolders(const kube::Access& access);
 // 1 if it did not or the pod was refused, 2 if there was no answer.
 int TryWebhook(const kube::Access& access, const std::string& name_space);
 
-// Do the same with the access of the pod that this program runs in.
+// Do what the functions above do, with the access of the pod that this program runs in.
 int ListHolders();
 int TryWebhook(const std::string& name_space);
 

@@ -99,7 +99,7 @@ HttpAnswer Plain(int status, std::string text) {
   return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
 }
 
-// Sends the answer. If `close` is true, the answer ends its connection.
+// Sends the answer. If `close` is true, the answer ends its connection. Returns the task of the sending.
 pplx::task<void> Send(const http::http_request& request, const HttpAnswer& answer, bool close = false) {
   http::http_response response(static_cast<http::status_code>(answer.status));
   response.set_body(answer.body, answer.content_type);

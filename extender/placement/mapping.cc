@@ -240,7 +240,8 @@ class Grouping {
     return sorted;
   }
 
-  // Takes `count` of `pods`: the first one, and then always the one that exchanges most with those taken.
+  // Takes `count` of `pods` out, and returns them: the first one, and then always the one that exchanges most
+  // with those taken.
   std::vector<int> TakeGroup(std::size_t count, std::vector<int>* pods) const {
     std::vector<int> group;
     std::vector<Bytes> exchanged(seat_of_.size());  // by pod, with those taken

@@ -78,7 +78,7 @@ class Occupancy {
   bool IsReserved(GpuRef ref) const { return At(ref).kept; }
   // Returns whether the GPU is healthy, on an open node, has slots, has no gang on it and is not kept.
   bool Free(GpuRef ref) const;
-  // Counts the GPUs that are Free().
+  // Returns the number of GPUs that are Free().
   int free_gpus() const;
   // Returns whether no gang may join the group: it is shut, or some of its GPUs are kept.
   bool Closed(const Group& group) const;

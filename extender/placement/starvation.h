@@ -28,7 +28,7 @@ struct Patience {
   double Of(const Gang& gang) const;
 };
 
-// Computes the patience from the gangs that have GPUs. `now_s` is on the clock of Placed::started_s.
+// Returns the patience, computed from the gangs that have GPUs. `now_s` is on the clock of Placed::started_s.
 Patience PatienceOf(const State& state, double now_s, const Settings& settings);
 
 // Returns which part (0 to 1) of the GPUs to be kept may be busy: none at first, all once the gang has

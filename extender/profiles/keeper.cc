@@ -108,8 +108,8 @@ void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come, 
   });
 }
 
-// Reads all profiles. Drops what was merged but not written yet: the nodes report it again, or it was too
-// little to write.
+// Reads all profiles, and returns whether it could. Drops what was merged but not written yet: the nodes
+// report it again, or it was too little to write.
 bool ProfileKeeper::ReadAll(double now_s) {
   ProfileRecords known;
   std::vector<std::pair<ProfileId, ProfileRecord>> others;

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr std::size_t kReadable = 40;  // characters of the key in the object's name
 
-// Rounds to four figures: more of them are noise.
+// Returns the value rounded to four figures: more of them are noise.
 double Rounded(double value) { return text::ToFourFigures(value); }
 
 json Head(const ProfileId& id, const std::string& name) {

@@ -101,7 +101,7 @@ bool ReadPod(const object& root, PodRef* pod, std::string* error) {
          ReadText(metadata, "name", "Pod.metadata.name", &pod->name, error);
 }
 
-// Reads the victims on one node.
+// Reads the victims on one node. Returns false, with one line in `error`, if they are not as they must be.
 bool ReadVictims(const element& value, const std::string& name, Victims* victims, std::string* error) {
   object node;
   if (value.get(node) != simdjson::SUCCESS) {

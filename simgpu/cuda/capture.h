@@ -22,7 +22,7 @@ struct Capture {
   std::vector<std::weak_ptr<Stream>> streams;  // origin and all that joined
 };
 
-// Makes work that waits for a record.
+// Returns work that waits for a record.
 WorkPtr MakeWait(RecordPtr record);
 
 // Returns false while no stream of the process captures. Costs one relaxed load.
@@ -52,7 +52,9 @@ CUresult CaptureExternalEvent(Stream& stream, CUgraphNodeType type, std::shared_
 // Serves calls that are not allowed during a capture, because they wait or allocate. Returns CUDA_SUCCESS
 // if no capture forbids the call. Otherwise invalidates each capture that forbids it and returns the error.
 CUresult RefuseDuringCapture();
-// Does the same for calls that wait for one stream.
+// Serves calls that wait for `stream` alone. Returns an error, and invalidates the stream's capture, if the
+// stream captures. Does the same to the capture of a blocking stream if `stream` is the legacy stream of its
+// context. Otherwise returns what RefuseDuringCapture() does.
 CUresult RefuseWaitFor(Stream& stream);
 
 }  // namespace simgpu

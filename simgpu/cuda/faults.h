@@ -6,14 +6,12 @@
 //                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   import_fails[:N]         the process's N-th call of cuMemImportFromShareableHandle (from 0, the default)
-//   and
-//                            all after it return CUDA_ERROR_NOT_SUPPORTED
+//                            and all after it return CUDA_ERROR_NOT_SUPPORTED
 //   no_memory                calls that allocate memory of a GPU return CUDA_ERROR_OUT_OF_MEMORY
 //   copies_break:N           the process loses its contexts at its N-th copy that the host waits for (from 0)
 //   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
-//   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of it is
-//   seen,
-//                            unless a barrier (CU_STREAM_MEM_OP_BARRIER) stands between them
+//   early_waits_us:N         a wait for a word reads it N us before the stream's write in front of the wait
+//                            is seen, unless a barrier (CU_STREAM_MEM_OP_BARRIER) stands between them
 //   stuck_stream[:N]         each hardware queue stops for good after N pieces of work (default 0)
 //   queues:N                 all streams of a context share N channels (1 to 32) in which work runs in order
 //   launch_fails:N           after N launches of the process, every further one returns
@@ -24,7 +22,7 @@
 //                            process by SIGSEGV; the handler takes N us (default 0)
 //   cancellation_points      calls that name a stream are cancellation points, as if the driver polled
 //   drop_wait:N              the N-th cuStreamWaitEvent of the process (from 0) does nothing
-//   drop_waits:N             nor does any cuStreamWaitEvent of the process from the N-th on
+//   drop_waits:N             no cuStreamWaitEvent of the process does anything from the N-th (from 0) on
 #pragma once
 
 #include <string>

@@ -23,10 +23,12 @@ LoadingRule RuleOfLoading(const LoadingRule& machine, const char* text, std::str
 // Returns the rule of this process. REQUIRES: the machine is attached.
 const LoadingRule& ProcessLoading();
 
-// Stands before each launch. Blocks until all work of the context is done if this launch loads the kernel.
+// Stands before each launch. If this launch loads the kernel, blocks until all work of the context is done,
+// and for the machine's `loading_us` after that. Does not block while a stream of the process captures.
 void LoadForLaunch(const Stream& stream, Kernel& kernel);
-// Loads a kernel that no launch has loaded. Blocks in the same way.
+// Loads a kernel that no launch has loaded. Blocks as LoadForLaunch() does.
 void LoadNow(const std::shared_ptr<Context>& context, Kernel& kernel);
+// Returns whether the kernel is loaded.
 bool IsLoaded(const Kernel& kernel);
 
 }  // namespace simgpu

@@ -47,7 +47,7 @@ struct ModuleImage {
 
 constexpr std::string_view kImageMagic = "// simgpu 1";
 
-// Returns true if `text` begins as such an image, well-formed or not.
+// Returns true if `text` begins with kImageMagic, whether or not the rest is well-formed.
 bool LooksLikeImage(std::string_view text);
 
 // Parses an image. If the text is malformed, returns no value and puts one line in *error that names the

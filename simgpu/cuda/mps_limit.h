@@ -12,7 +12,8 @@ namespace simgpu {
 // it is ignored, and *complaint gets one line about it.
 double ActiveThreadPercentage(const char* text, double daemon, std::string* complaint);
 
-// Returns how many SMs of a GPU of `gpu_sms` such a client may use at once: rounded down, at least 1.
+// Returns how many SMs of a GPU of `gpu_sms` SMs a client with this percentage may use at once: rounded down,
+// at least 1.
 double SmsOfPercentage(double percentage, int gpu_sms);
 
 }  // namespace simgpu

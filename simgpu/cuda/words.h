@@ -27,7 +27,8 @@ bool EndHandover(const WordCondition& condition);
 
 // Writes the word and wakes the threads that wait for it.
 void StoreWord(CUdeviceptr address, std::uint64_t value, bool wide);
-// Does so `delay_us` later. Stores of this kind stay in order. They are lost if the process ends before.
+// Writes the word and wakes the threads that wait for it, `delay_us` later. Delayed stores stay in order.
+// They are lost if the process ends before.
 void StoreWordLater(CUdeviceptr address, std::uint64_t value, bool wide, long delay_us);
 
 }  // namespace simgpu

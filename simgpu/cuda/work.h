@@ -44,8 +44,9 @@ WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost,
 // Makes work that runs `function` once all earlier work of the stream is done. It starts at real time.
 WorkPtr MakeHostWork(std::function<void()> function);
 
-// Does the same for work whose effect the program may not read before it synchronises with the stream, such
-// as a large copy. It runs in stream order but need not wait for the time at which the GPU gets there.
+// Makes work that runs `function`, whose effect the program may not read before it synchronises with the
+// stream, such as a large copy. The work runs in stream order but need not wait for the time at which the GPU
+// gets there.
 WorkPtr MakeQuietWork(std::function<void()> function);
 
 // Makes work that loses the process's contexts once all earlier work is done.

@@ -10,7 +10,7 @@
 
 namespace simgpu {
 
-// A SharedEvent is one process's view of such an event. Thread-safe.
+// A SharedEvent is one process's view of an event that several processes use. Thread-safe.
 class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
  public:
   // Makes an event that other processes can open. Returns null if there is no memory.

@@ -1,7 +1,7 @@
 // Reads what the software machine looks like: nodes, GPUs, links, constants. The source is a YAML file
 // (SIMGPU_CONFIG), or SIMGPU_MACHINE=<nodes>x<gpus>[,key=value...] with the scalar keys of the YAML. If
-// neither is set, the machine is one node with one GPU. SIMGPU_STATE replaces the state directory of each
-// of them.
+// neither is set, the machine is one node with one GPU. SIMGPU_STATE replaces the state directory in each of
+// these cases.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ struct MachineConfig {
   std::int64_t outside_copy_us = 0;  // mps only: what a copy of a process outside MPS waits for
   ComputeMode compute_mode = ComputeMode::kDefault;
   LoadingRule lazy_loading;     // the launches of a kernel that wait for all work of the context
-  std::int64_t loading_us = 0;  // host time that such a launch takes then
+  std::int64_t loading_us = 0;  // host time that a launch takes after this wait
   int node = 0;                 // the node of this process unless SIMGPU_NODE says another
   bool device_files = false;    // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;

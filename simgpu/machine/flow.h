@@ -40,12 +40,12 @@ class Flow {
   // Appends `work` with this flow's usual demand. The unit is bytes for a link, ns at full speed for a GPU.
   // Blocks while constants::kPieces pieces of different demand wait on this flow.
   Mark Extend(double work);
-  // Does the same with another demand: SMs for a GPU, bytes per second for a link.
+  // Appends `work` with the demand `demand`: SMs for a GPU, bytes per second for a link.
   Mark Extend(double work, double demand);
 
   // Sleeps until `mark` is reached. Returns the logical time at which it was.
   Nanos WaitServed(Mark mark);
-  // Does the same, but gives up at `deadline` (CLOCK_MONOTONIC) and then returns kNever.
+  // Does what WaitServed() does, but gives up at `deadline` (CLOCK_MONOTONIC) and then returns kNever.
   Nanos WaitServedUntil(Mark mark, Nanos deadline);
   // Returns the logical time at which `mark` was reached, or kNever if it is not reached yet. The time is
   // exact if the caller asks within the next 64 changes of rate.

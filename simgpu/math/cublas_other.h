@@ -10,8 +10,8 @@ extern "C" {
    does not read. Returns a cublasStatus_t. */
 int simgpu_cublas_timed(void* handle, const char* name);
 
-/* Does the same for a call that returns a number. It refuses by name where the number would go to the host.
- */
+/* Does what simgpu_cublas_timed() does, for a call that returns a number. Refuses by name if the number would
+   go to the host. */
 int simgpu_cublas_scalar(void* handle, const char* name);
 
 #ifdef __cplusplus

@@ -28,7 +28,8 @@ namespace simgpu::nccl {
 // Stores 1 to the done word of a replayed task, so that its kernel ends.
 void LetKernelEnd(std::uint32_t* done);
 
-// An Engine is that thread and its tasks. Any thread may call its public functions.
+// An Engine is the thread of one communicator, and the tasks of this thread. Any thread may call its public
+// functions.
 class Engine final : public KernelOwner {
  public:
   // `done` is a word that kernels can read. It must be 0 and outlive the engine. `times` may be null.

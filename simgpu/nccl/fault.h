@@ -27,7 +27,8 @@ struct Fault {
 // Parses a list of faults. Returns false, with one line in *error, if `text` is not such a list.
 bool ParseFault(std::string_view text, Fault* fault, std::string* error);
 
-// Does the same with the list in the environment.
+// Parses the list in the environment variable SIMGPU_NCCL_FAULT, as ParseFault() does. Without the variable,
+// there are no faults.
 bool LoadFault(Fault* fault, std::string* error);
 
 }  // namespace simgpu::nccl

@@ -9,8 +9,9 @@ namespace simgpu::runtime {
 // Loads and initialises the driver. Returns cudaErrorInsufficientDriver if there is none.
 cudaError_t UseDriver(const Driver** driver);
 
-// Does the same, and makes sure that the calling thread has a current context. A thread without one gets the
-// primary context of its device. A context that the program made current through the driver API stays.
+// Does what UseDriver() does, and makes sure that the calling thread has a current context. A thread without
+// one gets the primary context of its device. A context that the program made current through the driver API
+// stays.
 cudaError_t UseContext(const Driver** driver);
 
 // Returns the device of the calling thread: that of its current context, or without a context the one that it
