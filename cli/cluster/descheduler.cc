@@ -29,8 +29,9 @@ bool IsMandatory(std::string text) {
   return Has("\n" + text + "\n", "\nnoEvictionPolicy:Mandatory\n");
 }
 
-// This function looks at the lines of the text, because this program reads no YAML. If one of several
-// profiles names the label or the setting, the policy counts as naming it.
+// Returns what a text of a ConfigMap says of our pods. This function looks at the lines of the text, because
+// this program reads no YAML. If one of several profiles names the label or the setting, the policy counts as
+// naming it.
 Stance StanceOf(const std::string& text) {
   if (!Has(text, "DeschedulerPolicy")) return Stance::kNoPolicy;
   if (Has(text, base::kManagedLabel)) return Stance::kLeavesManaged;

@@ -93,7 +93,7 @@ const json* Find(const json& items, const std::string& full_name) {
 
 }  // namespace
 
-// A node in maintenance is left out: its driver may be absent on purpose.
+// Leaves out nodes in maintenance, whose driver may be absent on purpose.
 Places NodesWithoutGpus(const ClusterFacts& facts) {
   Places places;
   for (const api::GpuNode& node : KeptGpuNodes(facts)) {
@@ -117,8 +117,9 @@ Places TwoOwners(const ClusterFacts& facts) {
   return places;
 }
 
-// Looks at nodes of ours that the GPU Operator labels. If the label of its plugin is not "false", two plugins
-// own the node. If that of its validator is not "false", the validator waits for nvidia.com/gpu forever.
+// Looks at nodes with a GPUNode that a daemon keeps and that the GPU Operator labels. Unless the label of the
+// operator's plugin is "false", two plugins own the node. Unless the label of the operator's validator is
+// "false", the validator waits for nvidia.com/gpu forever.
 Places OperatorLabels(const ClusterFacts& facts) {
   constexpr char kOfOperator[] = "nvidia.com/gpu.deploy.";
   Places places;

@@ -33,11 +33,11 @@ struct ServersAnswer {
   std::string error;  // empty: there is none
 };
 
-// Describes the nodes of `gpu_nodes`, a list of GPUNodes with any content, by their names: how many GPUs each
-// has that are healthy and given out, their memory, and the speed of the node's link (status of GPUNode). A
-// node with GPUs of several models is a server for each of them, NODE/MODEL, with the node in `node`. If the
-// GPUs are of several models, each needs its speed in `options`: no object has it. An entry of `options` that
-// matches nothing is an error. Pure.
+// Returns a description of the nodes of `gpu_nodes`, a list of GPUNodes with any content, by their names: how
+// many GPUs each has that are healthy and given out, their memory, and the speed of the node's link (status
+// of GPUNode). A node with GPUs of several models is a server for each of them, NODE/MODEL, with the node in
+// `node`. If the GPUs are of several models, each needs its speed in `options`: no object has it. An entry of
+// `options` that matches nothing is an error. Pure.
 ServersAnswer ServersOf(const nlohmann::json& gpu_nodes, const ServersOptions& options);
 
 }  // namespace crossover::cli

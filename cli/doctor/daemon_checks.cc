@@ -136,7 +136,7 @@ Finding ClientFaults(const Facts& facts) {
   });
 }
 
-// Finds a job that is older than the daemon: for a while no daemon was there, and the job ran without turns.
+// Finds a job whose process is older than the daemon: before the daemon started, the job ran without turns.
 Finding DaemonRestarts(const Facts& facts) {
   return IfAsked(facts, [&facts](const Top& top) {
     const double up = top.daemon().uptime_s();

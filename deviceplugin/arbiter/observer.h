@@ -47,7 +47,7 @@ struct Member {
   // The next fields change while the client lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
   mutable std::atomic<std::uint32_t> transport_changes{0};
-  // Its process says how long it waits for input in an iteration, as crossover_profile has it.
+  // Holds how long the client waits for input in an iteration, as its process says (crossover_profile).
   mutable std::atomic<std::uint32_t> input_wait{0};
   mutable std::atomic<bool> observed{false};  // the user wants this client to be only watched
 };

@@ -13,8 +13,9 @@
 
 namespace crossover::deviceplugin {
 
-// Reports to `stats_store` once, as described above. Asks the driver once for each GPU that has clients.
-// Skips the memory of clients whose process ID is not known.
+// Reports once to `stats_store` how much memory each client has on its GPU, and which clients had too small a
+// memory budget. Asks the driver once for each GPU that has clients. Skips the memory of clients whose
+// process ID is not known.
 void LookAtMemory(const NvmlLibrary& nvml, StatsStore* stats_store);
 
 class MemoryWatch {

@@ -19,8 +19,8 @@ class KubeletCheck {
  public:
   using Time = std::int64_t;
   // A gang is restarted at most kMostRestarts times, until it has needed no restart for kForgetRestarts. Two
-  // tries are kBetweenRestarts apart. Times are in ns. These limits exist because restarts do not help if a
-  // kubelet does the same repeatedly.
+  // tries are at least kBetweenRestarts apart. Times are in ns. These limits exist because restarts do not
+  // help if a kubelet does the same repeatedly.
   static constexpr int kMostRestarts = 3;
   static constexpr Time kBetweenRestarts = 30'000'000'000;
   static constexpr Time kForgetRestarts = 3'600'000'000'000;
@@ -37,10 +37,10 @@ class KubeletCheck {
   explicit KubeletCheck(std::function<void(kube::Event)> tell) : tell_(std::move(tell)) {}
 
   // Returns the pods to evict: the youngest pod of each conflict. It is returned only if its controller
-  // creates a replacement and no pod of the conflict is being deleted already. The limits above must also
-  // allow a restart. Two kinds of conflict count: several pods have the same slot, or several ranks of a
-  // gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs that it was
-  // assigned. `now` is in ns of any clock.
+  // creates a replacement and no pod of the conflict is being deleted already. kMostRestarts and
+  // kBetweenRestarts must also allow a restart. Two kinds of conflict count: several pods have the same slot,
+  // or several ranks of a gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs
+  // that it was assigned. `now` is in ns of any clock.
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<DeviceAllocation>& handed_out,
                         Time now);
 

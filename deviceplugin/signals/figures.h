@@ -14,8 +14,8 @@ namespace crossover::signals {
 
 struct Figures {
   int signallers = 0;  // connected signallers: one works, and the others stand ready
-  // Their process IDs, as the kernel reports them. One in a PID namespace that the daemon cannot see is left
-  // out.
+  // Holds the process IDs of the signallers, as the kernel reports them. A process in a PID namespace that
+  // the daemon cannot see is left out.
   std::vector<std::int64_t> processes{};
   // Holds what these processes cost on the host. A value is unset if the kernel tells it of none of them.
   struct Host {

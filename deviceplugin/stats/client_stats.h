@@ -83,8 +83,8 @@ class ClientStats {
     std::optional<StepAlone> alone;  // here, its `age` is the time of the last iteration, not an age
     JobProfile profile;              // all figures but the step alone
     std::shared_ptr<const arbiter::CallList> calls;  // null: it has sent none
-    // These two are copies of the fields above, from the last look that found no unregistered process beside
-    // the client.
+    // These two are copies of `alone` and `profile`, from the last look that found no unregistered process
+    // beside the client.
     std::optional<StepAlone> committed_alone;
     JobProfile committed_profile;
   };

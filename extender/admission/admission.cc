@@ -45,7 +45,7 @@ Admission::~Admission() {
   thread_.join();
 }
 
-// Without a certificate the listener closes every connection. This replica is then not ready, so a rollout
+// Without a certificate the listener closes every connection. This returns false then, so a rollout
 // does not replace working replicas with it.
 bool Admission::ready() const { return listens_ && certificate_until_s_ > 0 && limits_.In("").has_value(); }
 

@@ -77,7 +77,7 @@ void Extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   Check(extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1, value.c_str());
 }
 
-// Makes an unsigned certificate with the fields that all kinds share: serial number, validity, name and
+// Returns a new unsigned certificate with the fields that all kinds share: serial number, validity, name and
 // public key.
 Owned<X509> Begun(EVP_PKEY* key, const char* name, std::int64_t now_s, std::int64_t lasts_s) {
   constexpr int kSerialBits = 159;  // RFC 5280 allows 20 bytes, and the number must be positive

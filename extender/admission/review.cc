@@ -17,8 +17,9 @@ using nlohmann::json;
 constexpr char kVersion[] = "admission.k8s.io/v1";
 constexpr char kKind[] = "AdmissionReview";
 
-// Parses `body` and drops values that are nested deeper than kDeepest; then `too_deep` becomes true. So no
-// code that walks through the result recursively can run out of stack.
+// Returns the JSON in `body`, without values that are nested deeper than kDeepest; if it dropped any,
+// `too_deep` becomes true. Returns a discarded value if `body` is not JSON. So no code that walks through the
+// result recursively can run out of stack.
 json Parse(std::string_view body, bool* too_deep) {
   const auto keep = [too_deep](int depth, json::parse_event_t, const json&) {
     if (depth > kDeepest) *too_deep = true;

@@ -20,8 +20,8 @@ class ClusterCache {
   bool Put(Pod pod);
   bool Put(Node node);
   bool Put(GpuNode node);
-  // Drops the history of the profile first, meetings that have nothing else, and communication in which too
-  // few runs agree (kRunsThatAgree).
+  // First drops parts of `profile`: its history, the meetings that have nothing else, and communication in
+  // which too few runs agree (kRunsThatAgree).
   bool Put(JobProfile profile);
   bool Put(Budget budget);
   // Removes an object. Returns whether it was known.

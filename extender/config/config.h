@@ -54,7 +54,8 @@ struct ExtenderConfig {
 std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name,
                                           std::string* error);
 
-// Reads the file at `path` like ParseConfig, and completes the configuration from the environment.
+// Returns the configuration in the file at `path`, completed from the environment. If the file cannot be
+// read or ParseConfig() refuses it, returns nothing and sets `error` to a line that says why.
 std::optional<ExtenderConfig> ReadConfig(const std::string& path, std::string* error);
 
 // Prints to standard output that the file is valid, or to standard error why it is not. Returns the

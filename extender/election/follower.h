@@ -1,5 +1,5 @@
 // Follows the Lease by which the schedulers elect a leader. The extender leads while the scheduler of its
-// own pod leads, so the two never disagree. Thread-safe.
+// own pod leads. The two disagree only while a change of the Lease is on its way here. Thread-safe.
 #pragma once
 
 #include <mutex>

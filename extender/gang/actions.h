@@ -16,7 +16,7 @@ using BindHandle = std::uint64_t;
 struct Action {
   enum class Kind : std::uint8_t {
     kReserve,  // set the annotations crossover.dev/reservation = text and status-gpu-memory = memory
-    kClear,    // remove the nomination to a node, then remove these annotations
+    kClear,    // remove the nomination to a node, then the annotations of kReserve
     // Nominate the pod to `node`, unless that is empty. Then lift the scheduling gate, if it is there, and
     // set crossover.dev/requeue = text. Unless `preferences` is empty, set the preferred node affinity.
     kRelease,
@@ -26,7 +26,7 @@ struct Action {
     kAge,        // set the annotation crossover.dev/status-made-room = text of a pod that is not bound
     kShare,      // set the annotation crossover.dev/status-batch-shares = text of a pod
     kReadOwner,  // read the object `owner`
-    // The kinds above have a result, the kinds below have none.
+    // kReserve to kReadOwner have a result; the kinds from kAnswer on have none.
     kAnswer,  // answer the bind call `bind_handle`; text is the error, or empty
     kTell,    // record an event on the pod, with `reason` and `text`
   };

@@ -38,8 +38,9 @@ class Gangs {
   // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
-  // Answers a scheduler's filter call, as in SchedulerExtender; nothing for a pod that the ClusterCache does
-  // not have. May make the gang's plan fail, if the scheduler does not ask about the reserved node.
+  // Returns the answer to a scheduler's filter call, as SchedulerExtender does, or nothing for a pod that the
+  // ClusterCache does not have. May make the gang's plan fail, if the scheduler does not ask about the
+  // reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
   // Returns what Filter() answers for a pod whose place is on `node`.
@@ -49,10 +50,9 @@ class Gangs {
   std::string SeatOf(const std::string& uid) const;
   // Returns the UIDs of pods whose SeatOf() may have changed since the last call.
   std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
-  // Takes a scheduler's bind call. One action kAnswer with this
-  // `bind_handle` answers it later.
+  // Takes a scheduler's bind call. One action kAnswer with this `bind_handle` answers it later.
   void Bind(const PodRef& pod, const std::string& node, BindHandle bind_handle, double now_s);
-  // Answers a scheduler's preempt call, as in SchedulerExtender.
+  // Returns the answer to a scheduler's preempt call, as SchedulerExtender does.
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
 
   // Returns the actions to be done now. The caller must call it after each of the methods above, and

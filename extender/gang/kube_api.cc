@@ -91,8 +91,8 @@ kube::Client::Request Binding(const Action& action) {
 }
 
 // Returns the request that evicts a pod. An eviction heeds disruption budgets, and sets the condition
-// DisruptionTarget, which the policy of a Job
-// for failed pods may ignore. A plain deletion counts as a failure of the Job.
+// DisruptionTarget, which a Job's policy for failed pods may ignore. A plain deletion counts as a failure of
+// the Job.
 kube::Client::Request EvictionOf(const Action& action) {
   const json eviction = {{"apiVersion", "policy/v1"},
                          {"kind", "Eviction"},
@@ -163,10 +163,11 @@ std::string PathOf(const OwnerRef& owner) {
          "/" + owner.name;
 }
 
-// Without a nomination the scheduler looks at all nodes, and Filter() leaves it the same one. A failed
-// nomination therefore does not stop a release. But this process removes a nomination before it removes the
-// reservation, except if the API server forbids it: else the scheduler keeps room on the node for a pod that
-// has no place there.
+// Sends the request that sets or removes a nomination. Returns nothing if the release or its removal may go
+// on, else the failure. Without a nomination the scheduler looks at all nodes, and Filter() leaves it the
+// same one. A failed nomination therefore does not stop a release. But this process removes a nomination
+// before it removes the reservation, except if the API server forbids it: else the scheduler keeps room on
+// the node for a pod that has no place there.
 std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
   const bool clears = action.kind == Action::Kind::kClear;
   if (!clears && base::MonotonicNs() < nominates_from_ns_) return std::nullopt;

@@ -73,10 +73,10 @@ int NeedByOwner(const GangStore& store, const GangRecord& gang, const OwnerFacts
   return std::min(need, gang.membership.size);
 }
 
-// Counts the pods that have done their work and that belong to the gang's present attempt: their controller
-// has a living pod in the gang. Pods without a controller count once one of the gang is bound: before that,
-// they may be left over from a gang of the same name. Of Kueue's pod groups all pods count, because the
-// group's name is that of one attempt.
+// Returns the number of pods that have done their work and that belong to the gang's present attempt: their
+// controller has a living pod in the gang. Pods without a controller count once one of the gang is bound:
+// before that, they may be left over from a gang of the same name. Of Kueue's pod groups all pods count,
+// because the group's name is that of one attempt.
 int DoneOfThisAttempt(const GangStore& store, const GangRecord& gang, const Head& head) {
   const bool named_once = gang.membership.known == Known::kByOwner;
   std::set<std::string> controllers;  // UIDs of those of living pods

@@ -88,7 +88,8 @@ const json& StatusOf(const OwnerKind& kind, const json& object, const std::strin
   return none;
 }
 
-// Reads the numbers of pods of a part. `status` is what the object's status says of it.
+// Returns the numbers of pods of the part `part` of an object. `status` is what the object's status says of
+// the part.
 Part PartIn(const OwnerKind& kind, const json& part, const json& status) {
   const int replicas = CountAt(part, kind.replicas, 1);
   const bool grouped = *kind.group != '\0';

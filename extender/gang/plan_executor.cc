@@ -142,7 +142,8 @@ struct Score {
   int wanted = 0;   // members that the plan must bind
 };
 
-// The gang may have shrunk or grown since the plan was made: the smaller size counts.
+// Returns how far the gang's plan is. The gang may have shrunk or grown since the plan was made: the smaller
+// size counts.
 Score ScoreOf(const GangStore& store, const GangRecord& gang) {
   const Head head = CountOf(store, gang);
   const int since = std::max(0, head.done - gang.plan->done);

@@ -104,8 +104,8 @@ int AskedOf(const GangStore& store, const GangRecord& gang, int there) {
 
 constexpr int kMostTries = 4;  // decisions, if a budget has pods of several gangs that would leave
 
-// Lets the engine decide. A budget may allow that each of two gangs leaves, and not both: then the first of
-// them counts as one that it forbids, and the engine decides again.
+// Returns what the engine decides. A budget may allow that each of two gangs leaves, and not both: then the
+// first of them counts as one that it forbids, and the engine decides again.
 placement::Decision DecideFor(GangStore& store, const std::vector<placement::Gang>& waiting,
                               placement::State* state) {
   MarkWhoMayLeave(store, waiting, state);

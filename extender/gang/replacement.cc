@@ -263,7 +263,8 @@ std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord&
   return std::nullopt;
 }
 
-// Takes out the vacant seat that a waiting pod must have: that of the pod in whose place it comes, else any.
+// Takes a usable vacant seat out of the gang and returns it, or returns nothing if there is none. Prefers the
+// seat of a pod in whose place a waiting pod comes.
 std::optional<Vacancy> TakeVacant(const GangStore& store, GangRecord& gang, const placement::State& state) {
   std::vector<PodRank> ranks;
   for (const std::string& uid : Seatless(store, gang)) ranks.push_back(gang.members.at(uid).rank);

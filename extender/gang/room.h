@@ -25,7 +25,7 @@ namespace crossover::extender {
 // Returns the name of `gang` as the users of `other` may read it.
 std::string NameFor(const GangRecord& gang, const GangRecord& other);
 
-// Starts a plan for the gang whose GPUs these victims (ids) still have.
+// Starts a plan that places the gang on `seats`, whose GPUs the gangs `victims` (ids) still have.
 void StartClaim(GangStore& store, GangRecord& gang, std::vector<placement::Seat> seats,
                 std::vector<std::string> victims);
 
@@ -43,10 +43,10 @@ void RefuseClaim(GangStore& store, const std::string& claimant);
 // those that have left (made_room.h).
 void FindClaims(GangStore& store);
 
-// Makes the claim of a plan that an earlier leader started, from what its reservations say.
+// Returns the claim of a plan that an earlier leader started, as the reservations of the gang `claimant` say.
 Claim RecoveredClaim(const GangStore& store, const std::string& claimant);
 
-// Lets go of all gangs that are held for this one.
+// Lets go of all gangs that are held for the gang `claimant`.
 void LetGo(GangStore& store, const std::string& claimant);
 
 }  // namespace crossover::extender

@@ -34,8 +34,8 @@ std::string LineOf(const Holder& holder) {
          (holder.slots == 1 ? " slot" : " slots");
 }
 
-// The pod meets level "restricted" of Pod Security, which the namespace may enforce. Its image is never
-// pulled.
+// Returns a pod that asks for one slot. The pod meets level "restricted" of Pod Security, which the namespace
+// may enforce. No node pulls its image, because the request that creates it is a dry run.
 json PodThatShares(const std::string& name_space) {
   const json container = {
       {"name", "main"},

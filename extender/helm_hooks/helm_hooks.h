@@ -18,8 +18,10 @@ int ListHolders(const kube::Access& access);
 // 1 if it did not or the pod was refused, 2 if there was no answer.
 int TryWebhook(const kube::Access& access, const std::string& name_space);
 
-// Do what the functions above do, with the access of the pod that this program runs in.
+// Calls ListHolders(access) with the access of the pod that this program runs in, and returns its result.
 int ListHolders();
+// Calls TryWebhook(access, name_space) with the access of the pod that this program runs in, and returns its
+// result.
 int TryWebhook(const std::string& name_space);
 
 }  // namespace crossover::extender

@@ -51,9 +51,10 @@ class Allocator {
   std::vector<Step> steps_;
 };
 
-// Splits `gpus` into seats of `gpus_per_pod` GPUs of one node. The last seat of a node is smaller if the
-// node's number of GPUs is no multiple of that. The seats of one topology domain follow each other, at each
-// level of the domains, so that a ring over the seats enters each domain once. REQUIRES: `gpus` is ascending.
+// Returns `gpus`, split into seats of `gpus_per_pod` GPUs of one node. The last seat of a node is smaller if
+// the node's number of GPUs is no multiple of that. The seats of one topology domain follow each other, at
+// each level of the domains, so that a ring over the seats enters each domain once. REQUIRES: `gpus` is
+// ascending.
 std::vector<Seat> SeatsOn(const State& state, std::span<const GpuRef> gpus, int gpus_per_pod);
 
 }  // namespace crossover::placement

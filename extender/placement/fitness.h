@@ -33,7 +33,8 @@ struct Fit {
 // this decision puts there, beside those that the caller knows of.
 using Fitness = std::function<Fit(const Gang& gang, int node, std::span<const Planned> planned)>;
 
-// FitsAnywhere is the Fitness of callers that know of no further limits.
+// FitsAnywhere is the Fitness of callers that know of no further limits. It always returns room for
+// kMostPods.
 inline Fit FitsAnywhere(const Gang&, int, std::span<const Planned>) { return {.pods = kMostPods, .why = {}}; }
 
 }  // namespace crossover::placement

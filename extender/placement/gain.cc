@@ -29,8 +29,8 @@ Use UseOf(const Gang& gang, bool spans) {
 
 }  // namespace
 
-// By published profiles, pairs on one node gain 1.13 at best, and pairs across nodes gain 1.41 if each has
-// links of its own.
+// Returns how busy a pair usually keeps the GPU. By published profiles, pairs on one node gain 1.13 at best,
+// and pairs across nodes gain 1.41 if each has links of its own.
 double UsualBusyPart(bool spans) { return spans ? 1 / 1.41 : 1 / 1.13; }
 
 double LockstepCycle(std::span<const Gang* const> gangs, bool spans) {

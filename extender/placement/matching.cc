@@ -64,7 +64,7 @@ double Prices::Of(int a, int b) const {
   return vertices_[left] + vertices_[right] + both;
 }
 
-// Weights are scaled to integers. With floating-point weights LEMON's dual values drift, and the algorithm
+// Scales the weights to integers. With floating-point weights LEMON's dual values drift, and the algorithm
 // may not terminate.
 std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, Prices* prices) {
   if (prices != nullptr) *prices = Prices(std::max(vertices, 0));

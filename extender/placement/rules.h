@@ -17,7 +17,7 @@ namespace crossover::placement {
 
 // Each comment says what must hold.
 enum class Rule : std::uint8_t {
-  kTwoRanks,       // no gang, and no two stages of one job, are on the same GPU
+  kTwoRanks,       // no two pods of one gang, and no two stages of one job, are on one GPU
   kSameCount,      // all gangs have the same number of GPUs
   kSlots,          // there is a slot for each gang
   kExclusive,      // a gang that wants whole GPUs shares them with no other
@@ -72,8 +72,8 @@ bool BreaksUser(const Gang& there, const Gang& newcomer, const GpuSetSpec& site)
 bool BreaksMemoryUnknown(const GpuSetSpec& site);
 bool BreaksMemory(const Meeting& meeting);
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history);
-// `before` is the gain of the gangs on the set without the newcomer; it is 1 for one gang. Each newcomer
-// must multiply it by at least `min_gain`: a fourth job that adds little would take its share from the
+// `before` is the gain of the gangs on the set without the newcomer, which is 1 for one gang. Each newcomer
+// must multiply that gain by at least `min_gain`: a fourth job that adds little would take its share from the
 // other three.
 bool BreaksGain(const Prediction& together, double before, const Settings& settings);
 

@@ -107,8 +107,9 @@ void Sort(std::vector<const Offer*>* offers) {
   });
 }
 
-// Chooses among sorted offers without regard to domains: few busy GPUs, then the fewest nodes. It takes the
-// largest offers, and as the last one the smallest that suffices. REQUIRES: together they have `units`.
+// Returns a choice of `units` units among sorted offers, without regard to domains: few busy GPUs, then the
+// fewest nodes. It takes the largest offers, and as the last one the smallest that suffices. REQUIRES:
+// together the offers have `units`.
 Choice ChooseLargest(std::span<const Offer* const> offers, int units) {
   Choice choice;
   for (auto next = offers.begin(); units > 0; ++next) {
@@ -173,7 +174,8 @@ class Domain {
   }
 
  private:
-  // Without narrower domains in it, it counts as one domain at each narrower level.
+  // Returns the best choice of this many units in a domain without narrower ones. Such a domain counts as one
+  // domain at each narrower level.
   Choice ChooseUndivided(int units) const {
     Choice choice = ChooseLargest(offers_, units);
     if (units == 0) return choice;
@@ -351,8 +353,9 @@ std::set<std::string> ModelsOf(const Occupancy& occupancy, const Asked& asked) {
   return models;
 }
 
-// All ranks of a gang go at the pace of its slowest GPU. So a set of one model counts for more than a narrow
-// domain and few nodes, unless it has more busy GPUs.
+// Returns the best set of GPUs, or none if there are too few. All ranks of a gang go at the pace of its
+// slowest GPU. So a set of one model counts for more than a narrow domain and few nodes, unless it has more
+// busy GPUs.
 std::vector<GpuRef> Find(const Occupancy& occupancy, const Asked& asked) {
   const std::optional<Found> any = FindSet(occupancy, asked);
   if (!any) return {};

@@ -60,7 +60,8 @@ class Communicator {
  private:
   using ByRank = std::map<int, std::uint64_t>;
 
-  // Adds the groups of one function, with one peer if it has a peer.
+  // Adds the groups of one function, with one peer if it has a peer. Returns whether it has the calls of all
+  // ranks; for sends and receives it always returns true.
   bool Add(NcclFunction function, int peer, const ByRank& by_rank, GroupSum* sum) const {
     if (function == NcclFunction::kRecv) return true;
     if (function == NcclFunction::kSend) {

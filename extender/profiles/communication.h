@@ -55,8 +55,8 @@ inline constexpr double kSameBytes = 0.1;  // of the larger one
 
 // Counts what a run calls. `run` is the run as a whole, `calls` what was joined of it. The run that counts
 // has to be the one that was counted last, or one that began later: calls of an earlier run, and calls that
-// are not complete, change nothing. The same run counts once. Calls that
-// differ from what `known` has replace it.
+// are not complete, change nothing. The same run counts once. Calls that differ from what `known` has replace
+// it.
 void CountRun(const JoinedCalls& calls, const JobProfile::Run& run, Communication* known);
 
 // Returns the compute of each of the pods `names` in an iteration on a GPU of speed 1, by what the nodes

@@ -35,7 +35,7 @@ class ProfileKeeper {
     std::function<PodOrder(std::span<const GpuNode::Job>)> order{};
     std::function<NodePlaces()> places{};
     std::function<bool(const ProfileId&)> is_there{};
-    // It is called once a profile is written whose latest run has a rank that has become slow. May be empty.
+    // Called after a profile was written whose latest run has a rank that has become slow. May be empty.
     std::function<void(const ProfileId&, const ProfileRun&)> tell_slow{};
     std::chrono::milliseconds period{10'000};
     std::function<double()> now_s;  // seconds since 1970; empty: the system clock

@@ -261,7 +261,7 @@ Jobs Present(const Jobs& nodes) {
   return present;
 }
 
-// Joins what the nodes of a run say of its calls.
+// Returns the calls of a run, joined from what its nodes report.
 JoinedCalls JoinCallsOf(const Jobs& present, const PodOrder& order) {
   std::vector<const NcclCall*> calls;
   for (const GpuNode::Job* job : present) {

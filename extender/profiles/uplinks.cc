@@ -30,7 +30,7 @@ std::optional<UplinkTimes> UplinkTimesOf(const Communication& communication,
   const auto workload = WorkloadOf(communication, as_placed);
   if (!workload) return std::nullopt;
   const double now_s = TimeOf(*workload, as_placed, in_order, link);
-  // The engine gives a gang its seats in this order.
+  // The engine gives a gang its seats in ascending order of their places.
   std::ranges::sort(seats);
   const placement::Fabric fabric = placement::FabricOf(seats, levels);
   return UplinkTimes{now_s, std::min(now_s, TimeOf(*workload, fabric, MapPods(*workload, fabric), link))};

@@ -11,8 +11,8 @@
 namespace crossover::extender {
 namespace {
 
-// Makes times equal that are within 5% of each other: each takes the longest time that is at most 5% above it
-// and not taken by a longer one.
+// Returns the times with those made equal that are within 5% of each other: each becomes the longest time
+// that is at most 5% above it and that did not itself become a longer one.
 std::vector<double> Coarse(const std::vector<double>& times) {
   std::vector<double> longest_first = times;
   std::ranges::sort(longest_first, std::greater());

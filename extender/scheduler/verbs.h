@@ -23,8 +23,8 @@ class VerbObserver {
 class Verbs {
  public:
   // `leads` says whether this process decides. While it does not, or if `decider` is null, this answers every
-  // verb with 503 and the scheduler asks again. REQUIRES: all three outlive this object. `observer` also
-  // outlives `decider`, which may answer held binds when it ends.
+  // verb with 503 and the scheduler asks again. REQUIRES: `decider` and `observer` outlive this object.
+  // `observer` also outlives `decider`, which may answer held binds when it ends.
   Verbs(SchedulerExtender* decider, std::function<bool()> leads, VerbObserver* observer)
       : decider_(decider), leads_(std::move(leads)), observer_(observer) {}
 

@@ -51,18 +51,18 @@ class ArgsParser {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes the answer to filter: the nodes of `asked` that `answer` allows. If there are none, adds every
+// Returns the answer to filter: the nodes of `asked` that `answer` allows. If there are none, adds every
 // node with its reason. Else it writes no reasons: the scheduler shows them only if no node is left, and
 // does not require them (kube-scheduler 1.31 to 1.36, findNodesThatPassExtenders).
 std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked);
-// Writes an answer to filter with an error alone. The scheduler reports the error and asks again.
+// Returns an answer to filter with an error alone. The scheduler reports the error and asks again.
 std::string FilterErrorText(std::string_view error);
-// Writes the answer to prioritize. `scores` has the order of `asked`. A missing score counts as 0; others
+// Returns the answer to prioritize. `scores` has the order of `asked`. A missing score counts as 0; others
 // are clamped to 0 to 10.
 std::string PrioritizeText(std::span<const int> scores, std::span<const std::string_view> asked);
-// Writes the answer to bind. An empty `error` means that the pod is bound.
+// Returns the answer to bind. An empty `error` means that the pod is bound.
 std::string BindText(std::string_view error);
-// Writes the answer to preempt. Leaves out nodes without victims: the scheduler counts them as an error.
+// Returns the answer to preempt. Leaves out nodes without victims: the scheduler counts them as an error.
 std::string PreemptText(const std::map<std::string, Victims>& by_node);
 
 }  // namespace crossover::extender

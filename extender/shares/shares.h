@@ -37,7 +37,7 @@ struct ShareSettings {
 // A ShareState is what is kept of one job between decisions.
 struct ShareState {
   Weights weights{};   // as decided last; empty: all ranks have equal parts
-  double since_s = 0;  // when they were decided, or when the ranks were first seen
+  double since_s = 0;  // when `weights` was decided, or when the ranks were first seen
   Weights before{};    // the weights before `weights`
   std::vector<double>
       times_s{};          // compute times under `before`; empty: it is known whether the times followed
@@ -51,7 +51,8 @@ struct ShareDecision {
   double followed = 1;  // kWithdraw: the part of the change that the times followed
 };
 
-// Decides by the times of all ranks, in the order of their numbers, and changes `state` accordingly.
+// Returns what happens to the weights of a job, by the times of all its ranks in the order of their numbers,
+// and changes `state` accordingly.
 // `measured_s` is when the oldest of these times was published. REQUIRES: all compute times are positive.
 ShareDecision DecideShares(std::span<const RankTimes> ranks, double measured_s, double now_s,
                            const ShareSettings& settings, ShareState* state);

@@ -12,7 +12,7 @@ using simgpu::nccl::Leg;
 using simgpu::nccl::Pattern;
 using simgpu::nccl::Refuse;
 
-// Adds all legs to the thread's group. Spoils the group if the call is refused.
+// Adds all legs to the thread's group. If the call is refused, spoils the group and returns why.
 ncclResult_t Enqueue(const Exchange& exchange, ncclComm_t comm, cudaStream_t stream) {
   Group& group = Group::OfThisThread();
   if (const ncclResult_t result = simgpu::nccl::CheckUsable(Name(exchange.pattern), comm);

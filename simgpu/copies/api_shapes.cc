@@ -36,7 +36,8 @@ Side SideOf(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t
 
 bool IsPageable(const Side& side) { return !FindAllocation(side.begin); }
 
-// Device memory must come from this library, and hold the whole side.
+// Returns an error if a copy cannot use the side. Device memory must come from this library, and hold the
+// whole side.
 CUresult Check(const Side& side, const Extent& extent) {
   if (side.type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
   if (extent.width > side.pitch) return CUDA_ERROR_INVALID_VALUE;

@@ -18,12 +18,12 @@ namespace {
 // A store of at most this size may be a flag that a thread polls. It is made at its time, and it wakes
 // sleepers.
 constexpr std::size_t kFlagBytes = 64;
-// A pageable source up to this size is staged, so the call returns at once.
+// A pageable source up to this size is staged, so an asynchronous call does not wait for the copy.
 constexpr std::size_t kStagedBytes = 64 << 10;
 
 enum class Place { kHost, kDevice, kEither };
 
-// Makes work that stores to `target`. A small store waits for its time and wakes the threads that sleep on
+// Returns work that stores to `target`. A small store waits for its time and wakes the threads that sleep on
 // its words.
 WorkPtr MakeStore(std::size_t bytes, void* target, std::function<void()> store) {
   if (bytes > kFlagBytes) return InASlice(MakeQuietWork(std::move(store)));
@@ -58,7 +58,8 @@ void MeetFault() {
     Lose(CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// Queues a copy. Waits for its end if `wait` is set or if a large part of it is pageable.
+// Queues a copy. Waits for its end if `wait` is set. Unless the stream captures, it also waits if the source
+// is pageable and not staged, and if the target alone is pageable. Returns the first error.
 CUresult Copy(CUstream handle, bool wait, void* target, Place target_place, const void* source,
               Place source_place, std::size_t bytes) {
   StreamPtr stream;

@@ -122,7 +122,8 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
 
 bool IsWord(CUdeviceptr address, bool wide) { return address != 0 && address % (wide ? 8 : 4) == 0; }
 
-// Checks one memory operation. Its address is valid if CUDA knows the memory and the memory is not managed.
+// Returns an error if one memory operation is invalid. Its address is valid if CUDA knows the memory and the
+// memory is not managed.
 CUresult CheckOperation(const CUstreamBatchMemOpParams& operation) {
   bool wide = false;
   CUdeviceptr address = 0;

@@ -45,7 +45,8 @@ bool LegacyWouldJoin(const Stream& stream) {
   return false;
 }
 
-// Adds a node to the stream's graph. The stream goes on behind it. REQUIRES: CaptureMutex() is held.
+// Adds a node to the stream's graph and returns it. The stream goes on behind it. REQUIRES: CaptureMutex() is
+// held.
 GraphNode* AddNode(Stream& stream, CUgraphNodeType type, const WorkPtr& work) {
   GraphNode* node = stream.capture->graph->Add(type, work, stream.frontier);
   node->branch = stream.id;

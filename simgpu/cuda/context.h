@@ -39,9 +39,10 @@ CUresult Ready();
 // Returns true once cuInit() has succeeded, even after an error on the GPU: the current context of a thread
 // can always be read and changed.
 bool Initialized();
-// Implements cuInit(): connects to MPS and to the machine and finds the visible GPUs. Thread-safe; may be
-// called again.
+// Connects to MPS and to the machine and finds the visible GPUs. Returns what cuInit() returns. Thread-safe;
+// may be called again.
 CUresult Initialize();
+// Returns the visible GPUs.
 const std::vector<std::unique_ptr<Device>>& Devices();
 // Returns the device with this number, or nullptr.
 Device* FindDevice(CUdevice device);
@@ -105,9 +106,10 @@ std::vector<std::weak_ptr<Context>>& ContextStack();
 // destroyed.
 CUresult RequireContext(std::shared_ptr<Context>* context);
 
-// Makes a stream of the context. REQUIRES: context->mutex is held.
+// Returns a new stream of the context. REQUIRES: context->mutex is held.
 StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, int priority);
-// Finds the stream of a handle. The handles of the three default streams refer to the current context.
+// Finds the stream of a handle. Returns an error if there is none. The handles of the three default streams
+// refer to the current context.
 CUresult FindStream(CUstream handle, StreamPtr* stream);
 
 // Queues work in the order that CUDA promises. A blocking stream's work follows the legacy stream's work,
@@ -130,7 +132,8 @@ void WaitForAll(const std::shared_ptr<Context>& context);
 // Submits work and blocks until it is done, as synchronous calls do.
 CUresult SubmitAndWait(const StreamPtr& stream, WorkPtr work);
 
-// Maps the default stream to the calling thread's own default stream, for the _ptsz functions.
+// Returns the calling thread's own default stream in place of the default stream, and every other stream as
+// it is. The _ptsz functions use it.
 inline CUstream PerThread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
 
 }  // namespace simgpu

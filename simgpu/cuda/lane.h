@@ -26,8 +26,8 @@ namespace simgpu {
 // functions.
 class Lane {
  public:
-  // Starts a lane. `gpu` is the GPU's place on this node. The thread lives as long as the process or until
-  // Stop().
+  // Starts a lane and returns it. `gpu` is the GPU's place on this node. The thread lives as long as the
+  // process or until Stop().
   static std::shared_ptr<Lane> Start(int gpu);
 
   // Appends work. Blocks while `queue_depth` pieces of work of any kind have not begun. A driver may do the
@@ -59,12 +59,12 @@ class Lane {
   void PassedIn(bool waited);
   // Says at which point of the flow `record` is reached.
   void Anchor(const RecordPtr& record);
-  // Says that the stream stands at a word, or, with kNone, that it goes on. Its neighbours may pay for that.
+  // Says that the stream waits at a word, or, with kNone, that it goes on. A wait may slow its neighbours.
   void SetBlocked(WordPlace at);
   // Returns what the next piece of work waits for, if it is queued and begins with a wait for a word.
   std::optional<WordCondition> NextWait();
-  // The next wait for a word has read it already and passes. TakeEarlyPass() returns whether that is so,
-  // once.
+  // PassEarly() says that the next wait for a word has read the word already and passes. TakeEarlyPass()
+  // returns whether PassEarly() was called since the last TakeEarlyPass().
   void PassEarly() { passes_early_ = true; }
   bool TakeEarlyPass() { return std::exchange(passes_early_, false); }
   // Blocks until `record` is reached, unless it comes before the present point of this lane's own flow.

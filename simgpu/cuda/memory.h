@@ -29,11 +29,13 @@ struct Allocation {
 // Allocates memory and charges `device` for it, unless it is kHost. Returns CUDA_ERROR_OUT_OF_MEMORY if it
 // does not fit.
 CUresult Allocate(Device* device, std::size_t bytes, MemoryKind kind, unsigned flags, CUdeviceptr* address);
-// Frees memory of Allocate(). `host` is true for the calls that free host memory.
+// Frees memory of Allocate(). Returns an error if no such memory begins at `address`. `host` is true for the
+// calls that free host memory.
 CUresult Free(CUdeviceptr address, bool host);
 
-// Registers a range of host memory of the application, or removes it. A range must not overlap another
-// known one.
+// RegisterHost() registers a range of host memory of the application. It returns an error if the range
+// overlaps another known one. UnregisterHost() removes the range that begins at `address`, and returns an
+// error if there is none.
 CUresult RegisterHost(void* address, std::size_t bytes, unsigned flags);
 CUresult UnregisterHost(void* address);
 

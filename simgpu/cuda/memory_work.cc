@@ -25,7 +25,7 @@ bool IsWrite(CUstreamBatchMemOpType type) {
   return type == CU_STREAM_MEM_OP_WRITE_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-// REQUIRES: the operation is a wait.
+// Returns what the operation waits for. REQUIRES: the operation is a wait.
 WordCondition ConditionOf(const CUstreamBatchMemOpParams& operation) {
   const bool wide = IsWide(operation.operation);
   const auto& wait = operation.waitValue;

@@ -44,7 +44,8 @@ ssize_t Receive(int fd, char* message, std::size_t room) {
   return got;
 }
 
-// Blocks until the daemon lets the process go on. Also receives the daemon's percentage.
+// Blocks until the daemon lets the process go on, and returns an error if the daemon refuses it or goes. Also
+// receives the daemon's percentage.
 CUresult ReceiveGo(int fd) {
   char message[1 + sizeof(double)];
   const ssize_t got = Receive(fd, message, sizeof message);

@@ -41,8 +41,8 @@ bool HasPerThread(const char* name) {
   return false;
 }
 
-// Finds the newest ABI that the caller knows. If a name has per-thread flavours and the caller asks for them,
-// the plain ones do not count.
+// Returns the function with the newest ABI that the caller knows, and whether the name is known. If a name
+// has per-thread flavours and the caller asks for them, the plain ones do not count.
 Found Find(const char* name, int version, bool per_thread) {
   const bool wanted = per_thread && HasPerThread(name);
   Found found;
@@ -62,7 +62,7 @@ constexpr cuuint64_t kFlags =
 
 extern "C" {
 
-// As NVIDIA's drivers do, it knows of no largest version, and a function that it does not find is no error.
+// As in NVIDIA's drivers, no version is too large, and a function that is not found is no error.
 CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
   if (symbol == nullptr || address == nullptr || (flags & ~kFlags) != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -89,7 +89,7 @@ class DelayedStores {
 
 bool Satisfied(const WordCondition& condition) { return Satisfies(Load(condition), condition); }
 
-// Sleeps on the low half of the word, which changes with every value that counts up.
+// Sleeps on the low half of the word. That half changes with each step of a value that counts up.
 bool WaitWord(const WordCondition& condition) {
   SharpenTimers();
   for (bool waited = false;; waited = true) {

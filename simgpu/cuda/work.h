@@ -38,21 +38,21 @@ struct KernelCost {
   double scale = 1;  // of the time
 };
 
-// Makes a launch of a kernel. Shares the kernel, and copies the parameters.
+// Returns a launch of a kernel. Shares the kernel, and copies the parameters.
 WorkPtr MakeKernel(std::shared_ptr<const Kernel> kernel, const KernelCost& cost, const ParameterView& launch);
 
-// Makes work that runs `function` once all earlier work of the stream is done. It starts at real time.
+// Returns work that runs `function` once all earlier work of the stream is done. It starts at real time.
 WorkPtr MakeHostWork(std::function<void()> function);
 
-// Makes work that runs `function`, whose effect the program may not read before it synchronises with the
+// Returns work that runs `function`, whose effect the program may not read before it synchronises with the
 // stream, such as a large copy. The work runs in stream order but need not wait for the time at which the GPU
 // gets there.
 WorkPtr MakeQuietWork(std::function<void()> function);
 
-// Makes work that loses the process's contexts once all earlier work is done.
+// Returns work that loses the process's contexts once all earlier work is done.
 WorkPtr MakeBreak();
 
-// Makes work that waits for words of memory or writes them, in order, once all earlier work is done. The
+// Returns work that waits for words of memory or writes them, in order, once all earlier work is done. The
 // first write also waits for the records of `channel`.
 WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations,
                              std::vector<RecordPtr> channel);

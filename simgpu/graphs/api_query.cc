@@ -8,8 +8,8 @@ using namespace simgpu;
 
 namespace {
 
-// Gives out nodes as the calls of this kind do: without `room` it gives their number; else as many as fit
-// there, null behind the last, and how many they were.
+// Gives out nodes as CUDA's calls do. Without `room` it sets *count to their number. Else it copies as many
+// as fit into `room`, fills the rest of `room` with null, and sets *count to how many it copied.
 CUresult GiveNodes(const std::vector<GraphNode*>& nodes, CUgraphNode* room, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (room != nullptr) {

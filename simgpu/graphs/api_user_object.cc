@@ -77,8 +77,8 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsi
   return CUDA_SUCCESS;
 }
 
-// The graph's references become one that holds the rest. It is there before the others go, so that the object
-// lives.
+// Replaces the graph's references by one that holds the rest. The new one exists before the old ones go, so
+// that the object lives.
 CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned count) {
   const auto graph = Handles<Graph>().Find(graph_handle);
   const auto object = Handles<UserObject>().Find(handle);

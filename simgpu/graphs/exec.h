@@ -23,7 +23,8 @@ class GraphExec final : public Work {
   bool branched() const { return !lanes_.empty(); }
   // Runs the nodes of the only branch.
   void Run(Lane& lane) const override;
-  // Queues all branches, behind what the stream has now and behind the last launch of this graph.
+  // Queues all branches. Returns an error, and queues nothing, if the stream refuses them. They run behind
+  // what the stream has now and behind the last launch of this graph.
   CUresult LaunchBranches(const StreamPtr& stream);
 
  private:
@@ -42,7 +43,7 @@ class GraphExec final : public Work {
   RecordPtr last_;                            // end of the last launch; null before the first
 };
 
-// Implements cuGraphLaunch().
+// Queues a launch of the graph. Returns what cuGraphLaunch() returns.
 CUresult LaunchGraph(const StreamPtr& stream, const std::shared_ptr<GraphExec>& exec);
 
 }  // namespace simgpu

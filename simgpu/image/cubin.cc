@@ -157,7 +157,7 @@ void TakeMaxThreads(View value, KernelImage* kernel) {
   kernel->most_threads = static_cast<int>(std::min<std::uint64_t>(threads, 1024));
 }
 
-// Reads what the table of one kernel says.
+// Reads what the table of one kernel says. Returns false and sets *error if the table is malformed.
 bool ReadKernel(const File& file, KernelImage* kernel, std::string* error) {
   const std::string name = ".nv.info." + kernel->name;
   const Section* table = file.Find(name);
@@ -202,7 +202,8 @@ std::uint32_t SectionOf(const Elf64_Sym& symbol, std::uint32_t index, View large
   return ReadAt<std::uint32_t>(large_numbers, std::uint64_t{index} * 4).value_or(SHN_UNDEF);
 }
 
-// Reads the kernels and variables. Notes in *kernels which symbol is which kernel.
+// Reads the kernels and variables. Notes in *kernels which symbol is which kernel. Returns false and sets
+// *error if anything is malformed.
 bool ReadSymbols(const File& file, Image* image, std::unordered_map<std::uint32_t, std::size_t>* kernels,
                  std::string* error) {
   const Section* table = file.Find(".symtab");
@@ -231,7 +232,7 @@ bool ReadSymbols(const File& file, Image* image, std::unordered_map<std::uint32_
   return true;
 }
 
-// Old files say their architecture in another place than those of ABI 8.
+// Returns the architecture that the header names. Files before ABI 8 say it in another place.
 int ArchitectureOf(const Elf64_Ehdr& header) {
   constexpr unsigned char kNewAbi = 8;
   const unsigned shift = header.e_ident[EI_ABIVERSION] >= kNewAbi ? 8 : 0;

@@ -20,7 +20,8 @@ std::optional<std::uint64_t> SizeOfCubin(View bytes, std::string* error);
 // Returns the architecture for which the machine code is, 90 for sm_90. Fails as SizeOfCubin() does.
 std::optional<int> ArchitectureOfCubin(View bytes, std::string* error);
 
-// Reads the whole file. Fails as SizeOfCubin() does; the line names the section or symbol that is wrong.
+// Returns what the whole file holds. Fails as SizeOfCubin() does; the line names the section or symbol that
+// is wrong.
 std::optional<Image> ParseCubin(View bytes, std::string* error);
 
 }  // namespace simgpu::image

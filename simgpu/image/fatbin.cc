@@ -118,7 +118,7 @@ Choice ChooseInFatbin(View bytes, int architecture) {
                    std::to_string(bytes.size()));
 }
 
-// Chooses an image that stands alone.
+// Returns the image that stands alone, or a refusal if the GPU cannot run it.
 Choice ChooseAlone(Payload payload, int architecture) {
   if (Fits(payload, architecture)) return {Choice::State::kChosen, payload, {}};
   return {Choice::State::kNoneFits,

@@ -46,10 +46,10 @@ struct Wrapper {
   void* more;
 };
 
-// Chooses for a GPU of `architecture` (90 for compute capability 9.0). Machine code comes first, as a driver
-// does it: that of the same major number and the greatest minor number up to the GPU's. Then comes PTX, of
-// the greatest architecture up to the GPU's. Does not unpack anything. `bytes` may go on behind the end of
-// the image.
+// Returns which image a GPU of `architecture` (90 for compute capability 9.0) runs, or why it runs none.
+// Machine code comes first, as a driver does it: that of the same major number and the greatest minor number
+// up to the GPU's. Then comes PTX, of the greatest architecture up to the GPU's. Does not unpack anything.
+// `bytes` may go on behind the end of the image.
 Choice Choose(View bytes, int architecture);
 
 // Parse() unpacks an image and reads it. It returns no value, and puts one line in *error, if the image is

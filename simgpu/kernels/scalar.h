@@ -27,7 +27,7 @@ enum class Scalar : std::uint8_t {
   kUInt64 = 29,
 };
 
-// Returns the bytes of an element, or 0 if the number is none of the types above.
+// Returns the bytes of an element, or 0 if `type` is a number that no Scalar has.
 std::size_t BytesOf(Scalar type);
 
 // Returns the type at the beginning of a mangled name, and removes it from *name; no value if there is none.

@@ -20,7 +20,7 @@ namespace simgpu::math {
   X(cuLibraryGetKernel, 12000)          \
   X(cuLaunchKernel, 4000)
 
-// A Driver is the table of the functions above. All of them are set.
+// A Driver is the table of the functions in SIMGPU_MATH_DRIVER_FUNCTIONS. All of them are set.
 struct Driver {
 #define SIMGPU_MATH_POINTER(name, version) PFN_##name##_v##version name = nullptr;
   SIMGPU_MATH_DRIVER_FUNCTIONS(SIMGPU_MATH_POINTER)

@@ -46,7 +46,7 @@ namespace simgpu::nccl {
   X(cuLaunchHostFunc, 10000)            \
   X(cuThreadExchangeStreamCaptureMode, 10010)
 
-// A Driver is the table of the functions above.
+// A Driver is the table of the functions in SIMGPU_NCCL_DRIVER_FUNCTIONS.
 struct Driver {
 #define SIMGPU_NCCL_POINTER(name, version) PFN_##name##_v##version name = nullptr;
   SIMGPU_NCCL_DRIVER_FUNCTIONS(SIMGPU_NCCL_POINTER)
