@@ -122,7 +122,7 @@ Finding Environment(const Facts& facts) {
   if (!facts.unreadable_preloads.empty()) {
     return Bad(Verdict::kFail,
                "LD_PRELOAD names " + facts.unreadable_preloads.front() + ", which cannot be read",
-               "name files that are there");
+               "name only files in LD_PRELOAD that this user can read");
   }
   for (const base::JobVariable* variable : base::kJobVariables) {
     const char* value = Value(facts, variable->name);
@@ -142,13 +142,14 @@ Finding Environment(const Facts& facts) {
 }
 
 Finding Disabled(const Facts& facts) {
-  if (!base::IsOn(Value(facts, "CROSSOVER_DISABLE"))) return Ok("CROSSOVER_DISABLE is not set");
+  if (!base::IsOn(Value(facts, "CROSSOVER_DISABLE"))) return Ok("CROSSOVER_DISABLE is not set, empty or 0");
   return Bad(Verdict::kWarn, std::string("CROSSOVER_DISABLE=") + Value(facts, "CROSSOVER_DISABLE"),
              "jobs of this environment take no turns: if they must take turns, remove the variable");
 }
 
 Finding LaunchBlocking(const Facts& facts) {
-  if (!base::IsOn(Value(facts, "CUDA_LAUNCH_BLOCKING"))) return Ok("CUDA_LAUNCH_BLOCKING is not set");
+  if (!base::IsOn(Value(facts, "CUDA_LAUNCH_BLOCKING")))
+    return Ok("CUDA_LAUNCH_BLOCKING is not set, empty or 0");
   return Bad(Verdict::kWarn, std::string("CUDA_LAUNCH_BLOCKING=") + Value(facts, "CUDA_LAUNCH_BLOCKING"),
              "remove the variable: it makes every launch wait, so jobs of this environment are only watched "
              "and take no turns");

@@ -1,6 +1,6 @@
 // Notices servers of MPS that end unexpectedly: a server that is killed, crashes or is shut down. Its control
-// daemon starts another one for the next client, so MPS goes on to take clients. But the clients of the
-// server that ended have ended with it. Pure; not thread-safe.
+// daemon starts another one for the next client, so MPS goes on to take clients. But the programs
+// that were clients of the server that ended fail. Pure; not thread-safe.
 #pragma once
 
 #include <sys/types.h>

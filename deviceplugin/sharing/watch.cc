@@ -172,7 +172,7 @@ void SharingWatch::NoteList(const MpsControl::List& list) {
   const std::optional<pid_t> lost = known ? losses_.OnList(list.servers) : std::nullopt;
   if (lost)
     logging::Warn("MPS: its server, process " + std::to_string(*lost) +
-                  ", has ended, and so have its clients");
+                  ", has ended: CUDA programs that were its clients fail");
   const std::lock_guard lock(mutex_);
   if (unasked != state_.unasked && !unasked.empty())
     logging::Warn(
