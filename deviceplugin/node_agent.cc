@@ -94,7 +94,7 @@ std::uint32_t NodeAgent::Slots(const NodeLiveSettings& live) const {
   return sharing_.state().strategy.sharing == Sharing::kExclusive ? 1 : live.slots_per_gpu;
 }
 
-// REQUIRES: mutex_ is held, or no other thread runs.
+// Returns the settings of the GpuWatch that are in force. REQUIRES: mutex_ is held, or no other thread runs.
 GpuWatch::Live NodeAgent::LiveOfGpus() const {
   return {.slots_per_gpu = Slots(live_),
           .quiet = std::chrono::seconds(live_.quiet_after_error_s),

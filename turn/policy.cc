@@ -60,9 +60,9 @@ void Policy::Keep(SlotIndex slot, const TimingModel::Change& change, Time now) {
   if (change.held) pace.Wait(change.waited);
 }
 
-// A known demand is better than what the timing tells: it shows what the job needs alone, without the effect
-// of other jobs, above all on its gaps. But if the job's turns now have another length, a different job runs
-// under the same name, and the timing counts.
+// Returns the known demand, or else what the timing tells. The known one is better: it shows what the job
+// needs alone, without the effect of other jobs, above all on its gaps. But if the job's turns now have
+// another length, a different job runs under the same name, and the timing counts.
 Demand Policy::DemandOf(SlotIndex slot) const {
   constexpr double kSame = 1.25;
   const Demand seen = {timing_[slot].busy(), timing_[slot].away()};
@@ -232,8 +232,8 @@ void Policy::CountTurns() {
   }
 }
 
-// A brief turn goes first: the sooner it is done, the more of the absence after it overlaps with the other
-// client's turn.
+// Returns whether the next turn of `slot` goes between the turns of `holder`, because it is brief: the sooner
+// a brief turn is done, the more of the absence after it overlaps with the other client's turn.
 bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
   const TimingModel& timing = timing_[slot];
   return settings_.quantum != 0 && !timing.last().yielded() && timing.NextIsBrief(timing_[holder].turn());
@@ -246,7 +246,8 @@ bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
          within_[holder][slot] < TurnsWithin(brief, other, IterationOf(holder));
 }
 
-// The lead makes the GPU free when the client comes: the last launches of the holder take a moment.
+// Returns whether the client is expected within kLead. The lead makes the GPU free when the client comes: the
+// last launches of the holder take a moment.
 bool Policy::IsDue(SlotIndex slot, Time now) const {
   const Time expected = timing_[slot].next_arrival();
   return expected != kNever && now >= expected - kLead && now <= expected + kLead;

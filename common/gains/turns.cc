@@ -25,7 +25,7 @@ double FairRates::Sum() const {
   return sum;
 }
 
-// Counts the floors alone: the other jobs may get nothing.
+// Returns whether the floors alone can be kept: the other jobs may get nothing.
 bool FairRates::FloorsKept() const {
   double gpu = 0;
   for (const Use& use : uses_) {

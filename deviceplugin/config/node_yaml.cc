@@ -54,7 +54,8 @@ yaml::Handler Text(std::string* target, std::string_view allowed) {
   };
 }
 
-// Reads a size of memory. Refuses sizes below 1Mi, because 119 is a mistake for 119Gi.
+// Returns a handler that reads a size of memory into `bytes`. It refuses sizes below 1Mi, because 119 is a
+// mistake for 119Gi.
 yaml::Handler Memory(std::uint64_t* bytes) {
   constexpr std::int64_t kLeast = 1 << 20;
   constexpr std::int64_t kMost = std::int64_t{1} << 50;
