@@ -232,8 +232,8 @@ void Policy::CountTurns() {
   }
 }
 
-// Returns whether the next turn of `slot` goes between the turns of `holder`, because it is brief: the sooner
-// a brief turn is done, the more of the absence after it overlaps with the other client's turn.
+// Returns whether the next turn of `slot` should break that of `holder`, because it is brief: the sooner a
+// brief turn is done, the more of the absence after it overlaps with the other client's turn.
 bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
   const TimingModel& timing = timing_[slot];
   return settings_.quantum != 0 && !timing.last().yielded() && timing.NextIsBrief(timing_[holder].turn());

@@ -170,7 +170,7 @@ const Node* ClusterCache::FindNode(const std::string& name) const { return Find(
 
 const GpuNode* ClusterCache::FindGpuNode(const std::string& name) const { return Find(gpu_nodes_, name); }
 
-// Of several candidates it takes the first name in alphabetical order, so that all replicas of the extender
+// Takes the first name in alphabetical order if there are several, so that all replicas of the extender
 // choose the same profile.
 const JobProfile* ClusterCache::FindProfile(const std::string& name_space, const std::string& key) const {
   const auto names = by_key_.find({name_space, key});

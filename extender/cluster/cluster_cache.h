@@ -20,8 +20,8 @@ class ClusterCache {
   bool Put(Pod pod);
   bool Put(Node node);
   bool Put(GpuNode node);
-  // First drops parts of `profile`: its history, the meetings that have nothing else, and communication in
-  // which too few runs agree (kRunsThatAgree).
+  // Adds or replaces a profile without its history, without meetings that have nothing else, and
+  // without communication in which too few runs agree (kRunsThatAgree). Returns whether any field changed.
   bool Put(JobProfile profile);
   bool Put(Budget budget);
   // Removes an object. Returns whether it was known.

@@ -32,8 +32,8 @@ bool IsCapturing(const Stream& stream);
 // Returns the mutex that guards all captures.
 std::mutex& CaptureMutex();
 
-// These implement the calls of the driver API of the same names. BeginCapture() and EndCapture() return
-// what the call returns. ExchangeCaptureMode() sets the calling thread's mode and returns the old one.
+// These functions implement the calls of the driver API of the same names. BeginCapture() and EndCapture()
+// return what the call returns. ExchangeCaptureMode() sets the calling thread's mode and returns the old one.
 CUresult BeginCapture(const StreamPtr& stream, CUstreamCaptureMode mode);
 CUresult EndCapture(const StreamPtr& stream, CUgraph* graph);
 CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode);

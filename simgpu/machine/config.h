@@ -106,7 +106,8 @@ constexpr int kMaxChannels = 32;  // of a process, as with a real driver
 constexpr int kMaxNodes = 64;
 constexpr int kMaxGpus = 64;  // GPUs of the whole machine
 
-// Both parse a machine. They return no value, and put one line in *error, if the input is not a machine.
+// These functions parse a machine. They return no value, and put one line in *error, if the input is not a
+// machine.
 std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error);
 std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::string* error);
 
