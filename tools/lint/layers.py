@@ -26,6 +26,7 @@ LAYERS = {
     "shrink": ["shrink", "common/base", "proto"],
     "cli": ["cli", "pipeline", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
+    "examples/reductions": ["examples/reductions", "shrink/codec"],
     "examples": ["examples", "pipeline", "common/base", "simgpu/include"],
 }
 PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "pipeline/", "shrink/",

@@ -72,6 +72,14 @@ class Shrink(unittest.TestCase):
                     self.assertEqual(len(said), 1)
                     self.assertIn(f"may not include {self._HEADER}: only ", said[0])
 
+    def test_of_the_examples_only_the_reductions_include_the_codecs_alone(self):
+        for planted, header, count in (("examples/reductions/topk.cc", self._HEADER, 0),
+                                       ("examples/reductions/topk.cc", "shrink/vote/phases.h", 1),
+                                       ("examples/reductions/topk.cc", "examples/trainer/gpu.h", 1),
+                                       ("examples/trainer/trainer.cc", self._HEADER, 1)):
+            with self.subTest(planted=planted, header=header):
+                self.assertEqual(len(self.complaints(planted, header)), count)
+
     def test_it_includes_nothing_but_the_lowest_folders(self):
         for header, count in (("common/base/names.h", 0), ("proto/turnstile.h", 0), ("turn/ops.h", 1),
                               ("sidecar/CMakeLists.txt", 1), ("common/kube/slots.h", 1)):
