@@ -120,20 +120,27 @@ void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t c
           [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
 }
 
-void Communicator::Exchange(const float* sent, const std::vector<std::size_t>& to, float* received,
-                            const std::vector<std::size_t>& from, cudaStream_t stream) {
-  InGroup(comm_, "ncclSend and ncclRecv", [&] {
+template <typename T>
+void Communicator::ExchangeIn(ncclComm_t comm, ncclDataType_t type, const T* sent,
+                              const std::vector<std::size_t>& to, T* received,
+                              const std::vector<std::size_t>& from, cudaStream_t stream) {
+  InGroup(comm, "ncclSend and ncclRecv", [&] {
     ncclResult_t result = ncclSuccess;
     for (std::size_t rank = 0; rank < to.size() && result == ncclSuccess; ++rank) {
       const auto peer = static_cast<int>(rank);
-      if (to[rank] > 0) result = ncclSend(sent, to[rank], ncclFloat32, peer, comm_, stream);
+      if (to[rank] > 0) result = ncclSend(sent, to[rank], type, peer, comm, stream);
       if (from[rank] > 0 && result == ncclSuccess)
-        result = ncclRecv(received, from[rank], ncclFloat32, peer, comm_, stream);
+        result = ncclRecv(received, from[rank], type, peer, comm, stream);
       sent += to[rank];
       received += from[rank];
     }
     return result;
   });
+}
+
+void Communicator::Exchange(const float* sent, const std::vector<std::size_t>& to, float* received,
+                            const std::vector<std::size_t>& from, cudaStream_t stream) {
+  ExchangeIn(comm_, ncclFloat32, sent, to, received, from, stream);
 }
 
 std::size_t Communicator::Split(int color) {
@@ -170,6 +177,30 @@ void Communicator::ReduceSum(std::size_t split, int root, const float* from, flo
 void Communicator::AllReduceSum(std::size_t split, float* data, std::size_t count, cudaStream_t stream) {
   InGroup(splits_[split], "ncclAllReduce",
           [&] { return ncclAllReduce(data, data, count, ncclFloat32, ncclSum, splits_[split], stream); });
+}
+
+void Communicator::Exchange(std::size_t split, const std::uint8_t* sent, const std::vector<std::size_t>& to,
+                            std::uint8_t* received, const std::vector<std::size_t>& from,
+                            cudaStream_t stream) {
+  ExchangeIn(splits_[split], ncclUint8, sent, to, received, from, stream);
+}
+
+void Communicator::AllGather(std::size_t split, const float* mine, float* all, std::size_t count,
+                             cudaStream_t stream) {
+  InGroup(splits_[split], "ncclAllGather",
+          [&] { return ncclAllGather(mine, all, count, ncclFloat32, splits_[split], stream); });
+}
+
+void Communicator::ReduceScatterSum(std::size_t split, const float* all, float* mine, std::size_t count,
+                                    cudaStream_t stream) {
+  InGroup(splits_[split], "ncclReduceScatter",
+          [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, splits_[split], stream); });
+}
+
+void Communicator::AllReduceSumBf16(std::size_t split, std::uint16_t* data, std::size_t count,
+                                    cudaStream_t stream) {
+  InGroup(splits_[split], "ncclAllReduce",
+          [&] { return ncclAllReduce(data, data, count, ncclBfloat16, ncclSum, splits_[split], stream); });
 }
 
 // Aborts only once all ranks have come this far: before that, a rank may still need its last result.

@@ -49,6 +49,14 @@ class Communicator {
   void ReduceSum(std::size_t split, int root, const float* from, float* to, std::size_t count,
                  cudaStream_t stream);
   void AllReduceSum(std::size_t split, float* data, std::size_t count, cudaStream_t stream);
+  // These do among the ranks of such a communicator what their namesakes do. Exchange() takes bytes.
+  // AllReduceSumBf16() works in place, on bf16.
+  void Exchange(std::size_t split, const std::uint8_t* sent, const std::vector<std::size_t>& to,
+                std::uint8_t* received, const std::vector<std::size_t>& from, cudaStream_t stream);
+  void AllGather(std::size_t split, const float* mine, float* all, std::size_t count, cudaStream_t stream);
+  void ReduceScatterSum(std::size_t split, const float* all, float* mine, std::size_t count,
+                        cudaStream_t stream);
+  void AllReduceSumBf16(std::size_t split, std::uint16_t* data, std::size_t count, cudaStream_t stream);
 
   // Aborts the communicator and makes another, as elastic jobs do. REQUIRES: no collective is under way.
   void Renew();
@@ -67,6 +75,10 @@ class Communicator {
   ncclComm_t Join(const ncclUniqueId& id) const;
   // Blocks until the result of a call on `comm` is known, and returns it.
   ncclResult_t Await(ncclComm_t comm, ncclResult_t result) const;
+  // Does what Exchange() says, for elements of a type.
+  template <typename T>
+  void ExchangeIn(ncclComm_t comm, ncclDataType_t type, const T* sent, const std::vector<std::size_t>& to,
+                  T* received, const std::vector<std::size_t>& from, cudaStream_t stream);
   template <typename Call>
   void InGroup(ncclComm_t comm, const char* name, Call call);
 

@@ -51,6 +51,7 @@ std::string SummaryLine(std::uint32_t rank, const Summary& s) {
              rank, s.variant.c_str(), s.stream.c_str(), s.iterations, s.interrupted ? "true" : "false",
              s.median_step_ns, s.median_compute_ns, s.kernels_per_iteration, s.gradient_bytes, s.early_bytes);
   if (s.link_ns >= 0) line += Format(",\"link_ns\":%" PRId64, s.link_ns);
+  if (!s.reduction.empty()) line += Format(",\"reduction\":\"%s\"", s.reduction.c_str());
   if (!s.shares.empty()) {
     line += ",\"shares\":[";
     for (const ShareChange& change : s.shares) {

@@ -30,6 +30,7 @@ struct ShareChange {
 struct Summary {
   std::string variant;
   std::string stream;
+  std::string reduction;  // empty: a sum
   std::string kernels;
   std::uint64_t iterations = 0;  // iterations that were trained
   bool interrupted = false;

@@ -11,6 +11,7 @@
 
 #include "common/base/refusal.h"
 #include "examples/trainer/parameters.h"
+#include "examples/trainer/reduction_options.h"
 #include "examples/trainer/stages.h"
 
 namespace crossover::trainer {
@@ -185,6 +186,21 @@ const std::vector<Flag>& Flags() {
        Choice<Gradients>(&Options::gradients, {{"nccl", Gradients::kNccl}, {"host", Gradients::kHost}})},
       {"exchange-ms", "X", "gradients=host: how long the exchange takes at least (0)",
        Number<double>(&Options::exchange_ms, 0, 1e5)},
+      {"reduction", "NAME", "of gradients: sum, bf16, q8, adaptive, topk or adasum (sum)",
+       Choice<reductions::Reduction>(&Options::reduction, {{"sum", reductions::Reduction::kSum},
+                                                           {"bf16", reductions::Reduction::kBf16},
+                                                           {"q8", reductions::Reduction::kQ8},
+                                                           {"adaptive", reductions::Reduction::kAdaptive},
+                                                           {"topk", reductions::Reduction::kTopK},
+                                                           {"adasum", reductions::Reduction::kAdasum}})},
+      {"topk-density", "X", "reduction=topk: share of the gradients that a rank sends (0.05)",
+       Number<double>(&Options::topk_density, 1e-6, 1)},
+      {"reduction-fault", "NAME",
+       "reduction, for tests: two-bits, rounded to the nearest, for q8; no-residual for topk; or none (none)",
+       Choice<reductions::Fault>(&Options::reduction_fault,
+                                 {{"none", reductions::Fault::kNone},
+                                  {"two-bits", reductions::Fault::kTwoBits},
+                                  {"no-residual", reductions::Fault::kNoResidual}})},
       {"join", "WHO",
        "waits for the buckets: the compute stream, or the host by polling: stream or host (stream)",
        Choice<Join>(&Options::join, {{"stream", Join::kStream}, {"host", Join::kHost}})},
@@ -362,6 +378,7 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
   }
   if (const auto fault = FaultOfPipeline(options)) return *fault;
   if (const auto fault = FaultOfShares(options)) return *fault;
+  if (const auto fault = FaultOfReduction(options)) return *fault;
   if (options.prefetch != 0 && options.variant != Variant::kSharded) {
     return UsageError{
         base::Refusal("--prefetch", "0 unless --variant=sharded", std::to_string(options.prefetch))};
@@ -404,10 +421,12 @@ std::string HelpText() {
 std::uint64_t JobDigest(const Options& o) {
   char text[512];
   const int size = std::snprintf(
-      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u %d %d",
+      text, sizeof text,
+      "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d %u %d %d %d %d %a",
       o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes,
       o.early_bytes, static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every,
-      static_cast<int>(o.gradients), o.prefetch, o.shares.empty() ? 0 : 1, static_cast<int>(o.routing));
+      static_cast<int>(o.gradients), o.prefetch, o.shares.empty() ? 0 : 1, static_cast<int>(o.routing),
+      static_cast<int>(o.reduction), static_cast<int>(o.reduction_fault), o.topk_density);
   return Digest(text, static_cast<std::size_t>(size));
 }
 

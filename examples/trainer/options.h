@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "examples/reductions/reducer.h"
+
 namespace crossover::trainer {
 
 enum class Variant {
@@ -74,6 +76,9 @@ struct Options {
   NcclUse nccl = NcclUse::kPlain;
   Gradients gradients = Gradients::kNccl;
   double exchange_ms = 0;
+  reductions::Reduction reduction = reductions::Reduction::kSum;
+  reductions::Fault reduction_fault = reductions::Fault::kNone;
+  double topk_density = 0;  // 0: the default
   Join join = Join::kStream;
   LaunchBy launch = LaunchBy::kKernels;
   Loader loader = Loader::kNone;

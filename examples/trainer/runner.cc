@@ -8,11 +8,12 @@
 
 namespace crossover::trainer {
 
-Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Timeline& timeline,
-               const DeviceState& state, const BucketPlan& plan, const Options& options)
+Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, GradientReduction* reduction,
+               Timeline& timeline, const DeviceState& state, const BucketPlan& plan, const Options& options)
     : gpu_(gpu),
       communicator_(communicator),
       exchange_(exchange),
+      reduction_(reduction),
       pinned_gradients_(exchange == nullptr
                             ? nullptr
                             : static_cast<float*>(gpu.AllocateHost(plan.total() * sizeof(float)))),
@@ -180,10 +181,14 @@ void Runner::ResumeOnADoomedThread() {
   }
 }
 
-void Runner::JoinBuckets() {
-  if (exchange_ == nullptr) return Join(bucket_done_);
+void Runner::JoinBuckets(std::uint64_t iteration) {
+  if (exchange_ == nullptr && reduction_ == nullptr) return Join(bucket_done_);
   timeline_.CloseSegment();
-  ExchangeBuckets();
+  if (reduction_ != nullptr) {
+    reduction_->Reduce(state_.training.bucket, iteration);
+  } else {
+    ExchangeBuckets();
+  }
   ResumeTimed();
 }
 
@@ -215,11 +220,11 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
       return gpu_.Launch(step.kernel, duration_ns, state, iteration, step.a, step.b);
     }
     case StepKind::kReduceBucket:
-      if (exchange_ != nullptr) return;
+      if (exchange_ != nullptr || reduction_ != nullptr) return;
       if (one_stream_) return IssueJoined(step);
       return IssueOnSide(step, bucket_ready_[step.a], bucket_done_[step.a]);
     case StepKind::kJoinBuckets:
-      if (!one_stream_) JoinBuckets();
+      if (!one_stream_) JoinBuckets(iteration);
       return;
     case StepKind::kSyncBuffers:
     case StepKind::kReduceLoss:

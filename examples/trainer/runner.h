@@ -11,6 +11,7 @@
 #include "examples/trainer/device_state.h"
 #include "examples/trainer/experts.h"
 #include "examples/trainer/gpu.h"
+#include "examples/trainer/gradient_reduction.h"
 #include "examples/trainer/host_exchange.h"
 #include "examples/trainer/options.h"
 #include "examples/trainer/program.h"
@@ -20,9 +21,9 @@ namespace crossover::trainer {
 
 class Runner {
  public:
-  // REQUIRES: one of `communicator` and `exchange` is null.
-  Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Timeline& timeline,
-         const DeviceState& state, const BucketPlan& plan, const Options& options);
+  // REQUIRES: one of `communicator` and `exchange` is null. `reduction` is null where gradients are summed.
+  Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, GradientReduction* reduction,
+         Timeline& timeline, const DeviceState& state, const BucketPlan& plan, const Options& options);
 
   // Executes one iteration. REQUIRES: it runs between BeginIteration() and EndIteration() of the timeline.
   void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
@@ -44,7 +45,7 @@ class Runner {
   void IssueOnSide(const Step& step, CUevent ready, CUevent done);
   // Does the same, and makes the compute stream wait for it.
   void IssueJoined(const Step& step);
-  void JoinBuckets();
+  void JoinBuckets(std::uint64_t iteration);
   // Reads on the host how many images go to each expert.
   void ReadCounts();
   void ExchangeRows(Exchange exchange, cudaStream_t stream);
@@ -61,6 +62,7 @@ class Runner {
   Gpu& gpu_;
   Communicator* const communicator_;
   HostExchange* const exchange_;
+  GradientReduction* const reduction_;
   float* const pinned_gradients_;  // used by the exchange
   Timeline& timeline_;
   const DeviceState& state_;

@@ -18,10 +18,12 @@
 
 #include "examples/trainer/experts.h"
 #include "examples/trainer/failure.h"
+#include "examples/trainer/gradient_reduction.h"
 #include "examples/trainer/parameters.h"
 #include "examples/trainer/progress.h"
 #include "examples/trainer/random.h"
 #include "examples/trainer/rank_log.h"
+#include "examples/trainer/reduction_options.h"
 #include "examples/trainer/runner.h"
 #include "examples/trainer/shards.h"
 #include "examples/trainer/share_vote.h"
@@ -68,9 +70,13 @@ class Training {
                             std::chrono::duration<double, std::milli>(options.exchange_ms))
                       : nullptr),
         guard_(signals, communicator_.get(), exchange_.get()),
+        reduction_(options.reduction == reductions::Reduction::kSum
+                       ? nullptr
+                       : std::make_unique<GradientReduction>(gpu_, *communicator_, plan_, rank, options)),
         state_(MakeDeviceState(gpu_, options, rank, dataset, order_, plan_, EvaluationCount(options))),
         timeline_(gpu_, options.log_every + 2),
-        runner_(gpu_, communicator_.get(), exchange_.get(), timeline_, state_, plan_, options),
+        runner_(gpu_, communicator_.get(), exchange_.get(), reduction_.get(), timeline_, state_, plan_,
+                options),
         progress_(options, rank, gpu_, timeline_),
         vote_(options.shares.empty()
                   ? nullptr
@@ -346,6 +352,7 @@ class Training {
     SumUp(progress_.records(), progress_.losses(), &summary_);
     summary_.variant = Name(options_.variant);
     summary_.stream = Name(options_.stream);
+    if (reduction_ != nullptr) summary_.reduction = Name(options_.reduction);
     summary_.kernels = gpu_.kernels();
     summary_.gradient_bytes = GradientBytes();
     summary_.early_bytes = EarlyBytes();
@@ -375,6 +382,7 @@ class Training {
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<HostExchange> exchange_;
   StuckStopGuard guard_;
+  std::unique_ptr<GradientReduction> reduction_;  // null: gradients are summed
   DeviceState state_;
   Timeline timeline_;
   Runner runner_;
@@ -408,6 +416,7 @@ int Main(int argc, char** argv) {
   if (options.data.empty()) options.data = TRAINER_DATA;
   const auto rank = ReadRank([](const char* name) -> const char* { return std::getenv(name); });
   if (const auto* error = std::get_if<UsageError>(&rank)) return Complain(error->text, 2);
+  if (const auto fault = FaultOfRanks(options, std::get<Rank>(rank))) return Complain(fault->text, 2);
   const auto dataset = LoadDataset(options.data);
   if (const auto* error = std::get_if<DatasetError>(&dataset)) return Complain(error->text, 2);
   Stages stages;

@@ -212,6 +212,71 @@ class Shares(Machine):
         self.assertNotIn("shares", self.logs()[0][2])
 
 
+class Reductions(Machine):
+    """Two nodes of two ranks reduce the 7,434 gradients of the model by each of the published ways."""
+
+    FLAGS = ["--compute-ms=1", "--iterations=60"]
+    OTHERS = ("bf16", "q8", "adaptive", "topk", "adasum")
+
+    def test_all_ranks_end_with_the_same_parameters_and_have_learned(self):
+        plain = self.train(*self.FLAGS)
+        for name in self.OTHERS:
+            with self.subTest(reduction=name):
+                logs = self.train(*self.FLAGS, f"--reduction={name}")
+                self.assertEqual({rank[2]["reduction"] for rank in logs}, {name})
+                self.assertEqual(len({rank[2]["parameters_digest"] for rank in logs}), 1)
+                self.assertNotEqual(logs[0][2]["parameters_digest"], plain[0][2]["parameters_digest"])
+                losses = [float.fromhex(line["loss"]) for line in logs[0][0]]
+                self.assertEqual(losses[0], float.fromhex(plain[0][0][0]["loss"]), "before the first step")
+                self.assertLess(sum(losses[-10:]), 0.8 * sum(losses[:10]))
+                again = self.train(*self.FLAGS, f"--reduction={name}")
+                self.assertEqual(logs[0][2]["parameters_digest"], again[0][2]["parameters_digest"])
+
+    def test_a_sum_is_what_it_was(self):
+        plain = self.train(*QUICK)
+        named = self.train(*QUICK, "--reduction=sum")
+        for one, other in zip(plain, named):
+            self.assertEqual([line["loss"] for line in one[0]], [line["loss"] for line in other[0]])
+            self.assertEqual(one[2]["parameters_digest"], other[2]["parameters_digest"])
+            self.assertNotIn("reduction", other[2])
+
+    def test_which_buckets_carry_a_gradient_changes_nothing(self):
+        for name in ("q8", "topk", "adasum"):
+            with self.subTest(reduction=name):
+                one = self.train(*QUICK, f"--reduction={name}")
+                other = self.train(*QUICK, f"--reduction={name}", "--early-bytes=0.1")
+                self.assertEqual(one[0][2]["parameters_digest"], other[0][2]["parameters_digest"])
+
+    def received(self, *flags):
+        """Returns the bytes that all ranks receive in an iteration from ranks of their own node, and of others."""
+        totals = []
+        for iterations in (4, 8):
+            reports = os.path.join(self.directory, f"reports{self.runs}")
+            os.mkdir(reports)
+            self.environment["SIMGPU_REPORT"] = reports
+            self.train("--compute-ms=1", f"--iterations={iterations}", *flags)
+            of_all = []
+            for name in os.listdir(reports):
+                with open(os.path.join(reports, name), encoding="ascii") as report:
+                    of_all.append(json.load(report)["received_bytes"])
+            totals.append([sum(each[where] for each in of_all) for where in ("same_node", "other_nodes")])
+        return [(after - before) / 4 for before, after in zip(*totals)]
+
+    def test_bytes_are_those_of_the_formulas(self):
+        gradients, ranks, tensors = 7434, 4, 10
+        self.assertEqual(sum(self.received()), 2 * (ranks - 1) * gradients * 4)
+        self.assertEqual(sum(self.received("--reduction=bf16")), 2 * (ranks - 1) * gradients * 2)
+        # At level l of two, the three sums of each tensor travel l times.
+        self.assertEqual(sum(self.received("--reduction=adasum")),
+                         2 * (ranks - 1) * gradients * 4 + ranks * (1 + 2) * 3 * 8 * tensors)
+        # A node adds its gradients, of which each rank has a shard of whole buckets, and gathers the results.
+        within = 2 * 2 * 8192 * 4
+        encoded = sum(size // 512 * 520 + (8 + size % 512 if size % 512 else 0) for size in (2048, 2048, 2048, 1290))
+        self.assertEqual(self.received("--reduction=q8"), [within, 2 * encoded])
+        taken = 2 * 186  # 0.05 of each half
+        self.assertEqual(self.received("--reduction=topk"), [2 * 2 * gradients * 4, 2 * taken * 8])
+
+
 class Variants(Machine):
     def test_every_variant_trains_the_same_model(self):
         plain = self.train(*QUICK)
@@ -376,6 +441,10 @@ class Refusals(Machine):
             (["--log=/nonexistent/log"], {}, "--log=/nonexistent/log: No such file"),
             ([], {"LOCAL_RANK": "2"}, "LOCAL_RANK=2: this node has 2 GPUs"),
             ([], {"WORLD_SIZE": "none"}, "WORLD_SIZE: expected a whole number from 1 to 4096, got none"),
+            (["--reduction=adasum"], {"WORLD_SIZE": "3"},
+             "WORLD_SIZE: expected a power of two, because of --reduction=adasum, got 3"),
+            (["--reduction=q8", "--variant=sharded"], {},
+             "--variant: expected plain, because of --reduction=q8, got sharded"),
         ):
             with self.subTest(words=words):
                 result = self.run_rank(*flags, **environment)

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/unit/examples/reductions/threads.h"
+#include "tests/unit/examples/reductions/samples.h"
 
 namespace crossover::reductions {
 namespace {
@@ -16,9 +16,9 @@ using Doubles = std::vector<double>;
 using Borders = std::vector<std::size_t>;
 
 std::vector<Floats> Combined(const std::vector<Floats>& values, const Borders& tensors) {
-  return World({values.size(), 1}).RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
-    ReduceByAdasum(*rank.all, of, tensors);
-  });
+  World world({values.size(), 1});
+  return RunAll(world, values,
+                [&](ThreadRank& rank, std::span<float> of) { ReduceByAdasum(*rank.all, of, tensors); });
 }
 
 // Returns the Adasum of two tensors by the formula.
@@ -134,7 +134,7 @@ TEST(AdasumTest, TinyGradientsAreAdded) {
 TEST(AdasumTest, BytesAreThoseOfTheFormula) {
   for (const std::size_t ranks : {2u, 4u, 8u}) {
     World world({ranks, 1});
-    world.RunAll(Gaussian(ranks, 1024, 1), [](ThreadRank& rank, std::span<float> of) {
+    RunAll(world, Gaussian(ranks, 1024, 1), [](ThreadRank& rank, std::span<float> of) {
       ReduceByAdasum(*rank.all, of, Borders{0, 100, 1000, 1024});
     });
     for (std::size_t r = 0; r < ranks; ++r)

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "examples/reductions/cast.h"
-#include "tests/unit/examples/reductions/threads.h"
+#include "tests/unit/examples/reductions/samples.h"
 
 namespace crossover::reductions {
 namespace {
@@ -18,14 +18,15 @@ const std::vector<shrink::Topology> kTopologies = {{2, 1}, {3, 1}, {4, 1}, {2, 2
 
 std::vector<Floats> Reduced(const shrink::Topology& topology, const std::vector<Floats>& values,
                             const Quantizer& quantizer) {
-  return World(topology).RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+  World world(topology);
+  return RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
     ReduceQuantized(rank.groups, of, quantizer, kRounding);
   });
 }
 
 std::vector<Floats> Cast(const shrink::Topology& topology, const std::vector<Floats>& values) {
-  return World(topology).RunAll(values,
-                                [](ThreadRank& rank, std::span<float> of) { ReduceAsBf16(*rank.all, of); });
+  World world(topology);
+  return RunAll(world, values, [](ThreadRank& rank, std::span<float> of) { ReduceAsBf16(*rank.all, of); });
 }
 
 TEST(QuantizedTest, EightBitsAreThoseOfTheOracle) {
@@ -56,7 +57,7 @@ TEST(QuantizedTest, AllRanksEndWithTheSameBits) {
 TEST(QuantizedTest, BytesAreThoseOfTheFormula) {
   World world({4, 1});
   const std::size_t count = 8192;
-  world.RunAll(Gaussian(4, count, 1), [&](ThreadRank& rank, std::span<float> of) {
+  RunAll(world, Gaussian(4, count, 1), [&](ThreadRank& rank, std::span<float> of) {
     ReduceQuantized(rank.groups, of, EightBits(), kRounding);
   });
   for (std::size_t r = 0; r < 4; ++r)
@@ -85,7 +86,7 @@ TEST(QuantizedTest, EightBitsHaveNoBiasAndTwoToTheNearestHave) {
     std::vector<double> mean(512, 0);
     World world({2, 1});
     for (int call = 0; call < kCalls; ++call) {
-      const auto found = world.RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+      const auto found = RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
         ReduceQuantized(rank.groups, of, quantizer, {1, static_cast<std::uint64_t>(call)});
       });
       for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += found[0][i] / kCalls;
@@ -108,7 +109,7 @@ TEST(QuantizedTest, AdaptiveBitsTakeFewerBytesWhereChunksDiffer) {
   }
   const auto sent = [&](const Quantizer& quantizer) {
     World world({2, 1});
-    world.RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+    RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
       ReduceQuantized(rank.groups, of, quantizer, kRounding);
     });
     return world.rank(0).across->sent() + world.rank(1).across->sent();

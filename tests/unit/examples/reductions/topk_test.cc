@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "tests/unit/examples/reductions/threads.h"
+#include "tests/unit/examples/reductions/samples.h"
 
 namespace crossover::reductions {
 namespace {
@@ -88,7 +88,7 @@ TEST(TopKTest, ValuesAreTheSparseOnesAndTheResidualBitForBit) {
   const auto values = Gaussian(4, 2000, 4);
   World world({4, 1});
   std::vector<TopK> states(4, TopK(0.01, 1));
-  const auto sums = world.RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+  const auto sums = RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
     states[rank.groups.seat.rank].Reduce(rank.groups, of, 0);
   });
   EXPECT_TRUE(AreEqual(sums));
@@ -114,7 +114,7 @@ TEST(TopKTest, NodesAddWithoutLossAndSendEachOtherTheirShards) {
   const auto values = Gaussian(6, 3001, 6);
   World world(topology);
   std::vector<TopK> states(6, TopK(1, 1));
-  const auto found = world.RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+  const auto found = RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
     states[rank.groups.seat.rank].Reduce(rank.groups, of, 0);
   });
   EXPECT_TRUE(AreEqual(found));
@@ -139,7 +139,7 @@ double DistanceAfter(int steps, bool keeps_residual) {
       gradients.emplace_back();
       for (std::size_t i = 0; i < kSize; ++i) gradients.back().push_back(x[i] - center[i]);
     }
-    const auto reduced = world.RunAll(gradients, [&](ThreadRank& rank, std::span<float> of) {
+    const auto reduced = RunAll(world, gradients, [&](ThreadRank& rank, std::span<float> of) {
       states[rank.groups.seat.rank].Reduce(rank.groups, of, static_cast<std::uint64_t>(step));
     });
     for (std::size_t i = 0; i < kSize; ++i) x[i] -= 0.01f * reduced[0][i] / kRanks;
@@ -163,7 +163,7 @@ TEST(TopKTest, WhatIsNotFiniteReachesAllRanksAndNotTheResidual) {
   World world({2, 2});
   std::vector<TopK> states(4, TopK(0.1, 1));
   const auto reduce = [&](const std::vector<Floats>& values, std::uint64_t call) {
-    return world.RunAll(values, [&](ThreadRank& rank, std::span<float> of) {
+    return RunAll(world, values, [&](ThreadRank& rank, std::span<float> of) {
       states[rank.groups.seat.rank].Reduce(rank.groups, of, call);
     });
   };

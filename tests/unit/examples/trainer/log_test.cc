@@ -20,6 +20,9 @@ TEST(LogTest, LinesAreAsDocumented) {
             "\"interrupted\":false,\"median_step_ns\":0,\"median_compute_ns\":0,\"kernels_per_iteration\":0,"
             "\"gradient_bytes\":0,\"early_bytes\":0,\"losses_digest\":\"00000000000000ab\","
             "\"parameters_digest\":\"0000000000000000\",\"accuracy\":0.000000,\"kernels\":\"fatbin\"}}\n");
+  summary.reduction = "q8";
+  EXPECT_NE(SummaryLine(0, summary).find("\"early_bytes\":0,\"reduction\":\"q8\",\"losses_digest\""),
+            std::string::npos);
 }
 
 TEST(LogTest, MedianIsTheMiddle) {

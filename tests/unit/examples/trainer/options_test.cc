@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "examples/trainer/reduction_options.h"
+
 namespace crossover::trainer {
 namespace {
 
@@ -91,6 +93,63 @@ TEST(OptionsTest, SharesGoWithPlainTrainingOnly) {
             "--shares: expected a file, because of --share-fault=unweighted, got \"\"");
   EXPECT_EQ(Refused({"--speeds=1,0"}),
             "--speeds: expected numbers from 0.01 to 100 with commas between them, got 1,0");
+}
+
+TEST(OptionsTest, ReductionsGoWithPlainTrainingOnly) {
+  using reductions::Fault;
+  using reductions::Reduction;
+  EXPECT_EQ(Accepted({}).reduction, Reduction::kSum);
+  EXPECT_EQ(Accepted({"--reduction=adasum"}).reduction, Reduction::kAdasum);
+  EXPECT_EQ(Accepted({"--reduction=topk", "--topk-density=0.01"}).topk_density, 0.01);
+  EXPECT_EQ(Accepted({"--reduction=q8", "--reduction-fault=two-bits"}).reduction_fault, Fault::kTwoBits);
+  EXPECT_EQ(Refused({"--reduction=q4"}),
+            "--reduction: expected one of sum, bf16, q8, adaptive, topk, adasum, got q4");
+  for (const char* name : {"bf16", "q8", "adaptive", "topk", "adasum"}) {
+    const std::string because = std::string(", because of --reduction=") + name;
+    const std::string flag = std::string("--reduction=") + name;
+    for (const char* variant : {"one_stream", "sharded", "tensor", "experts", "pipeline"}) {
+      EXPECT_EQ(Refused({flag, std::string("--variant=") + variant}),
+                "--variant: expected plain" + because + ", got " + variant);
+    }
+    EXPECT_EQ(Refused({flag, "--gradients=host"}), "--gradients: expected nccl" + because + ", got host");
+    EXPECT_EQ(Refused({flag, "--nccl=split"}), "--nccl: expected plain" + because + ", got split");
+    EXPECT_EQ(Refused({flag, "--join=host"}), "--join: expected stream" + because + ", got host");
+    EXPECT_EQ(Refused({flag, "--shares=f"}), "--shares: expected no file" + because + ", got f");
+    EXPECT_EQ(Refused({flag, "--abort-every=3"}), "--abort-every: expected 0" + because + ", got 3");
+    EXPECT_EQ(Refused({flag, "--link-bytes-per-s=1e6"}),
+              "--link-bytes-per-s: expected no such flag" + because + ", got 1e6");
+  }
+  EXPECT_EQ(Refused({"--topk-density=0.1"}),
+            "--topk-density: expected no such flag unless --reduction=topk, got 0.1");
+  EXPECT_EQ(Refused({"--reduction=topk", "--reduction-fault=two-bits"}),
+            "--reduction-fault: expected none unless --reduction=q8, got two-bits");
+  EXPECT_EQ(Refused({"--reduction-fault=no-residual"}),
+            "--reduction-fault: expected none unless --reduction=topk, got no-residual");
+}
+
+TEST(OptionsTest, ReductionsNeedRanksThatTheyCanReduce) {
+  const auto refused = [](const char* reduction, std::uint32_t world) {
+    Rank rank;
+    rank.world = world;
+    const auto fault = FaultOfRanks(Accepted({std::string("--reduction=") + reduction}), rank);
+    return fault ? fault->text : "accepted";
+  };
+  EXPECT_EQ(refused("sum", 1), "accepted");
+  EXPECT_EQ(refused("topk", 6), "accepted");
+  EXPECT_EQ(refused("q8", 1),
+            "environment: WORLD_SIZE: expected at least 2, because of --reduction=q8, got 1");
+  EXPECT_EQ(refused("adasum", 8), "accepted");
+  EXPECT_EQ(refused("adasum", 6),
+            "environment: WORLD_SIZE: expected a power of two, because of --reduction=adasum, got 6");
+}
+
+TEST(OptionsTest, RanksWithOtherReductionsHaveOtherDigests) {
+  const auto digest = [](const std::vector<std::string>& arguments) {
+    return JobDigest(Accepted(arguments));
+  };
+  EXPECT_NE(digest({}), digest({"--reduction=q8"}));
+  EXPECT_NE(digest({"--reduction=topk"}), digest({"--reduction=topk", "--topk-density=0.1"}));
+  EXPECT_NE(digest({"--reduction=q8"}), digest({"--reduction=q8", "--reduction-fault=two-bits"}));
 }
 
 TEST(OptionsTest, HelpNamesEveryFlag) {

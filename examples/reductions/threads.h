@@ -1,13 +1,12 @@
-// Runs the ranks of a reduction as threads of one process, and counts what they send.
+// Runs the ranks of a reduction as threads of one process, and counts what they send. It is an example of
+// Peers, and what tests and benchmarks run reductions with.
 #pragma once
 
+#include <algorithm>
 #include <barrier>
+#include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,8 +103,7 @@ struct ThreadRank {
   Groups groups;
 };
 
-// A World has the ranks of a topology. RunAll(values, work) calls work(rank, values of the rank) on a thread
-// for each.
+// A World has the ranks of a topology. Run(work) calls work(rank) on a thread for each, and waits for all.
 class World {
  public:
   explicit World(const shrink::Topology& topology) : all_(topology.ranks()), ranks_(topology.ranks()) {
@@ -126,12 +124,10 @@ class World {
   }
 
   template <typename Work>
-  std::vector<Floats> RunAll(std::vector<Floats> values, Work work) {
+  void Run(Work work) {
     std::vector<std::thread> threads;
-    for (std::size_t r = 0; r < ranks_.size(); ++r)
-      threads.emplace_back([&, r] { work(ranks_[r], std::span<float>(values[r])); });
+    for (ThreadRank& rank : ranks_) threads.emplace_back([&] { work(rank); });
     for (std::thread& thread : threads) thread.join();
-    return values;
   }
   const ThreadRank& rank(std::size_t r) const { return ranks_[r]; }
 
@@ -140,50 +136,5 @@ class World {
   std::vector<std::unique_ptr<Board>> within_, across_;
   std::vector<ThreadRank> ranks_;
 };
-
-// Returns `count` values with the standard normal distribution for each rank.
-inline std::vector<Floats> Gaussian(std::size_t ranks, std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<Floats> values(ranks, Floats(count));
-  for (Floats& of : values) {
-    for (float& value : of) value = static_cast<float>(normal(random));
-  }
-  return values;
-}
-
-// Returns the bits of each value: comparing these distinguishes zeros, and finds NaN equal to itself.
-inline std::vector<std::uint32_t> AllBits(std::span<const float> values) {
-  std::vector<std::uint32_t> bits;
-  for (const float value : values) bits.push_back(shrink::BitsOf(value));
-  return bits;
-}
-
-// Returns whether all ranks have the same bits.
-inline bool AreEqual(const std::vector<Floats>& values) {
-  for (const Floats& of : values) {
-    if (AllBits(of) != AllBits(values[0])) return false;
-  }
-  return true;
-}
-
-// Returns the sum over ranks, in double.
-inline std::vector<double> SumOf(const std::vector<Floats>& values) {
-  std::vector<double> sum(values[0].size(), 0);
-  for (const Floats& of : values) {
-    for (std::size_t i = 0; i < of.size(); ++i) sum[i] += of[i];
-  }
-  return sum;
-}
-
-// Returns |found - exact|^2 / |exact|^2.
-inline double RelativeError(const Floats& found, const std::vector<double>& exact) {
-  double error = 0, all = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    error += (found[i] - exact[i]) * (found[i] - exact[i]);
-    all += exact[i] * exact[i];
-  }
-  return error / all;
-}
 
 }  // namespace crossover::reductions
