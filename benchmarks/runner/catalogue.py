@@ -80,6 +80,7 @@ FIGURES = {
                                              "deviceplugin/plugin", "deviceplugin/stats")),
     "pipe_plan": Figure("planning", "program", ("pipeline", "cli/pipeline")),
     "pipe_run": Figure("planning", "processes", ("pipeline", "cli/pipeline", "examples/trainer", *_SOFTWARE_GPU)),
+    "shrink_quality": Figure("quality", "program", ("examples/reductions", "examples/trainer", "shrink/codec")),
     "grid25": Figure("planning", "program", ("examples/grid", "extender/placement", "extender/profiles")),
     "mapping": Figure("planning", "program", ("extender/placement",)),
     "plan_ms": Figure("scheduling", "program", ("extender/placement",)),
