@@ -24,6 +24,8 @@ LAYERS = {
     "extender": ["extender", "common", "proto"],
     "pipeline": ["pipeline", "common/base"],
     "shrink": ["shrink", "common/base", "proto"],
+    # Two libraries in front of NCCL find it in the same way, and say what they have to say in the same form.
+    "shrink/library": ["shrink", "sidecar/hooks", "sidecar/log", "common/base", "proto"],
     "cli": ["cli", "pipeline", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
     "examples/reductions": ["examples/reductions", "shrink/codec"],

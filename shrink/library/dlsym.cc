@@ -1,0 +1,47 @@
+// Decides what our dlsym answers (sidecar/hooks/dlsym.h). The entry point is sidecar/hooks/dlsym_entry.S.
+#include "sidecar/hooks/dlsym.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "common/base/optional_libc.h"
+#include "shrink/library/policies.h"
+#include "shrink/library/table.h"
+#include "sidecar/hooks/library.h"
+#include "sidecar/hooks/nccl_files.h"
+
+namespace crossover::shrink::library {
+namespace {
+
+// Returns the function's profiling twin, which only NCCL has, or null. No tool stands in front of it.
+void* TwinOf(hooks::DlsymFunction real, void* handle, const char* name) {
+  char twin[64];
+  snprintf(twin, sizeof twin, "p%s", name);
+  return real(handle, twin);
+}
+
+crossover_dlsym_answer Decide(hooks::DlsymFunction real, void* handle, const char* name, void* caller) {
+  const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(real), nullptr};
+  if (name == nullptr || name[0] != 'n' || handle == RTLD_NEXT || !IsHooked(name)) return untouched;
+  const hooks::Library from = hooks::LibraryOf(caller);
+  if (from == hooks::Library::kOurs || from == hooks::Library::kNccl) return untouched;
+  void* value = real(handle, name);
+  // The global scope holds our own exports, in every process, also where there is no NCCL.
+  if (value != nullptr && hooks::LibraryOf(value) == hooks::Library::kOurs) {
+    const void* there = hooks::FindNcclInScope(caller, name);
+    return {nullptr, there == nullptr ? nullptr : value};
+  }
+  if (value == nullptr || !IsOn()) return {nullptr, value};
+  void* of_nccl = StandsIn(value) ? TwinOf(real, handle, name) : value;
+  return {nullptr, of_nccl == nullptr ? value : SubstituteFor(name, value, of_nccl)};
+}
+
+}  // namespace
+}  // namespace crossover::shrink::library
+
+extern "C" crossover_dlsym_answer crossover_dlsym(void* handle, const char* name, void* caller) {
+  const crossover::hooks::DlsymFunction real = crossover::hooks::RealDlsym();
+  if (real == nullptr) return {nullptr, nullptr};
+  if (!crossover::base::LoaderIsThere()) return {reinterpret_cast<void*>(real), nullptr};
+  return crossover::shrink::library::Decide(real, handle, name, caller);
+}
