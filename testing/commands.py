@@ -40,6 +40,11 @@ class Build:
         """The library from the same sources, made by this machine's own compiler."""
         return self.top / "lib" / "libcrossover.so"
 
+    @property
+    def shrink_library(self):
+        """Names the library that narrows reductions."""
+        return self.top / "lib" / "libcrossover-shrink.so"
+
     def portable_library(self, architecture):
         """Returns the library that ships."""
         return self.top / "portable" / architecture / "libcrossover.so"

@@ -1,0 +1,1 @@
+"""Jobs whose reductions libcrossover-shrink.so narrows, and the faults of their votes."""

@@ -1,0 +1,116 @@
+"""Tests what the library does to the calls of a job: it narrows those that it may, lists them, or leaves all as they
+are."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from testing.commands import Build
+from testing.shrink import calls
+from testing.shrink.job import Job, RankSettings
+
+BUILD = Build(Path(os.environ.get("BUILD", "")))
+
+
+class JobCase(unittest.TestCase):
+    def run_job(self, settings, scenario="kinds", ranks=2, folder=None):
+        """Returns {rank: Ended} of a job whose ranks all bring this."""
+        with tempfile.TemporaryDirectory() as own, Job(BUILD, folder or own, ranks, scenario) as job:
+            for rank in range(ranks):
+                job.start(rank, settings)
+            ended = job.wait()
+        for end in ended.values():
+            self.assertEqual(end.code, 0, end)
+        return ended
+
+
+class Narrowed(JobCase):
+    """The oracle in the ranks has the sums of floats and those of bf16, bit for bit, with NaN, infinity, and a number
+    that bf16 does not hold."""
+
+    EXPECTED = ("init 0", "sum narrow 0", "average narrow 0", "few plain 0", "enough narrow 0", "small right 0",
+                "first narrow 0", "second narrow 0", "captured plain 0", "sum narrow 0", "destroy 0")
+
+    def test_what_is_narrowed(self):
+        for ranks in (2, 3):
+            for end in self.run_job(RankSettings(), ranks=ranks).values():
+                lines = [line for line in end.lines if ranks == 2 or not line.startswith("average")]
+                expected = [line for line in self.EXPECTED if ranks == 2 or not line.startswith("average")]
+                self.assertEqual(lines, expected)
+
+    def test_in_front_of_the_library_of_turns(self):
+        for gang in ({}, {"CROSSOVER_GANG": "a", "CROSSOVER_GANG_SIZE": "2"}):
+            for end in self.run_job(RankSettings(file="both", environment=gang)).values():
+                self.assertEqual(tuple(end.lines), self.EXPECTED)
+
+    def test_one_warning_says_why_a_job_runs_plain(self):
+        refused = RankSettings(environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"})
+        for end in self.run_job(refused, "again").values():
+            warnings = [line for line in end.errors.splitlines() if "crossover: shrink" in line]
+            self.assertEqual(len(warnings), 1, end.errors)
+            self.assertIn("runs plain: ", warnings[0])
+
+    def test_what_is_not_built_is_refused_in_words(self):
+        for end in self.run_job(RankSettings(shrink="q8"), "sum").values():
+            self.assertIn("CROSSOVER_SHRINK: expected off, advise or bf16, got q8, which this version does not have",
+                          end.errors)
+            self.assertEqual(end.sums(), {"plain"})
+
+
+class Advice(JobCase):
+    def test_calls_are_listed_and_stay_as_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = {"CROSSOVER_SHRINK_REPORT": f"{folder}/report-"}
+            ended = self.run_job(RankSettings(shrink="advise", environment=report), folder=folder)
+            reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).glob("report-*.json")]
+        for end in ended.values():
+            self.assertEqual([line for line in end.lines if " narrow " in line], [])
+            self.assertRegex(end.errors, r"communicator 1: \d+ calls of all_reduce, 100003 float32: would be narrowed")
+        self.assertEqual(len(reports), 2)
+        for said in reports:
+            kinds = {(kind["function"], kind["type"], kind["operator"], kind["count"]): (kind["calls"], kind["verdict"])
+                     for kind in said["kinds"]}
+            self.assertEqual(kinds[("all_reduce", 7, 4, 100003)], (1, "would be narrowed"))
+            self.assertEqual(kinds[("all_reduce", 7, 0, 65535)], (1, "plain: fewer than 65536 elements"))
+            self.assertEqual(kinds[("all_reduce", 2, 0, 1)], (1, "plain: not float32"))
+            self.assertEqual(said["calls_of_other_kinds"], 0)
+
+
+class Absent(JobCase):
+    """The default library has nothing of this one."""
+
+    def symbols(self, library):
+        return subprocess.run(["nm", "-C", str(library)], check=True, capture_output=True, text=True).stdout
+
+    def test_the_default_library_has_no_symbol_of_it(self):
+        self.assertEqual(re.findall(r".*shrink.*", self.symbols(BUILD.native_library)), [])
+
+    def test_this_library_has(self):
+        """This is the control."""
+        self.assertGreater(len(re.findall(r".*shrink.*", self.symbols(BUILD.shrink_library))), 50)
+
+    def test_a_job_without_the_word_runs_plain(self):
+        for file in ("shipped", "none"):
+            for end in self.run_job(RankSettings(file=file, shrink=""), "sum").values():
+                self.assertEqual(end.lines, ("init 0", "sum plain 0", "destroy 0"))
+                self.assertEqual(end.errors, "")
+
+    def test_calls_are_the_same_without_agreement(self):
+        without = calls.of_job(BUILD, calls.WITHOUT)
+        self.assertGreater(len(without[0]), 8)
+        for name, settings in calls.UNCHANGED.items():
+            with self.subTest(name):
+                self.assertEqual(calls.differences(without, calls.of_job(BUILD, settings)), [])
+
+    def test_a_narrowed_job_would_be_seen(self):
+        """This is the control."""
+        without = calls.of_job(BUILD, calls.WITHOUT)
+        self.assertGreater(len(calls.differences(without, calls.of_job(BUILD, calls.NARROWED))), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
