@@ -130,6 +130,8 @@ FIGURES = {
     "gaps_losses": Figure("faults", "processes", ("sidecar", *_SOFTWARE_GPU)),
     "gaps_hang": Figure("faults", "processes", _TURNS),
     "eta_ipc": Figure("turns", "processes", (*_TURNS, *_SIGNALS)),
+    "shrink_vote": Figure("faults", "program", ("shrink/vote", "shrink/meeting", "shrink/library")),
+    "shrink_absent": Figure("overhead", "program", ("shrink/library", "sidecar")),
     "ipc_idle": Figure("overhead", "program", ("deviceplugin/arbiter", *_SIGNALS)),
 }
 # `python3 -m tools.soak` keeps this one. It plays tests from all folders.
