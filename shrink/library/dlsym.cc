@@ -20,6 +20,14 @@ void* TwinOf(hooks::DlsymFunction real, void* handle, const char* name) {
   return real(handle, twin);
 }
 
+// Looks up a name that no NCCL in the process has, so that dlerror() says so. The next library in line may
+// export it, too. It then says for the global scope that there is none.
+void* NoneOf(hooks::DlsymFunction real, const char* name) {
+  void* found = real(RTLD_NEXT, name);
+  if (found != nullptr && StandsIn(found)) found = real(RTLD_DEFAULT, name);
+  return found != nullptr && StandsIn(found) ? nullptr : found;
+}
+
 crossover_dlsym_answer Decide(hooks::DlsymFunction real, void* handle, const char* name, void* caller) {
   const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(real), nullptr};
   if (name == nullptr || name[0] != 'n' || handle == RTLD_NEXT || !IsHooked(name)) return untouched;
@@ -28,8 +36,7 @@ crossover_dlsym_answer Decide(hooks::DlsymFunction real, void* handle, const cha
   void* value = real(handle, name);
   // The global scope holds our own exports, in every process, also where there is no NCCL.
   if (value != nullptr && hooks::LibraryOf(value) == hooks::Library::kOurs) {
-    const void* there = hooks::FindNcclInScope(caller, name);
-    return {nullptr, there == nullptr ? nullptr : value};
+    return {nullptr, hooks::FindNcclInScope(caller, name) == nullptr ? NoneOf(real, name) : value};
   }
   if (value == nullptr || !IsOn()) return {nullptr, value};
   void* of_nccl = StandsIn(value) ? TwinOf(real, handle, name) : value;

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -14,6 +15,19 @@ from testing.shrink import calls
 from testing.shrink.job import Job, RankSettings
 
 BUILD = Build(Path(os.environ.get("BUILD", "")))
+
+_ASKS = """
+import ctypes
+try:
+    print(ctypes.CDLL(None).ncclGetUniqueId)
+except AttributeError as error:
+    print(error)
+"""
+_OPENS = """
+import ctypes
+unique_id = (ctypes.c_char * 128)()
+print(ctypes.CDLL("libnccl.so.2").ncclGetUniqueId(unique_id), bytes(unique_id)[96:].hex())
+"""
 
 
 class JobCase(unittest.TestCase):
@@ -98,6 +112,23 @@ class Absent(JobCase):
             for end in self.run_job(RankSettings(file=file, shrink=""), "sum").values():
                 self.assertEqual(end.lines, ("init 0", "sum plain 0", "destroy 0"))
                 self.assertEqual(end.errors, "")
+
+    def looked_up(self, program, *libraries, shrink="bf16"):
+        """Returns what a Python program says, which looks functions up by dlsym()."""
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD.gpu_libraries), "CROSSOVER_SHRINK": shrink,
+                       "LD_PRELOAD": ":".join(map(str, libraries)), "NCCL_SOCKET_IFNAME": "lo"}
+        return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True,
+                              env=environment).stdout.strip()
+
+    def test_a_program_without_nccl_finds_none(self):
+        for libraries in ((BUILD.shrink_library,), (BUILD.shrink_library, BUILD.native_library)):
+            for shrink in ("bf16", "off"):
+                self.assertRegex(self.looked_up(_ASKS, *libraries, shrink=shrink), "undefined symbol: ncclGetUniqueId")
+
+    def test_a_program_that_looks_nccl_up_gets_the_wrappers(self):
+        for libraries in ((BUILD.shrink_library,), (BUILD.shrink_library, BUILD.native_library)):
+            self.assertRegex(self.looked_up(_OPENS, *libraries), "^0 434f544c0100")
+            self.assertEqual(self.looked_up(_OPENS, *libraries, shrink="off"), "0 " + "00" * 32)
 
     def test_calls_are_the_same_without_agreement(self):
         without = calls.of_job(BUILD, calls.WITHOUT)
