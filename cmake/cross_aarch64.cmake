@@ -13,6 +13,8 @@ set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CROSSOVER_SYSROOT)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_SYSROOT ${CROSSOVER_SYSROOT})
+# Headers of gRPC and Protocol Buffers put their paths into programs. There the root is that of the target.
+add_compile_options(-ffile-prefix-map=${CMAKE_SYSROOT}=)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
