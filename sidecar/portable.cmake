@@ -13,7 +13,7 @@ foreach(architecture x86_64 aarch64)
   set(library ${PROJECT_BINARY_DIR}/portable/${architecture}/libcrossover.so)
   set(sources ${CROSSOVER_SIDECAR_SOURCES} ${CROSSOVER_SIDECAR_ENTRIES})
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.def ${CMAKE_CURRENT_SOURCE_DIR}/*.inc
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.def ${CMAKE_CURRENT_SOURCE_DIR}/*.S
        ${PROJECT_SOURCE_DIR}/common/base/*.h ${PROJECT_SOURCE_DIR}/turn/ops.h ${PROJECT_SOURCE_DIR}/turn/signal.h ${PROJECT_SOURCE_DIR}/turn/signal_memory.h ${PROJECT_SOURCE_DIR}/turn/slice.h
        ${PROJECT_SOURCE_DIR}/proto/*.h)
   add_custom_command(

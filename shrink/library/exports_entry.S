@@ -1,6 +1,6 @@
 // Defines the exported functions. Programs that link NCCL directly bind to these.
 
-#include "sidecar/hooks/export_hook.inc"
+#include "sidecar/hooks/export_hook.S"
 
         .text
 #define SHRINK_HOOK(symbol, type, policy) export_hook symbol

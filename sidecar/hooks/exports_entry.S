@@ -1,6 +1,6 @@
 // Defines the exported functions. Programs that link the driver or NCCL directly bind to these.
 
-#include "sidecar/hooks/export_hook.inc"
+#include "sidecar/hooks/export_hook.S"
 
         .text
 #define CUDA_HOOK(symbol, name, version, flavour, type, policy) export_hook symbol
