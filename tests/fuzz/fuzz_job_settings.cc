@@ -1,4 +1,5 @@
-// libs: crossover_sidecar_core Gives the library an environment, which is NAME=VALUE with zeros in between.
+// libs: crossover_sidecar_core
+// Gives the library an environment, which is NAME=VALUE with zeros in between.
 // The library takes turns exactly if the rule of each setting accepts it. It then does what the text says, as
 // a second reader tells. A setting that a rule refuses is named, in one line.
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// libs: crossover::kube Reads the answer to a watch, in portions that the input chooses. However it is cut,
+// libs: crossover::kube
+// Reads the answer to a watch, in portions that the input chooses. However it is cut,
 // the same lines come out. A list begins before anything is listed and ends once, and only objects are told.
 // If a watch ends, the next one goes on from a version that the server has named, or lists anew.
 #include <algorithm>
