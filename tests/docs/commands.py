@@ -56,6 +56,7 @@ _ELSEWHERE = (
     (r"python3 -m testing\.mutants ", "tools/soak/parts.py", '"testing.mutants"'),
     (r"python3 -m testing\.runtime_calls ", "tests/process/simgpu/runtime/test_library.py", "runtime_calls.recorded("),
     (r"python3 -m testing\.cluster\.rig", "tests/cluster/rig/test_tear_down.py", '"testing.cluster.rig"'),
+    (r"LD_PRELOAD=\S+ CROSSOVER_SHRINK=", "testing/shrink/job.py", "CROSSOVER_SHRINK=settings.shrink"),
     (r"LD_PRELOAD=\S+ CROSSOVER_SOCKET=", "tools/bare/two_jobs.sh", "LD_PRELOAD=$build/lib/libcrossover.so"),
     (r"tools/build\.sh release ", "tools/build_release.sh", 'tools/build.sh "$preset"'),
     (r"tools/stage_images\.sh ", "tools/build_images.sh", "tools/stage_images.sh"),

@@ -228,7 +228,7 @@ class Doctor(unittest.TestCase):
         text.write_text("no library", encoding="utf-8")
         done = finished(node.command("doctor", "--library", str(text)))
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"(?m)^fail +library_fits +.*is not an ELF file")
+        self.assertRegex(done.stdout, r"(?m)^fail +library_fits +.*expected an ELF file, got another kind of file")
         self.assertRegex(done.stdout, r"(?m)^fail +library_loads +.*cannot be preloaded")
 
 

@@ -36,7 +36,7 @@ TEST_F(ReadFileOfOthersTest, WholeFilesThatAreNotTooLong) {
   EXPECT_EQ(Read(), "");
   std::ofstream(path_) << "123456789";
   EXPECT_FALSE(Read());
-  EXPECT_EQ(error_, path_ + ": expected at most 8 bytes");
+  EXPECT_EQ(error_, path_ + ": expected at most 8 bytes, got more");
 }
 
 TEST_F(ReadFileOfOthersTest, NoReaderIsKeptWaitingOrLedElsewhere) {

@@ -46,7 +46,7 @@ TEST_F(HealthTest, WhatNeedsAResetDoesNotPassByItself) {
   Look(0);
   health_.OnXid("GPU-a", 79, kSecond);
   Look(10'000 * kSecond);
-  EXPECT_THAT(base::TextOf(health_.Fault("GPU-a")), HasSubstr("Xid 79: it needs a reset"));
+  EXPECT_THAT(base::TextOf(health_.Fault("GPU-a")), HasSubstr("Xid 79: reset the GPU"));
   EXPECT_EQ(health_.Fault("GPU-a")->reason, base::Withheld::kXid);
 }
 
