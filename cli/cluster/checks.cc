@@ -283,7 +283,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        V::kWarn,
        "Cluster Autoscaler counts nodes with slots as ready, or there is none",
        "Cluster Autoscaler expects nvidia.com/gpu on nodes with this label, and counts a node without it as "
-       "broken: give the nodes another label (docs/operations.md#autoscalers)",
+       "broken: replace this label in the node group by one of your own, and use that one in "
+       "deviceplugin.affinity (docs/operations.md#autoscalers)",
        NodesThatCountAsUnready},
       {"descheduler_may_evict",
        {"pods", "descheduler_of_chart", "descheduler_of_manifests"},

@@ -33,8 +33,11 @@ std::string StateOf(const json& pod) {
   if (!node.empty())
     return (TextAt(pod, {"status", "phase"}) == "Running" ? "runs on " : "is bound to ") + node;
   if (AnnotationOf(pod, base::kAdmittedAnnotation).empty() && LabelOf(pod, base::kManagedLabel).empty())
-    return "is not managed by Crossover: expected the annotation crossover.dev/share and the scheduler of "
-           "Crossover, got a pod that lacks one of them; set the annotation in the pod template";
+    return "is not managed by Crossover: expected a pod that the webhook has rewritten, got one that it has "
+           "not; "
+           "set crossover.dev/share in the pod template, remove spec.schedulerName and spec.nodeName there, "
+           "and "
+           "make the pod again; if the template is so already, kubectl crossover doctor checks the webhook";
   const std::string reservation = AnnotationOf(pod, base::kReservationAnnotation);
   if (!At(json::parse(reservation, nullptr, false), "claim").is_null())
     return "has GPUs reserved, and waits until jobs of lower priority have left these GPUs";

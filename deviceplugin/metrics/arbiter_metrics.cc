@@ -279,9 +279,11 @@ void ArbiterMetrics::CollectStates(Families* families) const {
     ++count[{member.gpu->uuid, arbiter::ModeName(ReadWord(slot.mode)),
              arbiter::PhaseName(ReadWord(slot.phase)), arbiter::TransportName(member.transport)}];
   }
-  MetricFamily clients = Family(
-      "crossover_clients", "Clients by what they are asked to do, where they are, and how they take turns.",
-      MetricType::Gauge);
+  MetricFamily clients = Family("crossover_clients",
+                                "Clients by mode (what they are asked to do), by phase (how much of their "
+                                "period they have learned), and by "
+                                "transport (how they take turns).",
+                                MetricType::Gauge);
   for (const auto& [state, n] : count) {
     const auto& [uuid, mode, phase, transport] = state;
     AddGauge(&clients, {{"gpu_uuid", uuid}, {"mode", mode}, {"phase", phase}, {"transport", transport}}, n);

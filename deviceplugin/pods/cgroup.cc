@@ -30,8 +30,8 @@ bool IsUid(std::string_view text) {
                     [&](char c, char shape) { return shape == 'x' ? is_digit(c) : c == shape; });
 }
 
-// Returns whether `folder` is the kubelet's own group, below its root. Under systemd, its name starts
-// with the names of the groups above it.
+// Returns whether `folder` is the cgroup in which the kubelet puts all pods (kubepods). Under systemd, the
+// name of this folder starts with the names of its parent groups, as in a-kubepods.slice.
 bool IsKubelets(std::string_view folder) {
   return folder == kKubelets || folder == "kubepods.slice" || EndsWith(folder, "-kubepods.slice");
 }

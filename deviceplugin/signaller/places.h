@@ -27,8 +27,8 @@ struct Place {
 // Places is not thread-safe.
 class Places {
  public:
-  // Pauses double from the shortest to the longest. A signaller that has run for the longest pause begins
-  // again with the shortest.
+  // A signaller that has ended is started again after a pause. The pause doubles from the shortest to the
+  // longest. If the signaller ran for at least kLongestPause, the next pause is the shortest again.
   static constexpr turn::Time kShortestPause = 1'000'000'000;
   static constexpr turn::Time kLongestPause = 32'000'000'000;
 

@@ -60,8 +60,8 @@ double ErrorOfOneRank(double jitter) {
 
 Precise PreciseOf(const StepAlone& alone) { return {alone.each, alone.error}; }
 
-// Returns the part of `away` for which the client's host launches nothing. Its process says it, and may say
-// anything.
+// Returns for how long the client's host launches nothing in an iteration, or nothing if that is not known.
+// The client's process reports this value and is not trusted, so the result is at most `learned.away`.
 std::optional<turn::Time> InputWaitOf(const arbiter::Member& member, const JobProfile& learned) {
   const turn::Time told = member.input_wait.load();
   if (!learned.away || told == 0) return std::nullopt;

@@ -63,8 +63,8 @@ class ClusterCache {
   std::unordered_map<std::string, Pod> pods_;
   std::map<std::string, Node> nodes_;
   std::map<std::string, GpuNode> gpu_nodes_;
-  // This is UsualLink(), which every gang's request asks for. Nothing: a speed has changed since it was
-  // found.
+  // Caches UsualLink(), because the request of every gang asks for it. It is empty before the first call, and
+  // after the speed of a link has changed.
   mutable std::optional<double> usual_link_;
   std::map<std::string, JobProfile> profiles_;
   std::map<std::string, Budget> budgets_;

@@ -27,8 +27,8 @@ std::vector<MetricFamily> GangFamilies(const std::optional<GangStats>& stats, do
   for (std::size_t wait = 0; wait < kWaitKinds; ++wait)
     AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, stats->waiting[wait]);
   MetricFamily claims = Family("crossover_extender_claims_ended_total",
-                               "Claims of gangs for which others were to make room, by how they ended, since "
-                               "this replica leads.",
+                               "Attempts to make room for a gang that have ended, by how they ended, counted "
+                               "from when this replica became the leader.",
                                MetricType::Counter);
   for (std::size_t end = 0; end < kClaimEnds; ++end)
     AddCounter(&claims, {{"end", NameOf(static_cast<ClaimEnd>(end))}},

@@ -30,7 +30,7 @@ Metrics::Metrics()
                        .Register(registry_)),
       reviews_(&prometheus::BuildHistogram()
                     .Name("crossover_extender_admission_seconds")
-                    .Help("How long the webhook thought about a review of the API server.")
+                    .Help("How long the webhook took to answer a review of the API server.")
                     .Register(registry_)
                     .Add({}, Buckets())) {
   for (const auto outcome :

@@ -18,8 +18,8 @@ inline CUstreamBatchMemOpParams WaitParams(CUdeviceptr address, std::uint32_t va
   return params;
 }
 
-// Returns the operation by which a stream writes `value` to the word at `address`, behind all that it has
-// written before.
+// Returns the operation by which a stream writes `value` to the word at `address`. All earlier writes of the
+// stream are visible before this one.
 inline CUstreamBatchMemOpParams WriteParams(CUdeviceptr address, std::uint32_t value) {
   CUstreamBatchMemOpParams params{};
   params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;

@@ -68,8 +68,8 @@ class MemoryReservation {
   bool kept_ = false;
 };
 
-// Counts an allocation. An allocation on a stream comes from the current pool of the device, and does not end
-// with the context.
+// Records an allocation, and refuses one that is over the limit. Memory that is allocated on a stream belongs
+// to the current pool of the device, so it stays allocated when the context is destroyed.
 struct Allocate {
   template <CudaHook kHook, typename... Rest>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {

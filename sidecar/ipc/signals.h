@@ -44,8 +44,9 @@ class Signals {
  public:
   constexpr Signals() = default;
 
-  // Begins at a new turnstile. `gate` is null if its client takes turns by another gate than GpuGate; then
-  // there are no signals. REQUIRES: all of them live as long as the process; the context is current.
+  // Starts the exchange of signals at a new turnstile. `gate` is null if the client does not use a GpuGate;
+  // then there are no signals. REQUIRES: the objects behind the pointers live as long as the process;
+  // `context` is current.
   void Attach(const gates::Driver* driver, CUcontext context, Wish wish, gates::GpuGate* gate,
               const crossover_page* page, turn::SlotIndex slot);
   // Queues no more waits, and looks after those that are queued. The turnstile's arbiter is lost. To be
