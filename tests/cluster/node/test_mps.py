@@ -89,7 +89,7 @@ class Mps(NodeCase):
         self.wait_for_slots(0)
         self.wait_for_metric("crossover_mps_alive 0")
         self.wait_for_metric('crossover_sharing_info{sharing="mps"} 1')
-        self.wait_for_words("nothing is given out: the control daemon of MPS does not run")
+        self.wait_for_words("no slots are given out: the control daemon of MPS does not run")
         self.mps.start()
         self.wait_for_slots(4)
 
