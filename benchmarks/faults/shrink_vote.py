@@ -8,14 +8,8 @@ Controls: rules that are known to be bad, and must be found, each; a rank that n
 software NCCL must name.
 """
 
-import json
-import os
-import subprocess
-import tempfile
-from pathlib import Path
-
+from benchmarks.runner import gtests
 from benchmarks.runner.results import Goal, Measured, controlled
-from testing.processes import Failed, dying_with_parent
 from testing.shrink import rows
 
 SCOPE = "component"
@@ -43,17 +37,9 @@ def _explorer(context):
 
 
 def _ran(context, tests):
-    """Returns {test: its failures} of the explorer. Raises Failed where it does not end in order."""
+    """Returns {test: its failures} of the explorer. Raises Failed if it does not end in order."""
     program = context.build.program("shrink_vote_explorer_test")
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder, "report.json")
-        command = [str(program), f"--gtest_filter={tests}", f"--gtest_output=json:{report}"]
-        done = subprocess.run(dying_with_parent(command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env=os.environ, timeout=_LIMIT_S, check=False)
-        if done.returncode not in (0, 1) or not report.exists():
-            raise Failed(f"{program} ended with {done.returncode}")
-        suites = json.loads(report.read_text(encoding="utf-8"))["testsuites"]
-    return {test["name"]: test.get("failures", []) for suite in suites for test in suite["testsuite"]}
+    return {test["name"]: test.get("failures", []) for test in gtests.ran(program, tests, _LIMIT_S)}
 
 
 def _processes(context):

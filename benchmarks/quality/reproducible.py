@@ -14,6 +14,8 @@ from pathlib import Path
 from benchmarks.quality import released
 from benchmarks.runner.kept import TREE
 from benchmarks.runner.results import Goal, Measured, controlled
+from benchmarks.runner.revisions import run_in
+from testing.cluster.rig.versions import cache
 from testing.processes import Failed
 
 SCOPE = "component"
@@ -42,8 +44,7 @@ def measure(context, case):
         _clone(one)
         dist = _release(one, _ONE)
         _clone(two)
-        cache = _empty_cache(folder / "cache")
-        caches = {"CROSSOVER_CACHE": str(cache), "CCACHE_DIR": str(folder / "ccache")}
+        caches = {"CROSSOVER_CACHE": str(_empty_cache(folder / "cache")), "CCACHE_DIR": str(folder / "ccache")}
         other = _release(two, {**_OTHER, **caches}, umask=0o027)
         differing = {each: _differing(dist / each, other / each) for each in sorted({*_names(dist), *_names(other)})}
         if len(differing) < _FILES:
@@ -62,14 +63,13 @@ def _clone(folder):
     _run(["git", "clone", "--quiet", TREE, folder], TREE)
 
 
-def _empty_cache(cache):
+def _empty_cache(empty):
     """Returns a cache that has only what makes no byte of images, programs and archives."""
-    usual = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
-    cache.mkdir()
+    empty.mkdir()
     for pattern in _SHARED:
-        for path in usual.glob(pattern):
-            (cache / path.name).symlink_to(path)
-    return cache
+        for path in cache().glob(pattern):
+            (empty / path.name).symlink_to(path)
+    return empty
 
 
 def _release(tree, settings, umask=0o022):
@@ -109,7 +109,4 @@ def _differing(one, two):
 
 def _run(command, tree, settings=None, umask=0o022):
     inherited = {key: value for key, value in os.environ.items() if key not in ("ARCHITECTURES", "BILLS")}
-    done = subprocess.run(command, cwd=tree, env={**inherited, **(settings or {})}, umask=umask, capture_output=True,
-                          text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(f"{command[0]}: {done.stdout[-500:]}{done.stderr[-1500:]}")
+    run_in(tree, *command, env={**inherited, **(settings or {})}, umask=umask)

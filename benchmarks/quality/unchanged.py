@@ -2,24 +2,23 @@
 names: what users type and scrape, the samples that tests read, and figures.
 
 `words` counts words of users that are gone, and `samples` counts messages and objects that are gone or have changed.
-What was added since is listed. Each other case is a figure. It is taken of both trees in turns, twice each, by the code
-of each tree. The case counts the lines that are worse by more than the noise: the greatest difference between two
-samples of one tree.
+They list the words and samples that were added since. Each other case is a figure. The case takes the figure of both
+trees in turns, twice each, by the code of each tree. It counts the lines that are worse by more than the noise: the
+greatest difference between two samples of one tree.
 
 Controls: a name that is changed; a sample of which one character is changed; the figure's own known-bad variant in
 place of today's value.
 """
 
 import json
-import os
-import subprocess
 import tempfile
 from pathlib import Path
 
 from benchmarks.quality import words_of_users
 from benchmarks.runner.results import Goal, Measured, controlled
-from benchmarks.runner.revisions import TOP
+from benchmarks.runner.revisions import TOP, run_in
 from testing import stats
+from testing.cluster.rig.versions import cache
 from testing.processes import Failed
 
 SCOPE = "component"
@@ -94,8 +93,8 @@ def _figure(context, case):
 
 def is_worse(goal, before, now):
     """Returns whether the median of today's samples is worse than that of older ones by more than the noise. `goal` is
-    a goal in words; where it has none, or asks for one value, each direction is worse."""
-    noise = max((max(samples) - min(samples) for samples in (before, now)), default=0.0)
+    a goal in words; if it has no limit, or asks for one value, each direction is worse."""
+    noise = max(max(samples) - min(samples) for samples in (before, now))
     change = stats.median(now) - stats.median(before)
     worse = {"<=": change, ">=": -change}.get(goal.split()[0], abs(change))
     return worse > noise
@@ -112,30 +111,23 @@ def _samples_of(line):
 
 def _older_tree():
     """Returns a clone of the older revision with its programs, which lies in the cache."""
-    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
-    folder = cache / f"before-{BEFORE}"
+    folder = cache() / f"before-{BEFORE}"
     if not folder.exists():
-        _run(["git", "clone", "--quiet", "--no-checkout", TOP, folder], TOP)
-    _run(["git", "checkout", "--quiet", "--detach", BEFORE], folder)
+        run_in(TOP, "git", "clone", "--quiet", "--no-checkout", TOP, folder)
+    run_in(folder, "git", "checkout", "--quiet", "--detach", BEFORE)
     return folder
 
 
 def _take(context, tree, build, case, out):
     """Takes a figure of a tree, and returns {name of a line: the line}. Raises Failed."""
     if tree != TOP:
-        _run(["tools/build.sh", build.name], tree)
+        run_in(tree, "tools/build.sh", build.name, "all")
     out.mkdir()
-    _run(["python3", "-B", "-m", "benchmarks.run", "--build", build, "--only", case, "--cases", _FIGURES[case],
-          "--runs", _RUNS, "--patience", 3, "--out", out], tree, may_miss=True)
+    run_in(tree, "python3", "-B", "-m", "benchmarks.run", "--build", build, "--only", case, "--cases", _FIGURES[case],
+           "--runs", _RUNS, "--patience", 3, "--out", out, codes=(0, 1))  # 1: a line misses its goal
     path = out / f"{case}.jsonl"
     if not path.exists():
         raise Failed(f"{tree}: {case}: expected {path}, got none")
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     context.say(f"    {tree.name}: {[(line['figure'], line['case'], line['value']) for line in lines]}")
     return {f"{line['figure']} {line['case']}": line for line in lines if isinstance(line["value"], (int, float))}
-
-
-def _run(command, tree, may_miss=False):
-    done = subprocess.run([str(word) for word in command], cwd=tree, capture_output=True, text=True, check=False)
-    if done.returncode not in ((0, 1) if may_miss else (0,)):
-        raise Failed(f"{command[0]}: {done.stdout[-500:]}{done.stderr[-1500:]}")

@@ -1,14 +1,10 @@
 """Finds in the sources of a revision the words that users type, scrape or read as names, and the sample objects and
 messages of its tests."""
 
-import io
 import json
 import re
-import subprocess
-import tarfile
 
-from benchmarks.runner.revisions import TOP
-from testing.processes import Failed
+from benchmarks.runner.revisions import tree_of
 
 _PRODUCT = ("proto", "common", "turn", "sidecar", "deviceplugin", "extender", "cli")
 _SOURCES = (".h", ".cc", ".def")
@@ -67,11 +63,8 @@ def samples(revision):
 
 
 def _files(revision, folders):
-    """Yields (path, text) of the files in folders. Raises Failed where the history does not have the revision."""
-    git = subprocess.run(["git", "-C", str(TOP), "archive", revision, *folders], capture_output=True, check=False)
-    if git.returncode != 0:
-        raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
-    with tarfile.open(fileobj=io.BytesIO(git.stdout)) as archive:
-        for member in archive:
-            if member.isfile():
-                yield member.name, archive.extractfile(member).read().decode("utf-8", errors="replace")
+    """Yields (path, text) of the files in folders. Raises Failed if the history does not have the revision."""
+    with tree_of(revision, *folders) as top:
+        for path in sorted(top.rglob("*")):
+            if path.is_file():
+                yield str(path.relative_to(top)), path.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Gives older revisions of the tree from its history, for controls."""
+"""Gives older revisions of the tree from its history, for controls, and runs commands in a tree."""
 
 import contextlib
 import subprocess
@@ -20,3 +20,11 @@ def tree_of(revision, *paths):
             raise Failed(f"git archive {revision}: {git.stderr.decode(errors='replace').strip()}")
         subprocess.run(["tar", "-x", "-C", folder], input=git.stdout, check=True)
         yield Path(folder)
+
+
+def run_in(tree, *command, codes=(0,), **how):
+    """Runs a command in the folder of a tree. `how` is of subprocess.run. Raises Failed, with the last words of the
+    command, if it ends with another code than these."""
+    done = subprocess.run([str(word) for word in command], cwd=tree, capture_output=True, text=True, check=False, **how)
+    if done.returncode not in codes:
+        raise Failed(f"{command[0]}: {done.stdout[-500:]}{done.stderr[-1500:]}")

@@ -8,14 +8,8 @@ Control: lives in which one thing is spoilt, of many kinds. Its value is how man
 missed one.
 """
 
-import json
-import os
-import subprocess
-import tempfile
-from pathlib import Path
-
+from benchmarks.runner import gtests
 from benchmarks.runner.results import Goal, Measured, controlled
-from testing.processes import Failed, dying_with_parent
 
 SCOPE = "component"
 GPUS = "no GPUs"
@@ -40,29 +34,4 @@ def measure(context, case):
 
 
 def _run(context, program, tests):
-    """Runs some tests in several processes, and returns the report of each test. Raises Failed where a process does not
-    end in time or in order."""
-    with tempfile.TemporaryDirectory() as folder:
-        reports = [Path(folder, f"{index}.json") for index in range(_PROCESSES)]
-        running = [subprocess.Popen(
-            dying_with_parent([str(context.build.program(program)), f"--gtest_filter={tests}",
-                               f"--gtest_output=json:{report}"]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "CROSSOVER_SEEDS": str(_LIVES), "GTEST_TOTAL_SHARDS": str(_PROCESSES),
-                 "GTEST_SHARD_INDEX": str(index)}) for index, report in enumerate(reports)]
-        try:
-            for process in running:
-                process.wait(_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"{program} still runs after {_LIMIT_S} s") from None
-        finally:
-            for process in running:
-                process.kill()
-                process.wait()
-        ends = [process.returncode for process in running]
-        if not set(ends) <= {0, 1}:  # 1: a test failed
-            raise Failed(f"{program} ended with {ends}")
-        ran = [test for report in reports for suite in json.loads(report.read_text(encoding="utf-8"))["testsuites"]
-               for test in suite["testsuite"]]
-    if not ran:
-        raise Failed(f"{program} has no tests {tests}")
-    return ran
+    return gtests.ran(context.build.program(program), tests, _LIMIT_S, _PROCESSES, {"CROSSOVER_SEEDS": str(_LIVES)})

@@ -7,9 +7,9 @@
 // from a random start, of those between t2 and t1. So exactly k are taken, and what they lack of the energy
 // (the sum of squares) of the true k largest is at most (k - k1) (t1^2 - t2^2).
 //
-// What is not taken stays on the rank, in the residual, and is added to its next gradients. The residual is
-// in the scale of the gradients, as they were: who scales losses, or changes the learning rate, has to scale
-// it, too. It is in no checkpoint.
+// Values that are not taken stay on the rank, in the residual, and the rank adds them to its next gradients.
+// The residual is in the scale of the gradients, as they were: code that scales losses, or changes the
+// learning rate, has to scale it, too. It is in no checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -88,8 +88,8 @@ void Compare(const Jobs& nodes, ProfileRun* run) {
     run->slowest = {};
     return;
   }
-  // Of two times in the middle the lower one counts. Otherwise the slow one of two ranks would be its own
-  // measure.
+  // The median of an even number of times is the lower one of the two in the middle. Otherwise the slow one
+  // of two ranks would be its own measure.
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
   std::nth_element(all.begin(), middle, all.end());
   run->median_s = *middle;

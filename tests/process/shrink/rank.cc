@@ -15,17 +15,11 @@
 
 #include "shrink/codec/bf16.h"
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/sidecar/rendezvous.h"
 
 namespace {
 
 namespace shrink = crossover::shrink;
-
-void Must(int result, const char* what) {
-  if (result == 0) return;
-  std::fprintf(stderr, "%s: expected 0, got %d\n", what, result);
-  std::exit(1);
-}
-#define MUST(call) Must(static_cast<int>(call), #call)
 
 void Say(const std::string& line) {
   std::printf("%s\n", line.c_str());
@@ -100,7 +94,7 @@ class Rank {
   }
 
   ncclResult_t Init(const ncclConfig_t* config = nullptr) {
-    const ncclUniqueId id = Share();
+    const ncclUniqueId id = NextId();
     if (config == nullptr) return ncclCommInitRank(&comm_, ranks_, id, rank_);
     ncclConfig_t own = *config;
     return ncclCommInitRankConfig(&comm_, ranks_, id, rank_, &own);
@@ -188,25 +182,11 @@ class Rank {
     return IsAll(got, ranks, As::kPlain, divisor) ? "plain" : "other";
   }
 
-  // Returns the next unique ID. The other ranks read it from a file that appears whole.
-  ncclUniqueId Share() {
-    ncclUniqueId id{};
+  // Returns the next unique ID, by a file of its own.
+  ncclUniqueId NextId() {
     const std::string path = ids_ + (made_ == 0 ? "" : "." + std::to_string(made_));
     ++made_;
-    if (rank_ == 0) {
-      MUST(ncclGetUniqueId(&id));
-      const std::string fresh = path + ".new";
-      std::FILE* file = std::fopen(fresh.c_str(), "wb");
-      Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0,
-           "write the id");
-      MUST(std::rename(fresh.c_str(), path.c_str()));
-      return id;
-    }
-    std::FILE* file = nullptr;
-    while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
-    Must(std::fread(&id, sizeof id, 1, file) != 1, "read the id");
-    std::fclose(file);
-    return id;
+    return Share(ncclGetUniqueId, path, rank_);
   }
 
   const int rank_;

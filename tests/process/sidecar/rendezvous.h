@@ -12,7 +12,7 @@
 // Ends the program if a call has failed.
 inline void Must(int result, const char* what) {
   if (result == 0) return;
-  std::fprintf(stderr, "%s: %d\n", what, result);
+  std::fprintf(stderr, "%s: expected 0, got %d\n", what, result);
   std::exit(1);
 }
 
