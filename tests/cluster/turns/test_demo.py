@@ -78,7 +78,7 @@ class Demo(unittest.TestCase):
         done = subprocess.run(self.command(), env={**os.environ, "CROSSOVER_CACHE": str(self.out)}, capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "^demo: no cluster can be had here: missing: .*tools/install.sh --cluster")
+        self.assertRegex(done.stderr, "^demo: no cluster can be started here: missing: .*tools/install.sh --cluster")
 
 
 if __name__ == "__main__":

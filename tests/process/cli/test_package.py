@@ -43,7 +43,7 @@ class Package(unittest.TestCase):
         done = subprocess.run([_TREE / "tools/package_cli.sh", self.out, self.out, "x", "0"], capture_output=True,
                               text=True, check=False, cwd=_TREE)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("bin/crossover is missing", done.stderr)
+        self.assertIn(f"expected {self.out}/bin/crossover, got none", done.stderr)
 
 
 if __name__ == "__main__":
