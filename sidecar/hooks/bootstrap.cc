@@ -105,7 +105,7 @@ void OnNccl(NcclKind kind) {
 // Returns the rank that the launcher of the job has put into the environment, for the arbiter's messages; 0
 // if there is none.
 int RankOfLauncher(std::uint32_t ranks) {
-  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* text = ::getenv(name);
     if (text == nullptr || *text < '0' || *text > '9') continue;
     char* end = nullptr;
