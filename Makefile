@@ -41,6 +41,8 @@ test-frameworks: build ## PyTorch in many patterns, JAX, NVIDIA's own libraries,
 ifndef ONLY
 	@tools/install.sh --frameworks
 	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs
+	@tools/install.sh --horovod
+	@$(PYTHON) -m unittest -v tests.frameworks.test_horovod
 	@$(MAKE) bench ONLY=framework_time
 endif
 

@@ -13,6 +13,7 @@
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --torch-frameworks  Accelerate, Lightning, Transformers, DeepSpeed and Megatron core beside it
+#   tools/install.sh --horovod Horovod beside it, built from source: needs --cuda and the stand-ins of a build
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 #   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
 #   tools/install.sh --release the same, and what a release is made with: a compiler for aarch64; syft and cosign, for
@@ -81,6 +82,7 @@ case $mode in
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
+  --horovod) "$here/install/horovod.sh" ;;
   --workflows) "$here/install/workflows.sh" ;;
   --release)
     printf '%s\n' "${release_packages[@]}" | install_packages && "$here/install/workflows.sh" && "$here/install/trust.sh"
@@ -89,7 +91,7 @@ case $mode in
   --referee) "$here/install/referee.sh" ;;
   *)
     say "argument: expected --check, --cuda, --cluster, --matrix, --frameworks, --torch, --torch-frameworks," \
-      "--images, --workflows, --release, --verify or --referee, got '$mode'"
+      "--horovod, --images, --workflows, --release, --verify or --referee, got '$mode'"
     exit 2
     ;;
 esac

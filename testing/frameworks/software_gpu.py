@@ -43,6 +43,11 @@ def require(test, frameworks=False):
         test.fail(what)
 
 
+def torchrun(gpus, options=(), python=PYTHON):
+    """Returns the command line, but for the script, that runs a script with a rank for each GPU."""
+    return [python, "-m", "torch.distributed.run", f"--nproc-per-node={gpus}", f"--master-port={free_port()}", *options]
+
+
 class Machine:
     """A software machine of one node, in a directory of its own, which the caller removes after close(). The usual
     speed of its links makes a job's communication about as long as its computation where `kernel_scale` is 40. Without
@@ -103,11 +108,10 @@ class Machine:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def start(self, job, script, *options, library=False, launcher=(), environment=(), settings=(), recorded=True,
-              python=PYTHON):
-        """Starts a job with a rank for each GPU under torchrun, which gets the options `launcher`, with more of the
+              runner=torchrun):
+        """Starts a job with a rank for each GPU under `runner`, which gets the options `launcher`, with more of the
         user's environment. `library` is the file of the library, or True for that of this build; `settings` are
-        variables that it reads. The driver's calls are recorded, or not. `python` runs it. Returns its launcher's
-        process."""
+        variables that it reads. The driver's calls are recorded, or not. Returns its launcher's process."""
         variables = self.environment | dict(environment)
         if recorded:
             variables |= {"CROSSOVER_TEST_RECORD": f"{self.directory}/{job}.calls.",
@@ -117,8 +121,7 @@ class Machine:
             file = self.build.native_library if library is True else library
             variables |= {"LD_PRELOAD": str(file), "CROSSOVER_GANG": job, "CROSSOVER_GANG_SIZE": str(self.gpus),
                           "CROSSOVER_SOCKET": str(self.socket), "CROSSOVER_LOG": "info", **dict(settings)}
-        command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={self.gpus}",
-                   f"--master-port={free_port()}", *launcher, JOBS / script, *options]
+        command = [*runner(self.gpus, launcher), JOBS / script, *options]
         with open(self.directory / f"{job}.log", "wb") as output:
             return self._start(command, env=variables, stdout=output, stderr=subprocess.STDOUT)
 

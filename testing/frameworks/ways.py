@@ -3,6 +3,7 @@ by one launch. Tells how the calls of the ways differ, and whether the jobs took
 
 import contextlib
 import dataclasses
+import functools
 import re
 import tempfile
 
@@ -26,7 +27,7 @@ class Ran:
     @property
     def peaks(self):
         """Returns the peaks of memory that the ranks have said, by rank."""
-        return dict(re.findall(r"^rank (\d+) done, peak (\d+) bytes$", self.said, re.MULTILINE))
+        return dict(re.findall(r"(?:^|>:)rank (\d+) done, peak (\d+) bytes$", self.said, re.MULTILINE))
 
     @property
     def reasons(self):
@@ -53,19 +54,21 @@ class Ran:
         return records.calls(self.record[rank])
 
 
-def run(pattern, build=gpu.BUILT):
-    """Runs a pattern in all ways. Returns {way: Ran}. A job that does not end well, or whose calls are refused, is an
-    AssertionError."""
+def run(pattern, build=gpu.BUILT, runner=None):
+    """Runs a pattern in all ways, its jobs under `runner` (default: torchrun). Returns {way: Ran}. A job that does not
+    end well, or whose calls are refused, is an AssertionError."""
+    if runner is None:
+        runner = functools.partial(gpu.torchrun, python=gpu.WITH_FRAMEWORKS if pattern.frameworks else gpu.PYTHON)
     with contextlib.ExitStack() as stack:
         bare, single, shared = (_machine(stack, build) for _ in range(3))
         single.start_arbiter()
-        began = {ALONE: (bare, "alone", _start(bare, "alone", pattern, library=False)),
-                 UNDER: (single, "under", _start(single, "under", pattern))}
+        began = {ALONE: (bare, "alone", _start(bare, "alone", pattern, runner, library=False)),
+                 UNDER: (single, "under", _start(single, "under", pattern, runner))}
         ran = {way: _finish(*job) for way, job in began.items()}
         shared.start_arbiter()
         more = ("--one-more-at", pattern.steps // 2)
-        began = {BESIDE: (shared, "a", _start(shared, "a", pattern)),
-                 MORE: (shared, "b", _start(shared, "b", pattern, *more))}
+        began = {BESIDE: (shared, "a", _start(shared, "a", pattern, runner)),
+                 MORE: (shared, "b", _start(shared, "b", pattern, runner, *more))}
         return ran | {way: _finish(*job) for way, job in began.items()}
 
 
@@ -117,16 +120,16 @@ def _machine(stack, build):
     return stack.enter_context(gpu.Machine(directory, kernel_scale=_KERNEL_SCALE, build=build))
 
 
-def _start(machine, job, pattern, *options, library=True):
+def _start(machine, job, pattern, runner, *options, library=True):
     return machine.start(job, pattern.script, *pattern.arguments, "--steps", pattern.steps, *options, library=library,
                          launcher=pattern.launcher, environment=pattern.environment,
                          settings=(("CROSSOVER_TURNS_AT_WAITS", "1"),) if pattern.at_waits else (),
-                         python=gpu.WITH_FRAMEWORKS if pattern.frameworks else gpu.PYTHON)
+                         runner=runner)
 
 
 def _finish(machine, job, process):
     said = machine.finish(job, process)
     ran = Ran(said, {rank: records.of(machine.record(job, rank)) for rank in RANKS}, machine.turns()[job])
-    if len(ran.peaks) != len(RANKS) or re.search("(?m)^simgpu .* refused ", said):
+    if len(ran.peaks) != len(RANKS) or re.search(r"(?m)(?:^|>:)simgpu .* refused ", said):
         raise AssertionError(f"{job}: expected {len(RANKS)} ranks that end well, and no call that is refused: {said}")
     return ran

@@ -47,6 +47,7 @@ Recorder& The() {
     auto* made = new Recorder;
     const char* path = std::getenv("CROSSOVER_TEST_RECORD");
     const char* rank = std::getenv("RANK");
+    if (rank == nullptr) rank = std::getenv("HOROVOD_RANK");
     if (path != nullptr) made->file = std::fopen((std::string(path) + (rank ? rank : "")).c_str(), "w");
     // RTLD_DEEPBIND makes the driver use its own functions first: what it calls inside itself is not a call
     // of the user.
