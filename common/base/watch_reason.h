@@ -26,8 +26,11 @@ enum class WatchReason : std::uint32_t {
   kOneConnection = 16,
   kUnknownCaptures = 17,
   kNewerDriver = 18,
+  kInnerWaits = 19,
+  kNoWaits = 20,
+  kNoPeriod = 21,
 };
-inline constexpr std::uint32_t kWatchReasons = 19;
+inline constexpr std::uint32_t kWatchReasons = 22;
 
 // Returns the reason in words. `reason` may have any value, because another process wrote it.
 constexpr const char* Text(WatchReason reason) {
@@ -51,6 +54,9 @@ constexpr const char* Text(WatchReason reason) {
       "CUDA_DEVICE_MAX_CONNECTIONS is 1: the end of a turn could wait for a collective",
       "there is no memory to record which streams are captured",
       "the driver is newer than this library, which would not see all captures, or the end of a context",
+      "compute waits for collectives inside its turns, or an iteration has more than 4 turns",
+      "no compute is seen that waits for its collectives",
+      "no iteration of up to 256 collectives repeats",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";
@@ -58,9 +64,19 @@ constexpr const char* Text(WatchReason reason) {
 
 // Returns what a user can do about the reason, as the end of a sentence, or "" if there is no advice.
 constexpr const char* Advice(WatchReason reason) {
-  if (reason != WatchReason::kNonBlocking) return "";
-  return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking ones "
-         "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+  switch (reason) {
+    case WatchReason::kNonBlocking:
+      return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking "
+             "ones "
+             "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+    case WatchReason::kInnerWaits:
+      return "; CROSSOVER_TURNS_AT_WAITS=1 in the environment of the pod lets turns end at such waits";
+    case WatchReason::kNoPeriod:
+      return "; with Horovod, DistributedOptimizer(groups=N) makes the collectives of all iterations the "
+             "same";
+    default:
+      return "";
+  }
 }
 
 }  // namespace crossover::base

@@ -102,18 +102,10 @@ void OnNccl(NcclKind kind) {
   session::TheSession().WatchKernels(now != kLoaded);
 }
 
-// Returns the rank that the launcher of the job has put into the environment, for the arbiter's messages; 0
-// if there is none.
-int RankOfLauncher(std::uint32_t ranks) {
-  for (const char* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* text = ::getenv(name);
-    if (text == nullptr || *text < '0' || *text > '9') continue;
-    char* end = nullptr;
-    const unsigned long rank = ::strtoul(text, &end, 10);
-    return *end == '\0' && (ranks == 0 ? rank <= base::kMostRanks : rank < ranks) ? static_cast<int>(rank)
-                                                                                  : 0;
-  }
-  return 0;
+// Returns the rank for the arbiter's messages.
+int RankOfLauncher() {
+  return session::LauncherRank([](const char* name) -> const char* { return ::getenv(name); },
+                               session::GetConfig().gang_size);
 }
 
 // Starts the session at the first call: the calling thread has a communicator of at least two ranks on its
@@ -166,7 +158,7 @@ void OnLinkedNccl(CUcontext context) {
   constexpr int kSeveral = 2;
   session::TheSession().OnCommunicator(context, kSeveral);
   OnNccl(kLinked);
-  Register(RankOfLauncher(session::GetConfig().gang_size));
+  Register(RankOfLauncher());
 }
 
 // Starts the session for a job whose ranks do not communicate by NCCL, or that has one rank.
@@ -174,7 +166,7 @@ void OnSilence() {
   session::TheSession().EndSilence();
   if (!Active()) return;
   session::TheSession().ExpectNoCollectives();
-  Register(RankOfLauncher(session::GetConfig().gang_size));
+  Register(RankOfLauncher());
 }
 
 }  // namespace crossover::hooks

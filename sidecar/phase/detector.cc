@@ -91,20 +91,35 @@ bool Detector::Repeats(const Entry& entry, const Entry& expected) const {
   return at_waits_ ? entry.digest == expected.digest : entry.Fits(expected);
 }
 
-// Returns whether turns can end at the waits of the period. `*waits` is the number of its collectives that
-// compute waits for, if compute was launched since the wait before.
+Detector::Obstacle Detector::obstacle() const {
+  if (locked()) return Obstacle::kNone;
+  if (watched_ != 0 && run_[watched_] + watched_ >= kSureOfObstacle) {
+    return WaitsIn(watched_) == 0 ? Obstacle::kNoWaits : Obstacle::kInnerWaits;
+  }
+  return count_ - since_ >= kSureOfNoPeriod ? Obstacle::kNoPeriod : Obstacle::kNone;
+}
+
+// Returns whether turns can end at the waits of the period, and in `*waits` how many of them there are.
 bool Detector::SuitsAtWaits(std::size_t period, std::uint32_t* waits) const {
   *waits = 0;
   if (!waits_allowed_ || run_[period] + period < kSureOfWaits) return false;
+  *waits = WaitsIn(period);
+  return *waits >= 1;
+}
+
+// Returns how many collectives of the period compute waits for, where compute was launched since the wait
+// before. REQUIRES: the last three periods repeat.
+std::uint32_t Detector::WaitsIn(std::size_t period) const {
+  std::uint32_t waits = 0;
   bool compute = false;
   for (std::uint64_t i = count_ - 2 * period; i < count_; ++i) {
     const bool second = i >= count_ - period;
     compute = compute || At(i).compute_before;
     if (Known(second ? i : i + period, period).facts == 0) continue;
-    if (compute && second) ++*waits;
+    if (compute && second) ++waits;
     compute = false;
   }
-  return *waits >= 1;
+  return waits;
 }
 
 // Returns whether the period has a suitable number of turns and no wait inside one; `*turns` is that number.
@@ -141,6 +156,7 @@ void Detector::Break() {
   const std::uint64_t lived = 3 * period_ + age_;
   const bool short_lived = age_ < kShortLived * period_;
   required_ = short_lived ? std::min<std::uint64_t>(2 * lived, 3 * kMaxPeriod) : 0;
+  if (!short_lived) since_ = count_;
   period_ = 0;
   turns_ = 0;
   at_waits_ = false;

@@ -49,6 +49,16 @@ class Detector {
     bool broken = false;    // this call, or what followed the last one, broke the known period
   };
 
+  // An Obstacle says why no period with turns is found.
+  enum class Obstacle {
+    kNone,        // a period is known, or may still be found
+    kInnerWaits,  // the calls repeat, with waits inside turns or with more than kMaxTurns turns
+    kNoWaits,     // the calls repeat, and no compute that is launched between them waits for them
+    kNoPeriod,    // the calls, or the waits for them, do not repeat
+  };
+  static constexpr std::size_t kSureOfObstacle = 256;   // collectives that repeat without a period with turns
+  static constexpr std::size_t kSureOfNoPeriod = 1024;  // collectives, more than any period needs to be found
+
   // Records that a collective is about to be called, and returns what it means.
   Verdict OnCollective(const Token& token);
 
@@ -84,6 +94,9 @@ class Detector {
   std::uint32_t repeats_every() const { return static_cast<std::uint32_t>(locked() ? period_ : watched_); }
   std::uint32_t turns_per_period() const { return turns_; }  // at waits: the waits that end turns
   std::uint64_t periods_seen() const { return periods_seen_; }
+  // Returns why no period is known. A period that breaks soon after it was found does not count. Takes a walk
+  // over two periods, so it is not for each collective.
+  Obstacle obstacle() const;
 
  private:
   static constexpr std::uint32_t kJoined = 1;
@@ -134,6 +147,7 @@ class Detector {
   void TryLock();
   Entry Known(std::uint64_t index, std::size_t period) const;
   bool Suits(std::size_t period, std::uint32_t* turns) const;
+  std::uint32_t WaitsIn(std::size_t period) const;
   bool SuitsAtWaits(std::size_t period, std::uint32_t* waits) const;
   bool Repeats(const Entry& entry, const Entry& expected) const;
   void Break();
@@ -146,6 +160,7 @@ class Detector {
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
   std::uint64_t required_ = 0;  // collectives that must repeat, if that is more than 3p
+  std::uint64_t since_ = 0;     // the collective since which no period has lasted
   std::uint64_t periods_seen_ = 0;
   bool compute_pending_ = false;
   bool waits_allowed_ = false;

@@ -114,6 +114,18 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   return parsed;
 }
 
+int LauncherRank(const char* (*get)(const char* name), std::uint32_t ranks) {
+  for (const char* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* text = get(name);
+    if (text == nullptr || *text < '0' || *text > '9') continue;
+    char* end = nullptr;
+    const unsigned long rank = strtoul(text, &end, 10);
+    return *end == '\0' && (ranks == 0 ? rank <= base::kMostRanks : rank < ranks) ? static_cast<int>(rank)
+                                                                                  : 0;
+  }
+  return 0;
+}
+
 const Config& GetConfig() {
   if (config_read.load(std::memory_order_acquire)) return config;
   const base::Locked locked(config_mutex);

@@ -32,6 +32,10 @@ struct Config {
 // line to the log for a malformed value, and sets the level of the log.
 Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const char* path));
 
+// Returns the rank that the launcher of the job has put into the environment, or 0 if there is none, or if it
+// is no rank of a job of `ranks` processes (0: not known). `get` works like getenv().
+int LauncherRank(const char* (*get)(const char* name), std::uint32_t ranks);
+
 // Returns the configuration of this process, which the first call reads. Thread-safe.
 const Config& GetConfig();
 

@@ -75,6 +75,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   }
   ++called_;
   LookForRoom();
+  LookForObstacle();
   const bool takes = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && MayTake();
   const bool gating = detector_.at_waits() ? FollowWaits(takes) : takes;
   if (!detector_.at_waits()) ForgetMain();
@@ -245,43 +246,6 @@ void Session::EndDueTurn() {
   SetAttention();
 }
 
-void Session::ObserveOnly(base::WatchReason reason) {
-  const base::Locked locked(mutex_);
-  ObserveOnlyLocked(reason);
-}
-
-void Session::ObserveOnlyLocked(base::WatchReason reason) {
-  if (!WatchOnly(reason)) return;
-  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
-}
-
-// Stores the reason, and tells the arbiter at once, because no later collective might do so. Returns false if
-// there was a reason before; the first one stays.
-bool Session::WatchOnly(base::WatchReason reason) {
-  if (watched_only()) return false;
-  watch_reason_ = reason;
-  if (turns_.page() == nullptr) return true;
-  PublishPhase(false);
-  SetAttention();
-  return true;
-}
-
-// Returns whether the collectives are kernels that are all alike and all joined. Each then looks like an
-// iteration, but it may be that of one of many layers, and a turn for each would be much too short. The
-// amount of data would tell, but the library does not know it.
-bool Session::AllAlike() {
-  if (!by_kernels_ || detector_.period() != 1) {
-    alike_ = 0;
-    return false;
-  }
-  // When there are more of them than any period can have, no period explains them.
-  if (alike_ < phase::Detector::kMaxPeriod && ++alike_ == phase::Detector::kMaxPeriod && !said_alike_) {
-    said_alike_ = true;
-    log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
-  }
-  return true;
-}
-
 // Reads the mode that the arbiter asks for. Returns false if it is off. REQUIRES: a page is attached.
 bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
@@ -309,6 +273,7 @@ void Session::PublishPhase(bool gating) {
   if (detector_.locked() || gaps_.by_gaps()) base::StoreWord(&slot.iteration, Iteration());
   base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()) + gaps_.turns());
   base::WatchReason reason = watch_reason_;
+  if (!watched_only() && !gaps_.by_gaps()) reason = obstacle_;
   if (!watched_only() && alike_ == phase::Detector::kMaxPeriod) reason = base::WatchReason::kAlike;
   if (!watched_only() && gaps_.refused()) reason = base::WatchReason::kUnaskable;
   if (!watched_only() && crowded != base::WatchReason::kNone) reason = crowded;
@@ -419,6 +384,7 @@ void Session::Forget() {
   armed_ = false;
   lasts_ = false;
   alike_ = 0;
+  obstacle_ = base::WatchReason::kNone;
   hook_flags.store(AttentionAlways(), std::memory_order_relaxed);
 }
 

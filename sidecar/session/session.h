@@ -190,6 +190,7 @@ class Session final : public arbiter_client::Client {
   bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
   bool Follow();
   bool AllAlike();
+  void LookForObstacle();
   base::WatchReason Crowded() const;
   // Returns whether turns may be taken, whatever the arbiter's mode is.
   bool MayTake() const {
@@ -281,6 +282,8 @@ class Session final : public arbiter_client::Client {
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   base::WatchReason watch_reason_ = base::WatchReason::kNone;
+  base::WatchReason obstacle_ = base::WatchReason::kNone;  // why no period is found: it may go away
+  std::uint32_t said_obstacles_ = 0;                       // a bit for each base::WatchReason
   IdleWatch idle_watch_;
   InputWait input_wait_;
   Gaps gaps_;

@@ -18,7 +18,7 @@ class Expected(enum.Enum):
 @dataclasses.dataclass(frozen=True)
 class Pattern:
     """Describes one row. `reason` is what the user is told of a job that is watched: a text of
-    common/base/watch_reason.h, or "" where the library finds no period and says nothing."""
+    common/base/watch_reason.h."""
 
     name: str
     script: str
@@ -49,6 +49,9 @@ def named(name):
     raise ValueError(f"pattern: expected one of {', '.join(p.name for p in PATTERNS)}, got '{name}'")
 
 
+_INNER = ("compute waits for collectives inside its turns, or an iteration has more than 4 turns; "
+          "CROSSOVER_TURNS_AT_WAITS=1 in the environment of the pod lets turns end at such waits")
+
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
@@ -59,7 +62,7 @@ PATTERNS = (
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),
     Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16"), steps=160),
     # Compute waits for each of the two factors inside the backward pass.
-    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, most_turns=20),
+    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     # Triton's own kernels need NVIDIA's ptxas.
     Pattern("ddp_compile", "ddp.py", ("--compile", "aot_eager")),
     # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
@@ -82,14 +85,15 @@ PATTERNS = (
     # Groups over gloo and a second one over NCCL, beside that of all ranks.
     Pattern("groups", "groups.py", steps=60, least_turns=100),
     # Compute waits for a gather of each layer inside a turn.
-    Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED),
+    Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED, reason=_INNER),
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
-            most_turns=20),
+            reason=_INNER, most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
     # Compute waits for each micro-batch that a rank receives.
-    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, most_turns=20),
+    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, reason=_INNER,
+            most_turns=20),
     # Compute waits for each of nine collectives, more than the turns of any period.
-    Pattern("experts", "experts.py", expected=Expected.WATCHED, most_turns=20),
+    Pattern("experts", "experts.py", expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     # The same, with turns that end at waits.
     Pattern("ddp_powersgd_at_waits", "ddp.py", ("--hook", "powersgd"), at_waits=True),
     Pattern("fsdp_at_waits", "fsdp.py", at_waits=True),

@@ -319,6 +319,53 @@ TEST(DetectorTest, WithoutAWaitThereIsNoTurnToEnd) {
   EXPECT_TRUE(detector.at_waits()) << "Reset() keeps this setting";
 }
 
+using Obstacle = Detector::Obstacle;
+
+TEST(DetectorTest, SaysThatWaitsLieInsideTurnsOnceTheyHaveRepeated) {
+  for (const std::string iteration : {".a.b<.c|", ".a|.b|.c|.d|.e|"}) {
+    Detector detector;
+    Feed(detector, Times(40, iteration));
+    EXPECT_EQ(detector.obstacle(), Obstacle::kNone) << iteration;
+    Feed(detector, Times(60, iteration));
+    EXPECT_EQ(detector.obstacle(), Obstacle::kInnerWaits) << iteration;
+    Feed(detector, Times(3, "..x.y.z|"));
+    EXPECT_EQ(detector.obstacle(), Obstacle::kNone) << "a period is known";
+  }
+}
+
+TEST(DetectorTest, SaysThatNoComputeWaits) {
+  for (const std::string iteration : {".a.b.c", "a|b|c|"}) {
+    Detector detector;
+    Feed(detector, Times(100, iteration));
+    EXPECT_EQ(detector.obstacle(), Obstacle::kNoWaits) << iteration;
+  }
+}
+
+// The number of calls in an iteration comes from a generator, so that no period fits.
+TEST(DetectorTest, SaysThatNothingRepeats) {
+  Detector detector;
+  std::uint32_t random = 1;
+  std::size_t calls = 0;
+  const auto go_on = [&](std::size_t until) {
+    while (calls < until) {
+      random = random * 1664525 + 1013904223;
+      const std::uint32_t buckets = 1 + (random >> 24) % 7;
+      calls += buckets + 1;
+      Feed(detector, "." + Times(static_cast<int>(buckets), "a.") + "b|");
+    }
+  };
+  go_on(Detector::kSureOfNoPeriod - 100);
+  EXPECT_EQ(detector.obstacle(), Obstacle::kNone);
+  go_on(Detector::kSureOfNoPeriod + 10);
+  EXPECT_EQ(detector.obstacle(), Obstacle::kNoPeriod);
+  Feed(detector, Times(300, "..x.y.z|"));
+  EXPECT_EQ(detector.obstacle(), Obstacle::kNone);
+  // A period that has lasted counts: what comes after it may be a new one.
+  Feed(detector, ".a.a.b|.a.b|.a.a.a.b|");
+  EXPECT_FALSE(detector.locked());
+  EXPECT_EQ(detector.obstacle(), Obstacle::kNone);
+}
+
 TEST(DetectorTest, CollectivesOnTheComputeStreamInARowAreOneTurn) {
   Detector detector;
   Feed(detector, Times(3, "...a|b|c|d|e|f|"));

@@ -24,15 +24,16 @@ class ConfigTest : public ::testing::Test {
   }
   void TearDown() override { log::SetLevel(log::Level::kWarn); }
 
+  static const char* Get(const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  }
+
   // Parses `environment`. Puts what was logged into `said_`.
   Config Parse() {
     ::testing::internal::CaptureStderr();
-    const Config config = ParseConfig(
-        [](const char* name) -> const char* {
-          const auto found = environment.find(name);
-          return found == environment.end() ? nullptr : found->second.c_str();
-        },
-        [](const char* path) { return in_a_pod && std::string(path) == "/run/crossover"; });
+    const Config config =
+        ParseConfig(Get, [](const char* path) { return in_a_pod && std::string(path) == "/run/crossover"; });
     said_ = ::testing::internal::GetCapturedStderr();
     return config;
   }
@@ -196,6 +197,26 @@ TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {
     EXPECT_THAT(said_, HasSubstr(key + ": expected "));
     EXPECT_THAT(said_, HasSubstr(", got " + (value.empty() ? "\"\"" : value.substr(0, 3))));
     EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
+  }
+}
+
+TEST_F(ConfigTest, TheRankIsWhatTheLauncherSays) {
+  for (const char* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    environment = {{name, "3"}};
+    EXPECT_EQ(LauncherRank(Get, 4), 3) << name;
+    EXPECT_EQ(LauncherRank(Get, 0), 3) << name << ", of a job whose size is not known";
+    EXPECT_EQ(LauncherRank(Get, 3), 0) << name << ", of a job that has no such rank";
+  }
+  environment = {{"HOROVOD_RANK", "1"}, {"SLURM_PROCID", "2"}};
+  EXPECT_EQ(LauncherRank(Get, 4), 1) << "the launcher of the ranks knows better than the one of the job";
+}
+
+TEST_F(ConfigTest, WhatIsNoRankIsRankZero) {
+  environment.clear();
+  EXPECT_EQ(LauncherRank(Get, 4), 0);
+  for (const char* text : {"", "-1", " 2", "2x", "99999999999999999999"}) {
+    environment = {{"HOROVOD_RANK", text}};
+    EXPECT_EQ(LauncherRank(Get, 0), 0) << '"' << text << '"';
   }
 }
 

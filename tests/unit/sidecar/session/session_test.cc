@@ -1575,21 +1575,51 @@ TEST_F(LinkedNcclTest, KernelsThatAreAllAlikeAreWatchedOnly) {
   EXPECT_EQ(slot().watch_reason, 0u);
 }
 
-// These are more turns than an iteration may have. No turn is taken, and no reason is given, because the
-// job has no fault.
-TEST_F(LinkedNcclTest, LayersThatCommunicateOneByOneAreLearnedOnAndGiveNoReason) {
+// These are more turns than an iteration may have. The job says why it takes none, once, until it trains in
+// another way.
+TEST_F(LinkedNcclTest, LayersThatCommunicateOneByOneAreWatchedUntilAPeriodHasTurns) {
   slot().mode = CROSSOVER_MODE_GATE;
   ::testing::internal::CaptureStderr();
-  for (int i = 0; i < 60; ++i) {
-    for (std::uint64_t layer = 1; layer <= phase::Detector::kMaxTurns + 1; ++layer) {
-      Launch();
-      Kernel(layer, kCompute);
+  const auto layers = [this](int iterations) {
+    for (int i = 0; i < iterations; ++i) {
+      for (std::uint64_t layer = 1; layer <= phase::Detector::kMaxTurns + 1; ++layer) {
+        Launch();
+        Kernel(layer, kCompute);
+      }
     }
-  }
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
-  EXPECT_EQ(slot().watch_reason, 0u);
+  };
+  layers(40);
+  EXPECT_EQ(slot().watch_reason, 0u) << "a longer period may still be found";
+  layers(60);
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kInnerWaits));
   EXPECT_EQ(session_.Asked(), 0u);
+  for (int i = 0; i < 6; ++i) LinkedIteration();
+  EXPECT_EQ(slot().watch_reason, 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  layers(100);
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kInnerWaits));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("has more than 4 turns; CROSSOVER_TURNS_AT_WAITS=1 in the environment"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(SessionTest, SaysThatNoIterationRepeats) {
+  slot().mode = CROSSOVER_MODE_GATE;
+  ::testing::internal::CaptureStderr();
+  std::uint64_t count = 1;
+  for (int i = 0; i < 2000; ++i) {
+    Launch();
+    Collective(++count);
+    Join();
+  }
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kNoPeriod));
+  EXPECT_EQ(session_.Asked(), 0u);
+  for (int i = 0; i < 400; ++i) Iteration();
+  EXPECT_EQ(slot().watch_reason, 0u);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said,
+              HasSubstr("takes no turns: no iteration of up to 256 collectives repeats; with Horovod, "));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
 TEST_F(LinkedNcclTest, CallsThatAreAllAlikeAreAnIterationEach) {
