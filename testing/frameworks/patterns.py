@@ -62,7 +62,8 @@ PATTERNS = (
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),
     Pattern("ddp_bf16_hook", "ddp.py", ("--hook", "bf16"), steps=160),
     # Compute waits for each of the two factors inside the backward pass.
-    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), expected=Expected.WATCHED, reason=_INNER, most_turns=20),
+    Pattern("ddp_powersgd", "ddp.py", ("--hook", "powersgd"), steps=140, expected=Expected.WATCHED, reason=_INNER,
+            most_turns=20),
     # Triton's own kernels need NVIDIA's ptxas.
     Pattern("ddp_compile", "ddp.py", ("--compile", "aot_eager")),
     # A rank is killed, and all begin anew. PyTorch's own store would still have NCCL's unique id of the start before.
@@ -86,14 +87,14 @@ PATTERNS = (
     Pattern("groups", "groups.py", steps=60, least_turns=100),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED, reason=_INNER),
-    Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "20", "--evaluate-every", "10"), expected=Expected.WATCHED,
-            reason=_INNER, most_turns=20),
+    Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "40", "--evaluate-every", "40"), steps=50,
+            expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
     # Compute waits for each micro-batch that a rank receives.
     Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, reason=_INNER,
             most_turns=20),
     # Compute waits for each of nine collectives, more than the turns of any period.
-    Pattern("experts", "experts.py", expected=Expected.WATCHED, reason=_INNER, most_turns=20),
+    Pattern("experts", "experts.py", steps=60, expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     # The same, with turns that end at waits.
     Pattern("ddp_powersgd_at_waits", "ddp.py", ("--hook", "powersgd"), at_waits=True),
     Pattern("fsdp_at_waits", "fsdp.py", at_waits=True),
