@@ -56,7 +56,7 @@ void ArbiterThread::Start(Client* client, const char* path, const crossover_hell
   client_ = client;
   path_ = path;
   hello_ = hello;
-  if (!threads::StartThread(&ArbiterThread::Run, this)) Complain("no thread can be had");
+  if (!threads::StartThread(&ArbiterThread::Run, this)) Complain("the library cannot start a thread");
 }
 
 void* ArbiterThread::Run(void* self) {

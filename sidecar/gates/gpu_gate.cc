@@ -66,8 +66,8 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
     if ((fenced_ || Try(value, false)) && Arrives(word, value, ending)) {
       if (!fenced_) {
         log::Write(log::Level::kWarn,
-                   "the driver refuses memory barriers: two jobs may have a turn at once, now and then "
-                   "(CROSSOVER_GATES=relay needs no barriers)");
+                   "the driver refuses memory barriers: for short times two jobs may have a turn at once; to "
+                   "exclude that, set CROSSOVER_GATES=relay for the job, which needs no barriers");
       }
       return true;
     }

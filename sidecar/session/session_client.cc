@@ -93,10 +93,11 @@ void Session::LimitMemory(std::uint64_t bytes) {
   memory::TheAccounting().LowerLimit(bytes);
   if ((own != 0 && own <= bytes) || told_of_limit_.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
-             "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on",
+             "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on%s",
              base::kGpuMemory.name,
              own == 0 ? "is not in the environment of this process" : "of this process is too large",
-             static_cast<unsigned long long>(bytes));
+             static_cast<unsigned long long>(bytes),
+             own == 0 ? "; pass the variable on to the processes that a launcher starts" : "");
 }
 
 // Waits until no stream is being captured: set-up would invalidate a capture, or the capture would break it.
