@@ -34,7 +34,7 @@ bool IsLabelKey(const char* text) {
   return IsPartOfKey(key.substr(0, slash), 253) && IsPartOfKey(key.substr(slash + 1), 63);
 }
 
-constexpr char kPrintable[] = "1 to 127 printable characters without spaces";
+constexpr char kPrintable[] = "1 to 127 printable ASCII characters without spaces";
 
 // The comment above each rule says what the annotation does, and after "Default:" what holds without it.
 // tools/annotations_reference.py copies these comments into docs/annotations.md.

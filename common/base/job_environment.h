@@ -123,7 +123,7 @@ struct JobVariable {
 };
 
 inline constexpr JobVariable kGang = {"CROSSOVER_GANG", IsGang,
-                                      "1 to 127 printable characters without spaces"};
+                                      "1 to 127 printable ASCII characters without spaces"};
 inline constexpr JobVariable kGangSize = {"CROSSOVER_GANG_SIZE", IsGangSize,
                                           "a number of ranks from 1 to 1000000"};
 inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket, "a path of 1 to 107 bytes"};

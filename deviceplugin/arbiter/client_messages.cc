@@ -57,7 +57,7 @@ Message ParseHello(const crossover_hello& wire) {
   const auto gang = Text(wire.gang);
   const auto uuid = Text(wire.gpu_uuid);
   if (!gang || (!gang->empty() && !ValidGangName(*gang))) {
-    return Refused("gang", "at most 127 printable characters without spaces", Printed(gang));
+    return Refused("gang", "at most 127 printable ASCII characters without spaces", Printed(gang));
   }
   if (!uuid || !ValidGpuUuid(*uuid))
     return Refused("gpu_uuid", "\"GPU-\" and a lower-case UUID", Printed(uuid));

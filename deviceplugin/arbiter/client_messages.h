@@ -67,7 +67,7 @@ using Message = std::variant<Hello, Profile, Calls, Ask, Unknown, Broken>;
 // message.
 Message Parse(std::span<const std::byte> bytes);
 
-// Returns whether `name` may become a metric label or part of a log line: 1 to 127 printable characters
+// Returns whether `name` may become a metric label or part of a log line: 1 to 127 printable ASCII characters
 // without spaces.
 bool ValidGangName(std::string_view name);
 // Returns whether `uuid` is "GPU-" and a lower-case UUID.

@@ -24,7 +24,7 @@ Annotations OursAmong(const api::Labels& all) {
   return ours;
 }
 
-// Returns the text as it may be shown: at most base::kLongestGang printable characters.
+// Returns the text as it may be shown: at most base::kLongestGang printable ASCII characters.
 std::string Printable(std::string text) {
   const std::string whole = text;
   for (char& c : text) {

@@ -61,7 +61,7 @@ bool CameBefore(const Pod& a, const Pod& b);
 Pod PodOf(api::Pod read);
 
 // Returns "namespace/gang". The gang has the name in the annotation, else that of `owner`, else that of the
-// pod. The result has at most 127 printable characters. Other characters become '?'. A name with such
+// pod. The result has at most 127 printable ASCII characters. Other characters become '?'. A name with such
 // characters, or a longer one, is cut if needed and ends in a hash of the full name.
 std::string GangOf(const Pod& pod);
 

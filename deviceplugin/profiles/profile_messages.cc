@@ -108,7 +108,7 @@ std::optional<Measurement<T>> ReadFigure(const std::string& key, bool has, const
 
 JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   if (!arbiter::ValidGangName(message.gang())) {
-    Reject("gang", base::Shown(message.gang()), "1 to 127 printable characters, no spaces");
+    Reject("gang", base::Shown(message.gang()), "1 to 127 printable ASCII characters without spaces");
   }
   const Allowed steps = {1e-6, kLongestMs, MeasurementSource::kMeasured, MeasurementSource::kEstimated};
   const Allowed compute = {1e-6, kLongestMs};
@@ -134,7 +134,7 @@ JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   return profile;
 }
 
-// Returns `text` as one line of at most 300 printable characters: the parser's message may quote any bytes
+// Returns `text` as one line of at most 300 printable ASCII characters: the parser's message may quote any bytes
 // of the file.
 std::string OneLine(std::string_view text) {
   constexpr std::size_t kMost = 300;

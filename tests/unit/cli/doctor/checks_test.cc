@@ -193,7 +193,7 @@ std::vector<Fault> EnvironmentFaults() {
       {"environment", Verdict::kFail, "CROSSOVER_GATES: expected gpu, ipc, relay or host, got maybe",
        set("CROSSOVER_GATES", "maybe")},
       {"environment", Verdict::kFail,
-       "CROSSOVER_GANG: expected 1 to 127 printable characters without spaces, got two words",
+       "CROSSOVER_GANG: expected 1 to 127 printable ASCII characters without spaces, got two words",
        set("CROSSOVER_GANG", "two words")},
       {"environment", Verdict::kFail,
        "CROSSOVER_GANG_SIZE: expected a number of ranks from 1 to 1000000, got 0",

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "protocol version: expected 1, got 2"},
         Spoiled{"HeaderSize", [](auto* hello) { hello->header.bytes -= 1; }, "size in its header differ"},
         Spoiled{"OpenEndedGang", [](auto* hello) { std::memset(hello->gang, 'a', sizeof(hello->gang)); },
-                "gang: expected at most 127 printable characters without spaces, got a text without an end"},
+                "gang: expected at most 127 printable ASCII characters without spaces, got a text without an end"},
         Spoiled{"SpaceInGang", [](auto* hello) { hello->gang[2] = ' '; }, "gang:"},
         Spoiled{"ControlInGang", [](auto* hello) { hello->gang[2] = '\n'; }, "gang:"},
         Spoiled{"HighBitInGang", [](auto* hello) { hello->gang[2] = '\xc3'; }, "gang:"},
