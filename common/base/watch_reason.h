@@ -41,13 +41,14 @@ constexpr const char* Text(WatchReason reason) {
       "more communicators than can be tracked",
       "more streams or events than can be tracked",
       "collectives are captured into graphs",
-      "one-sided communication",
-      "kernels that communicate",
+      "the job uses one-sided communication of NCCL",
+      "the job uses kernels that communicate (device communicators of NCCL)",
       "CUDA_LAUNCH_BLOCKING is set",
       "the driver refused to queue an operation",
       "NCCL is linked into the program and loaded as a library too",
       "NCCL is linked into the program, and its kernels are all alike",
-      "no collectives are seen, and it computes on streams that only its own threads can ask",
+      "no collectives are seen, and it computes on the default stream of a thread or in a second "
+      "context",
       "its GPU context is lost: an earlier operation of it failed on the GPU",
       "its turns begin on the default stream of one thread and end in another thread",
       "its GPU context has ended: it was destroyed, or its device was reset",
@@ -66,9 +67,8 @@ constexpr const char* Text(WatchReason reason) {
 constexpr const char* Advice(WatchReason reason) {
   switch (reason) {
     case WatchReason::kNonBlocking:
-      return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), and blocking "
-             "ones "
-             "where TORCH_NCCL_USE_COMM_NONBLOCKING=0";
+      return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), unless "
+             "TORCH_NCCL_USE_COMM_NONBLOCKING=0 is set";
     case WatchReason::kInnerWaits:
       return "; CROSSOVER_TURNS_AT_WAITS=1 in the environment of the pod lets turns end at such waits";
     case WatchReason::kNoPeriod:

@@ -14,6 +14,8 @@
 namespace crossover::arbiter {
 namespace {
 
+std::string Seconds(turn::Time time) { return std::to_string(time / base::kNsPerSecond) + " s"; }
+
 constexpr std::uint64_t kMailTag = 0;
 constexpr std::uint64_t kExtensionTag = 1;
 static_assert(kExtensionTag < ClientServer::kFirstTag);
@@ -146,12 +148,14 @@ void Arbiter::OnDamage(const std::string& key, turn::Time now) {
     quarantine_.Block(uuid, gangs, members.front()->uid, now);
     Log(LogLevel::kWarn, "gpu " + uuid + ": gang " + gangs + " (uid " + std::to_string(members.front()->uid) +
                              ", pid " + std::to_string(members.front()->pid) +
-                             ") writes over its turnstile (" + gpu.evidence() +
-                             "): it is turned away for a while");
+                             ") writes over its turnstile (" + gpu.evidence() + "): it is turned away for " +
+                             Seconds(Quarantine::kTurnedAway));
   } else {
     quarantine_.Begin(uuid, now);
-    Log(LogLevel::kWarn, "gpu " + uuid + ": one of " + gangs + " writes over the turnstile (" +
-                             gpu.evidence() + "): no turns are taken on this GPU until it is known who");
+    Log(LogLevel::kWarn, "gpu " + uuid + ": one of the gangs " + gangs + " writes over the turnstile (" +
+                             gpu.evidence() +
+                             "): no turns are taken on this GPU until it is known who, for at most " +
+                             Seconds(Quarantine::kLongest));
   }
   observer_->OnEvent(event);
   CloseAll(key, "the turnstile was written over");
@@ -244,7 +248,7 @@ bool Arbiter::MakeRoom() {
 Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hello, std::string* refusal) {
   const turn::Time away = quarantine_.TurnedAwayFor(hello.gang, connection.peer().uid, base::MonotonicNs());
   if (away > 0) {
-    *refusal = "it has written over a turnstile: turned away for " +
+    *refusal = "the gang has written over a turnstile: turned away for " +
                std::to_string(away / base::kNsPerSecond + 1) + " s more";
     return nullptr;
   }
@@ -252,7 +256,8 @@ Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hel
   if (!quarantine_.Has(uuid)) return FindOrMake(uuid, uuid, refusal);
   const auto of_gpu = [&uuid](const auto& entry) { return entry.second->gpu.info().uuid == uuid; };
   if (std::count_if(gpus_.begin(), gpus_.end(), of_gpu) >= CROSSOVER_MAX_CLIENTS) {
-    *refusal = "gpu " + uuid + ": " + std::to_string(CROSSOVER_MAX_CLIENTS) + " clients are there already";
+    *refusal = "gpu " + uuid + ": " + std::to_string(CROSSOVER_MAX_CLIENTS) +
+               " clients are on it already, and no more can be";
     return nullptr;
   }
   return FindOrMake(uuid, uuid + "/" + std::to_string(connection.id()), refusal);
@@ -260,12 +265,12 @@ Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hel
 
 Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& key, std::string* refusal) {
   if (!Allowed(uuid)) {
-    *refusal = "gpu " + uuid + " is not among the GPUs of the configuration";
+    *refusal = "gpu " + uuid + " is not among the GPUs that the daemon was told to serve";
     return nullptr;
   }
   if (const auto it = gpus_.find(key); it != gpus_.end()) return it->second.get();
   if (!MakeRoom()) {
-    *refusal = "more than " + std::to_string(settings_.limits.gpus) + " GPUs are in use";
+    *refusal = std::to_string(settings_.limits.gpus) + " GPUs are in use already, and no more can be";
     return nullptr;
   }
   auto info = std::make_shared<GpuInfo>();
@@ -291,7 +296,9 @@ void Arbiter::OnTooMany(const std::string& account) {
   too_many_.fetch_add(1);
   const auto whom = static_cast<std::int64_t>(std::hash<std::string>()(account));
   if (said_too_many_.IsNews(whom, "", base::MonotonicNs()))
-    Log(LogLevel::kWarn, "refused connections of " + account + ": too many");
+    Log(LogLevel::kWarn, "refused connections of " + account + ": expected at most " +
+                             std::to_string(settings_.limits.connections_per_user) + " of it and " +
+                             std::to_string(settings_.limits.connections) + " of all, got more");
 }
 
 std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {

@@ -89,11 +89,13 @@ std::vector<CapAdmission::Change> CapAdmission::JudgeWholeTurns(const NeedOf& ne
     const double slowdown = round / turn(slot);
     const bool refused = slowdown > turn::kPromised * client.cap;
     if (refused != client.refused) {
-      changes.push_back(
-          {slot, refused ? "max-slowdown " + Fixed(client.cap) +
-                               " refused: without MPS the jobs of a GPU take whole turns, this one is " +
-                               Fixed(slowdown) + " times slower than alone"
-                         : ""});
+      changes.push_back({slot, refused ? "max-slowdown " + Fixed(client.cap) +
+                                             " refused: without MPS the jobs of a GPU take whole turns, and "
+                                             "an iteration of this one would take " +
+                                             Fixed(slowdown) + " times as long as alone, where at most " +
+                                             Fixed(turn::kPromised * client.cap) +
+                                             " can be promised; the job runs without that limit"
+                                       : ""});
     }
     client.refused = refused;
   }
@@ -128,8 +130,8 @@ std::string CapAdmission::Reason(turn::SlotIndex newcomer, const std::vector<tur
     others += (others.empty() ? "" : ", ") + client_[slot].gang + " (" + Fixed(client_[slot].cap) + ")";
   }
   return "max-slowdown " + Fixed(client_[newcomer].cap) + " refused: beside " + others + " it would take " +
-         Fixed(part) + " of what this GPU has, " + Fixed(turn::kPromised) +
-         " can be promised; the job runs on what they leave";
+         Fixed(part) + " of what this GPU has to keep all these limits, where at most " +
+         Fixed(turn::kPromised) + " can be promised; the job runs on what they leave";
 }
 
 }  // namespace crossover::arbiter

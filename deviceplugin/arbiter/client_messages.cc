@@ -62,7 +62,7 @@ Message ParseHello(const crossover_hello& wire) {
   if (!uuid || !ValidGpuUuid(*uuid))
     return Refused("gpu_uuid", "\"GPU-\" and a lower-case UUID", Printed(uuid));
   if (wire.gang_size != 0 && wire.rank >= wire.gang_size)
-    return Refused("rank", "less than gang_size, " + std::to_string(wire.gang_size), wire.rank);
+    return Refused("rank", "less than gang_size (" + std::to_string(wire.gang_size) + ")", wire.rank);
   if (!ValidTransport(wire.transport)) return Refused("transport", kTransports, wire.transport);
   if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Refused("priority", "0 to 2", wire.priority);
   if (wire.max_slowdown != 0 && !base::AllowedSlowdown(wire.max_slowdown))
@@ -83,7 +83,8 @@ std::string FaultOf(const crossover_call& call) {
   const auto refused = [](std::string_view field, std::string_view expected, std::uint64_t got) {
     return base::Refusal(field, expected, std::to_string(got));
   };
-  const std::string below = "a rank below the communicator's number of ranks, " + std::to_string(call.ranks);
+  const std::string below =
+      "a rank below the communicator's number of ranks (" + std::to_string(call.ranks) + ")";
   if (call.communicator == 0) return refused("communicator", "a number other than 0", 0);
   if (call.ranks < 2 || call.ranks > base::kMostRanks)
     return refused("ranks", "2 to " + std::to_string(base::kMostRanks), call.ranks);
@@ -100,7 +101,7 @@ Message ParseCalls(const crossover_calls& wire) {
   if (wire.count < 1 || wire.count > CROSSOVER_CALLS_OF_MESSAGE)
     return Refused("count", "1 to " + std::to_string(CROSSOVER_CALLS_OF_MESSAGE), wire.count);
   if (wire.first >= wire.total || wire.count > wire.total - wire.first)
-    return Refused("first", "calls within the total, " + std::to_string(wire.total), wire.first);
+    return Refused("first", "calls within the total (" + std::to_string(wire.total) + ")", wire.first);
   Calls message{wire.first, wire.total, {}};
   for (std::uint32_t i = 0; i < wire.count; ++i) {
     std::string fault = FaultOf(wire.call[i]);

@@ -135,7 +135,7 @@ bool ClientServer::HandleHello(Connection& connection, const Hello& hello, std::
   silent_.erase(connection.id());
   const Member& member = *connection.member;
   if (connection.SendWelcome(member.slot, member.memory_mib, member.gpu->page->fd())) return true;
-  *why = "it does not take its welcome";
+  *why = "the answer to its hello cannot be sent";
   return false;
 }
 

@@ -196,9 +196,10 @@ void Gpu::AllowSlices(bool allowed) {
   if (ended == std::exchange(slices_ended_, ended) || ended == turn::Slices::Reason::kNone) return;
   const bool stuck = ended == turn::Slices::Reason::kStuck;
   observer_->OnLog(stuck ? LogLevel::kWarn : LogLevel::kInfo,
-                   "gpu " + info_->uuid + ": its jobs alternate by one iteration from now on: " +
-                       (stuck ? "turns were stuck in several slices of iterations"
-                              : "turns are too long for slices of iterations"));
+                   "gpu " + info_->uuid +
+                       ": its jobs alternate after each iteration from now on, no longer after " +
+                       std::to_string(turn::kSliceIterations) +
+                       (stuck ? ": turns were stuck again and again" : ": turns are too long for that"));
 }
 
 // Returns whether the guard may choose another way than turns. It may not if a client has a cap or if
@@ -256,7 +257,8 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
   if (guard_.trying() && !tried) ++trials_;
   if (guard_.settled() != settled) {
     observer_->OnLog(LogLevel::kInfo, "gpu " + info_->uuid + ": its jobs run " +
-                                          std::string(Name(guard_.settled())) + " now: " + Rates(guard_));
+                                          std::string(Name(guard_.settled())) + " now: " + Rates(guard_) +
+                                          " (work per time; 1: as one after the other, 0: not known)");
   }
   return plan;
 }

@@ -84,7 +84,7 @@ void ArbiterThread::Loop() {
 
 bool ArbiterThread::Join(Connection* connection, Membership* membership) {
   if (!connection->Connect(path_)) {
-    Complain("no arbiter at its socket");
+    Complain("no arbiter at its socket, or no permission to connect");
     return false;
   }
   socket_.Show(connection->fd());
@@ -104,7 +104,7 @@ bool ArbiterThread::Join(Connection* connection, Membership* membership) {
 
 bool ArbiterThread::Enter(const Membership& membership) {
   if (!liveness_.Start(&membership.page->slot[membership.slot].alive)) {
-    Complain("the kernel refuses a robust futex");
+    Complain("the kernel refuses a robust futex, by which the arbiter sees the end of this process");
   } else if (client_->Attach(membership.page, membership.slot)) {
     return true;
   } else {

@@ -140,11 +140,13 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
       case MessageKind::kBroken:
         return refuse("the arbiter closed the connection or is of another version");
       case MessageKind::kMalformed:
-        return refuse("the arbiter's welcome is malformed");
+        return refuse("the arbiter's welcome is malformed: arbiter and library may be of different versions");
       case MessageKind::kRefused:
         return refuse(message.refused.reason);
       case MessageKind::kWelcome:
-        if (!received.fd) return refuse("the arbiter's welcome is malformed");
+        if (!received.fd)
+          return refuse(
+              "the arbiter's welcome is malformed: arbiter and library may be of different versions");
         return map(received.fd.get(), message.welcome);
       case MessageKind::kUnknown:
       case MessageKind::kNotice:

@@ -65,9 +65,11 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
     fenced_ = Try(value, true);
     if ((fenced_ || Try(value, false)) && Arrives(word, value, ending)) {
       if (!fenced_) {
-        log::Write(log::Level::kWarn,
-                   "the driver refuses memory barriers: for short times two jobs may have a turn at once; to "
-                   "exclude that, set CROSSOVER_GATES=relay for the job, which needs no barriers");
+        log::Write(
+            log::Level::kWarn,
+            "the driver refuses memory barriers: for short times two jobs may have a turn at once; to "
+            "exclude that, set CROSSOVER_GATES=relay in the environment of the job: those gates need no "
+            "barriers");
       }
       return true;
     }

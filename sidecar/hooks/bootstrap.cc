@@ -134,7 +134,10 @@ void Register(int rank, int its_gpu = kCurrentGpu) {
   }
   started = true;
   own_device = gpu;
-  if (!Start(context, gpu, rank)) log::Write(log::Level::kWarn, "takes no turns: set-up failed");
+  if (!Start(context, gpu, rank))
+    log::Write(log::Level::kWarn,
+               "takes no turns: the driver does not tell the UUID of the GPU, or the C "
+               "library takes no handler for fork() or exit()");
 }
 
 }  // namespace
@@ -154,7 +157,8 @@ void ExpectLinkedNccl() { OnNccl(kLinkedPerhaps); }
 
 // NCCL launches kernels only for communicators of several ranks, so the session takes their number for two.
 void OnLinkedNccl(CUcontext context) {
-  log::Write(log::Level::kInfo, "NCCL is part of the program: collectives are known by their kernels");
+  log::Write(log::Level::kInfo,
+             "NCCL is linked into the program: collectives are recognized by their kernels");
   constexpr int kSeveral = 2;
   session::TheSession().OnCommunicator(context, kSeveral);
   OnNccl(kLinked);

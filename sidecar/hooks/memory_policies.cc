@@ -123,7 +123,8 @@ void LearnPool(CUmemoryPool pool, const CUmemLocation& location) {
 void TellRefusal(std::size_t bytes) {
   if (told.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
-             "%zu bytes of GPU memory refused: this job may have %llu on each GPU (CROSSOVER_GPU_MEMORY)",
+             "%zu bytes of GPU memory refused: this process may have %llu bytes in all on each GPU "
+             "(CROSSOVER_GPU_MEMORY)",
              bytes, static_cast<unsigned long long>(memory::TheAccounting().limit()));
 }
 

@@ -176,8 +176,9 @@ void* SubstituteForProcAddress(const char* name, void* real, int version, std::u
   // The driver exports `real` under a name that no row has, or it has none of the rows that `version`
   // reaches. So the ABI of `real` is that of no row.
   if (!told_of_newer[first].exchange(true, std::memory_order_relaxed)) {
-    log::Write(log::Level::kWarn, "%s of CUDA %d is %s, which this library does not know; its calls pass",
-               name, version, exported ? symbol : "a function without a name");
+    log::Write(log::Level::kWarn,
+               "%s of CUDA version %d is %s, which this library does not know; its calls pass unseen", name,
+               version, exported ? symbol : "a function without a name");
     if (IsNeeded(name)) session::TheSession().ObserveOnly(base::WatchReason::kNewerDriver);
   }
   return real;

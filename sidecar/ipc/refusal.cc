@@ -27,8 +27,8 @@ constexpr Words kWords[] = {
     {"signals that stay as they are written", "signals that are erased again and again"},
     {"a state of signals that is known", "state", true},
     {"an offer of version 1", "version", true},
-    {"memory that has the area of the turnstile", "area", true},
-    {"memory beside the offer", "no descriptor"},
+    {"an area that lies inside the offered memory", "area number", true},
+    {"a descriptor of the memory beside the offer", "none"},
     {"a driver that imports memory", "one that lacks a function for it"},
     {"memory that the driver imports", "the error of cuMemImportFromShareableHandle", true},
     {"memory that the driver knows", "the error of cuMemGetAllocationPropertiesFromHandle", true},
@@ -36,9 +36,9 @@ constexpr Words kWords[] = {
     {"memory of the offered size that can be mapped", "the driver's error", true},
     {"memory that begins with the magic number of signals", "memory that begins with", true},
     {"signals of version 1 in the memory", "version", true},
-    {"memory that stays the same", "one more after this many:", true},
+    {"memory that stays the same", "another one; number of memories in use before it:", true},
     {"a stream for copies", "the driver's error", true},
-    {"a copy that ends within 60 s", "one that does not"},
+    {"a copy that ends well within 60 s", "one that failed or has not ended"},
     {"a signaller that proves the path within 2 s", "no answer"},
     {"a signaller that can write", "one whose driver refuses"},
     {"the number that the signaller was asked to write", "", true},
@@ -78,7 +78,7 @@ void Describe(const Refusal& refusal, char* text, unsigned room) {
     snprintf(number, sizeof number, "%s%llu", words.got[0] == '\0' ? "" : " ",
              static_cast<unsigned long long>(refusal.got));
   }
-  snprintf(text, room, "signals: expected %s, got %s%s; streams wait at the turnstile alone", words.expected,
+  snprintf(text, room, "signals: expected %s, got %s%s; streams wait at the turnstile only", words.expected,
            words.got, number);
 }
 

@@ -26,8 +26,10 @@ const char* Read(Get get, const base::JobVariable& variable, const char* otherwi
   const char* value = get(variable.name);
   if (value == nullptr) value = otherwise;
   if (variable.allows(value)) return value;
-  log::Write(log::Level::kError, "%s: expected %s, got %.64s; the job runs without taking turns",
-             variable.name, variable.expected, value[0] == '\0' ? "\"\"" : value);
+  log::Write(
+      log::Level::kError,
+      "%s: expected %s, got %.64s; the job runs without taking turns, and no limit of its GPU memory holds",
+      variable.name, variable.expected, value[0] == '\0' ? "\"\"" : value);
   return nullptr;
 }
 
@@ -134,7 +136,9 @@ const Config& GetConfig() {
   config = ParseConfig([](const char* name) -> const char* { return getenv(name); },
                        [](const char* path) { return access(path, F_OK) == 0; });
   if (config.active && !base::ThreadsAreThere()) {
-    log::Write(log::Level::kWarn, "takes no turns: this program was started without libpthread");
+    log::Write(log::Level::kWarn,
+               "takes no turns: this program was started without libpthread, which the library needs for its "
+               "threads");
     config.active = false;
   }
   config_read.store(true, std::memory_order_release);

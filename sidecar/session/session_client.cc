@@ -49,7 +49,8 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   context_ = context;
   turns_.SetUp(driver, context);
   overlap_ = overlap;
-  if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
+  if (!overlap)
+    log::Write(log::Level::kInfo, "no MPS on this GPU: each turn lasts until its collectives have ended");
   transport_ = transport;
   wish_ = overlap || wish == ipc::Wish::kNever ? wish : ipc::Wish::kWithoutMps;
 }
@@ -74,12 +75,14 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
     if (gpu_gate_.SetUp(driver_, page, slot, &exiting_)) return &gpu_gate_;
     if (exiting_.load()) return nullptr;
     log::Write(log::Level::kWarn,
-               "the driver refuses stream memory operations on the turnstile; host gates instead");
+               "the driver refuses GPU gates (registered memory and stream memory operations on it); trying "
+               "host gates instead");
   } else if (transport_ == CROSSOVER_TRANSPORT_RELAYED_GATES) {
     if (relay_gate_.SetUp(driver_, page, slot)) return &relay_gate_;
     if (exiting_.load()) return nullptr;
     log::Write(log::Level::kWarn,
-               "the driver refuses stream memory operations on its own memory; host gates instead");
+               "the driver refuses relayed gates (stream memory operations on its own memory); trying host "
+               "gates instead");
   }
   transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
   return host_gate_works_ ? &host_gate_ : nullptr;
@@ -93,7 +96,7 @@ void Session::LimitMemory(std::uint64_t bytes) {
   memory::TheAccounting().LowerLimit(bytes);
   if ((own != 0 && own <= bytes) || told_of_limit_.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
-             "%s %s: its pod may have %llu bytes on each GPU, and the limit holds from now on%s",
+             "%s %s: its pod may have %llu bytes on each GPU, and this limit holds from now on%s",
              base::kGpuMemory.name,
              own == 0 ? "is not in the environment of this process" : "of this process is too large",
              static_cast<unsigned long long>(bytes),
@@ -112,7 +115,8 @@ void Session::AwaitCaptures() {
       if (captures_.lost()) return;  // Attach() then sets up nothing
     }
     if (look == kLooksUntilTold)
-      log::Write(log::Level::kWarn, "a stream is being captured: turns begin once that has ended");
+      log::Write(log::Level::kWarn,
+                 "a stream is being captured into a CUDA graph: turns begin once the capture has ended");
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
@@ -137,7 +141,9 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   gates::Gate* gate = watched ? nullptr : ChooseGate(page, slot);
   if (gate == nullptr && exiting_.load()) return false;
   if (gate == nullptr && !watched) {
-    log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
+    log::Write(log::Level::kWarn,
+               "takes no turns: the driver supports no gates: neither those of CROSSOVER_GATES (gpu if it is "
+               "not set) nor host gates");
     return false;
   }
   signals_.Attach(driver_, context_, wish_, gate == &gpu_gate_ ? &gpu_gate_ : nullptr, page, slot);
@@ -153,7 +159,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   if (watched_only()) PublishPhase(false);
   SetAttention();
   constexpr const char* kNames[] = {"no", "GPU", "host", "relayed"};
-  log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, kNames[transport_]);
+  log::Write(log::Level::kInfo, "joined the arbiter: slot %u of its GPU, %s gates", slot, kNames[transport_]);
   return true;
 }
 

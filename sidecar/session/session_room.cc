@@ -34,7 +34,8 @@ void Session::TellOfRoom() {
                "takes no turns as long as there are %s; other ranks of the job may take turns",
                base::Text(crowded));
   } else if (crowded == base::WatchReason::kNone && said_crowded_ && !std::exchange(said_room_, true)) {
-    log::Write(log::Level::kWarn, "there is room for all streams and communicators again");
+    log::Write(log::Level::kWarn,
+               "there is room for all streams and communicators again: this no longer prevents turns");
   }
 }
 

@@ -115,7 +115,7 @@ bool Session::FallBack() {
     return false;
   }
   log::Write(log::Level::kWarn,
-             "the driver refuses stream memory operations from now on; host gates instead");
+             "the driver has begun to refuse stream memory operations; takes turns by host gates instead");
   transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
   turns_.Change(&host_gate_);
   return true;

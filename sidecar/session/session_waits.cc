@@ -33,11 +33,10 @@ bool Session::FollowWaits(bool takes) {
     main_since_ = called_;
   }
   if (!CanEndAtWaits() && !std::exchange(said_no_waits_, true)) {
-    log::Write(
-        log::Level::kWarn,
-        "takes no turns: its turns would end at waits: expected gates in the GPU, and collectives that "
-        "run beside other jobs (MPS), got %s",
-        overlap_ ? "gates of the host" : "time slices");
+    log::Write(log::Level::kWarn,
+               "takes no turns: CROSSOVER_TURNS_AT_WAITS=1 needs MPS on the GPU, and gates that do not block "
+               "the host; got %s",
+               overlap_ ? "host gates, which block it" : "no MPS");
   }
   if (!takes || !CanEndAtWaits()) {
     LeaveWaits();

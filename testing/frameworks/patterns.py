@@ -76,7 +76,7 @@ PATTERNS = (
     Pattern("ddp_non_blocking", "ddp.py", environment=(("TORCH_NCCL_USE_COMM_NONBLOCKING", "1"),),
             expected=Expected.WATCHED,
             reason="a communicator is non-blocking; PyTorch before 2.7.1 makes such ones with "
-            "init_process_group(device_id=...), and blocking ones where TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
+            "init_process_group(device_id=...), unless TORCH_NCCL_USE_COMM_NONBLOCKING=0 is set"),
     # PyTorch leaves out the wait for a collective that it finds done, which the broadcasts of these jobs often are.
     Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional")),
     # An evaluation every ten steps ends the period, and a period that ended within eight steps has to be seen for twice

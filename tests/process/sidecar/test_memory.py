@@ -89,8 +89,8 @@ class Memory(unittest.TestCase):
         self.assertGreater(done.refused, 100)
         self.assertLessEqual(done.truth, 64 << 20)
         self.assertEqual(done.used, done.truth)
-        self.assertRegex(done.stderr, r"\Acrossover: \d+ bytes of GPU memory refused: this job may have 67108864 on "
-                                      r"each GPU \(CROSSOVER_GPU_MEMORY\)\n\Z")
+        self.assertRegex(done.stderr, r"\Acrossover: \d+ bytes of GPU memory refused: this process may have 67108864 "
+                                      r"bytes in all on each GPU \(CROSSOVER_GPU_MEMORY\)\n\Z")
 
     def test_without_a_budget_the_whole_gpu_is_there(self):
         for library, budget in ((None, None), (LIBRARY, None)):

@@ -108,7 +108,8 @@ TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhicheverCameFirst) {
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].slot, 0u);
   EXPECT_THAT(changes[0].refusal, HasSubstr("2.50 refused: without MPS"));
-  EXPECT_THAT(changes[0].refusal, HasSubstr("3.00 times slower"));
+  EXPECT_THAT(changes[0].refusal,
+              HasSubstr("3.00 times as long as alone, where at most 2.38 can be promised"));
   EXPECT_FALSE(cap_admission_.refused(1));
 
   cap_admission_.Leave(1);

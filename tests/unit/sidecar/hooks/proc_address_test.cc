@@ -32,14 +32,16 @@ TEST(ProcAddressTest, AnExportedFunctionOfNoRowPassesAndIsToldOfOnce) {
   ASSERT_NE(newer, nullptr);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", newer, 14000, 0), newer);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("cuLaunchKernel of CUDA 14000 is cuInit"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("cuLaunchKernel of CUDA version 14000 is cuInit"));
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", newer, 14000, 0), newer);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(SubstituteForProcAddress("cuEventRecord", newer, 14000, 0), newer);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("cuEventRecord of CUDA 14000 is cuInit"), Not(HasSubstr("takes no turns"))));
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      AllOf(HasSubstr("cuEventRecord of CUDA version 14000 is cuInit"), Not(HasSubstr("takes no turns"))));
 }
 
 // A capture that passes unseen would get operations of ours into its graph. The driver has no row of the last
@@ -49,7 +51,8 @@ TEST(ProcAddressTest, NoTurnsAreTakenBesideANewFunctionThatTurnsNeedToSee) {
   for (const char* name : {"cuStreamBeginCapture", "cuGraphLaunch", "cuStreamBeginCaptureToGraph"}) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(SubstituteForProcAddress(name, Real("cuInit"), 14000, 0), Real("cuInit"));
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(std::string(name) + " of CUDA 14000"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                HasSubstr(std::string(name) + " of CUDA version 14000"));
   }
   crossover_page page{};
   session::Session& session = session::TheSession();
@@ -79,7 +82,7 @@ TEST(ProcAddressTest, ARowThatTheDriverLacksIsNotHandedOut) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(SubstituteForProcAddress("cuStreamBeginCaptureToCig", &anything, 13020, 0), &anything);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("cuStreamBeginCaptureToCig of CUDA 13020 is a function without a name"));
+              HasSubstr("cuStreamBeginCaptureToCig of CUDA version 13020 is a function without a name"));
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST_F(SignalsTest, InTimeSlicesAnOfferIsRefusedOnceInWords) {
     for (int i = 0; i < 3; ++i) client_.signals.OnOffer(Offer(CROSSOVER_OFFER_ASK), {});
     Tick(5);
   });
-  EXPECT_EQ(line, "crossover: signals: expected MPS, got time slices; streams wait at the turnstile alone\n");
+  EXPECT_EQ(line, "crossover: signals: expected MPS, got time slices; streams wait at the turnstile only\n");
   EXPECT_EQ(Said(), "");
   EXPECT_EQ(client_.signals.refused(), Reason::kNoMps);
   EXPECT_THAT(FakeMemory::calls, IsEmpty());
@@ -197,7 +197,7 @@ TEST_F(SignalsTest, EachRefusalIsOneLineAndTheArbiterLearnsOfIt) {
        Reason::kMagic, [](crossover_offer*) { FakeMemory::words[0] = 17; }},
       {"expected signals of version 1 in the memory, got version 2", Reason::kWordsVersion,
        [](crossover_offer*) { FakeMemory::words[1] = 2; }},
-      {"expected a copy that ends within 60 s, got one that does not", Reason::kUnread,
+      {"expected a copy that ends well within 60 s, got one that failed or has not ended", Reason::kUnread,
        [](crossover_offer*) { FakeMemory::copies_work = false; }},
   };
   for (const Case& each : cases) {
