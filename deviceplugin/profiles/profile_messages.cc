@@ -134,8 +134,8 @@ JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   return profile;
 }
 
-// Returns `text` as one line of at most 300 printable ASCII characters: the parser's message may quote any bytes
-// of the file.
+// Returns `text` as one line of at most 300 printable ASCII characters: the parser's message may quote any
+// bytes of the file.
 std::string OneLine(std::string_view text) {
   constexpr std::size_t kMost = 300;
   std::string line(text.substr(0, kMost));

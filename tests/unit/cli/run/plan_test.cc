@@ -130,7 +130,8 @@ TEST_F(PlanTest, ErrorsNameOptionValueAndWhatIsAllowed) {
   EXPECT_THAT(Error(), HasSubstr("--size"));
   options_.size = "4";
   options_.gang = "a b";
-  EXPECT_THAT(Error(), HasSubstr("--gang: expected 1 to 127 printable ASCII characters without spaces, got a b"));
+  EXPECT_THAT(Error(),
+              HasSubstr("--gang: expected 1 to 127 printable ASCII characters without spaces, got a b"));
   options_.gang = std::string(128, 'g');
   EXPECT_THAT(Error(), HasSubstr("1 to 127"));
   options_.gang = "a";

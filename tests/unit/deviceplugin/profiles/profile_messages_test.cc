@@ -81,7 +81,8 @@ TEST(ProfileMessagesTest, ErrorsNameFileKeyValueAndWhatIsAllowed) {
             "/p/f.json: away_ms: expected a figure, where the other one is, got nothing");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": 0, "source": "turns", "learned_at_s": -1}})"),
             "/p/f.json: jitter.learned_at_s: expected 0 to 7000000000, got -1");
-  EXPECT_EQ(ErrorOf("{}"), "/p/f.json: gang: expected 1 to 127 printable ASCII characters without spaces, got \"\"");
+  EXPECT_EQ(ErrorOf("{}"),
+            "/p/f.json: gang: expected 1 to 127 printable ASCII characters without spaces, got \"\"");
   EXPECT_EQ(ErrorOf(R"({"gang": "a\nb"})"),
             "/p/f.json: gang: expected 1 to 127 printable ASCII characters without spaces, got a?b");
   EXPECT_THAT(ErrorOf(R"({"gang": "a", "compute_ms": 3})"), StartsWith("/p/f.json: "));
