@@ -325,7 +325,7 @@ void Gpu::Report(turn::Time now) {
     Emit(EventKind::kOffend, slot, now);
     observer_->OnLog(LogLevel::kWarn, "gpu " + info_->uuid + ": gang " + membership_.gang(slot) +
                                           " held its turn too long again: no turns are taken on this GPU "
-                                          "for a while");
+                                          "until watchdog.forgive_s have passed (300 s by default)");
   }
   for (const turn::SlotIndex slot : offenders_) {
     if (turnstile_.offenders().Has(slot) || !membership_.members().Has(slot)) continue;
