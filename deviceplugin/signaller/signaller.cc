@@ -50,7 +50,7 @@ void Signaller::MeetArbiter(turn::Time now) {
     std::string error;
     connect_again_ = now + kConnectPeriod;
     const bool connected = link_.Connect(options_.socket, options_.gpu_uuid, /*rests=*/false, &error);
-    if (error != said_) Say(logging::Level::kWarn, "no arbiter: " + error);
+    if (!connected && error != said_) Say(logging::Level::kWarn, "the arbiter is not reached: " + error);
     if (connected && said_refusal_.empty())
       Say(logging::Level::kInfo, "the arbiter at " + options_.socket + " is reached");
     said_ = error;
