@@ -50,7 +50,7 @@ void AddRun(CLI::App* app, Action* action) {
   CLI::App* run =
       Add(app, "run", "start a command as a part of a job that takes turns", action, Run, options);
   run->add_option("--gang", options->gang, "name of the job: the same for all its ranks")->required();
-  run->add_option("--size", options->size, "ranks of the whole job")->required();
+  run->add_option("--size", options->size, "number of ranks of the whole job")->required();
   run->add_option("--priority", options->priority,
                   "high, normal or low: whose turn comes first (default normal)");
   run->add_option("--max-slowdown", options->max_slowdown,
@@ -125,14 +125,16 @@ void AddPlan(CLI::App* app, Action* action) {
       Add(plan, "pipeline", "divide a model into the stages of a pipeline", action, PlanPipeline, options);
   pipeline
       ->add_option("--profile", options->profile,
-                   "what its blocks cost (docs/pipelines.md): CSV, JSON, or a torch.profiler trace; -: stdin")
+                   "what the blocks of the model cost (docs/pipelines.md): CSV, JSON, or a torch.profiler "
+                   "trace; -: stdin")
       ->required();
   pipeline
       ->add_option("--try-all-up-to", options->try_all_up_to,
                    "try all divisions if there are at most this many, else search")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  pipeline->add_option("--most-operations", options->most_operations, "how much the search simulates at most")
+  pipeline
+      ->add_option("--most-operations", options->most_operations, "most operations that the search simulates")
       ->check(CLI::Range(std::int64_t{1000}, std::int64_t{1'000'000'000'000}))
       ->capture_default_str();
   pipeline->add_option("--stages", options->stages, "GPUs of the pipeline")
@@ -147,7 +149,8 @@ void AddPlan(CLI::App* app, Action* action) {
   pipeline->add_option("--chunks", options->chunks, "stages of each GPU, for interleaved")
       ->check(CLI::Range(1, 64))
       ->default_str(std::to_string(PipelineOptions::kChunks));
-  pipeline->add_flag("!--no-slices", options->slices, "halve no forward passes of the first micro-batches");
+  pipeline->add_flag("!--no-slices", options->slices,
+                     "do not halve the forward passes of the first micro-batches");
   pipeline
       ->add_option("--slice-cost", options->slice_cost,
                    "how much longer two halves take than the whole: 0.05 is a twentieth")
@@ -161,13 +164,17 @@ void AddPlan(CLI::App* app, Action* action) {
   CLI::Option* cluster =
       pipeline->add_option("--cluster", options->cluster,
                            "JSON file with the servers (docs/pipelines.md); -: stdin; default: equal GPUs");
-  pipeline->add_option("--gpu-memory-gib", options->gpu_memory_gib, "memory of each GPU (default: no limit)")
+  pipeline
+      ->add_option("--gpu-memory-gib", options->gpu_memory_gib,
+                   "memory of each GPU in GiB (default: no limit)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);
-  pipeline->add_option("--link-gbit", options->link_gbit, "links between neighbours (default: free)")
+  pipeline
+      ->add_option("--link-gbit", options->link_gbit,
+                   "speed of links between neighbours in Gbit/s (default: transfers take no time)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);
-  pipeline->add_option("--latency-us", options->latency_us, "latency of a transfer")
+  pipeline->add_option("--latency-us", options->latency_us, "latency of a transfer in microseconds")
       ->check(Between(0, 1e9))
       ->excludes(cluster);
   pipeline->add_option("--picture", options->picture, "HTML page of the schedule to write");

@@ -102,7 +102,8 @@ void Daemon::Reload(const Reread& reread) {
     return;
   }
   const std::string later = NeedRestart(config_, *wanted);
-  if (!later.empty()) logging::Warn("in force from the next start only: " + later);
+  if (!later.empty())
+    logging::Warn("changed keys that take effect only at the next start of this daemon: " + later);
   logging::SetLevel(wanted->log_level);
   logging::SetFormat(wanted->log_format);
   config_.log_level = wanted->log_level;
@@ -157,7 +158,7 @@ std::optional<arbiter::Policy> Daemon::Switch(std::optional<arbiter::Policy> pol
   const bool limited = InForce() != policy.value_or(config_.arbiter.live.policy);
   logging::Info("mode switched from " + std::string(PolicyName(before)) + " to " +
                 std::string(PolicyName(InForce())) + (policy ? "" : ", as the configuration says") +
-                (limited ? ", and no further: " + limits_.by : ""));
+                (limited ? ", limited by: " + limits_.by : ""));
   return before;
 }
 

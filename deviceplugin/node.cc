@@ -96,7 +96,8 @@ int RunOnNode(const std::string& config_path) {
     auto again = file.Read(agent->Choice(), why);
     if (!again) return std::nullopt;
     const std::string later = NeedRestart(config->node, again->node);
-    if (!later.empty()) logging::Warn("in force from the next start only: " + later);
+    if (!later.empty())
+      logging::Warn("changed keys that take effect only at the next start of this daemon: " + later);
     agent->Apply(again->node.live);
     return std::move(again->daemon);
   };

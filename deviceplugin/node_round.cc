@@ -178,7 +178,7 @@ void NodeAgent::OnJudged(const ProcessClassifier::Verdicts& verdicts) {
     unregistered.found_out.insert(uuid);
   }
   for (const GpuProcess& gpu_process : verdicts.unhooked) {
-    name(gpu_process, " and takes no part");
+    name(gpu_process, " and takes no part in turns");
     unregistered.found_out.insert(gpu_process.gpu_uuid);
     if (const auto pod = around_.pods->Find(*gpu_process.pod_uid)) unregistered.gangs.insert(GangOf(*pod));
   }

@@ -48,8 +48,9 @@ std::string WhyTooLittle(const Run& run, const Run& other, double gain) {
   const bool link = run.use.link + other.use.link > run.use.gpu + other.use.gpu;
   const auto part = [link](const Run& of) { return Percent(link ? of.use.link : of.use.gpu); };
   return "with " + other.gang + " it gains most, " + Number(gain, 2) + " times, expected " +
-         Number(gains::kWorthSharing, 2) + " at least: " + (link ? "the link is busy" : "it computes") +
-         " for " + part(run) + " of its step, and for " + part(other) + " of a step of the other job";
+         Number(gains::kWorthSharing, 2) + " at least: this job " +
+         (link ? "keeps the link busy" : "computes") + " for " + part(run) +
+         " of its step, and the other job for " + part(other) + " of its own step";
 }
 
 std::string WhyAlone(const std::vector<Run>& runs, const Run& run) {
@@ -64,8 +65,8 @@ std::string WhyAlone(const std::vector<Run>& runs, const Run& run) {
     most = gain;
   }
   if (best == nullptr) {
-    return "no other job on " + std::to_string(run.gpus) + (run.gpus == 1 ? " GPU" : " GPUs") +
-           ", whose needs are known, ran at the same time";
+    return "no other job whose needs are known ran at the same time on " + std::to_string(run.gpus) +
+           (run.gpus == 1 ? " GPU" : " GPUs");
   }
   if (most < gains::kWorthSharing) return WhyTooLittle(run, *best, most);
   return "the jobs that it gains with are in pairs that save more";

@@ -146,8 +146,9 @@ ServersAnswer ServersOf(const json& gpu_nodes, const ServersOptions& options) {
   const std::size_t servers = answer.description["servers"].size();
   if (servers > pipeline::kMostServers) {
     answer.error = base::Refusal("--node",
-                                 "nodes with " + std::to_string(pipeline::kMostServers) +
-                                     " kinds of GPUs at most together, which a plan takes",
+                                 "nodes with at most " + std::to_string(pipeline::kMostServers) +
+                                     " servers in all (each model of GPU on a node counts as one), the most "
+                                     "that a plan takes",
                                  std::to_string(servers));
     return answer;
   }

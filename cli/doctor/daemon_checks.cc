@@ -103,7 +103,9 @@ Finding Offenders(const Facts& facts) {
     if (client == nullptr) return Say(Verdict::kOk, "no job held its turn too long too often");
     return Say(
         Verdict::kWarn,
-        Named(*client) + " held its turn too long, too often: no turns on that GPU for a while",
+        Named(*client) +
+            " held its turn too long, too often: no turns on that GPU until watchdog.forgive_s have passed "
+            "(300 s by default)",
         "look for a stalled input or a debugger in the job; if its long turns are right, raise "
         "watchdog.floor_ms in the daemon's configuration (docs/operations.md#crossoverturnsheldtoolong)");
   });

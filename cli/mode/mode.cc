@@ -22,7 +22,7 @@ int SwitchMode(const std::string& socket, const std::string& to) {
   }
   std::string text = "mode " + response.mode() + ", was " + response.mode_before() +
                      "; configured: " + response.mode_configured() + "\n";
-  if (!response.mode_limited_by().empty()) text += "no more than that: " + response.mode_limited_by() + "\n";
+  if (!response.mode_limited_by().empty()) text += "limited by: " + response.mode_limited_by() + "\n";
   return Print(text) ? 0 : 1;
 }
 

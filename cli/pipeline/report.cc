@@ -148,7 +148,7 @@ std::string PipelineTable(const PipelinePlan& plan) {
   }
   std::string text = Columns(rows);
   text += "\niteration: " + Number(Ms(plan.mapping.division.time), 3) + " ms, " +
-          Number(100 * BusyPart(plan), 1) + "% of the devices' time computes; " +
+          Number(100 * BusyPart(plan), 1) + "% of the devices' time is spent on compute; " +
           std::to_string(plan.mapping.division.sliced) + " of " + std::to_string(problem.microbatches) +
           " micro-batches have halved forward passes\n";
   std::vector<std::vector<std::string>> others = {{"COMPARED", "ITERATION", "BY THE PLAN'S"}};

@@ -67,7 +67,9 @@ std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double
     any_guessed |= Guessed(profile);
   }
   return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "") +
-         (any_guessed ? "\n? one and a half times its budget, because the budget was too small\n" : "") +
+         (any_guessed
+              ? "\n? not measured: one and a half times the memory budget of the job, which was too small\n"
+              : "") +
          (any_disturbed ? "\n! has run beside a process that took no part: the daemon learned nothing about "
                           "the job meanwhile\n"
                         : "");

@@ -16,8 +16,10 @@ const char kFlagHelp[] = R"(crossover-arbiter: keeps the turns of this machine's
   --socket-group GROUP  its group, name or number (default: the daemon's)
   --mode MODE           enforce, observe or off (default enforce)
   --gpus all|UUID,...   GPUs whose turns are kept (default all)
-  --tie-window-us W     auto, off or 1 to 10000 (default auto)
-  --quantum-us Q        off or 1000 to 1000000 (default 5000)
+  --tie-window-us W     auto, off or 1 to 10000 (default auto): clients that ask for a turn within this time
+                        get their turns in the order of their names
+  --quantum-us Q        off or 1000 to 1000000 (default 5000): a turn may be broken after this time for a client
+                        that has had too little of the GPU; off: turns stay whole
   --guard on|off        whether jobs run side by side where turns do not pay (default on)
   --watchdog-floor-ms N 1 to 60000 (default 200): shortest turn that counts as stuck
   --transport T         host, ipc or auto (default host): whether clients may wait for signals

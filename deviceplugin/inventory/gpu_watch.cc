@@ -135,7 +135,9 @@ void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
   for (const Health::Answer& answer : answers) there.insert(answer.uuid);
   if (answers.empty() || there == watched_) return;
   if (!nvml_->WatchXids())
-    logging::Warn("the driver reports no errors of GPUs (Xids), so the daemon withholds no slots for them");
+    logging::Warn(
+        "the driver does not tell this daemon of errors of GPUs (Xids): no slots are withheld because of "
+        "them");
   watched_ = std::move(there);
 }
 
@@ -158,7 +160,7 @@ void GpuWatch::AwaitXids() {
       continue;
     }
     logging::Warn("gpu " + event->gpu_uuid + ": Xid " + std::to_string(event->xid) +
-                  (BlamesTheGpu(event->xid) ? "" : ", of a program"));
+                  (BlamesTheGpu(event->xid) ? "" : ", an error of a program and not of the GPU"));
     const std::lock_guard lock(mutex_);
     health_.OnXid(event->gpu_uuid, event->xid, base::MonotonicNs());
     Publish();

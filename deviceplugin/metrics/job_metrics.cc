@@ -49,12 +49,12 @@ struct Families {
              MetricType::Gauge);
   MetricFamily gain =
       Family("crossover_gain_ratio",
-             "Work per time of the GPU that a client shares, against its jobs one after the other: "
-             "alike for all clients of a GPU.",
+             "Work per time of the GPU that a client shares, relative to the jobs of this GPU one after the "
+             "other; the same for all clients of a GPU.",
              MetricType::Gauge);
   MetricFamily gain_error =
       Family("crossover_gain_error_ratio",
-             "Standard error of crossover_gain_ratio, as a part of it: alike for all clients of a GPU.",
+             "Standard error of crossover_gain_ratio, as a part of it; the same for all clients of a GPU.",
              MetricType::Gauge);
   MetricFamily gain_uncertain = Family(
       "crossover_gain_uncertain",
@@ -62,8 +62,8 @@ struct Families {
       MetricType::Gauge);
   MetricFamily eta =
       Family("crossover_eta_ratio",
-             "Work per time of the GPU that a client shares, against the best that turns can reach: "
-             "alike for all clients of a GPU.",
+             "Work per time of the GPU that a client shares, relative to the best that turns can reach; the "
+             "same for all clients of a GPU.",
              MetricType::Gauge);
   MetricFamily busy =
       Family("crossover_gpu_busy_ratio",

@@ -93,7 +93,8 @@ Answer Metrics(const MetricsServer::Sources& sources, const std::string& authori
 
 Answer Health(const MetricsServer::Sources& sources) {
   const bool alive = !sources.alive || sources.alive();
-  return {.status = alive ? kOk : kUnavailable, .text = alive ? "ok\n" : "no turns are kept\n"};
+  return {.status = alive ? kOk : kUnavailable,
+          .text = alive ? "ok\n" : "the thread that keeps the turns does not answer\n"};
 }
 
 Answer Readiness(const MetricsServer::Sources& sources) {

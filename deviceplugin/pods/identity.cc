@@ -57,7 +57,8 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
   if (!uid) return arbiter::Unidentified{process + " belongs to no pod of this node"};
   const auto pod = pods_->Find(*uid);
   if (!pod || pod->over)
-    return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known to this daemon yet"};
+    return arbiter::Unidentified{"pod " + *uid + " of " + process +
+                                 " is not known to this daemon yet, or has ended"};
   if (!slots_->Holds(pod->uid, hello.gpu_uuid)) {
     return arbiter::Unidentified{"pod " + NameOf(*pod) + " has no slot of gpu " + hello.gpu_uuid};
   }

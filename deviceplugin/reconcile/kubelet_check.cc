@@ -40,9 +40,9 @@ kube::Event About(const Pod& pod, std::string reason, std::string note) {
 
 void KubeletCheck::Say(const Drift& drift, const Pod& pod) const {
   const std::string has = " has " + Joined(drift.given) + " and was assigned " + Joined(drift.assigned);
-  logging::Warn(NameOf(pod) + "/" + drift.container + has);
-  tell_(About(pod, "OtherGpus",
-              "container " + drift.container + has + ": the kubelet chose other GPUs than the scheduler"));
+  const std::string why = ": the kubelet chose other GPUs than the scheduler";
+  logging::Warn("container " + NameOf(pod) + "/" + drift.container + has + why);
+  tell_(About(pod, "OtherGpus", "container " + drift.container + has + why));
 }
 
 std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods,

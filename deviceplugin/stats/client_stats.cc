@@ -94,8 +94,9 @@ std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats
            (client.learned ? " learns its period anew" : " has not shown a period yet");
   }
   if (stats.way != turn::Way::kSideBySide) return kDaemonObserves;
-  char text[96];
-  std::snprintf(text, sizeof text, "side by side is faster: %.2f of one after the other, by turns %.2f",
+  char text[128];
+  std::snprintf(text, sizeof text,
+                "turns do not gain enough: side by side %.2f times one after the other, by turns %.2f times",
                 stats.rate_side_by_side, stats.rate_by_turns);
   return text;
 }

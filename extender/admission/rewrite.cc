@@ -213,7 +213,7 @@ std::vector<std::string> WarningsOfMoves(const json& spec, const std::vector<Con
     if (std::none_of(here.begin(), here.end(), [&](const std::string& name) { return moved.contains(name); }))
       continue;
     warnings.push_back("container " + Shown(asking.name) + ": it shares its volume at " + base::kShm +
-                       " with a container that now has the volume at " + base::kMovedShm + " now");
+                       " with a container that now has the volume at " + base::kMovedShm);
   }
   return warnings;
 }

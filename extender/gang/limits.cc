@@ -174,7 +174,7 @@ class Reader {
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         const std::string* value = LabelOf(nodes_[n], terms[t].topology);
         if (value == nullptr) {
-          Never(n, "it lacks the label of the pod's " + over);
+          Never(n, "the node lacks the label of the pod's " + over);
         } else if (any && !values[t].contains(*value)) {
           limits_.nodes[n].bars.push_back(
               {.why = over + " asks for pods that are not there", .figures = {}, .by = {}});
@@ -224,7 +224,7 @@ class Reader {
       const auto found = domain_of_node.find(state_.nodes[n].name);
       division.of.push_back(found == domain_of_node.end() ? -1 : found->second);
       if (LabelOf(nodes_[n], spread.topology) == nullptr) {
-        Never(n, "it lacks the label of the pod's " + Over(kSpreadField, spread.topology));
+        Never(n, "the node lacks the label of the pod's " + Over(kSpreadField, spread.topology));
       } else if (!own && found != domain_of_node.end() &&
                  division.there[static_cast<std::size_t>(found->second)] - fewest > spread.max_skew) {
         limits_.nodes[n].bars.push_back(

@@ -170,7 +170,7 @@ std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, in
   const int fewer = gang.membership.size - need;
   return "its gang " + gang.membership.name + " is not complete: " + std::to_string(head.waiting) + " of " +
          std::to_string(need) + " pods exist and have no other scheduling gate" +
-         (least < need ? ", and it begins with " + std::to_string(least) : "") +
+         (least < need ? ", and it can begin with " + std::to_string(least) : "") +
          (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
                           "; done or failed for good: " + std::to_string(fewer) + ")"
                     : "");

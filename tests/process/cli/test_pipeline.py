@@ -61,7 +61,7 @@ class Pipeline(unittest.TestCase):
         picture = self.folder / "plan.html"
         done = self.run_plan("--picture", picture, "--no-slices")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("iteration: 66.000 ms, 72.7% of the devices' time computes", done.stdout)
+        self.assertIn("iteration: 66.000 ms, 72.7% of the devices' time is spent on compute", done.stdout)
         self.assertEqual(picture.read_text(encoding="utf-8").count("<rect"), 2 * 4 * 8)
 
     def test_one_of_the_files_may_come_through_a_pipe(self):

@@ -156,7 +156,10 @@ TEST(ProfilesTableTest, MarksMemoryThatIsAGuess) {
                                           1075);
   EXPECT_THAT(table, HasSubstr(" 1024 ?  15 s\n"));
   EXPECT_THAT(table, HasSubstr(" 2048  15 s\n"));
-  EXPECT_THAT(table, HasSubstr("\n? one and a half times its budget, because the budget was too small\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr(
+          "\n? not measured: one and a half times the memory budget of the job, which was too small\n"));
 }
 
 TEST(ProfilesTableTest, SaysWhyThereAreNone) {

@@ -117,7 +117,7 @@ TEST(AdviceTest, AJobWithoutAPairIsToldWhy) {
   EXPECT_EQ(ReasonsOf(profile),
             json({{"team/c", "the jobs that it gains with are in pairs that save more"},
                   {"team/unseen", "its compute and its waits are not known"},
-                  {"team/small", "no other job on 1 GPU, whose needs are known, ran at the same time"}}));
+                  {"team/small", "no other job whose needs are known ran at the same time on 1 GPU"}}));
 }
 
 TEST(AdviceTest, AJobThatGainsTooLittleIsToldWhatIsInTheWay) {
@@ -125,15 +125,15 @@ TEST(AdviceTest, AJobThatGainsTooLittleIsToldWhatIsInTheWay) {
                                                  Computes("team/fuller", 0.99)}));
   EXPECT_EQ(
       ReasonsOf(busy)["team/full"],
-      "with team/busy it gains most, 0.98 times, expected 1.05 at least: it computes for 98% of its step, "
-      "and for 95% of a step of the other job");
+      "with team/busy it gains most, 0.98 times, expected 1.05 at least: this job computes for 98% of its "
+      "step, and the other job for 95% of its own step");
   json sends = Profile("team", json::array({Computes("team/a", 0.2), Computes("team/b", 0.2)}));
   for (json& run : sends["status"]["runs"]) run["nodes"] = 2;
   sends["status"]["linkBytes"] = 9'500'000;
   EXPECT_TRUE(ReasonsOf(sends).empty()) << "the control: the link is not known";
   EXPECT_EQ(ReasonsOf(sends, 1e8)["team/a"],
-            "with team/b it gains most, 1.00 times, expected 1.05 at least: the link is busy for 95% of its "
-            "step, and for 95% of a step of the other job");
+            "with team/b it gains most, 1.00 times, expected 1.05 at least: this job keeps the link busy for "
+            "95% of its step, and the other job for 95% of its own step");
   const json advice = AdviceOf(json::array({busy}), 0);
   EXPECT_THAT(AdviceText(advice, true),
               HasSubstr("\nJobs without another to gain with:\nteam/busy: with team/full it gains"));

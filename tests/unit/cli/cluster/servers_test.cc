@@ -130,8 +130,10 @@ TEST(ServersTest, NamesAndServersAreBounded) {
   std::string error;
   EXPECT_TRUE(pipeline::ReadServers(most.description.dump(), "cluster.json", &error)) << error;
   nodes.push_back(Node(name(1000).c_str(), json::array({Gpu("H100", 80)})));
-  EXPECT_EQ(ServersOf(nodes, {}).error,
-            "--node: expected nodes with 1000 kinds of GPUs at most together, which a plan takes, got 1001");
+  EXPECT_EQ(
+      ServersOf(nodes, {}).error,
+      "--node: expected nodes with at most 1000 servers in all (each model of GPU on a node counts as one), "
+      "the most that a plan takes, got 1001");
   EXPECT_THAT(ServersOf(nodes, {.nodes = {"x"}, .speed = {}, .inner_gbit = 0}).error,
               HasSubstr("and 981 more, got x"));
 }

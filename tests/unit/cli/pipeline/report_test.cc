@@ -54,7 +54,7 @@ TEST(PipelineReport, Json) {
 TEST(PipelineReport, Table) {
   const std::string table = PipelineTable(Plan());
   EXPECT_THAT(table, HasSubstr("a/1"));
-  EXPECT_THAT(table, HasSubstr("iteration: 13.000 ms, 69.2% of the devices' time computes; 0 of 2 "
+  EXPECT_THAT(table, HasSubstr("iteration: 13.000 ms, 69.2% of the devices' time is spent on compute; 0 of 2 "
                                "micro-batches have halved forward passes\n"));
   EXPECT_THAT(table, HasSubstr("2.308"));
 }

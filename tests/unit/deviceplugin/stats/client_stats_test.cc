@@ -576,7 +576,8 @@ TEST_F(ClientStatsTest, SaysWhyNoTurnsAreTaken) {
   stats.rate_side_by_side = 1.307;
   stats.rate_by_turns = 1.2;
   client_stats_.OnStats(*a->gpu, stats);
-  EXPECT_EQ(why(), "side by side is faster: 1.31 of one after the other, by turns 1.20");
+  EXPECT_EQ(why(),
+            "turns do not gain enough: side by side 1.31 times one after the other, by turns 1.20 times");
   Tell(EventKind::kOffend, b);
   EXPECT_EQ(why(), "gang b held its turn too long, too often");
   auto watched = std::make_shared<arbiter::Member>();

@@ -128,7 +128,7 @@ TEST_F(ElasticTest, WaitsAWhileForPodsThatAreStillMade) {
   Run(4);
   EXPECT_EQ(Bound(), Uids{});
   EXPECT_THAT(gangs_->WhyWaits("w0"),
-              HasSubstr("2 of 3 pods exist and have no other scheduling gate, and it begins with 2"));
+              HasSubstr("2 of 3 pods exist and have no other scheduling gate, and it can begin with 2"));
   Run(10);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
   PutNode(&cache_, "n1");
