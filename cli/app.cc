@@ -80,7 +80,7 @@ void AddTimeline(CLI::App* app, Action* action) {
       Add(app, "timeline", "the last turns, or turns as they come", action, Timeline, options);
   AddSocket(timeline, &options->socket);
   timeline->add_option("--gpu", options->gpu, "UUID of the only GPU to show (default: all)");
-  timeline->add_option("--seconds", options->seconds, "how far back, 0.01 to 3600")
+  timeline->add_option("--seconds", options->seconds, "how many seconds to look back, 0.01 to 3600")
       ->check(Between(0.01, 3600))
       ->capture_default_str();
   AddOutput(timeline, "text", &options->json, options);

@@ -87,7 +87,7 @@ void AddAdvise(CLI::App* app, Action* action) {
   auto options = std::make_shared<AdviseOptions>();
   CLI::App* advise = app->add_subcommand("advise", "GPU hours that sharing would have saved, by namespace");
   advise->add_option("-n,--namespace", options->name_space, "the only namespace (default: all)");
-  advise->add_option("--days", options->days, "how far to look back, 0.01 to 90")
+  advise->add_option("--days", options->days, "how many days to look back, 0.01 to 90")
       ->check(Between(0.01, 90))
       ->capture_default_str();
   AddShowing(advise, &options->show);
@@ -112,7 +112,9 @@ void AddServers(CLI::App* app, Action* action) {
         }
       },
       "MODEL=FACTOR: how fast GPUs of a model are, relative to those of the profile (default: 1)");
-  servers->add_option("--inner-gbit", options->inner_gbit, "links between GPUs of a node (default: free)")
+  servers
+      ->add_option("--inner-gbit", options->inner_gbit,
+                   "speed of links between GPUs of a node in Gbit/s (default: transfers take no time)")
       ->check(Between(0, 1e6));
   servers->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return Servers(kubectl, *options); }; });

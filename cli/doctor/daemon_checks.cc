@@ -146,9 +146,9 @@ Finding DaemonRestarts(const Facts& facts) {
       const auto age = facts.process_age_s.find(each.pid());
       return age != facts.process_age_s.end() && age->second > up + kClocksDiffer;
     });
-    if (client == nullptr) return Say(Verdict::kOk, "the daemon runs for " + Duration(up));
+    if (client == nullptr) return Say(Verdict::kOk, "the daemon has run for " + Duration(up));
     return Say(Verdict::kWarn,
-               "the daemon runs for " + Duration(up) + ", less than " + Named(*client) +
+               "the daemon has run for " + Duration(up) + ", less than " + Named(*client) +
                    ": the daemon was restarted while the job ran, or started after the job",
                "look at the end of the previous daemon's log, which says why that daemon ended");
   });

@@ -153,9 +153,10 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
                              "Time that trials of the ways of sharing cost: the chosen way would have done "
                              "the same work in so much less.",
                              MetricType::Counter);
-  MetricFamily rates = Family("crossover_guard_rate_ratio",
-                              "Work done per time against one job after the other, as the last trial showed.",
-                              MetricType::Gauge);
+  MetricFamily rates =
+      Family("crossover_guard_rate_ratio",
+             "Work done per time, relative to one job after the other, as the last trial showed.",
+             MetricType::Gauge);
   MetricFamily damages = Family("crossover_turnstile_damages_total",
                                 "Times that the turnstile of a GPU was written over by one of its clients.",
                                 MetricType::Counter);
@@ -196,7 +197,7 @@ void ArbiterMetrics::CollectCharges(Families* families) const {
   MetricFamily seconds =
       Family("crossover_charged_gpu_seconds_total",
              "Time of a GPU that a job is charged for: its turns, and its part of the time in which no job "
-             "has one.",
+             "has a turn.",
              MetricType::Counter);
   for (const auto& [job, charged] : charges_.Charged()) {
     Labels labels = {{"gpu_uuid", job.gpu_uuid}, {"gang", job.gang}};

@@ -26,8 +26,8 @@ MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
 }
 
 MetricFamily SlotsUsed(const NodeState& state) {
-  MetricFamily family = Family("crossover_slots_used", "Slots of a GPU that pods hold which have not ended.",
-                               MetricType::Gauge);
+  MetricFamily family = Family(
+      "crossover_slots_used", "Slots of a GPU that are held by pods that have not ended.", MetricType::Gauge);
   for (const auto& [uuid, gpu] : state.gpus) {
     if (gpu.used) AddGauge(&family, {{"gpu_uuid", uuid}}, Number(*gpu.used));
   }

@@ -27,7 +27,7 @@ std::string WhyNoCdi(std::string_view runtime) {
   if (!ReadVersion(runtime, &version) || version >= kFirstWithCdi) return "";
   return "containerd " + std::string(runtime) +
          " gives containers no CDI devices: set node.devices to device-nodes with a driver_root, or to "
-         "environment, or upgrade it to 2";
+         "environment, or upgrade containerd to 2";
 }
 
 }  // namespace crossover::deviceplugin

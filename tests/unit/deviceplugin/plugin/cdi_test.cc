@@ -9,7 +9,7 @@ namespace {
 TEST(CdiTest, AnOldContainerdHasNone) {
   EXPECT_EQ(WhyNoCdi("containerd://1.6.20~ds1"),
             "containerd 1.6.20~ds1 gives containers no CDI devices: set node.devices to device-nodes with a "
-            "driver_root, or to environment, or upgrade it to 2");
+            "driver_root, or to environment, or upgrade containerd to 2");
   EXPECT_NE(WhyNoCdi("containerd://1.6"), "");
   EXPECT_NE(WhyNoCdi("containerd://0.9.1"), "");
 }
