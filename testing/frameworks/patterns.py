@@ -90,9 +90,8 @@ PATTERNS = (
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "40", "--evaluate-every", "40"), steps=50,
             expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
-    # Compute waits for each micro-batch that a rank receives.
-    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), expected=Expected.WATCHED, reason=_INNER,
-            most_turns=20),
+    # Compute waits for each micro-batch that a rank receives. At first some micro-batches may look like iterations.
+    Pattern("pipeline_1f1b", "pipeline.py", ("--schedule", "1f1b"), steps=140, expected=Expected.STOPS, reason=_INNER),
     # Compute waits for each of nine collectives, more than the turns of any period.
     Pattern("experts", "experts.py", steps=60, expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     # The same, with turns that end at waits.
