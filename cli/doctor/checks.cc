@@ -169,8 +169,10 @@ Finding Driver(const Facts& facts) {
     return Ok("libcuda.so.1, CUDA " + std::to_string(version / 1000) + "." +
               std::to_string(version % 1000 / 10));
   }
-  return Bad(Verdict::kWarn, "no NVIDIA driver: " + facts.driver.error,
-             "install the NVIDIA driver: without libcuda.so.1 no job can use a GPU of this machine");
+  return Bad(
+      Verdict::kWarn, "libcuda.so.1 cannot be loaded here: " + facts.driver.error,
+      "install the NVIDIA driver, without which no job can use a GPU; if the machine has it and this is "
+      "the daemon's container, set driver.runtimeClassName or driver.root of the chart");
 }
 
 Finding Mps(const Facts& facts) {
@@ -196,13 +198,19 @@ Finding Mps(const Facts& facts) {
              "time, so sharing gains nothing (docs/design/0004-time-slices.md)");
 }
 
+// Returns a size in GiB, or in MiB if it is less than a GiB.
+std::string SizeInWords(std::uint64_t bytes) {
+  constexpr std::uint64_t kMebi = 1u << 20, kGibi = 1u << 30;
+  return bytes < kGibi ? std::to_string(bytes / kMebi) + " MiB" : std::to_string(bytes / kGibi) + " GiB";
+}
+
 Finding MpsShm(const Facts& facts) {
-  constexpr std::uint64_t kTooSmall = 1u << 30, kGibi = 1u << 30;
+  constexpr std::uint64_t kTooSmall = 1u << 30;
   constexpr std::uint64_t kLittle = 10;  // percent
   const std::uint64_t size = facts.mps.shm_bytes, left = facts.mps.shm_free_bytes;
   if (size == 0) return Ok("this machine has no /dev/shm that pods share under MPS");
-  const std::string seen = "pods under MPS share a common /dev/shm of " + std::to_string(size / kGibi) +
-                           " GiB, " + std::to_string(left * 100 / size) + "% of it free";
+  const std::string seen = "pods under MPS share a common /dev/shm of " + SizeInWords(size) + ", " +
+                           std::to_string(left * 100 / size) + "% of it free";
   if (left < size / 100 * kLittle) {
     return Bad(Verdict::kWarn, seen,
                "end the jobs that made large files in this /dev/shm: when it is full, data loaders and NCCL "

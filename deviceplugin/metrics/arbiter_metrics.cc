@@ -155,7 +155,8 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
                              MetricType::Counter);
   MetricFamily rates =
       Family("crossover_guard_rate_ratio",
-             "Work done per time, relative to one job after the other, as the last trial showed.",
+             "Work done per time in this way of sharing, relative to one job after the other, as measured "
+             "last: by a trial, and for the chosen way also between trials.",
              MetricType::Gauge);
   MetricFamily damages = Family("crossover_turnstile_damages_total",
                                 "Times that the turnstile of a GPU was written over by one of its clients.",

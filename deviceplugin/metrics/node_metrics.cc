@@ -100,7 +100,7 @@ std::vector<std::string> Missing(const NodeState& state) {
   const bool reached = state.pods_known;  // else the line above says it all
   if (reached && !state.namespaces_known)
     missing.emplace_back(
-        "namespaces cannot be watched: their modes and the mode of the cluster have no effect");
+        "namespaces cannot be watched: changed modes of namespaces and of the cluster have no effect");
   if (reached && !state.node_known)
     missing.emplace_back(
         "the Node object of this node cannot be watched: its mode, maintenance and label have no effect");
@@ -162,8 +162,9 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
             "1 while the daemon receives changes of the pods of its node from the API server, else 0.",
             state.pods_known ? 1 : 0),
       gauge("crossover_namespaces_known",
-            "1 while the daemon receives changes of namespaces from the API server, else 0. At 0, a changed "
-            "mode of a namespace has no effect.",
+            "1 while the daemon receives changes of namespaces from the API server, else 0. At 0, changed "
+            "modes "
+            "of namespaces and of the cluster have no effect. If it was 0 since the daemon began, none has.",
             state.namespaces_known ? 1 : 0),
       gauge("crossover_node_known",
             "1 while the daemon receives changes of its own Node object from the API server, else 0. At 0, "

@@ -341,7 +341,7 @@ void TakeBack(GangStore& store, GangRecord& gang) {
   }
   const std::string stays = WhyTheyStay(gang);
   gang.removal.state = RemovalState::kNone;
-  store.Say(gang, stays.empty() ? "the gang is placed again: " + plan.why : plan.why + "; " + stays);
+  store.Say(gang, stays.empty() ? "the gang will be placed again: " + plan.why : plan.why + "; " + stays);
   // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (PlanEntry& entry : plan.entries) {

@@ -17,11 +17,16 @@
 namespace crossover::placement {
 namespace {
 
-std::string Number(double value) {
+std::string Formatted(const char* format, double value) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", value);
+  std::snprintf(text.data(), text.size(), format, value);
   return text.data();
 }
+
+std::string Number(double value) { return Formatted("%.3g", value); }
+
+// Returns a number that is less than one with fewer digits, also where that is near: 1.0496, and not 1.05.
+std::string Exactly(double value) { return Formatted("%.5g", value); }
 
 std::string Gib(Bytes bytes) { return Number(static_cast<double>(bytes) / (1u << 30)) + " GiB"; }
 
@@ -261,7 +266,9 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
                "crossover.dev/gang-size; if each pod is a job, give each a crossover.dev/gang of its own";
       return "that job is this job itself, and no two ranks of a job are on one GPU";
     case Rule::kSameCount:
-      return "that job has another number of GPUs: use as many GPUs, or wait";
+      return "that job does not have all of its GPUs now, and its full number is not that of this job: use "
+             "as "
+             "many GPUs as that, or wait";
     case Rule::kSlots:
       return "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu";
     case Rule::kExclusive:
@@ -283,7 +290,7 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
     case Rule::kSlowdown:
       return "the crossover.dev/max-slowdown of one of the jobs could not be kept: set a higher one";
     case Rule::kGain:
-      return "the jobs would gain too little: " + Number(violation.gain) +
+      return "the jobs would gain too little: " + Exactly(violation.gain) +
              (group.gangs.size() > 1 ? " times what they reach without this job, and "
                                      : " times one after the other, and ") +
              Number(settings.min_gain) + " is the least (placement.min_gain)";

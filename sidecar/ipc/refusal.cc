@@ -78,7 +78,7 @@ void Describe(const Refusal& refusal, char* text, unsigned room) {
     snprintf(number, sizeof number, "%s%llu", words.got[0] == '\0' ? "" : " ",
              static_cast<unsigned long long>(refusal.got));
   }
-  snprintf(text, room, "signals: expected %s, got %s%s; streams wait at the turnstile only", words.expected,
+  snprintf(text, room, "signals: expected %s, got %s%s; streams wait at the turnstile alone", words.expected,
            words.got, number);
 }
 

@@ -120,7 +120,7 @@ class Ipc(WithSignallers):
             summary, lines = self.machine.finish(name, ranks)
             said = said_by_library(lines)
             self.assertEqual(summary["losses_digest"], self.alone["losses_digest"], said)
-            self.assertEqual(said.count("signals: expected MPS, got time slices; streams wait at the turnstile only"),
+            self.assertEqual(said.count("signals: expected MPS, got time slices; streams wait at the turnstile alone"),
                              2, said)
             self.assertNotIn(AWAITS, said)
 
@@ -158,7 +158,7 @@ class Ipc(WithSignallers):
     def tells_of_the_beat(self, said):
         """Asserts that the jobs go back to the turnstile alone. The one that sees first that a beat stands still says
         so. The arbiter may tell the other one of that client before it sees the same."""
-        still = r"signals: expected a signaller .*; streams wait at the turnstile only"
+        still = r"signals: expected a signaller .*; streams wait at the turnstile alone"
         for lines in said.values():
             self.assertRegex(lines, f"{still}|{_OTHERS}")
         self.assertRegex("\n".join(said.values()), still)

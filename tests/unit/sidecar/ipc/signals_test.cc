@@ -160,7 +160,7 @@ TEST_F(SignalsTest, InTimeSlicesAnOfferIsRefusedOnceInWords) {
     for (int i = 0; i < 3; ++i) client_.signals.OnOffer(Offer(CROSSOVER_OFFER_ASK), {});
     Tick(5);
   });
-  EXPECT_EQ(line, "crossover: signals: expected MPS, got time slices; streams wait at the turnstile only\n");
+  EXPECT_EQ(line, "crossover: signals: expected MPS, got time slices; streams wait at the turnstile alone\n");
   EXPECT_EQ(Said(), "");
   EXPECT_EQ(client_.signals.refused(), Reason::kNoMps);
   EXPECT_THAT(FakeMemory::calls, IsEmpty());
@@ -184,9 +184,9 @@ TEST_F(SignalsTest, EachRefusalIsOneLineAndTheArbiterLearnsOfIt) {
   const Case cases[] = {
       {"expected an offer of version 1, got version 9", Reason::kVersion,
        [](crossover_offer* offer) { offer->signal_version = 9; }},
-      {"expected memory that has the area of the turnstile, got area 16", Reason::kArea,
+      {"expected an area that lies inside the offered memory, got area number 16", Reason::kArea,
        [](crossover_offer* offer) { offer->area = 16; }},
-      {"got area 0", Reason::kArea, [](crossover_offer* offer) { offer->area = 0; }},
+      {"got area number 0", Reason::kArea, [](crossover_offer* offer) { offer->area = 0; }},
       {"expected memory of the offered size that can be mapped, got the driver's error 1", Reason::kMapping,
        [](crossover_offer* offer) { offer->bytes = 2 * FakeMemory::kBytes; }},
       {"expected memory that the driver imports, got the error of cuMemImportFromShareableHandle 999",

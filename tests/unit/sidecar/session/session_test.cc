@@ -1473,14 +1473,14 @@ TEST_F(PollingTest, AWaitForWhatWasSeenToBeDoneIsNone) {
   }
 }
 
-TEST_F(PollingTest, RealWaitsThatComeMoreOftenLeaveItLearningAndNothingSaysSo) {
+TEST_F(PollingTest, RealWaitsThatComeMoreOftenLeaveItLearningAndItIsToldWhy) {
   slot().mode = CROSSOVER_MODE_GATE;
   for (int i = 0; i < 20; ++i) {
     PolledIteration(true);
     for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // one fewer each time
   }
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
-  EXPECT_EQ(slot().watch_reason, 0u);
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kNoPeriod));
   EXPECT_EQ(session_.Asked(), 0u);
 }
 
