@@ -20,6 +20,8 @@ _WORDS = {
     "flags": re.compile(r"--[a-z][a-z-]+"),
 }
 _VALUES, _ALERTS = "charts/crossover/values.schema.json", "charts/crossover/files/alerts.yaml"
+_REASONS = "common/base/watch_reason.h"  # why a client is only watched: values of the label `reason`
+_REASON = re.compile(r"^      \"([^\";]+)\",$", re.MULTILINE)
 _ALERT = re.compile(r"^\s*-?\s*alert: (\w+)$", re.MULTILINE)
 _SAMPLE_FILES = re.compile(r"/samples/.*\.json$|^tests/fuzz/seeds/scheduler_wire/")
 _SAMPLE_LITERALS = re.compile(r"golden\w*\.h$|owner_samples\.cc$")
@@ -27,8 +29,9 @@ _SAMPLE_LITERALS = re.compile(r"golden\w*\.h$|owner_samples\.cc$")
 
 def words(revision):
     """Returns {kind of word: the words} of the product at a revision."""
-    chart = dict(_files(revision, (_VALUES, _ALERTS)))
+    chart = dict(_files(revision, (_VALUES, _ALERTS, _REASONS)))
     return {**words_in(text for path, text in _files(revision, _PRODUCT) if path.endswith(_SOURCES)),
+            "reasons of watched clients": set(_REASON.findall(chart[_REASONS])),
             "values of the chart": set(_keys(json.loads(chart[_VALUES]))),
             "alerts": set(_ALERT.findall(chart[_ALERTS]))}
 

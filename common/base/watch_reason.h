@@ -32,7 +32,8 @@ enum class WatchReason : std::uint32_t {
 };
 inline constexpr std::uint32_t kWatchReasons = 22;
 
-// Returns the reason in words. `reason` may have any value, because another process wrote it.
+// Returns the reason in words. They are values of the label `reason` of crossover_client_watched_only, so
+// words that were released stay. `reason` may have any value, because another process wrote it.
 constexpr const char* Text(WatchReason reason) {
   constexpr const char* kTexts[kWatchReasons] = {
       "",
@@ -41,14 +42,13 @@ constexpr const char* Text(WatchReason reason) {
       "more communicators than can be tracked",
       "more streams or events than can be tracked",
       "collectives are captured into graphs",
-      "the job uses one-sided communication of NCCL",
-      "the job uses kernels that communicate (device communicators of NCCL)",
+      "one-sided communication",
+      "kernels that communicate",
       "CUDA_LAUNCH_BLOCKING is set",
       "the driver refused to queue an operation",
       "NCCL is linked into the program and loaded as a library too",
       "NCCL is linked into the program, and its kernels are all alike",
-      "no collectives are seen, and it computes on the default stream of a thread or in a second "
-      "context",
+      "no collectives are seen, and it computes on streams that only its own threads can ask",
       "its GPU context is lost: an earlier operation of it failed on the GPU",
       "its turns begin on the default stream of one thread and end in another thread",
       "its GPU context has ended: it was destroyed, or its device was reset",

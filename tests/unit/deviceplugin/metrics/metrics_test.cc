@@ -129,7 +129,7 @@ TEST_F(MetricsTest, WhoOnlyWatchesSaysWhy) {
   Join("a", 0);
   Join("b", 1);
   auto labels = OfGang("b");
-  labels.push_back({"reason", "the job uses one-sided communication of NCCL"});
+  labels.push_back({"reason", "one-sided communication"});
   EXPECT_EQ(Find("crossover_client_watched_only", labels), nullptr);
   gpu_->page->slot(1).watch_reason = static_cast<std::uint32_t>(base::WatchReason::kOneSided);
   EXPECT_EQ(Find("crossover_client_watched_only", labels)->gauge.value, 1);

@@ -209,7 +209,7 @@ TEST_F(GapsTest, WhyNoTurnIsTakenAnyMoreIsTold) {
 TEST_F(GapsTest, StreamsThatOnlyTheirThreadsCanAskAreWatched) {
   ::testing::internal::CaptureStderr();
   Launch(PerThreadStream(), Gaps::kWithoutCommunicator);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("in a second context\n"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("its own threads can ask\n"));
   EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kUnaskable));
   session_.OnCommunicator(&kComm, 2);
