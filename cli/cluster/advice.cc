@@ -106,8 +106,9 @@ std::string SlowText(const json& entry) {
     text += TextAt(slow, {"gang"}) + ": pod " + TextAt(slow, {"pod"}) + " on node " + TextAt(slow, {"node"}) +
             " computes for " + InMs(slow, "computeSeconds") +
             " ms in an iteration, and half of the ranks for " + InMs(slow, "medianSeconds") +
-            " ms at most, since " + TextAt(slow, {"since"}) + ". It costs " + Number(1e2 * cost, 0) +
-            "% of each step of all ranks." + LastSeen(slow) + "\n";
+            " ms at most, since " + TextAt(slow, {"since"}) + ". It costs " +
+            (cost < 0.01 ? "less than 1" : Number(1e2 * cost, 0)) + "% of each step of all ranks." +
+            LastSeen(slow) + "\n";
   }
   return text;
 }
@@ -117,7 +118,7 @@ std::string InputText(const json& entry) {
   for (const json& wait : ListAt(entry, {"inputWaits"})) {
     text += TextAt(wait, {"gang"}) + ": pod " + TextAt(wait, {"pod"}) + " on node " + TextAt(wait, {"node"}) +
             " launches nothing for " + InMs(wait, "seconds") +
-            " ms of an iteration, as it waits for input. It costs up to " +
+            " ms of an iteration: it waits for input, or computes on the host. It costs up to " +
             Number(1e2 * NumberAt(wait, "partOfStep"), 0) + "% of each step of all ranks." + LastSeen(wait) +
             "\n";
   }
@@ -162,17 +163,18 @@ std::string AdviceText(const json& advice, bool wide) {
     unpaired += UnpairedText(entry);
   }
   if (rows.size() == 1)
-    return "no JobProfile has a run that shared with no other job: use --days to look further back\n";
+    return "no JobProfile has a run of these days that shared with no other job, had a slow rank or waited "
+           "for input: --days looks further back\n";
   std::string text = Columns(rows);
   if (unknown > 0.05)
     text +=
-        "\nThe needs of the other jobs are not known: a job that is only observed does not show what it "
-        "needs. Let the job run in mode enforce, or set computeSeconds and exposedSeconds in the spec of its "
-        "JobProfile.\n";
+        "\nThe needs of the jobs that KNOWN leaves out were not measured, as these jobs took no turns, or "
+        "too few: kubectl crossover explain says why while they run. Let them take turns, or set "
+        "computeSeconds and exposedSeconds in the spec of their JobProfiles.\n";
   if (!slow.empty()) text += "\nSlow ranks:\n" + slow;
   if (!input.empty()) text += "\nRanks that wait for input:\n" + input;
   if (wide && !pairs.empty()) text += "\nJobs that gain together:\n" + pairs;
-  if (wide && !unpaired.empty()) text += "\nJobs without another to gain with:\n" + unpaired;
+  if (wide && !unpaired.empty()) text += "\nJobs that are in no pair:\n" + unpaired;
   return text;
 }
 

@@ -111,7 +111,8 @@ void AddServers(CLI::App* app, Action* action) {
             throw CLI::ValidationError("--speed", fault);
         }
       },
-      "MODEL=FACTOR: how fast GPUs of a model are, relative to those of the profile (default: 1)");
+      "MODEL=FACTOR: how fast GPUs of a model are, relative to those of the pipeline's profile; needed for "
+      "each model if there are several (default: 1)");
   servers
       ->add_option("--inner-gbit", options->inner_gbit,
                    "speed of links between GPUs of a node in Gbit/s (default: transfers take no time)")

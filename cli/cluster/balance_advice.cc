@@ -46,7 +46,8 @@ json Judged(const Gang& gang, json advice) {
   const auto known = static_cast<std::int64_t>(gang.ranks.size());
   if (known != gang.size) {
     advice["why"] = "its nodes report " + std::to_string(known) + " of " + std::to_string(gang.size) +
-                    " ranks, expected all (a node reports up to 16 of a job)";
+                    " ranks, expected all (a node reports up to 16 of a job, and only those that it has "
+                    "measured)";
     return advice;
   }
   if (gang.sends) {
@@ -99,8 +100,8 @@ std::string BalanceText(const json& advice, bool wide) {
     const double gain = NumberAt(gang, "gain");
     if (gain < 1 + gains::kWorth) continue;
     text += name + ": its " + std::to_string(CountAt(gang, {}, "ranks")) +
-            " ranks compute or wait for their turn for " + InMs(gang, "shortestSeconds") + " to " +
-            InMs(gang, "longestSeconds") + " ms of a step of " + InMs(gang, "stepSeconds") +
+            " ranks spend " + InMs(gang, "shortestSeconds") + " to " + InMs(gang, "longestSeconds") +
+            " ms on compute and on waits for their turn, of a step of " + InMs(gang, "stepSeconds") +
             " ms. With parts of the batch by their speed (crossover.dev/batch-shares) a step is " +
             Number(gain, 2) + " times as fast.\n";
   }

@@ -43,10 +43,11 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
        V::kFail,
        "each node with GPUs has a daemon, or the DaemonSet's nodeSelector and affinity leave it out",
-       "look whether deviceplugin.tolerations tolerate the taints of the node, and whether its architecture "
-       "is the value of arch; kubectl describe daemonset crossover-deviceplugin says what else is missing; "
-       "if the node belongs to another plugin, exclude it by deviceplugin.nodeSelector; if the node has no "
-       "GPUs any more: kubectl delete gpunode NODE",
+       "look whether the node has a label of deviceplugin.affinity, such as nvidia.com/gpu.present=true, "
+       "whether deviceplugin.tolerations tolerate its taints, and whether its architecture is the value of "
+       "arch; kubectl describe daemonset crossover-deviceplugin says what else is missing; if the node "
+       "belongs to another plugin and has such a label, exclude it by deviceplugin.nodeSelector; if the node "
+       "has no GPUs any more: kubectl delete gpunode NODE",
        NodesWithoutDaemon},
       {"stale_gpunode",
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
@@ -67,27 +68,30 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        V::kFail,
        "each daemon sees GPUs",
        "look for \"no GPUs: \" in the log of the node's daemon: install the driver on the node, or set "
-       "driver.runtimeClassName or driver.root so that the driver reaches the daemon's container",
+       "driver.runtimeClassName or driver.root so that the driver reaches the daemon's container; if there "
+       "is no such line, the driver lists no GPU: run nvidia-smi -L on the node",
        NodesWithoutGpus},
       {"mps_not_ready",
        {"programs"},
        V::kFail,
        "each control daemon of MPS is ready, or there is none",
-       "look at the log of the pod named here: its node gives out no slots until the pod is ready",
+       "run kubectl describe pod and kubectl logs for the pod named here: while MPS does not run, a node "
+       "that shares through MPS gives out no slots, and another one lets no jobs share",
        MpsNotReady},
       {"extender_not_ready",
        {"programs"},
        V::kFail,
        "all extenders are ready",
        "run kubectl describe pod and kubectl logs for the pod named here, for both containers; logs and "
-       "/readyz say what they lack",
+       "/readyz say what they lack; if there is no pod: kubectl describe deployment crossover-extender",
        ExtendersNotReady},
       {"nobody_leads",
        {"leases", "programs"},
        V::kFail,
        "an extender's scheduler holds the Lease",
        "no job that shares is placed until an extender leads: look at the logs of both containers of the "
-       "extender's pods (docs/operations.md#crossovernobodyleads)",
+       "extender's pods; a holder whose pod has just ended is replaced within a minute "
+       "(docs/operations.md#crossovernobodyleads)",
        NoLeader},
       {"split_leadership",
        {"leases", "programs"},
@@ -99,7 +103,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "programs"},
        V::kWarn,
        "all programs are of one version",
-       "finish the upgrade: the DaemonSet replaces its pods one by one (docs/operations.md#upgrade)",
+       "wait until the upgrade is over: the DaemonSet replaces its pods one by one; if none is under way, "
+       "set deviceplugin.image and extender.image to one version (docs/operations.md#upgrade)",
        VersionSkew},
       {"webhook_missing",
        {"webhooks"},
@@ -111,8 +116,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"webhooks"},
        V::kFail,
        "the webhook has a caBundle; this check does not look whether it is the right one",
-       "the API server refuses new pods that share GPUs: look for lines that begin with \"webhook: \" in the "
-       "extender's log, which say why the webhook's configuration has no caBundle",
+       "the API server refuses new pods that share GPUs; with webhook.certificates=self, lines that begin "
+       "with \"webhook: \" in the extender's log say why there is no caBundle; with cert-manager, look at "
+       "the log of its cainjector; with secret, set webhook.caBundle",
        WebhookWithoutCertificate},
       {"relabelled_metrics",
        {"pod_monitors"},
@@ -125,8 +131,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "gpu_nodes"},
        V::kFail,
        "each GPU has one owner",
-       "switch the other plugin off on the node; for the plugin of the GPU Operator, set "
-       "deviceplugin.config.node.gpu_operator=labels (docs/operations.md#from-another-gpu-plugin)",
+       "switch the other plugin off on the node, and wait until the pods to which it gave GPUs have ended; "
+       "for the plugin of the GPU Operator, set deviceplugin.config.node.gpu_operator=labels "
+       "(docs/operations.md#from-another-gpu-plugin)",
        TwoOwners},
       {"gpu_operator",
        {"nodes", "gpu_nodes"},
@@ -159,8 +166,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kFail,
        "no GPU is withheld for another reason",
-       "if the driver reports an Xid or asks for a reset: drain the node and reset the GPU; for the other "
-       "reasons see docs/operations.md#a-node-gives-out-no-slots",
+       "for a fault of the GPU (an Xid, no answer, or a reset that the driver wants): drain the node, take "
+       "the daemon off it, and reset the GPU (docs/operations.md#resets-of-gpus-upgrades-of-the-driver); for "
+       "the other reasons see docs/operations.md#a-node-gives-out-no-slots",
        WithheldOtherwise},
       {"memory_unknown",
        {"gpu_nodes"},
@@ -173,15 +181,18 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kFail,
        "the library is in every process with a slot",
-       "give the job crossover.dev/share: exclusive; the library cannot reach a static program, or one that "
-       "empties its environment (docs/operations.md#crossovertakesnopart)",
+       "give the job crossover.dev/share: exclusive, or start it in another way: the library is not loaded "
+       "into a static program, into one that empties its environment, or where SELinux keeps containers from "
+       "reading it (docs/operations.md#crossovertakesnopart)",
        MissingPreload},
       {"silent_library",
        {"gpu_nodes"},
        V::kFail,
        "the library in every process with a slot has connected to the daemon",
-       "remove CROSSOVER_DISABLE from the job; if the job calls NCCL or CUDA past the library, give it "
-       "crossover.dev/share: exclusive (docs/operations.md#crossovertakesnopart)",
+       "remove CROSSOVER_DISABLE from the job; look in the job's log for lines that begin with crossover:, "
+       "which name a refused variable or a daemon that is not reached; if the job calls NCCL or CUDA past "
+       "the library, or launches few kernels and no collectives, give it crossover.dev/share: exclusive "
+       "(docs/operations.md#crossovertakesnopart)",
        SilentLibrary},
       {"no_turns",
        {"gpu_nodes"},
@@ -194,7 +205,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kWarn,
        "jobs share through MPS, or the configuration lets no jobs share",
-       "run helm upgrade --set mps.enabled=true: without MPS sharing gains nothing",
+       "run helm upgrade --set mps.enabled=true, and for timeslice also set "
+       "deviceplugin.config.node.sharing, or that of the node's named configuration, to auto: without MPS "
+       "sharing gains nothing",
        SharingWithoutMps},
       {"uid_clash_under_mps",
        {"gpu_nodes", "pods"},
@@ -207,8 +220,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "pods"},
        V::kFail,
        "no volume of a pod hides the /dev/shm that the clients of MPS share",
-       "set extender.config.webhook.shm=node, which the chart does if mps.enabled=true, so that the webhook "
-       "moves such volumes; then delete these pods and make them again",
+       "set extender.config.webhook.shm=node, which the chart does if mps.enabled=true and a node may share "
+       "through MPS, so that the webhook moves such volumes; then delete these pods and make them again",
        HiddenShm},
       {"slot_doubles",
        {"gpu_nodes"},
@@ -235,8 +248,9 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kWarn,
        "turns are taken on all nodes",
-       "remove the annotation crossover.dev/mode from the object named here, or set "
-       "deviceplugin.config.mode=enforce (docs/operations.md#off-switches)",
+       "if an annotation crossover.dev/mode is named here, remove it; a node in maintenance takes turns "
+       "again when that is over; otherwise set deviceplugin.config.mode=enforce, or run crossover mode "
+       "configured in the daemon's container (docs/operations.md#off-switches)",
        SwitchedOff},
       {"maintenance",
        {"gpu_nodes"},
@@ -268,8 +282,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets", "cluster_queues", "resource_flavors"},
        V::kWarn,
        "quotas of Kueue let jobs share GPUs, or there are none",
-       "raise nominalQuota to the number of GPUs times the number of jobs that may share one GPU: until then "
-       "jobs that could share wait for quota",
+       "raise nominalQuota, of all ClusterQueues together, to the number of GPUs times the number of jobs "
+       "that may share one GPU: until then jobs that could share wait for quota",
        KueueQuotasTooSmall},
       {"autoscaler_may_evict",
        {"pods", "nodes", "autoscaler_status", "node_pools"},
@@ -305,14 +319,14 @@ const std::vector<ClusterCheck>& ClusterChecks() {
       {"gpu_model_without_speed",
        {"gpu_nodes", "extender_config"},
        V::kWarn,
-       "gangs.gpu_speeds names the models of all GPUs, or is empty",
+       "gangs.gpu_speeds names the models of all GPUs, or is not set, or all GPUs are of one model",
        "name the model in extender.config.gangs.gpu_speeds exactly as it is spelt here: until then a job "
        "that has this model and others is placed without regard to compute",
        ModelsWithoutSpeed},
       {"gang_waits",
        {"pods"},
        V::kWarn,
-       "no pod waits for its gang for over ten minutes",
+       "no pod has waited for a node for ten minutes",
        "run kubectl crossover explain pod NAME -n NAMESPACE, which says what the pod waits for",
        LongWaits},
   };

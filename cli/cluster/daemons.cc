@@ -29,7 +29,7 @@ std::optional<json> AskDaemon(const Kubectl& kubectl, const json& pod, std::vect
   if (!text) return std::nullopt;
   json said = json::parse(*text, nullptr, false);
   if (said.is_object()) return said;
-  *error = "expected JSON from the node daemon, got something else";
+  *error = "pod " + FullName(pod) + ": expected JSON from the program crossover there, got another answer";
   return std::nullopt;
 }
 

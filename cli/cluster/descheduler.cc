@@ -66,7 +66,7 @@ Places PodsThatTheDeschedulerMoves(const ClusterFacts& facts) {
       const Stance stance = StanceOf(config);
       heeds |= stance == Stance::kHeedsTheirs;
       if (stance != Stance::kEvicts) continue;
-      places.push_back(FullName(config) +
+      places.push_back("ConfigMap " + FullName(config) +
                        ": expected noEvictionPolicy: Mandatory in each profile, got no such line");
     }
   }

@@ -59,8 +59,9 @@ int WriteBundle(const Kubectl& kubectl, const ClusterFacts& facts, const std::st
   if (const std::string error = WriteObjects(facts, report, folder); !error.empty()) return Fail(error);
   if (const std::string error = WriteSaid(kubectl, facts, folder); !error.empty()) return Fail(error);
   std::fprintf(stderr,
-               "written to %s. The values of environments, commands and foreign annotations are left out. "
-               "Logs are unchanged: look at the logs before you send the folder\n",
+               "written to %s. The values of environments, of commands, and of annotations and labels that "
+               "are neither Kubernetes', NVIDIA's nor ours are left out. ConfigMaps and logs are unchanged: "
+               "look at them before you send the folder\n",
                folder.c_str());
   return 0;
 }

@@ -150,7 +150,10 @@ std::string VersionOfImage(const json& pod, const std::string& container) {
 Places MissingDefinitions(const ClusterFacts& facts) {
   std::set<std::string> missing = {"gpunodes.crossover.dev", "jobprofiles.crossover.dev"};
   for (const json& item : facts.Items("definitions")) missing.erase(NameOf(item));
-  return {missing.begin(), missing.end()};
+  Places places;
+  for (const std::string& name : missing)
+    places.push_back("CustomResourceDefinition " + name + ": expected one, got none");
+  return places;
 }
 
 Places NodesWithoutDaemon(const ClusterFacts& facts) {
@@ -184,7 +187,8 @@ Places NoLeader(const ClusterFacts& facts) {
   const auto leases = FreshLeases(facts);
   if (leases.empty())
     return {
-        "Lease crossover-scheduler: expected an extender's scheduler to renew it within a minute, got none"};
+        "Lease crossover-scheduler: expected an extender's scheduler that renews it, got no renewal in the "
+        "last minute"};
   std::set<std::string> extenders;
   for (const json* pod : Programs(facts, "extender")) extenders.merge(HostNamesOf(*pod));
   Places places;

@@ -77,11 +77,14 @@ std::vector<std::string> Kubectl::Whole(std::vector<std::string> command) const 
 }
 
 std::optional<process::Outcome> Kubectl::Await(std::vector<std::string> command, std::string* error) const {
-  auto outcome = process::Run(Whole(std::move(command)), {}, "", kPatience, {.most = kMost, .errors = true});
-  if (!outcome)
-    *error = program_ +
-             ": cannot be started, or does not end within a minute: look whether it is on the PATH, and "
-             "whether the API server answers";
+  process::NoOutcome why{};
+  auto outcome =
+      process::Run(Whole(std::move(command)), {}, "", kPatience, {.most = kMost, .errors = true}, &why);
+  if (!outcome) {
+    *error = program_ + (why == process::NoOutcome::kLate
+                             ? ": does not end within a minute: look whether the API server answers"
+                             : ": cannot be started: look whether it is on the PATH");
+  }
   if (outcome && outcome->status != 0) {
     *error = LastLine(outcome->errors);
     if (error->empty()) *error = program_ + " ended with " + std::to_string(outcome->status);
@@ -104,6 +107,7 @@ std::string Kubectl::Said(std::vector<std::string> command) const {
 
 std::optional<nlohmann::json> Kubectl::List(std::vector<std::string> what, std::string* error) const {
   std::vector<std::string> command = {"get"};
+  const std::string kind = what.front();
   Append(&command, std::move(what));
   Append(&command, {"--output", "json"});
   const auto text = Run(std::move(command), error);
@@ -111,7 +115,7 @@ std::optional<nlohmann::json> Kubectl::List(std::vector<std::string> what, std::
   const auto object = nlohmann::json::parse(*text, nullptr, false);
   const nlohmann::json& items = kube::At(object, "items");
   if (items.is_array()) return items;
-  *error = program_ + ": expected a list, got another answer";
+  *error = program_ + " get " + kind + ": expected a list in JSON, got another answer";
   return std::nullopt;
 }
 

@@ -47,7 +47,9 @@ std::string Percent(double part) { return Number(1e2 * part, 0) + "%"; }
 std::string WhyTooLittle(const Run& run, const Run& other, double gain) {
   const bool link = run.use.link + other.use.link > run.use.gpu + other.use.gpu;
   const auto part = [link](const Run& of) { return Percent(link ? of.use.link : of.use.gpu); };
-  return "with " + other.gang + " it gains most, " + Number(gain, 2) + " times, expected " +
+  // Rounds down where the gain would look like enough.
+  const double shown = std::min(gain, gains::kWorthSharing - 0.0051);
+  return "with " + other.gang + " it gains most, " + Number(shown, 2) + " times, expected " +
          Number(gains::kWorthSharing, 2) + " at least: this job " +
          (link ? "keeps the link busy" : "computes") + " for " + part(run) +
          " of its step, and the other job for " + part(other) + " of its own step";
@@ -65,11 +67,11 @@ std::string WhyAlone(const std::vector<Run>& runs, const Run& run) {
     most = gain;
   }
   if (best == nullptr) {
-    return "no other job whose needs are known ran at the same time on " + std::to_string(run.gpus) +
-           (run.gpus == 1 ? " GPU" : " GPUs");
+    return "no other job that had its GPUs alone, and whose needs are known, ran at the same time on " +
+           std::to_string(run.gpus) + (run.gpus == 1 ? " GPU, too" : " GPUs, too");
   }
   if (most < gains::kWorthSharing) return WhyTooLittle(run, *best, most);
-  return "the jobs that it gains with are in pairs that save more";
+  return "each job that it gains with is in a pair that saves more";
 }
 
 }  // namespace

@@ -25,7 +25,9 @@ std::string WhyNot(const api::JobProfile::Run& run, const api::JobProfile& profi
   if (profile.communication.runs < 2)
     return "expected two runs in a row that agree on what their pods send, got " +
            std::to_string(profile.communication.runs);
-  return "expected linkBytesPerSecond in the GPUNodes of all its nodes, got none in some: set node.link_gbps";
+  return "expected uplinkSeconds of its run, got none: the extender writes it if the GPUNodes of all its "
+         "nodes have linkBytesPerSecond (set deviceplugin.config.node.link_gbps), and if the run sends what "
+         "the runs before it sent";
 }
 
 json Judged(const api::JobProfile::Run& run, const api::JobProfile& profile, json advice) {

@@ -52,7 +52,9 @@ std::string Listed(const std::set<std::string>& names) {
 // Returns a line that says that no GPU is given out, and why one of them is not.
 std::string NoGpus(const std::vector<api::GpuNode>& gpu_nodes, const std::set<std::string>& nodes) {
   const std::string text =
-      "expected at least one GPU that is healthy and given out, got none: run kubectl crossover doctor";
+      "expected at least one GPU that is healthy and given out" +
+      std::string(nodes.empty() ? "" : " on the nodes of --node") +
+      ", got none: run kubectl crossover doctor";
   for (const api::GpuNode& node : gpu_nodes) {
     if (!nodes.empty() && !nodes.contains(node.name)) continue;
     for (const api::GpuNode::Gpu& gpu : node.gpus) {
@@ -83,7 +85,7 @@ std::string NoteOf(const std::set<std::string>& nodes) {
   if (nodes.empty()) return "";
   return (nodes.size() == 1 ? "node " + Listed(nodes) + ": the speed of its link is"
                             : "nodes " + Listed(nodes) + ": the speeds of their links are") +
-         " not known, so the plan counts transfers there as free: set node.link_gbps\n";
+         " not known, so the plan counts transfers there as free: set deviceplugin.config.node.link_gbps\n";
 }
 
 json ServerOf(const std::string& name, const Alike& alike, double speed, double link_bytes_per_s,

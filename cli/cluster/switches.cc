@@ -34,7 +34,7 @@ Places SwitchedOff(const ClusterFacts& facts) {
     const std::string& by = node.mode_limited_by;
     if (!node.mode.empty() && node.mode != "enforce")
       places.push_back("node " + node.name + ": mode: expected enforce, got " + node.mode +
-                       (by.empty() ? "" : ", because of " + by));
+                       (by.empty() ? "" : ": " + by));
   }
   return places;
 }

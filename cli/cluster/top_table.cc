@@ -111,7 +111,7 @@ std::string ClusterTopTable(const json& nodes, bool wide) {
     }
   }
   std::sort(rows.begin() + 1, rows.end());
-  std::string text = rows.size() > 1 ? Columns(rows) : "no job has connected on any node that answers\n";
+  std::string text = rows.size() > 1 ? Columns(rows) : "no job is connected on any node that answers\n";
   const auto any = [&rows](const char* mark) {
     return std::any_of(rows.begin(), rows.end(), [mark](const auto& row) { return row[5].ends_with(mark); });
   };

@@ -101,7 +101,8 @@ Places UnnamedDomains(const ClusterFacts& facts) {
   for (const auto& [gang, nodes] : GangsOverUnnamedDomains(facts))
     places.push_back(
         OverNodes(gang, nodes) +
-        ": expected on each of these nodes a label of gangs.topology narrower than a zone, got none");
+        ": expected on each of these nodes a label of gangs.topology narrower than a zone, got a node "
+        "without one");
   return places;
 }
 

@@ -115,9 +115,18 @@ TEST(AdviceTest, AJobWithoutAPairIsToldWhy) {
       Profile("team", json::array({Computes("team/a", 0.5), Computes("team/b", 0.5), Computes("team/c", 0.55),
                                    Ran("team/unseen", "08:00", "12:00", 0), small}));
   EXPECT_EQ(ReasonsOf(profile),
-            json({{"team/c", "the jobs that it gains with are in pairs that save more"},
+            json({{"team/c", "each job that it gains with is in a pair that saves more"},
                   {"team/unseen", "its compute and its waits are not known"},
-                  {"team/small", "no other job whose needs are known ran at the same time on 1 GPU"}}));
+                  {"team/small",
+                   "no other job that had its GPUs alone, and whose needs are known, ran at the same time on "
+                   "1 GPU, too"}}));
+}
+
+TEST(AdviceTest, AGainThatIsAlmostEnoughIsRoundedDown) {
+  const json profile =
+      Profile("team", json::array({Computes("team/a", 0.907), Computes("team/b", 0.907)}));  // 1.047
+  EXPECT_THAT(ReasonsOf(profile)["team/a"].get<std::string>(),
+              HasSubstr("1.04 times, expected 1.05 at least"));
 }
 
 TEST(AdviceTest, AJobThatGainsTooLittleIsToldWhatIsInTheWay) {
@@ -136,7 +145,7 @@ TEST(AdviceTest, AJobThatGainsTooLittleIsToldWhatIsInTheWay) {
             "95% of its step, and the other job for 95% of its own step");
   const json advice = AdviceOf(json::array({busy}), 0);
   EXPECT_THAT(AdviceText(advice, true),
-              HasSubstr("\nJobs without another to gain with:\nteam/busy: with team/full it gains"));
+              HasSubstr("\nJobs that are in no pair:\nteam/busy: with team/full it gains"));
   EXPECT_THAT(AdviceText(advice, false), Not(HasSubstr("team/busy")));
 }
 
@@ -260,8 +269,8 @@ TEST(AdviceTest, ARankThatWaitsForItsInputIsNamedWithWhatItCosts) {
       AdviceText(AdviceOf(profiles, 0), false),
       HasSubstr(
           "\nRanks that wait for input:\nteam/b: pod b-0 on node n7 launches nothing for 8.0 ms of "
-          "an iteration, as it waits for input. It costs up to 25% of each step of all ranks. Its run was "
-          "last seen at 2027-01-15T12:00:00Z.\n"));
+          "an iteration: it waits for input, or computes on the host. It costs up to 25% of each step of all "
+          "ranks. Its run was last seen at 2027-01-15T12:00:00Z.\n"));
 }
 
 TEST(AdviceTest, TheLatestRunOfEachGangCountsTheCostliestFirst) {

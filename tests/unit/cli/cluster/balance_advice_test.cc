@@ -48,8 +48,9 @@ TEST(BalanceAdviceTest, SaysWhatPartsBySpeedWouldGain) {
   EXPECT_NEAR(advice[0]["gain"], 0.09 / (0.08 / 2.75 + 0.01), 1e-9);
   EXPECT_EQ(
       BalanceText(advice, false),
-      "team/a: its 4 ranks compute or wait for their turn for 20.0 to 80.0 ms of a step of 90.0 ms. With "
-      "parts of the batch by their speed (crossover.dev/batch-shares) a step is 2.30 times as fast.\n");
+      "team/a: its 4 ranks spend 20.0 to 80.0 ms on compute and on waits for their turn, of a step of 90.0 "
+      "ms. With parts of the batch by their speed (crossover.dev/batch-shares) a step is 2.30 times as "
+      "fast.\n");
 }
 
 TEST(BalanceAdviceTest, AWaitForATurnCountsAsTimeOfARank) {
@@ -85,7 +86,7 @@ TEST(BalanceAdviceTest, WithoutAllRanksItSaysSo) {
   EXPECT_EQ(
       BalanceText(advice, true),
       "team/a: no gain is told, as its nodes report 2 of 4 ranks, expected all (a node reports up to 16 of a "
-      "job)\n");
+      "job, and only those that it has measured)\n");
 }
 
 TEST(BalanceAdviceTest, AnEarlierRunAndOtherNamespacesAreLeftOut) {

@@ -36,7 +36,8 @@ void NotReady(ClusterFacts* facts, std::size_t program) {
 
 const std::vector<Planted>& Faults() {
   static const std::vector<Planted> faults = {
-      {"definitions", "jobprofiles.crossover.dev", [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
+      {"definitions", "CustomResourceDefinition jobprofiles.crossover.dev: expected one, got none",
+       [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
       {"daemon_missing", "node n2", [](ClusterFacts* f) { f->lists["programs"].erase(1); }},
       {"daemon_missing", "node n3",
        [](ClusterFacts* f) {  // no daemon has ever run there: no slots, no GPUNode
@@ -79,7 +80,7 @@ const std::vector<Planted>& Faults() {
       {"mps_not_ready", "crossover-system/mps-2 on node n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on node n2",
        [](ClusterFacts* f) { NotReady(f, 5); }},
-      {"nobody_leads", "expected an extender's scheduler to renew it within a minute",
+      {"nobody_leads", "expected an extender's scheduler that renews it, got no renewal in the last minute",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["renewTime"] = "2027-01-15T07:50:00Z"; }},
       {"nobody_leads", "expected a pod of an extender as the holder, got crossover-system/gone",
        [](ClusterFacts* f) { First(f, "leases")["spec"]["holderIdentity"] = "gone_1"; }},
@@ -170,7 +171,7 @@ const std::vector<Planted>& Faults() {
          First(f, "pods")["metadata"]["annotations"]["crossover.dev/assignment"] =
              R"({"containers": {"main": ["GPU-2"]}})";
        }},
-      {"switched_off", "node n1: mode: expected enforce, got observe, because of namespace crossover-system",
+      {"switched_off", "node n1: mode: expected enforce, got observe: namespace crossover-system",
        [](ClusterFacts* f) {
          First(f, "gpu_nodes")["status"]["mode"] = "observe";
          First(f, "gpu_nodes")["status"]["modeLimitedBy"] = "namespace crossover-system";

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/cluster/kubectl.h"
 
 namespace crossover::cli {
 namespace {
@@ -26,6 +29,12 @@ TEST(TimeInTest, IsThatOfWhatIsRenewed) {
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight - 100), kEight - 100) << "it is right";
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight + 3000), kEight + 3000) << "no extender has renewed them for long";
   EXPECT_DOUBLE_EQ(TimeIn(json::array(), kEight), kEight);
+}
+
+TEST(KubectlTest, AProgramThatIsNotThereIsNamed) {
+  std::string error;
+  EXPECT_FALSE(Kubectl({}, "/nowhere/kubectl").List({"nodes"}, &error));
+  EXPECT_EQ(error, "/nowhere/kubectl: cannot be started: look whether it is on the PATH");
 }
 
 TEST(SawNothingTest, IsSoWhereOnlyListsOfKindsThatAClusterMayLackAreThere) {

@@ -81,7 +81,7 @@ TEST(PlaceAdviceTest, SaysWhyAGainIsNotKnown) {
   const auto no_uplink = [](json& run) { run.erase("uplinkSeconds"); };
   EXPECT_EQ(why(no_uplink, 1),
             "team/a: not known, expected two runs in a row that agree on what their pods send, got 1\n");
-  EXPECT_THAT(why(no_uplink), HasSubstr("expected linkBytesPerSecond in the GPUNodes of all its nodes"));
+  EXPECT_THAT(why(no_uplink), HasSubstr("expected uplinkSeconds of its run, got none"));
   EXPECT_THAT(why([](json& run) { run.erase("uplinkSeconds"), run.erase("nodes"); }),
               HasSubstr("expected the number of its nodes, got none"));
   EXPECT_THAT(why([](json& run) { run.erase("computeSeconds"); }), HasSubstr("expected computeSeconds"));

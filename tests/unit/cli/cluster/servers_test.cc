@@ -112,12 +112,12 @@ TEST(ServersTest, SaysWhatIsNotThereOrNotKnown) {
   nodes[0]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
             "node \"b\": the speed of its link is not known, so the plan counts transfers there as free: set "
-            "node.link_gbps\n");
+            "deviceplugin.config.node.link_gbps\n");
   EXPECT_EQ(ServersOf(json::array({nodes[0]}), {}).note, "") << "nothing leaves the only node";
   nodes[1]["status"].erase("linkBytesPerSecond");
   EXPECT_EQ(ServersOf(nodes, {}).note,
             "nodes \"a\", \"b\": the speeds of their links are not known, so the plan counts transfers there "
-            "as free: set node.link_gbps\n");
+            "as free: set deviceplugin.config.node.link_gbps\n");
 }
 
 TEST(ServersTest, NamesAndServersAreBounded) {
