@@ -51,7 +51,7 @@ constexpr Rule kOfPods[] = {
     // Limits how much memory of each GPU the pod may have; an allocation beyond it fails as if the GPU were
     // full. Default: the peak in the job's profile plus a tenth; without a profile the pod runs alone.
     {base::kGpuMemoryAnnotation, base::IsGpuMemory,
-     "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"},
+     "a whole number of bytes, or one with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"},
     // Says which runs are alike: what was measured in one run is expected of the next run with the same
     // key. Default: made from owner, image, command, slots and size.
     {base::kProfileKeyAnnotation, base::IsGang, kPrintable},

@@ -133,7 +133,7 @@ inline constexpr JobVariable kMaxSlowdown = {"CROSSOVER_MAX_SLOWDOWN", IsSlowdow
                                              "a number from 1.05 to 10 with at most three decimals"};
 inline constexpr JobVariable kGpuMemory = {
     "CROSSOVER_GPU_MEMORY", IsGpuMemory,
-    "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
+    "a whole number of bytes, or one with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
 inline constexpr JobVariable kTurnsAtWaits = {"CROSSOVER_TURNS_AT_WAITS", IsSwitch, "0 or 1"};
 inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel, "error, warn, info or debug"};
 inline constexpr const JobVariable* kJobVariables[] = {&kGang,      &kGangSize,     &kSocket,

@@ -70,7 +70,7 @@ constexpr const char* Advice(WatchReason reason) {
       return "; PyTorch before 2.7.1 makes such ones with init_process_group(device_id=...), unless "
              "TORCH_NCCL_USE_COMM_NONBLOCKING=0 is set";
     case WatchReason::kInnerWaits:
-      return "; CROSSOVER_TURNS_AT_WAITS=1 in the environment of the pod lets turns end at such waits";
+      return "; CROSSOVER_TURNS_AT_WAITS=1 in the environment of the job lets turns end at such waits";
     case WatchReason::kNoPeriod:
       return "; with Horovod, DistributedOptimizer(groups=N) makes the collectives of all iterations the "
              "same";

@@ -18,7 +18,7 @@ std::optional<Access> InClusterAccess(std::string* error) {
   const std::string host = Variable("KUBERNETES_SERVICE_HOST");
   const std::string port = Variable("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    *error = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod";
+    *error = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set, as they are in pods";
     return std::nullopt;
   }
   const bool ipv6 = host.find(':') != std::string::npos;

@@ -199,7 +199,8 @@ bool ListWatch::Fail(const Response& response) {
 }
 
 void ListWatch::Lack() {
-  Complain("the API server does not know such objects: is their CustomResourceDefinition missing?");
+  Complain("the API server does not know such objects, so they count as none: for those of crossover.dev, "
+           "run kubectl apply -f manifests/crds");
   sink_->OnListBegin();
   sink_->OnListEnd();
   synced_ = true;

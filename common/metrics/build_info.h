@@ -17,8 +17,9 @@ class BuildInfo : public prometheus::Collectable {
   explicit BuildInfo(std::string version) : version_(std::move(version)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
-    prometheus::MetricFamily family = Family(
-        "crossover_build_info", "1, and which version the program is of.", prometheus::MetricType::Gauge);
+    prometheus::MetricFamily family =
+        Family("crossover_build_info", "Always 1; the label version says which version of the program runs.",
+               prometheus::MetricType::Gauge);
     AddGauge(&family, {{"version", version_}}, 1);
     return {family};
   }

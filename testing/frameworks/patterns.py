@@ -50,7 +50,7 @@ def named(name):
 
 
 _INNER = ("compute waits for collectives inside its turns, or an iteration has more than 4 turns; "
-          "CROSSOVER_TURNS_AT_WAITS=1 in the environment of the pod lets turns end at such waits")
+          "CROSSOVER_TURNS_AT_WAITS=1 in the environment of the job lets turns end at such waits")
 
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),

@@ -144,7 +144,7 @@ class Memory(unittest.TestCase):
                               env={**self.machine.environment, "LD_PRELOAD": LIBRARY, "CROSSOVER_GANG": "a",
                                    "CROSSOVER_GPU_MEMORY": "20GB"}, capture_output=True, text=True)
         self.assertRegex(done.stderr,
-                         r"\Acrossover: CROSSOVER_GPU_MEMORY: expected bytes, or a number with .*, got 20GB; .*\n\Z")
+                         r"\Acrossover: CROSSOVER_GPU_MEMORY: expected a whole number of bytes.*, got 20GB; .*\n\Z")
 
 
 if __name__ == "__main__":

@@ -70,8 +70,8 @@ TEST_F(PlanTest, MemoryIsPassedOnOrRefused) {
        {"20GB", "Gi", "15Mi", "0", "1025Ti", "99999999999999999999999", "-1", "1.5Gi", "20Gii"}) {
     options_.gpu_memory = refused;
     EXPECT_EQ(Error(),
-              "--gpu-memory: expected bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to "
-              "1024Ti, got " +
+              "--gpu-memory: expected a whole number of bytes, or one with K, M, G, T, Ki, Mi, Gi or Ti, "
+              "from 16Mi to 1024Ti, got " +
                   options_.gpu_memory);
   }
 }
