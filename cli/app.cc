@@ -52,14 +52,19 @@ void AddRun(CLI::App* app, Action* action) {
   run->add_option("--gang", options->gang, "name of the job: the same for all its ranks")->required();
   run->add_option("--size", options->size, "number of ranks of the whole job")->required();
   run->add_option("--priority", options->priority,
-                  "high, normal or low: whose turn comes first (default normal)");
+                  "high, normal or low: whose turn comes first (default $CROSSOVER_TURN_PRIORITY, else "
+                  "normal)");
   run->add_option("--max-slowdown", options->max_slowdown,
-                  "how much slower than alone its iterations may be, 1.05 to 10 (default: no limit)");
+                  "how many times as long as alone its iterations may take, 1.05 to 10 (default "
+                  "$CROSSOVER_MAX_SLOWDOWN, else no limit)");
   run->add_option("--gpu-memory", options->gpu_memory,
-                  "how much of each GPU's memory a rank may have, such as 20Gi (default: all)");
+                  "how much of each GPU's memory a rank may have, such as 20Gi (default "
+                  "$CROSSOVER_GPU_MEMORY, else all)");
   run->add_option("--socket", options->socket,
-                  "the daemon's socket (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
-  run->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
+                  "the daemon's socket for jobs (default $CROSSOVER_SOCKET, else "
+                  "/run/crossover/arbiter.sock)");
+  run->add_option("--library", options->library,
+                  "libcrossover.so (default: the one beside this program or in ../lib from there)");
   run->add_option("command", options->command, "the command and its arguments, after --")->required();
   run->positionals_at_end();
 }
@@ -80,7 +85,9 @@ void AddTimeline(CLI::App* app, Action* action) {
       Add(app, "timeline", "the last turns, or turns as they come", action, Timeline, options);
   AddSocket(timeline, &options->socket);
   timeline->add_option("--gpu", options->gpu, "UUID of the only GPU to show (default: all)");
-  timeline->add_option("--seconds", options->seconds, "how many seconds to look back, 0.01 to 3600")
+  timeline
+      ->add_option("--seconds", options->seconds,
+                   "how many seconds to look back from the newest turn, with json from now, 0.01 to 3600")
       ->check(Between(0.01, 3600))
       ->capture_default_str();
   AddOutput(timeline, "text", &options->json, options);
@@ -112,8 +119,10 @@ void AddDoctor(CLI::App* app, Action* action) {
       Add(app, "doctor", "what keeps jobs of this machine from taking turns", action, Doctor, options);
   AddSocket(doctor, &options->api_socket);
   doctor->add_option("--arbiter-socket", options->arbiter_socket,
-                     "the socket of jobs (default $CROSSOVER_SOCKET, else what the daemon says)");
-  doctor->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
+                     "the daemon's socket for jobs (default $CROSSOVER_SOCKET, else what the daemon says, "
+                     "else /run/crossover/arbiter.sock)");
+  doctor->add_option("--library", options->library,
+                     "libcrossover.so (default: the one beside this program or in ../lib from there)");
   AddOutput(doctor, "text", &options->json, options);
 }
 
@@ -153,7 +162,8 @@ void AddPlan(CLI::App* app, Action* action) {
                      "do not halve the forward passes of the first micro-batches");
   pipeline
       ->add_option("--slice-cost", options->slice_cost,
-                   "how much longer two halves take than the whole: 0.05 is a twentieth")
+                   "how much longer the two halves of a forward pass take than the whole: 0.05 is a "
+                   "twentieth")
       ->check(Between(0, 1))
       ->default_str("0.05");
   pipeline
@@ -166,12 +176,12 @@ void AddPlan(CLI::App* app, Action* action) {
                            "JSON file with the servers (docs/pipelines.md); -: stdin; default: equal GPUs");
   pipeline
       ->add_option("--gpu-memory-gib", options->gpu_memory_gib,
-                   "memory of each GPU in GiB (default: no limit)")
+                   "memory of each GPU in GiB (default 0: no limit)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);
   pipeline
       ->add_option("--link-gbit", options->link_gbit,
-                   "speed of links between neighbours in Gbit/s (default: transfers take no time)")
+                   "speed of links between neighbours in Gbit/s (default: transfers take only the latency)")
       ->check(Between(0, 1e6))
       ->excludes(cluster);
   pipeline->add_option("--latency-us", options->latency_us, "latency of a transfer in microseconds")

@@ -55,6 +55,13 @@ std::string Named(const Client& client) {
 Finding DaemonMode(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     const auto& daemon = top.daemon();
+    if (daemon.mode() != "enforce" && !daemon.mode_limited_by().empty()) {
+      return Say(Verdict::kWarn,
+                 daemon.mode() + "; configured is " + daemon.mode_configured() + "; " +
+                     daemon.mode_limited_by(),
+                 "remove the annotation, or end the maintenance; if the mode stays, run crossover mode "
+                 "configured (docs/operations.md#off-switches)");
+    }
     if (daemon.mode() != daemon.mode_configured()) {
       return Say(Verdict::kWarn,
                  "switched to " + daemon.mode() + "; configured is " + daemon.mode_configured(),
@@ -62,7 +69,8 @@ Finding DaemonMode(const Facts& facts) {
     }
     if (daemon.mode() == "enforce") return Say(Verdict::kOk, "enforce");
     return Say(Verdict::kWarn, daemon.mode() + ", as configured: no job takes turns",
-               "set mode: enforce in the daemon's configuration and send it SIGHUP");
+               "set mode: enforce in the daemon's configuration and send it SIGHUP, or in Kubernetes set "
+               "deviceplugin.config.mode=enforce of the chart");
   });
 }
 
@@ -72,9 +80,9 @@ Finding JobsTakeTurns(const Facts& facts) {
     for (const Gpu& gpu : top.gpus()) {
       if (gpu.clients() < 2) continue;
       if (!gpu.why_no_turns().empty()) {
-        return Say(Verdict::kWarn, "GPU " + gpu.uuid() + ": its jobs are only watched: " + gpu.why_no_turns(),
-                   "set CROSSOVER_LOG=info in a job's environment, and look for lines that begin with "
-                   "crossover: in its log (docs/operations.md#no-turns-are-taken)");
+        return Say(Verdict::kWarn, "GPU " + gpu.uuid() + ": its jobs take no turns: " + gpu.why_no_turns(),
+                   "see docs/operations.md#no-turns-are-taken for each reason; with CROSSOVER_LOG=info in a "
+                   "job's environment, lines of its log that begin with crossover: say more");
       }
       ++taking;
     }
@@ -90,10 +98,14 @@ Finding JobsHavePeriods(const Facts& facts) {
     });
     if (client == nullptr) return Say(Verdict::kOk, "no job keeps its neighbour from taking turns");
     return Say(Verdict::kWarn,
-               Named(*client) + " has shown no period in " + Duration(client->connected_s()) +
-                   ", so no client on that GPU takes turns",
-               "give the job a GPU of its own: jobs with many small collectives inside compute (tensor or "
-               "pipeline parallel, SyncBN, FSDP) have no period");
+               Named(*client) + " has shown no iterations that repeat in " + Duration(client->connected_s()) +
+                   ", so no client on that GPU takes turns" +
+                   (client->watched_only().empty() ? "" : ": " + client->watched_only()),
+               client->watched_only().empty()
+                   ? "wait if the job has not begun to train, or if its iterations take a minute; otherwise "
+                     "give it a GPU of its own, as its calls do not repeat"
+                   : "remove the reason named here, or give the job a GPU of its own "
+                     "(docs/operations.md#no-turns-are-taken)");
   });
 }
 
@@ -148,9 +160,9 @@ Finding DaemonRestarts(const Facts& facts) {
     });
     if (client == nullptr) return Say(Verdict::kOk, "the daemon has run for " + Duration(up));
     return Say(Verdict::kWarn,
-               "the daemon has run for " + Duration(up) + ", less than " + Named(*client) +
+               "the daemon has run for " + Duration(up) + ", less than the process of " + Named(*client) +
                    ": the daemon was restarted while the job ran, or started after the job",
-               "look at the end of the previous daemon's log, which says why that daemon ended");
+               "if a daemon ran before, the end of its log says why it ended");
   });
 }
 

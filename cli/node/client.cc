@@ -45,7 +45,8 @@ std::string WhyNotConnected(const std::string& socket_path) {
     case ENOENT:
       return "no such file: start the daemon, or look at api.socket in its configuration";
     case ECONNREFUSED:
-      return "no process listens there: if this is the socket of a daemon, that has ended: start it again";
+      return "no process listens there: if this is the socket of a daemon, the daemon has ended: start it "
+             "again";
     case EACCES:
     case EPERM:
       return "permission denied: run the command as root or as the daemon's own user";

@@ -160,8 +160,10 @@ int PlanPipeline(const PipelineOptions& options) {
   if (const std::string fault = FaultOf(problem); !fault.empty()) return Refuse(fault);
   auto mapping = pipeline::Map(problem, *servers, options.stages);
   if (!mapping) {
-    return Refuse("expected GPUs with the memory for " + std::to_string(options.stages) +
-                      " stages, got none on which a division of the model fits",
+    return Refuse("expected GPUs whose memory takes a division of the model into " +
+                      std::to_string(options.stages) +
+                      " stages, got none in all that was searched: use GPUs with more memory or more stages, "
+                      "or raise --most-operations",
                   1);
   }
   PipelinePlan plan{.mapping = std::move(*mapping), .others = {}, .spans = {}};

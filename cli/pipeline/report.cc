@@ -94,7 +94,7 @@ std::string Box(const pipeline::Span& span, double per_ms, int row) {
   const int y = kTop + row * (kHeight + 6);
   std::array<char, 512> text{};
   std::snprintf(text.data(), text.size(),
-                "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" class=\"%s\"><title>chunk %d, %s of "
+                "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" class=\"%s\"><title>stage %d, %s of "
                 "micro-batch %d%s: %.3f to %.3f ms</title></rect>\n",
                 x, y, width, kHeight, operation.forward ? "f" : "b", operation.chunk,
                 operation.forward ? "forward" : "backward", operation.microbatch, half, Ms(span.begin),

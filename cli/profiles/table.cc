@@ -70,8 +70,8 @@ std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double
          (any_guessed
               ? "\n? not measured: one and a half times the memory budget of the job, which was too small\n"
               : "") +
-         (any_disturbed ? "\n! has run beside a process that took no part: the daemon learned nothing about "
-                          "the job meanwhile\n"
+         (any_disturbed ? "\n! has run beside a process that took no part: meanwhile the daemon learned only "
+                          "the job's memory\n"
                         : "");
 }
 

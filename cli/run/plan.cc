@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "common/base/fd.h"
@@ -26,12 +28,14 @@ std::string Look(const Environment& environment, const std::string& name) {
   return it == environment.end() ? "" : it->second;
 }
 
-bool DaemonListens(const std::string& path) {
+// Returns 0 if a daemon listens, or else the errno that says why this process cannot connect to one.
+int WhyNotListening(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return 0;
+  return errno == EAGAIN ? 0 : errno;  // its queue may be full
 }
 
 // Returns whether LD_PRELOAD can name the path: the dynamic linker splits it at spaces and colons and knows
@@ -91,8 +95,8 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
     const auto found = FindLibrary(program_directory);
     if (!found) {
       return RunError{
-          "libcrossover.so: expected beside this program or in ../lib, got none: name the library with "
-          "--library PATH"};
+          "libcrossover.so: expected beside this program or in ../lib from there, got none that this user "
+          "can read: name the library with --library PATH"};
     }
     library = *found;
   }
@@ -110,8 +114,11 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (!options.priority.empty()) plan.environment["CROSSOVER_TURN_PRIORITY"] = options.priority;
   if (!options.max_slowdown.empty()) plan.environment["CROSSOVER_MAX_SLOWDOWN"] = options.max_slowdown;
   if (!options.gpu_memory.empty()) plan.environment["CROSSOVER_GPU_MEMORY"] = options.gpu_memory;
-  if (!DaemonListens(socket)) {
-    plan.warnings.push_back("no daemon listens on " + socket +
+  if (const int why = WhyNotListening(socket); why == EACCES || why == EPERM) {
+    plan.warnings.push_back(socket + ": this user may not connect to the daemon: run crossover doctor; until "
+                                     "then the job runs without taking turns");
+  } else if (why != 0) {
+    plan.warnings.push_back("no daemon listens on " + socket + ": " + std::strerror(why) +
                             ": start the daemon; until then the job runs without taking turns");
   }
   return plan;

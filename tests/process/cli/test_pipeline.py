@@ -140,7 +140,7 @@ class Pipeline(unittest.TestCase):
                      self.file("cluster.json", '{"servers": [{"name": "a", "gpus": 0.5}]}'))
         self.refused(2, "--cluster: expected at least 4 GPUs, got 2", "--cluster",
                      self.file("cluster.json", '{"servers": [{"name": "a", "gpus": 2}]}'))
-        self.refused(1, "on which a division of the model fits", "--gpu-memory-gib", 1)
+        self.refused(1, "whose memory takes a division of the model into", "--gpu-memory-gib", 1)
         self.refused(1, "cannot be written", "--picture", self.folder / "none" / "plan.html")
         self.refused(2, "--cluster excludes", "--cluster", "x", "--gpu-memory-gib", 1)
 

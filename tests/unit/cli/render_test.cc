@@ -72,7 +72,7 @@ GPU GPU-1: no client
 
 * of an earlier process of the same gang, user and size
 
-! this cap cannot be kept, because of the caps of jobs that came before
+! this cap cannot be kept beside the other jobs of the GPU: the daemon's log says why
 )");
 }
 

@@ -123,14 +123,27 @@ std::vector<Fault> MachineFaults() {
          f->arbiter.connect_errno = ECONNREFUSED;
        },
        {"arbiter_permissions"}},
-      {"arbiter_permissions", Verdict::kFail, "user 1000 may not connect to /run/a.sock (mode 0600)",
+      {"arbiter_socket",
+       Verdict::kFail,
+       "Protocol wrong type for socket",
+       [](Facts* f) { f->arbiter.connect_errno = EPROTOTYPE; },
+       {"arbiter_permissions"}},
+      {"arbiter_permissions",
+       Verdict::kFail,
+       "user 1000 may not connect to /run/a.sock (mode 0600)",
        [](Facts* f) {
          f->arbiter.mode = 0600;
          f->arbiter.connect_errno = EACCES;
-       }},
+       },
+       {"arbiter_socket"}},
+      {"arbiter_permissions",
+       Verdict::kFail,
+       "user 1000 may not connect to /run/a.sock, nor look at the file",
+       [](Facts* f) { f->arbiter = {.path = "/run/a.sock", .connect_errno = EACCES}; },
+       {"arbiter_socket"}},
       {"api_socket", Verdict::kUnknown, "user 1000 may not ask",
        [](Facts* f) { f->api.connect_errno = EACCES; }},
-      {"api_socket", Verdict::kWarn, "although the daemon runs",
+      {"api_socket", Verdict::kWarn, "no daemon answers, although one listens on /run/a.sock",
        [](Facts* f) { f->api.connect_errno = ENOENT; }},
       {"api_socket",
        Verdict::kFail,
@@ -139,12 +152,12 @@ std::vector<Fault> MachineFaults() {
        {"arbiter_socket", "arbiter_permissions"}},
       {"library",
        Verdict::kFail,
-       "expected beside this program or in ../lib, got none",
+       "expected beside this program or in ../lib from there, got none that this user can read",
        [](Facts* f) { f->library = {}; },
        {"library_fits", "library_loads"}},
       {"library",
        Verdict::kFail,
-       "got one that cannot be read",
+       "expected a file that this user can read, got none",
        [](Facts* f) {
          f->library.readable = false;
          f->library.tried = false;
@@ -171,7 +184,7 @@ std::vector<Fault> MachineFaults() {
          f->mps.shm_bytes = 64ULL << 30;
          f->mps.shm_free_bytes = 6ULL << 30;
        }},
-      {"mps_shm", Verdict::kWarn, "a common /dev/shm of 1 GiB, 100% of it free",
+      {"mps_shm", Verdict::kWarn, "a common /dev/shm of 1024 MiB, 100% of it free",
        [](Facts* f) { f->mps.shm_bytes = f->mps.shm_free_bytes = 1ULL << 30; }},
       {"mps_shm", Verdict::kWarn, "a common /dev/shm of 512 MiB, 100% of it free",
        [](Facts* f) { f->mps.shm_bytes = f->mps.shm_free_bytes = 1ULL << 29; }},
@@ -220,22 +233,35 @@ std::vector<Fault> DaemonFaults() {
   return {
       {"mode", Verdict::kWarn, "switched to off; configured is enforce",
        [](Facts* f) { DaemonOf(f)->set_mode("off"); }},
+      {"mode", Verdict::kWarn, "off; configured is enforce; this node is in maintenance",
+       [](Facts* f) {
+         DaemonOf(f)->set_mode("off");
+         DaemonOf(f)->set_mode_limited_by("this node is in maintenance");
+       }},
       {"mode", Verdict::kWarn, "observe, as configured",
        [](Facts* f) {
          DaemonOf(f)->set_mode("observe");
          DaemonOf(f)->set_mode_configured("observe");
        }},
-      {"turns", Verdict::kWarn, "GPU GPU-0: its jobs are only watched: gang beta has not shown a period yet",
+      {"turns", Verdict::kWarn, "GPU GPU-0: its jobs take no turns: gang beta has not shown a period yet",
        [](Facts* f) { FirstGpu(f)->set_why_no_turns("gang beta has not shown a period yet"); }},
-      {"periods", Verdict::kWarn, "gang alpha rank 0 on GPU GPU-0 has shown no period in 15.0 min",
+      {"periods", Verdict::kWarn,
+       "gang alpha rank 0 on GPU GPU-0 has shown no iterations that repeat in 15.0 min",
        [](Facts* f) { FirstClient(f)->set_learned(false); }},
+      {"periods", Verdict::kWarn, "no client on that GPU takes turns: collectives are captured into graphs",
+       [](Facts* f) {
+         node::v1::Client* client = FirstClient(f);
+         client->set_learned(false);
+         client->set_watched_only("collectives are captured into graphs");
+       }},
       {"offenders", Verdict::kWarn, "gang alpha rank 0 on GPU GPU-0 held its turn too long",
        [](Facts* f) { FirstClient(f)->set_offender(true); }},
       {"openings", Verdict::kWarn, "GPU GPU-0: 3 times",
        [](Facts* f) { FirstGpu(f)->set_watchdog_openings(3); }},
       {"faults", Verdict::kWarn, "opened its own gate 2 times",
        [](Facts* f) { FirstClient(f)->set_faults(2); }},
-      {"restarts", Verdict::kWarn, "less than gang alpha", [](Facts* f) { f->process_age_s[100] = 1010; }},
+      {"restarts", Verdict::kWarn, "less than the process of gang alpha",
+       [](Facts* f) { f->process_age_s[100] = 1010; }},
       {"events", Verdict::kWarn, "7 events were dropped",
        [](Facts* f) { DaemonOf(f)->set_events_dropped(7); }},
   };
@@ -272,12 +298,15 @@ TEST(DoctorTest, EachPlantedFaultIsSeenByItsCheck) {
 TEST(DoctorTest, WhatIsNoFaultIsNotSeen) {
   Facts facts = Healthy();
   facts.environment = {{"CROSSOVER_GANG", "a"},
+                       {"CROSSOVER_GPU_MEMORY", ""},  // as in a pod that was granted no limit
                        {"CROSSOVER_GATES", "host"},
                        {"CROSSOVER_DISABLE", "0"},
                        {"CUDA_LAUNCH_BLOCKING", ""},
                        {"CUDA_DEVICE_MAX_CONNECTIONS", "8"},
                        {"LD_PRELOAD", "/lib/libcrossover.so"}};
   facts.kernel.peer_pidfd = false;  // robust futexes are there
+  facts.mps.shm_bytes = facts.mps.shm_free_bytes = 3ULL << 29;
+  EXPECT_THAT(Of(Examine(facts), "mps_shm").seen, HasSubstr("/dev/shm of 1536 MiB")) << "more than 1 GiB";
   FirstGpu(&facts)->set_clients(1);
   FirstGpu(&facts)->set_why_no_turns("alone on its GPU");
   FirstClient(&facts)->set_learned(false);  // it is alone, so it keeps no other job waiting
