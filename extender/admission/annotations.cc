@@ -31,17 +31,23 @@ bool IsMark(std::string_view text) {
 std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std::string& value) {
   if (IsWrittenByUs(key))
     return base::Refusal(key, "no such annotation, because only Crossover writes it", Shown(value));
-  if (key == base::kMaintenanceAnnotation || key == base::kConfigurationLabel)
-    return base::Refusal(Shown(key), "no such annotation, because it belongs on a node", Shown(value));
+  if (key == base::kMaintenanceAnnotation)
+    return base::Refusal(key, "no such annotation, because it belongs on a node", Shown(value));
+  if (key == base::kConfigurationLabel)
+    return base::Refusal(key, "no such annotation, because it is a label that belongs on a node",
+                         Shown(value));
   if (annotations::RuleOf(key) != nullptr) return annotations::FaultOf(key, value);
   return Shown(key) + ": there is no such annotation; " + annotations::NearestTo(key) + " is the nearest";
 }
 
 std::optional<std::string> RefusalOfLabel(const std::string& key, const std::string& value, bool shares) {
+  if (key == base::kConfigurationLabel)
+    return base::Refusal(key, "no such label, because it belongs on a node", Shown(value));
   if (key == base::kManagedLabel) {
     if (shares && value == "true") return std::nullopt;
     return base::Refusal(
-        key, std::string("no such label, because only Crossover sets it, for ") + base::kShareAnnotation,
+        key,
+        std::string("no such label, because only Crossover sets it, on pods with ") + base::kShareAnnotation,
         Shown(value));
   }
   return annotations::FaultOfLabel(key, value);

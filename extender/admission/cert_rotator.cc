@@ -46,7 +46,7 @@ const char* NameOf(Step step) {
     case Step::kRenewServing:
       return "a new certificate was made";
     case Step::kDropPrevious:
-      return "the previous authority is no longer trusted";
+      return "the previous authority was taken out of the Secret";
   }
   return "";
 }
@@ -125,9 +125,10 @@ std::string CertRotator::Looked(const Times& times, bool leads) {
     // API servers should trust a new certificate as soon as possible, so the caBundle is written in the
     // same look.
     if ((!kept || step != Step::kNothing) && !KeepBundles(stored, times))
-      return Serve(stored, times.now_s), "the webhook's configuration could not be read or written";
+      return Serve(stored, times.now_s), "the MutatingWebhookConfiguration could not be read or written";
   }
-  if (!Serve(stored, times.now_s)) return "the webhook's Secret has no certificate that can be served";
+  if (!Serve(stored, times.now_s))
+    return "the webhook's Secret has no certificate that can be served: the replica that leads makes one";
   return "";
 }
 

@@ -52,7 +52,8 @@ json& Made(json* object, const char* key, json::value_t kind) {
 std::optional<std::string> PlacedByOthers(const json& spec) {
   const std::string scheduler = Text(At(spec, "schedulerName"));
   if (!scheduler.empty() && scheduler != kDefaultScheduler && scheduler != base::kSchedulerName)
-    return std::string(base::kShareAnnotation) + " has no effect: spec.schedulerName is " + Shown(scheduler);
+    return std::string(base::kShareAnnotation) + " has no effect: spec.schedulerName is " + Shown(scheduler) +
+           ": leave spec.schedulerName out";
   if (!Text(At(spec, "nodeName")).empty())
     return std::string(base::kShareAnnotation) +
            " has no effect: spec.nodeName is set: use spec.nodeSelector";
@@ -177,11 +178,12 @@ std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Conta
   for (const ContainerRequest& asking : containers) {
     const json& container = At(spec, asking.list)[asking.index];
     const auto here = kube::MountsAt(container, base::kShm);
-    if (asking.gpus == 0 || here == 0 || here + kube::MountsAt(container, base::kMovedShm) < 2) continue;
-    return "container " + Shown(asking.name) + ": a volume at " + base::kShm + " is mounted at " +
-           base::kMovedShm +
-           " here, and the webhook would move another volume to that path: expected one volume at these two "
-           "paths, got two";
+    const auto both = here + kube::MountsAt(container, base::kMovedShm);
+    if (asking.gpus == 0 || here == 0 || both < 2) continue;
+    return base::Refusal("container " + Shown(asking.name) + ": its volume mounts at " + base::kShm +
+                             " and " + base::kMovedShm,
+                         "one at most, because the webhook moves a mount from the first path to the second",
+                         std::to_string(both));
   }
   return std::nullopt;
 }

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "common/base/names.h"
 #include "common/base/refusal.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
@@ -29,8 +28,8 @@ bool IsMirror(const Review& review) {
 Decision Mirrored() {
   Decision decision{.outcome = Outcome::kLeftAlone, .verdict = {}};
   decision.verdict.warnings.push_back(
-      std::string(base::kShareAnnotation) +
-      " has no effect: the pod is static, and no scheduler places it: expected a pod of the API server");
+      "the pod is static: no scheduler places it, and Crossover does not rewrite it: expected a pod of the "
+      "API server");
   return decision;
 }
 

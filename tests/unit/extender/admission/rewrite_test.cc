@@ -257,8 +257,10 @@ TEST_F(RewriteTest, VolumesThatWouldMeetAreRefused) {
     json pod = MadePod({{kShare, "true"}});
     pod["spec"]["containers"][0]["volumeMounts"] = {{{"name", "a"}, {"mountPath", "/dev/shm"}},
                                                     {{"name", "b"}, {"mountPath", other}}};
-    EXPECT_THAT(Refusal(pod),
-                HasSubstr("and the webhook would move another volume to that path: expected one volume"))
+    EXPECT_THAT(
+        Refusal(pod),
+        HasSubstr("its volume mounts at /dev/shm and /run/crossover-shm: expected one at most, because "
+                  "the webhook moves a mount from the first path to the second, got 2"))
         << other;
     settings_.node_shm = false;
     EXPECT_TRUE(Asked(pod).verdict.allowed) << "nothing is moved";

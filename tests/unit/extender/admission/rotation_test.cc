@@ -228,7 +228,8 @@ TEST_F(KeeperTest, OneLeadsAndOthersServeWhatItMade) {
   CertRotator leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
   replica.Look({kNow, 0}, false);
   EXPECT_FALSE(replica.ready());
-  EXPECT_EQ(replica.complaint(), "the webhook's Secret has no certificate that can be served");
+  EXPECT_EQ(replica.complaint(),
+            "the webhook's Secret has no certificate that can be served: the replica that leads makes one");
   leader.Look({kNow, 0}, true);
   replica.Look({kNow, 1}, false);
   EXPECT_TRUE(leader.ready() && replica.ready());

@@ -112,7 +112,10 @@ TEST_F(WebhookTest, TheMirrorOfAStaticPodIsLeftAlone) {
   const json response = Response(review);
   EXPECT_EQ(response["allowed"], true);
   EXPECT_FALSE(response.contains("patch"));
-  EXPECT_EQ(response["warnings"].size(), 1u);
+  ASSERT_EQ(response["warnings"].size(), 1u);
+  EXPECT_EQ(response["warnings"][0],
+            "the pod is static: no scheduler places it, and Crossover does not rewrite it: expected a pod of "
+            "the API server");
 }
 
 TEST(ProtectTest, TheModeIsASwitchAndAllElseStays) {
