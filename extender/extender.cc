@@ -238,16 +238,14 @@ std::vector<std::string> Extender::Missing() const {
   std::vector<std::string> missing;
   if (!informers_.synced())
     missing.emplace_back(
-        "not all objects of the cluster are known yet: look at the log for lines that begin with \"listing "
-        "\"");
+        "not all objects of the cluster are known yet: look at the log for lines with \"listing \"");
   if (lease_ != nullptr && !lease_->synced())
     missing.emplace_back(
-        "the Lease of the scheduler is not known yet: look at the log for lines that begin with \"listing "
-        "\"");
+        "the Lease of the scheduler is not known yet: look at the log for lines with \"listing \"");
   if (admission_ != nullptr && !admission_->ready())
     missing.emplace_back(
-        "the webhook does not listen, has no certificate, or does not know the quotas: look at the log for "
-        "lines that begin with \"webhook: \"");
+        "the webhook does not listen, has no certificate, or does not know the quotas and limit ranges of "
+        "namespaces: look at the log for lines with \"webhook: \", \"certificate: \" or \"listing \"");
   return missing;
 }
 
@@ -256,37 +254,42 @@ void Extender::Drain() {
 }
 
 void Extender::Count() {
-  metrics_.Gauge("crossover_extender_leading", "Whether this replica decides where pods go",
+  metrics_.Gauge("crossover_extender_leading",
+                 "Whether this replica leads, so that it decides where pods go once it knows the cluster",
                  [this] { return Leads() ? 1.0 : 0.0; });
   metrics_.Gauge("crossover_extender_synced", "Whether the cluster's objects are all known",
                  [this] { return informers_.synced() ? 1.0 : 0.0; });
   metrics_.Counter("crossover_extender_share_changes_total",
-                   "Times that the ranks of a job got new weights for their shares of the batch",
+                   "Times that the batch of a job was divided anew, by the compute times of its ranks",
                    [this] { return static_cast<double>(shares_.changes()); });
-  metrics_.Counter("crossover_extender_share_withdrawals_total",
-                   "Jobs whose weights were made equal again, because their times did not follow them",
-                   [this] { return static_cast<double>(shares_.withdrawals()); });
-  metrics_.Counter("crossover_extender_share_failures_total",
-                   "Writes of weights on pods that the API server refused",
-                   [this] { return static_cast<double>(shares_.failures()); });
-  metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
+  metrics_.Counter(
+      "crossover_extender_share_withdrawals_total",
+      "Times that a job's weights were made equal again: the times of its ranks did not follow them",
+      [this] { return static_cast<double>(shares_.withdrawals()); });
+  metrics_.Counter(
+      "crossover_extender_share_failures_total",
+      "Writes of the weights of pods that failed: the API server refused them, or did not answer",
+      [this] { return static_cast<double>(shares_.failures()); });
+  metrics_.Gauge("crossover_extender_held_binds",
+                 "Bind calls of schedulers that are held until all pods of the gang can be bound",
                  [this] { return static_cast<double>(controller_.held()); });
   metrics_.Counter("crossover_extender_nomination_failures_total",
-                   "Writes of the nominated node of pods that the API server refused",
+                   "Failed writes and removals of the nominated node of a pod",
                    [this] { return static_cast<double>(api_.nomination_failures()); });
   metrics_.Counter("crossover_extender_events_lost_total",
-                   "Events of the extender that the API server never got",
+                   "Events of the extender that were lost: not taken by the API server, or too many at once",
                    [this] { return static_cast<double>(api_.lost_events()); });
   metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
                    [this] { return static_cast<double>(profiles_.written()); });
-  metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",
+  metrics_.Counter("crossover_extender_profile_failures_total",
+                   "Times that JobProfiles could not be read, written or removed",
                    [this] { return static_cast<double>(profiles_.failures()); });
   metrics_.Families([this] { return GangFamilies(controller_.Count(), NowS()); });
   metrics_.Families([] { return metrics::BuildInfo(CROSSOVER_VERSION).Collect(); });
   if (config_.webhook.listen.port != 0)
     metrics_.Gauge(
         "crossover_extender_certificate_expiry_timestamp_seconds",
-        "When the webhook's certificate ends, since 1970; 0 while there is none", [this] {
+        "When the webhook's certificate expires, in seconds since 1970; 0 while there is none", [this] {
           return static_cast<double>(admission_ == nullptr ? 0 : admission_->certificate_until_s());
         });
 }

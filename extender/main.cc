@@ -14,12 +14,12 @@ int main(int argc, char** argv) {
   bool check = false;
   bool holders = false;
   std::string config, try_in;
-  app.add_flag("--check", check, "say whether the file is valid, and end");
+  app.add_flag("--check", check, "say whether the file of --config is valid, and end");
   CLI::Option* with_config = app.add_option("--config", config, "YAML file with the configuration");
   CLI::Option* with_holders =
       app.add_flag("--holders", holders, "in a pod: list the pods that hold slots; exit code 1 if any does");
-  CLI::Option* with_try = app.add_option("--try-webhook", try_in,
-                                         "in a pod: what becomes of a pod that shares, in this namespace");
+  CLI::Option* with_try = app.add_option(
+      "--try-webhook", try_in, "in a pod: say what would become of a pod that shares, in this namespace");
   with_holders->excludes(with_config)->excludes(with_try);
   with_try->excludes(with_config);
   app.require_option(1, 2);

@@ -76,9 +76,9 @@ std::string WhyNotItsShm(const Pod& pod, const GpuNode& gpus) {
   const bool mps = gpus.sharing == "mps";
   if (mps && pod.shm == Shm::kOwn)
     return "the pod's volume at /dev/shm would hide the files of MPS there: set "
-           "extender.config.webhook.shm=node";
+           "extender.config.webhook.shm=node, and make the pod again";
   if (!mps && pod.shm == Shm::kMoved)
-    return "the pod's volume at /dev/shm was moved for MPS, but the node has no MPS";
+    return "the pod's volume at /dev/shm was moved for MPS, but jobs do not share through MPS on the node";
   return "";
 }
 

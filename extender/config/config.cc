@@ -214,7 +214,8 @@ std::string Variable(const char* name) {
 bool Complete(ExtenderConfig* config, std::string* error) {
   if (config->name_space.empty()) config->name_space = Variable("POD_NAMESPACE");
   if (config->name_space.empty()) {
-    *error = base::Refusal("namespace", "a namespace's name, here or as POD_NAMESPACE in the environment",
+    *error = base::Refusal("namespace",
+                           "a namespace's name in the configuration, or as POD_NAMESPACE in the environment",
                            "neither");
     return false;
   }
@@ -237,8 +238,11 @@ std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::st
   const auto read = [&config](const YAML::Node& root) {
     if (!root.IsNull()) yaml::Map(root, "", Keys(&config));  // an empty file: all defaults
     const WebhookConfig& webhook = config.webhook;
-    if (webhook.certificate_file.empty() != webhook.key_file.empty())
-      yaml::Reject(root, "webhook", "certificate_file and key_file together, or neither");
+    if (webhook.certificate_file.empty() != webhook.key_file.empty()) {
+      throw yaml::Fault(
+          root.Mark(), base::Refusal("webhook", "certificate_file and key_file together, or neither",
+                                     webhook.key_file.empty() ? "certificate_file alone" : "key_file alone"));
+    }
   };
   if (!yaml::Parse(text, name, read, error)) return std::nullopt;
   return config;

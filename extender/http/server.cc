@@ -338,7 +338,7 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
     const TwoThreads both;  // an open that failed closes the listener again
     impl_->listener->open().get();
   } catch (const std::exception& fault) {
-    const std::string needs = "; expected /etc/hosts with the line \":: " + host + "\"";
+    const std::string needs = "; " + settings.address + " needs the line \":: " + host + "\" in /etc/hosts";
     throw std::runtime_error(settings.address + port + ": cannot listen there: " + fault.what() +
                              (host == kNameOfAllAddresses ? needs : ""));
   }

@@ -17,7 +17,8 @@ using prometheus::MetricType;
 std::vector<MetricFamily> GangFamilies(const std::optional<GangStats>& stats, double now_s) {
   if (!stats) return {};
   MetricFamily gangs =
-      Family("crossover_extender_gangs", "Gangs that share, by how far they are, of the replica that leads.",
+      Family("crossover_extender_gangs",
+             "Gangs that Crossover places, by how far they are; only the replica that leads has any.",
              MetricType::Gauge);
   AddGauge(&gangs, {{"state", "waiting"}}, std::accumulate(stats->waiting.begin(), stats->waiting.end(), 0));
   AddGauge(&gangs, {{"state", "placing"}}, stats->placing);
@@ -40,10 +41,10 @@ std::vector<MetricFamily> GangFamilies(const std::optional<GangStats>& stats, do
           Single("crossover_extender_claims", "Gangs for which gangs of lower priority make room now.",
                  MetricType::Gauge, stats->claims),
           Single("crossover_extender_gangs_left_total",
-                 "Gangs that made room for one of higher priority, since this replica leads.",
+                 "Gangs that made room for one of higher priority, since this replica became the leader.",
                  MetricType::Counter, static_cast<double>(stats->gangs_left)),
           Single("crossover_extender_lacking_gangs",
-                 "Gangs that run without some of their pods, which wait for a place.", MetricType::Gauge,
+                 "Gangs that have bound pods, and others that wait for a place.", MetricType::Gauge,
                  stats->lacking),
           Single("crossover_extender_reservations", "Pods that have a place and are not bound yet.",
                  MetricType::Gauge, stats->reservations),

@@ -24,10 +24,11 @@ Metrics::Metrics()
                       .Name("crossover_extender_answer_seconds")
                       .Help("How long a scheduler waited for an answer, by verb and outcome.")
                       .Register(registry_)),
-      admissions_(&prometheus::BuildCounter()
-                       .Name("crossover_extender_admissions_total")
-                       .Help("Pods that the webhook was asked about, by what became of them.")
-                       .Register(registry_)),
+      admissions_(
+          &prometheus::BuildCounter()
+               .Name("crossover_extender_admissions_total")
+               .Help("Requests that the webhook answered, but for dry runs, by what became of the pod.")
+               .Register(registry_)),
       reviews_(&prometheus::BuildHistogram()
                     .Name("crossover_extender_admission_seconds")
                     .Help("How long the webhook took to answer a review of the API server.")

@@ -76,8 +76,9 @@ void ShareKeeper::Tell(const ShareJob& job, const ShareDecision& decision, const
   Action event{.kind = Action::Kind::kTell, .pod = job.pods.front().pod, .doing = "Balance"};
   if (decision.kind == ShareDecision::Kind::kChange) {
     event.reason = "BatchSharesChanged";
-    event.text = "The ranks have these parts of the batch from now on: " + TextOf(state.weights) +
-                 ". A step should become shorter by " + Percent(1 - 1 / decision.gain) + ".";
+    event.text = "The ranks' weights for their parts of the batch, in the order of ranks, are now: " +
+                 TextOf(state.weights) + ". A step should become shorter by " +
+                 Percent(1 - 1 / decision.gain) + ".";
   } else {
     event.reason = "BatchSharesWithdrawn";
     event.text = "The compute times of the ranks followed the new weights by " + Percent(decision.followed) +

@@ -66,7 +66,7 @@ TEST_F(FitTest, WhatAPodNeedsAtShmIsThere) {
     pod_.shm = Shm::kOwn;
     EXPECT_EQ(Fit().pods > 0, !mps) << sharing;
     EXPECT_EQ(Fit().why, mps ? "the pod's volume at /dev/shm would hide the files of MPS there: set "
-                               "extender.config.webhook.shm=node"
+                               "extender.config.webhook.shm=node, and make the pod again"
                              : "");
     pod_.shm = Shm::kMoved;
     EXPECT_EQ(Fit().pods > 0, mps) << sharing;

@@ -132,8 +132,9 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("placement: {sharing: sometimes}"),
             "x.yaml:1: placement.sharing: expected always or when-full, got sometimes");
   EXPECT_THAT(FaultIn("gang: {}"), ::testing::StartsWith("x.yaml:1: gang: unknown key; expected one of "));
-  EXPECT_EQ(FaultIn("webhook: {key_file: /k}"),
-            "x.yaml:1: webhook: expected certificate_file and key_file together, or neither, got a map");
+  EXPECT_EQ(
+      FaultIn("webhook: {key_file: /k}"),
+      "x.yaml:1: webhook: expected certificate_file and key_file together, or neither, got key_file alone");
 }
 
 }  // namespace
