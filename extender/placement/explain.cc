@@ -28,7 +28,7 @@ std::string Number(double value) { return Formatted("%.3g", value); }
 // Returns a number that is less than one with fewer digits, also where that is near: 1.0496, and not 1.05.
 std::string Exactly(double value) { return Formatted("%.5g", value); }
 
-std::string Gib(Bytes bytes) { return Number(static_cast<double>(bytes) / (1u << 30)) + " GiB"; }
+std::string Gib(Bytes bytes) { return Exactly(static_cast<double>(bytes) / (1u << 30)) + " GiB"; }
 
 std::string Counted(long count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
@@ -94,6 +94,19 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Context
   return text;
 }
 
+// Returns what keeps a node of the group from taking the pods that the gang would have there.
+std::string WhyNotItsNodes(const Occupancy& occupancy, const Group& group, const Gang& gang,
+                           const Context& context) {
+  for (const OnNode& on : group.by_node) {
+    const Fit fit = context.fitness(gang, on.node, occupancy.planned(on.node));
+    const int pods = on.gpus / gang.gpus_per_pod;
+    if (!fit.never() && fit.pods >= pods) continue;
+    if (fit.why.empty()) return ": it takes " + std::to_string(fit.pods) + " of " + Counted(pods, "pod");
+    return ": " + fit.why + (fit.figures.empty() ? "" : ": " + fit.figures);
+  }
+  return "";
+}
+
 // Returns why the gang cannot join the jobs that have as many GPUs as it needs: each reason once, with one
 // job as an example.
 std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Context& context) {
@@ -106,6 +119,7 @@ std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Context&
     if (count++ == 0) {
       example = NameOf(violation->peer != nullptr ? *violation->peer : *group.gangs.front(), gang) + ": " +
                 Words(*violation, group, gang, context.settings);
+      if (violation->rule == Rule::kNodes) example += WhyNotItsNodes(occupancy, group, gang, context);
     }
   }
   std::string text;
@@ -141,7 +155,25 @@ std::string StaySays(const State& state, const Gang& gang) {
   };
   if (!gang.preempts) return say(may, "the preemptionPolicy of this job is Never");
   return say(forbidden, "a disruption budget does not allow the eviction of all their pods") +
-         say(spared, "a job that made room is not evicted again for some minutes");
+         say(spared, "a job that made room is not evicted again for a while (gangs.spare_s)");
+}
+
+constexpr char kNoSlotLeft[] = "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu";
+constexpr char kOneSlot[] =
+    "a GPU of that job has one slot: jobs do not share on its node, or node.slots_per_gpu is 1";
+constexpr char kLearns[] =
+    "this job's need of GPU memory is not known: set crossover.dev/gpu-memory, or let the job run alone once";
+constexpr char kHasNoLimit[] =
+    "that job has no limit of GPU memory, because its need was not known when it was placed: wait, or start "
+    "it anew with crossover.dev/gpu-memory";
+
+// Returns why jobs of two namespaces may not meet.
+std::string WordsOfConsent(const Violation& violation, const Gang& newcomer) {
+  const bool both = newcomer.consent == Consent::kCluster && violation.peer != nullptr &&
+                    violation.peer->consent == Consent::kCluster;
+  if (!both) return "both jobs must set crossover.dev/share-with: cluster";
+  return "no group of placement.namespace_groups has the namespaces of both jobs: an administrator must add "
+         "one";
 }
 
 // Returns why MPS does not serve the users of both.
@@ -153,8 +185,10 @@ std::string WordsOfUsers(const Violation& violation, const Gang& newcomer) {
     return "that job runs as another user ID, and MPS serves one at a time: use the same runAsUser";
   }
   const std::string serves = "MPS serves one user ID at a time on these nodes, and ";
-  if (users == Users::kOwn) return serves + "with hostUsers: false each pod has a user ID of its own";
-  return serves + (own ? "this job" : "that job") + " has several user IDs: use the same runAsUser";
+  const std::string whose = own ? "this job" : "that job";
+  if (users == Users::kOwn)
+    return serves + "with hostUsers: false each pod of " + whose + " has a user ID of its own";
+  return serves + whose + " has several user IDs: use the same runAsUser";
 }
 
 long GpusOf(const Occupancy& occupancy, bool kept) {
@@ -167,6 +201,21 @@ long GpusOf(const Occupancy& occupancy, bool kept) {
   return count;
 }
 
+std::string MalformedProfile(const Profile& profile) {
+  const std::array<std::pair<const char*, double>, 4> times{{{"compute", profile.compute_s},
+                                                             {"exposed communication", profile.exposed_s},
+                                                             {"the link", profile.link_s},
+                                                             {"the host", profile.host_s}}};
+  for (const auto& [what, seconds] : times) {
+    if (seconds >= 0) continue;
+    return std::string("the time of ") + what + " in its profile is " + Number(seconds) +
+           " s; at least 0 is needed";
+  }
+  if (profile.spinning >= 0 && profile.spinning <= 1) return "";
+  return "the part of the GPU that collectives take in its profile is " + Number(profile.spinning) +
+         "; 0 to 1 is needed";
+}
+
 }  // namespace
 
 std::string Malformed(const Gang& gang) {
@@ -177,12 +226,7 @@ std::string Malformed(const Gang& gang) {
   if (gang.max_slowdown != 0 && !(gang.max_slowdown >= 1)) {
     return "its max-slowdown is " + Number(gang.max_slowdown) + "; at least 1 is needed";
   }
-  const Profile& profile = gang.profile;
-  if (!(profile.compute_s >= 0) || !(profile.exposed_s >= 0) || !(profile.link_s >= 0) ||
-      !(profile.host_s >= 0) || !(profile.spinning >= 0 && profile.spinning <= 1)) {
-    return "its profile: expected values within their ranges, got others";
-  }
-  return {};
+  return MalformedProfile(gang.profile);
 }
 
 namespace {
@@ -207,19 +251,20 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& contex
   const Bytes largest = LargestGpu(occupancy.state());
   if (cap > 0 && cap + context.settings.context_reserve > largest) {
     return {gang.id, Reason::kMemory,
-            "needs " + Gib(cap + context.settings.context_reserve) + " of GPU memory; the largest GPU has " +
-                Gib(largest)};
+            "needs " + Gib(cap + context.settings.context_reserve) + " of GPU memory, " +
+                Gib(context.settings.context_reserve) + " of it for its CUDA context; the largest GPU has " +
+                Gib(largest) + ": set a lower crossover.dev/gpu-memory"};
   }
   Wanted wanted{.gangs = {&gang}};
   if (cap > 0) wanted.memory = cap + context.settings.context_reserve;
   if (FindEver(occupancy, wanted, context.fitness).empty()) {
     if (!Demands(gang).empty() && HasNodesWithout(occupancy, gang, wanted, context)) {
       return {gang.id, Reason::kApart,
-              needs + "; no nodes will ever let its pods keep to " + Demands(gang) +
+              needs + "; even on empty nodes its pods could not keep to " + Demands(gang) +
                   NodesSay(occupancy, gang, context)};
     }
     return {gang.id, Reason::kNodes,
-            needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, context)};
+            needs + "; even empty nodes would not fit its pods" + NodesSay(occupancy, gang, context)};
   }
   const std::string jobs = JobsSay(occupancy, gang, context) + StaySays(occupancy.state(), gang);
   const long free = occupancy.free_gpus();
@@ -233,8 +278,8 @@ Refusal Find(const Occupancy& occupancy, const Gang& gang, const Context& contex
   const long kept = GpusOf(occupancy, true);
   if (kept > 0 && free + kept >= gang.gpus()) {
     return {gang.id, Reason::kKept,
-            is_free + ", and " + std::to_string(kept) +
-                " are kept for a job that has waited for longer or has a higher priority" + jobs};
+            is_free + ", and " + std::to_string(kept) + (kept == 1 ? " is" : " are") +
+                " kept for a job that has waited for longer or has a higher priority" + jobs};
   }
   return {gang.id, Reason::kFull, is_free + jobs};
 }
@@ -261,32 +306,31 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
   switch (violation.rule) {
     case Rule::kTwoRanks:
       if (!newcomer.maker.empty() && violation.peer != &newcomer)
-        return "its pods are of the same " + newcomer.maker +
+        return "it and this pod are of the same " + newcomer.maker +
                ", and no two of its pods are on one GPU: if they are one job, set crossover.dev/gang and "
                "crossover.dev/gang-size; if each pod is a job, give each a crossover.dev/gang of its own";
-      return "that job is this job itself, and no two ranks of a job are on one GPU";
+      return "it is a part of this job, and no two ranks of a job are on one GPU";
     case Rule::kSameCount:
       return "that job does not have all of its GPUs now, and its full number is not that of this job: use "
-             "as "
-             "many GPUs as that, or wait";
+             "as many GPUs as that, or wait";
     case Rule::kSlots:
-      return "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu";
+      return group.site.slots > 1 ? kNoSlotLeft : kOneSlot;
     case Rule::kExclusive:
-      return newcomer.exclusive ? "this job asks for whole GPUs" : "that job asks for whole GPUs";
+      if (newcomer.exclusive) return "this job gets whole GPUs only";
+      return "that job has whole GPUs: it asks for them, or it begins, ends or lacks pods now";
     case Rule::kConsent:
-      return "both jobs must set crossover.dev/share-with: cluster";
+      return WordsOfConsent(violation, newcomer);
     case Rule::kUser:
       return WordsOfUsers(violation, newcomer);
     case Rule::kLearning:
-      return std::string(violation.peer == &newcomer ? "this job's" : "that job's") +
-             " need of GPU memory is not known: set crossover.dev/gpu-memory, or let the job run alone once";
+      return violation.peer == &newcomer ? kLearns : kHasNoLimit;
     case Rule::kMemoryUnknown:
       return "the memory of the GPUs of that job is not known: an administrator must set node.gpu_memory";
     case Rule::kMemory:
       return "together the jobs need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and the GPU has " +
              Gib(group.site.memory) + ": lower crossover.dev/gpu-memory";
     case Rule::kHistory:
-      return "these jobs lost time when they last shared a GPU";
+      return "runs of these jobs lost time when they last shared a GPU";
     case Rule::kSlowdown:
       return "the crossover.dev/max-slowdown of one of the jobs could not be kept: set a higher one";
     case Rule::kGain:
@@ -300,11 +344,12 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
       return "that job's GPUs are not on nodes in multiples of " + std::to_string(newcomer.gpus_per_pod) +
              ", which one pod needs";
     case Rule::kNodes:
-      return "the nodes of that job have no room for these pods in CPU, memory or another resource";
+      return "a node of that job does not take the pods of this job";
     case Rule::kApart:
       return "on the nodes of that job the pods of this job cannot keep to " + Demands(newcomer);
     case Rule::kWithin:
-      return "the nodes of that job are not within one domain, and this job asks for " + WithinSays(newcomer);
+      return "not all nodes of that job have the same value of " + newcomer.within + ", which " +
+             base::kWithinAnnotation + " of this job asks for";
   }
   return {};
 }

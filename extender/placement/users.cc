@@ -42,9 +42,11 @@ Company CompanyOf(std::span<const Gang* const> there, std::span<const Planned> p
   return company;
 }
 
+constexpr char kServes[] = "MPS serves one user ID at a time, and ";
+
 // Returns, in words for the user, why a gang of such users is not beside others on a node with MPS.
 std::string WhyNot(Users users) {
-  const std::string serves = "MPS serves one user ID at a time, and ";
+  const std::string serves = kServes;
   switch (users) {
     case Users::kMixed:
       return serves + "the containers of one pod have several user IDs: use the same runAsUser";
@@ -57,6 +59,15 @@ std::string WhyNot(Users users) {
   return serves + "the pods of one job have several user IDs: use the same runAsUser";
 }
 
+// Returns, in words for the user, why a gang of one user is not beside a gang of such users on a node with
+// MPS.
+std::string WhyNotBeside(Users there) {
+  return std::string(kServes) +
+         (there == Users::kOwn
+              ? "a job there has hostUsers: false, which gives each of its pods a user ID of its own: wait"
+              : "a job there has several user IDs: wait");
+}
+
 void Limit(const Gang& gang, const Company& there, Fit* fit) {
   const bool one = gang.users == Users::kOne;
   if (one && there.users == Users::kOne) return;
@@ -65,7 +76,7 @@ void Limit(const Gang& gang, const Company& there, Fit* fit) {
   if (!one) fit->ever = std::min(fit->ever, 1);
   fit->pods = std::min({fit->pods, fit->ever, full ? 0 : 1});
   if (fit->pods > 0 && gang.pods <= 1) return;
-  fit->why = WhyNot(one ? there.users : gang.users);
+  fit->why = one ? WhyNotBeside(there.users) : WhyNot(gang.users);
   fit->figures.clear();
 }
 

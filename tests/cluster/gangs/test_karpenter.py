@@ -186,7 +186,7 @@ class Karpenters(unittest.TestCase):
             self.until(lambda: len(self.uids("ungated")) == 2, "its pods are there")
         self.until(lambda: len(self.told(self.uids("ungated"), "Nominated", "node/")) == 2,
                    "Karpenter takes its pods for some that fit nodes")
-        self.until(lambda: any("asks for whole GPUs" in text for text in self.world.lives.reasons("ungated")),
+        self.until(lambda: any("gets whole GPUs only" in text for text in self.world.lives.reasons("ungated")),
                    "the gang is told why it waits")
         self.assertEqual(set(self.uids("ungated").values()), {None})
         self.assertEqual(len(self.claims("lifted")), 2)

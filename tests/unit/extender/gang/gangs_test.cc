@@ -331,7 +331,7 @@ TEST_F(GangsTest, NoGangIsPutBesideOneThatWasPlacedWithoutABound) {
   }
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("that job's need of GPU memory is not known"));
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("that job has no limit of GPU memory, because its need"));
   for (const Action& action : first) Accept(action);
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "its annotations say so as well";
@@ -722,8 +722,9 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyNodeAreToldWhy) {
   }
   Lead();
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("no nodes will ever fit its pods; 1 node: two of its pods "
-                                                "may not be there together: host port 29500"));
+  EXPECT_THAT(gangs_->WhyWaits("u0"),
+              HasSubstr("even empty nodes would not fit its pods; 1 node: two of its pods "
+                        "may not be there together: host port 29500"));
 }
 
 TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
@@ -739,7 +740,7 @@ TEST_F(GangsTest, PodsThatMayNotShareTheOnlyZoneAreToldWhy) {
   Lead();
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   EXPECT_THAT(gangs_->WhyWaits("u0"),
-              HasSubstr("no nodes will ever let its pods keep to spec.affinity.podAntiAffinity over "
+              HasSubstr("even on empty nodes its pods could not keep to spec.affinity.podAntiAffinity over "
                         "topology.kubernetes.io/zone"));
   PutNode(&cache_, "n1", "b");
   gangs_->ClusterChanged();

@@ -45,7 +45,12 @@ TEST_F(ExplainTest, Malformed) {
   EXPECT_EQ(Refused(c).text, "its max-slowdown is 0.5; at least 1 is needed");
   Gang d = Job("d");
   d.profile.exposed_s = -1;
-  EXPECT_EQ(Refused(d).text, "its profile: expected values within their ranges, got others");
+  EXPECT_EQ(Refused(d).text,
+            "the time of exposed communication in its profile is -1 s; at least 0 is needed");
+  d.profile.exposed_s = 0;
+  d.profile.spinning = 2;
+  EXPECT_EQ(Refused(d).text,
+            "the part of the GPU that collectives take in its profile is 2; 0 to 1 is needed");
   EXPECT_EQ(Refused(Job("")).text, "it has no identity");
 }
 
@@ -56,7 +61,10 @@ TEST_F(ExplainTest, TooMuch) {
 
 TEST_F(ExplainTest, TooMuchMemory) {
   a_.memory_cap = 80 * kGib;
-  EXPECT_EQ(Refused(a_).text, "needs 80.5 GiB of GPU memory; the largest GPU has 80 GiB");
+  EXPECT_EQ(
+      Refused(a_).text,
+      "needs 80.5 GiB of GPU memory, 0.5 GiB of it for its CUDA context; the largest GPU has 80 GiB: set "
+      "a lower crossover.dev/gpu-memory");
   EXPECT_EQ(Refused(a_).reason, Reason::kMemory);
 }
 
@@ -66,7 +74,7 @@ TEST_F(ExplainTest, OneDomainIsTooSmall) {
   a_.within = "rack";
   EXPECT_EQ(Refused(a_).reason, Reason::kApart);
   EXPECT_EQ(Refused(a_).text,
-            "needs 4 GPUs; no nodes will ever let its pods keep to crossover.dev/within: rack");
+            "needs 4 GPUs; even on empty nodes its pods could not keep to crossover.dev/within: rack");
   a_.within = "row";
   EXPECT_EQ(Refused(a_).text,
             "crossover.dev/within: expected a label that gangs.topology of the extender names (zone, rack), "
@@ -89,8 +97,8 @@ TEST_F(ExplainTest, NotBesideAJobInSeveralDomains) {
                    OnAll(other, {state_.nodes.back()})};
   EXPECT_EQ(Decide(state_, {b_}, 0, settings_).plans.size(), 1u) << "the control";
   b_.within = "rack";
-  EXPECT_NE(Refused(b_).text.find("the nodes of that job are not within one domain, and this job asks for "
-                                  "crossover.dev/within: rack"),
+  EXPECT_NE(Refused(b_).text.find("not all nodes of that job have the same value of rack, which "
+                                  "crossover.dev/within of this job asks for"),
             std::string::npos)
       << Refused(b_).text;
 }
@@ -103,11 +111,14 @@ TEST_F(ExplainTest, NoNodes) {
   EXPECT_EQ(refusal.reason, Reason::kNodes);
   EXPECT_EQ(
       refusal.text,
-      "needs 4 GPUs; no nodes will ever fit its pods; 1 node: tainted gpu=broken; 1 node: too little CPU");
+      "needs 4 GPUs; even empty nodes would not fit its pods; 1 node: tainted gpu=broken; 1 node: too little "
+      "CPU");
   Gang wide = Job("w", 1);
   wide.gpus_per_pod = 3;
-  EXPECT_EQ(Refused(wide).text,
-            "needs 3 GPUs; no nodes will ever fit its pods; 2 nodes: fewer than 3 GPUs, which one pod needs");
+  EXPECT_EQ(
+      Refused(wide).text,
+      "needs 3 GPUs; even empty nodes would not fit its pods; 2 nodes: fewer than 3 GPUs, which one pod "
+      "needs");
   state_.nodes[0].open = false;
   EXPECT_NE(Refused(a_).text.find("1 node: closed to new pods"), std::string::npos);
 }
@@ -132,9 +143,11 @@ TEST_F(ExplainTest, Reserved) {
   const Refusal* refusal = RefusalOf(decision, "s");
   ASSERT_NE(refusal, nullptr);
   EXPECT_EQ(refusal->reason, Reason::kKept);
-  EXPECT_EQ(refusal->text,
-            "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer or has a higher "
-            "priority; not beside name-of-r: that job asks for whole GPUs");
+  EXPECT_EQ(
+      refusal->text,
+      "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer or has a higher "
+      "priority; not beside name-of-r: that job has whole GPUs: it asks for them, or it begins, ends or "
+      "lacks pods now");
 }
 
 TEST_F(ExplainTest, Full) {
@@ -144,13 +157,19 @@ TEST_F(ExplainTest, Full) {
 
 TEST_F(ExplainTest, WholeGpus) {
   b_.exclusive = true;
-  Expect(a_, b_, "not beside name-of-a: this job asks for whole GPUs");
-  Expect(b_, a_, "not beside name-of-b: that job asks for whole GPUs");
+  Expect(a_, b_, "not beside name-of-a: this job gets whole GPUs only");
+  Expect(b_, a_, "not beside name-of-b: that job has whole GPUs: it asks for them, or ");
 }
 
 TEST_F(ExplainTest, ConsentWithoutANameThatIsNotTheirsToKnow) {
   b_.space = "others";
   Expect(a_, b_, "not beside another job: both jobs must set crossover.dev/share-with: cluster");
+  a_.consent = Consent::kCluster;
+  Expect(a_, b_, "not beside another job: both jobs must set crossover.dev/share-with: cluster");
+  b_.consent = Consent::kCluster;
+  settings_.namespace_groups = {{a_.space}, {b_.space}};
+  Expect(a_, b_,
+         "not beside another job: no group of placement.namespace_groups has the namespaces of both jobs");
 }
 
 TEST_F(ExplainTest, Users) {
@@ -164,17 +183,18 @@ TEST_F(ExplainTest, Users) {
   Expect(b_, a_,
          "MPS serves one user ID at a time on these nodes, and that job has several user IDs: use the same");
   b_.users = Users::kOwn;
-  Expect(a_, b_,
-         "MPS serves one user ID at a time on these nodes, and with hostUsers: false each pod has a user ID "
-         "of its own");
-  Expect(b_, a_, "with hostUsers: false each pod has a user ID of its own");
+  Expect(
+      a_, b_,
+      "MPS serves one user ID at a time on these nodes, and with hostUsers: false each pod of this job has "
+      "a user ID of its own");
+  Expect(b_, a_, "with hostUsers: false each pod of that job has a user ID of its own");
 }
 
 TEST_F(ExplainTest, Learning) {
   b_.memory_cap = 0;
   b_.profile.source = Source::kUnknown;
   Expect(a_, b_, "this job's need of GPU memory is not known: set crossover.dev/gpu-memory");
-  Expect(b_, a_, "that job's need of GPU memory is not known");
+  Expect(b_, a_, "that job has no limit of GPU memory, because its need was not known when it was placed");
 }
 
 TEST_F(ExplainTest, Memory) {
@@ -216,8 +236,15 @@ TEST_F(ExplainTest, GainOfAThird) {
 }
 
 TEST_F(ExplainTest, Slots) {
+  Run(a_);
+  state_.placed.push_back(OnAll(b_, state_.nodes));
+  const Refusal refusal = Refused(Job("c"));
+  EXPECT_NE(refusal.text.find("the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu"),
+            std::string::npos)
+      << refusal.text;
   state_.nodes[0].gpus[0].slots = 1;
-  Expect(a_, b_, "the GPUs of that job have no slot left: wait, or raise node.slots_per_gpu");
+  Expect(a_, b_,
+         "a GPU of that job has one slot: jobs do not share on its node, or node.slots_per_gpu is 1");
 }
 
 TEST_F(ExplainTest, Closed) {
@@ -235,9 +262,14 @@ TEST_F(ExplainTest, Nodes) {
     return Fit{.pods = 0, .why = "too little CPU"};
   };
   const std::string text = Refused(b_, full).text;
-  EXPECT_NE(text.find("the nodes of that job have no room for these pods in CPU, memory or another resource"),
+  EXPECT_NE(text.find("a node of that job does not take the pods of this job: too little CPU"),
             std::string::npos)
       << text;
+  const Fitness few = [](const Gang&, int, std::span<const Planned>) { return Fit{.pods = 1, .why = {}}; };
+  const std::string less = Refused(b_, few).text;
+  EXPECT_NE(less.find("a node of that job does not take the pods of this job: it takes 1 of 2 pods"),
+            std::string::npos)
+      << less;
 }
 
 // Two nodes hardly ever have the same amounts of anything, so the text gives the figures of one node as an
@@ -252,8 +284,8 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,
             "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, for example: "
-            "1 of 50; 1 node: the node takes no more pods: 9 of 9; not beside name-of-r: the nodes of that "
-            "job have no room for these pods in CPU, memory or another resource");
+            "1 of 50; 1 node: the node takes no more pods: 9 of 9; not beside name-of-r: a node of that job "
+            "does not take the pods of this job: its CPU is taken");
 }
 
 TEST_F(ExplainTest, ManyReasonsAreNotAllSaid) {
@@ -276,7 +308,8 @@ TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
                    On(Job("t", 2), {{"n1", {"n1-0"}}, {"n1", {"n1-1"}}})};
   for (Placed& placed : state_.placed) placed.gang.exclusive = true;
   EXPECT_EQ(Refused(Job("b", 1)).text,
-            "needs 1 GPU; 0 are free; not beside name-of-r: that job asks for whole GPUs (and 1 more)");
+            "needs 1 GPU; 0 are free; not beside name-of-r: that job has whole GPUs: it asks for them, or it "
+            "begins, ends or lacks pods now (and 1 more)");
 }
 
 TEST_F(ExplainTest, UnknownMemory) {
@@ -294,10 +327,11 @@ TEST_F(ExplainTest, PodsOfOneControllerAreToldHowToBeOneJob) {
   b_.job = a_.job = "team/owner/1";
   b_.maker = a_.maker = "StatefulSet";
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
-  EXPECT_EQ(Words({.rule = Rule::kTwoRanks, .peer = &a_}, group, b_, {}),
-            "its pods are of the same StatefulSet, and no two of its pods are on one GPU: if they are one "
-            "job, set crossover.dev/gang and crossover.dev/gang-size; if each pod is a job, give each a "
-            "crossover.dev/gang of its own");
+  EXPECT_EQ(
+      Words({.rule = Rule::kTwoRanks, .peer = &a_}, group, b_, {}),
+      "it and this pod are of the same StatefulSet, and no two of its pods are on one GPU: if they are one "
+      "job, set crossover.dev/gang and crossover.dev/gang-size; if each pod is a job, give each a "
+      "crossover.dev/gang of its own");
 }
 
 // The tests above reach neither of these two rules.

@@ -46,7 +46,7 @@ TEST_F(UsersTest, ItMeetsNoOtherAndNoOtherMeetsIt) {
   EXPECT_GT(On(0, plain_).pods, 1);
   state_.placed = {placement::On(own_, {{"n0", {"n0-0"}}})};
   EXPECT_EQ(On(0, plain_).pods, 0);
-  EXPECT_THAT(On(0, plain_).why, HasSubstr("hostUsers: false"));
+  EXPECT_THAT(On(0, plain_).why, HasSubstr("a job there has hostUsers: false, which gives each of its pods"));
   EXPECT_GT(On(0, plain_).ever, 1);
   state_.placed = {placement::On(own_, {{"n1", {"n1-0"}}})};
   EXPECT_GT(On(1, plain_).pods, 1) << "MPS serves all users there, or is not used";
@@ -57,6 +57,8 @@ TEST_F(UsersTest, PodsOfDifferentUsersAreToldSo) {
   EXPECT_EQ(On(0, own_).pods, 1);
   EXPECT_THAT(On(0, own_).why,
               HasSubstr("the pods of one job have several user IDs: use the same runAsUser"));
+  state_.placed = {placement::On(own_, {{"n0", {"n0-0"}}})};
+  EXPECT_THAT(On(0, plain_).why, HasSubstr("a job there has several user IDs: wait"));
 }
 
 TEST_F(UsersTest, APodOfSeveralUsersIsNeverThere) {
