@@ -45,9 +45,9 @@ DemandRefusal Unlike(DemandFault fault, const char* field, const Pod& first, con
 }
 
 DemandRefusal Part(DemandFault fault, const char* field, const Pod& first, const Pod& other) {
-  return {fault,
-          base::Refusal(Of(field, first), "a labelSelector of all pods of the gang, or of none of them",
-                        "one that tells " + first.name + " and " + other.name + " apart")};
+  return {fault, base::Refusal(Of(field, first),
+                               "a labelSelector that selects all pods of the gang, or none of them",
+                               "one that tells " + first.name + " and " + other.name + " apart")};
 }
 
 DemandRefusal ByNamespaceLabels(const Pod& pod) {
@@ -136,7 +136,8 @@ class Demands {
     }
     for (const placement::Planned& change : planned) {
       if (change.pods > 0 && MayNotMeet(*known.pods.front(), Of(change.gang->id).pods, node))
-        Close("its constraints keep it from pods of another job there", "", fit);
+        Close("a host port or an anti-affinity keeps the pod from those of a job that is placed there now",
+              "", fit);
     }
     if (!limit.one) return;
     fit->ever = std::min(fit->ever, 1);

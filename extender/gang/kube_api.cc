@@ -176,8 +176,9 @@ std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client
   if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return std::nullopt;
   if (response.status == kTooMany) return NotDone(response);
   if (nomination_failures_++ == 0) {
-    logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
-                  ": " + WhyNot(response));
+    const std::string what = clears ? "the nominated node of a pod could not be removed: "
+                                    : "schedulers are not told which node to try first, and look at all: ";
+    logging::Warn("gang: " + what + request.path + ": " + WhyNot(response));
   }
   if (!clears) nominates_from_ns_ = base::MonotonicNs() + kWithoutNominationsNs;
   if (!clears || response.status == kForbidden) return std::nullopt;

@@ -16,6 +16,10 @@ std::string Over(const char* field, const std::string& topology) {
   return std::string(field) + " over " + base::Shown(topology);
 }
 
+std::string WhyUnlabelled(const std::string& topology, const char* field) {
+  return "the node lacks the label " + base::Shown(topology) + " of the pod's " + field;
+}
+
 bool MatchesAll(const std::vector<kube::PodTerm>& terms, const std::string& name_space, const Pod& pod) {
   return !terms.empty() && std::ranges::all_of(terms, [&](const kube::PodTerm& term) {
     return Selects(term, name_space, pod);
@@ -174,7 +178,7 @@ class Reader {
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         const std::string* value = LabelOf(nodes_[n], terms[t].topology);
         if (value == nullptr) {
-          Never(n, "the node lacks the label of the pod's " + over);
+          Never(n, WhyUnlabelled(terms[t].topology, kNearField));
         } else if (any && !values[t].contains(*value)) {
           limits_.nodes[n].bars.push_back(
               {.why = over + " asks for pods that are not there", .figures = {}, .by = {}});
@@ -224,7 +228,7 @@ class Reader {
       const auto found = domain_of_node.find(state_.nodes[n].name);
       division.of.push_back(found == domain_of_node.end() ? -1 : found->second);
       if (LabelOf(nodes_[n], spread.topology) == nullptr) {
-        Never(n, "the node lacks the label of the pod's " + Over(kSpreadField, spread.topology));
+        Never(n, WhyUnlabelled(spread.topology, kSpreadField));
       } else if (!own && found != domain_of_node.end() &&
                  division.there[static_cast<std::size_t>(found->second)] - fewest > spread.max_skew) {
         limits_.nodes[n].bars.push_back(

@@ -180,7 +180,8 @@ std::string AboutGang(const Membership& membership) {
   return base::Refusal(
              annotations::Shown(membership.maker.kind) + " " + annotations::Shown(membership.maker.name),
              base::kGangAnnotation + std::string(" and ") + base::kGangSizeAnnotation +
-                 ", or an owner of a known kind",
+                 (membership.maker.kind == "Job" ? ", or completionMode: Indexed"
+                                                 : ", or an owner of a known kind"),
              "neither") +
          ": its pods are placed one by one, and no two of them share a GPU";
 }

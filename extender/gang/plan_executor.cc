@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/base/names.h"
+#include "common/text/number.h"
 #include "common/text/truncate.h"
 #include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
@@ -231,11 +232,18 @@ void RunIntoDeadline(GangStore& store, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   // The gang may have become smaller, and be complete at its new size.
   if (!KnowsSizeNow(store, gang, &plan.asked)) return;
-  const auto seconds = static_cast<long>(store.settings.deadline_s);
-  const std::string why = "not all pods of the gang were bound within " + std::to_string(seconds) + " s";
+  const std::string why =
+      "not all pods of the gang were bound within " + text::Decimal(store.settings.deadline_s) + " s";
   const std::string words = ExcludeRefused(store, gang);
   plan.Note(PlanEvent::kDeadlinePassed);
   Fail(store, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
+}
+
+// Returns what is told of a plan that was taken back. `stays` says why bound pods stay; "": nothing does.
+std::string WordsOfFailure(const GangPlan& plan, const std::string& stays) {
+  if (!stays.empty()) return plan.why + "; " + stays;
+  if (!plan.whole) return "the missing pods of the gang will be placed again: " + plan.why;
+  return "the gang will be placed again: " + plan.why + (plan.evicts ? "; its bound pods were evicted" : "");
 }
 
 // Returns whether a plan that failed at its deadline is complete after all, because the answers to its
@@ -327,7 +335,10 @@ void TakeBack(GangStore& store, GangRecord& gang) {
   }
   if (!settled) return;
   if (IsWholeAfterAll(store, gang)) return Finish(store, gang);
-  if (plan.whole && !Remove(store, gang)) return;
+  if (plan.whole && !Remove(store, gang)) {
+    plan.evicts |= gang.removal.state == RemovalState::kEvicting;
+    return;
+  }
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(store, uid, member);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
@@ -340,8 +351,9 @@ void TakeBack(GangStore& store, GangRecord& gang) {
         store.now_s + Grown(store.settings.hold_off_s, store.settings.most_hold_off_s, gang.failures++);
   }
   const std::string stays = WhyTheyStay(gang);
+  if (plan.evicts && stays.empty()) gang.evicted_for = plan.why;
+  store.Say(gang, WordsOfFailure(plan, stays));
   gang.removal.state = RemovalState::kNone;
-  store.Say(gang, stays.empty() ? "the gang will be placed again: " + plan.why : plan.why + "; " + stays);
   // This plan was for a pod that came again and was not bound. The seat stays with the gang.
   if (!plan.whole) {
     for (PlanEntry& entry : plan.entries) {

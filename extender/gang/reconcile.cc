@@ -32,13 +32,15 @@ constexpr double kToldForS = 1800;     // an event is repeated after this; API s
 constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
 constexpr int kMostTriesToTell = 3;  // to lift a gate together with what autoscalers are told by preferences
 constexpr double kMorePodsS = 5;     // an elastic gang waits this long for more pods than its minimum
-constexpr char kUndecided[] = "the extender has not looked for GPUs yet";
+constexpr char kUndecided[] = "the extender looks for GPUs next";
 constexpr char kEnded[] = "its job has ended, and no pod of the job gets a place any more";
 constexpr char kHeld[] = "its gang must make room for a job of a higher PriorityClass";
 
+std::string OwnerName(const OwnerRef& owner) { return owner.kind + " " + owner.name; }
+
 void AskOwner(GangStore& store, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
-  const std::string what = owner.kind + " " + owner.name;
+  const std::string what = OwnerName(owner);
   const std::string& error = store.owners[owner].error;
   store.Say(gang, error.empty() ? "the size of its gang is not read yet from " + what
                                 : "the size of its gang cannot be read from " + what + ": " + error);
@@ -114,6 +116,14 @@ void KeepVacant(GangStore& store, GangRecord& gang, int lacks) {
   store.replan = true;
 }
 
+// Returns why a pod waits although its gang lacks none: it replaces pods that terminate, or is one too many.
+std::string WhyCrowded(const GangRecord& gang, const Head& head, int need) {
+  if (head.bound < need) return "the pods that it replaces have not ended yet";
+  const bool annotated = gang.membership.known == Known::kByAnnotation;
+  return "its gang needs no more pods; bound pods: " + std::to_string(head.bound) +
+         (annotated ? std::string("; is ") + base::kGangSizeAnnotation + " right?" : "");
+}
+
 // Finds seats for pods that came again. REQUIRES: some pods of the gang are bound, and it has no plan.
 void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   const int need = NeedOf(store, gang, head);
@@ -132,7 +142,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   if (gang.crowded) {
     DoubtSize(store, gang);
     if (HasEnded(store, gang)) return store.Say(gang, kEnded);
-    return store.Say(gang, "the pods that it replaces have not ended yet");
+    return store.Say(gang, WhyCrowded(gang, head, need));
   }
   if (!gang.lacking_s) gang.lacking_s = store.now_s;
   std::vector<const Pod*> pods;
@@ -149,7 +159,7 @@ void Refill(GangStore& store, GangRecord& gang, const Head& head) {
   }
   if (store.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
   if (!store.MaySearch(gang)) return;
-  std::string why = "no GPUs for a pod that came again";
+  std::string why = "no place for a further pod";
   if (std::optional<PlanEntry> entry = FindSeat(store, gang, &why)) {
     gang.seat_failures = 0;
     return StartPlan(store, gang, {std::move(*entry)}, false);
@@ -169,11 +179,12 @@ bool LacksPods(const GangStore& store, const GangRecord& gang, const Head& head,
 std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, int least) {
   const int fewer = gang.membership.size - need;
   return "its gang " + gang.membership.name + " is not complete: " + std::to_string(head.waiting) + " of " +
-         std::to_string(need) + " pods exist and have no other scheduling gate" +
+         std::to_string(need) + " pods exist, do not terminate and have no other scheduling gate" +
          (least < need ? ", and it can begin with " + std::to_string(least) : "") +
          (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
                           "; done or failed for good: " + std::to_string(fewer) + ")"
-                    : "");
+                    : "") +
+         (gang.evicted_for.empty() ? "" : "; its bound pods were evicted: " + gang.evicted_for);
 }
 
 // Marks the gang as ready once all its pods wait, or says what is missing. REQUIRES: no pod is bound, and
@@ -193,10 +204,13 @@ void Gather(GangStore& store, GangRecord& gang, const Head& head) {
     store.Say(gang, WhyIncomplete(gang, head, need, LeastOf(store, gang, need)));
   } else if (HasEnded(store, gang)) {
     store.Say(gang, kEnded);
-  } else if (asked || need == 0) {
-    store.Say(gang, "its gang has more pods than its size: the extender reads the size again");
+  } else if (need == 0) {  // an owner says so, which is read again once the pause between reads is over
+    store.Say(gang, "its gang needs no more pods, by what was read of " + OwnerName(*gang.membership.owner));
+  } else if (asked) {
+    store.Say(gang, "its gang has more pods than its size, which the extender reads again now");
   } else if (store.now_s >= gang.hold_until_s) {
     gang.demand = before == Demand::kNone ? Demand::kAll : before;
+    gang.evicted_for.clear();
     if (before != Demand::kNone) return;
     store.Say(gang, kUndecided);
     store.replan = true;  // nothing else sets it if the hold-off has ended
@@ -251,7 +265,7 @@ void AnswerLate(GangStore& store, GangRecord& gang, int need) {
   for (auto& [uid, member] : gang.members) {
     if (!member.bind_handle || store.now_s < member.held_s + store.settings.hold_s) continue;
     store.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(need) +
-                             " pods of its gang have come to be bound");
+                             " pods of its gang are bound or ready to be bound");
   }
 }
 
@@ -284,6 +298,7 @@ void End(GangStore& store, std::map<std::string, GangRecord>::iterator found) {
   gang.plan.reset();
   gang.demand = Demand::kNone;
   gang.completion = Completion::kNever;
+  gang.evicted_for.clear();
   for (auto& [uid, member] : gang.members) store.Answer(member, "the pod is gone");
   if (gang.members.empty()) Forget(store, found);
 }

@@ -76,6 +76,7 @@ struct GangPlan {
   int done = 0;                  // members that had done their work by then
   int asked = 0;                 // number of reads of the gang's size since the deadline
   bool at_once = false;          // the next plan may follow without a hold-off
+  bool evicts = false;           // bound pods of the gang are evicted because it fails
   std::string why{};             // the reason why it fails
   std::optional<Claim> claim{};  // set while other gangs still have its GPUs
   std::optional<Left> left{};    // which gangs made room for it; unset: none
@@ -141,6 +142,8 @@ struct GangRecord {
   // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
+  // Why bound pods of the gang were evicted; empty: none were, or the gang has been complete since.
+  std::string evicted_for{};
 
   // Returns whether all its members were bound once.
   bool placed() const { return completion != Completion::kNever; }

@@ -247,7 +247,7 @@ std::optional<placement::Seat> AnyFree(const GangStore& store, const GangRecord&
   const std::size_t least = mine.empty() ? 0 : placement::LevelOf(state, request.gang).value_or(0);
   for (const std::size_t level : levels) {
     if (level < least) {
-      *why = "no GPUs for a pod that came again on nodes with the " + request.gang.within + " of its gang";
+      *why = "no place for a further pod on nodes with the same " + request.gang.within;
       break;
     }
     for (std::size_t node = 0; node < nearness.size(); ++node) {
@@ -309,7 +309,7 @@ std::optional<PlanEntry> FindSeat(GangStore& store, GangRecord& gang, std::strin
         gang.vacant.clear();
         store.replan = true;
       }
-      *why = "its place among the jobs on its GPUs is not free now";
+      *why = "its place among the jobs on its GPUs cannot be used now";
       return std::nullopt;
     }
     TakeOutLesser(mine, &free_for);

@@ -113,7 +113,8 @@ void ReadRank(std::span<const Pod* const> members, placement::Gang* gang) {
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
     return "pods of one gang ask for different numbers of GPUs: " +
-           base::Refusal(other.name, std::to_string(GpusWanted(first)) + " as " + first.name,
+           base::Refusal("pod " + other.name,
+                         std::to_string(GpusWanted(first)) + ", as pod " + first.name + " asks for",
                          std::to_string(GpusWanted(other)));
   }
   for (const char* key : {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,

@@ -189,7 +189,8 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
   Claim& claim = *gang.plan->claim;
   const auto sound = [&store](const PlanEntry& entry) { return IsSound(store, entry.seat); };
   if (!std::ranges::all_of(gang.plan->entries, sound))
-    return GiveUp(store, gang, ClaimEnd::kSeatsLost, "a node or GPU reserved for the gang is lost", true);
+    return GiveUp(store, gang, ClaimEnd::kSeatsLost,
+                  "a node or GPU reserved for the gang takes no new pods now", true);
   SayWhoLeaves(store, gang);
   if (claim.state == ClaimState::kReserving) {
     const auto reserved = [&gang](const PlanEntry& entry) {
@@ -207,7 +208,7 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
   if (claim.left_s == 0) claim.left_s = store.now_s;
   if (AreFree(store, gang)) return Open(store, gang);
   if (store.now_s > claim.left_s + store.settings.settle_s)
-    GiveUp(store, gang, ClaimEnd::kSeatsLost, "a GPU reserved for the gang is taken", false);
+    GiveUp(store, gang, ClaimEnd::kSeatsLost, "a GPU reserved for the gang did not become free", false);
 }
 
 void EndClaim(GangStore& store, GangRecord& gang, ClaimEnd end) {

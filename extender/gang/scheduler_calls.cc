@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/names.h"
 #include "extender/gang/containers.h"
 #include "extender/gang/gangs.h"
 #include "extender/gang/plan_executor.h"
@@ -82,7 +83,10 @@ void Gangs::Bind(const PodRef& ref, const std::string& node, BindHandle bind_han
         {.kind = Action::Kind::kAnswer, .text = std::move(error), .bind_handle = bind_handle});
   };
   GangRecord* gang = store_.GangOf(ref.uid);
-  if (gang == nullptr) return answer("the extender does not know the pod yet, or the pod asks for no GPUs");
+  if (gang == nullptr) {
+    return answer(std::string("the extender does not know the pod yet, or the pod asks for no ") +
+                  base::kSlotResource);
+  }
   const View view = ViewOf(store_, *gang, ref.uid);
   if (!view.living()) return answer("the pod is gone");
   if (!view.node().empty()) {

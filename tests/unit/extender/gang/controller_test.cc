@@ -319,7 +319,7 @@ TEST_F(ControllerTest, ABindIsAnsweredWithinItsTime) {
   auto answers = BindAll(controller, 2, 1);
   now_s_ = 1000 + 26;
   ASSERT_EQ(answers[0].wait_for(kLong), std::future_status::ready);
-  EXPECT_EQ(answers[0].get(), "crossover: waits: 1 of 2 pods of its gang have come to be bound");
+  EXPECT_EQ(answers[0].get(), "crossover: waits: 1 of 2 pods of its gang are bound or ready to be bound");
 }
 
 TEST_F(ControllerTest, TellsWhyAPodWaits) {

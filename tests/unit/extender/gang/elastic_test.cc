@@ -127,8 +127,10 @@ TEST_F(ElasticTest, WaitsAWhileForPodsThatAreStillMade) {
   for (const char* uid : {"w0", "w1"}) Add(uid);
   Run(4);
   EXPECT_EQ(Bound(), Uids{});
-  EXPECT_THAT(gangs_->WhyWaits("w0"),
-              HasSubstr("2 of 3 pods exist and have no other scheduling gate, and it can begin with 2"));
+  EXPECT_THAT(
+      gangs_->WhyWaits("w0"),
+      HasSubstr(
+          "2 of 3 pods exist, do not terminate and have no other scheduling gate, and it can begin with 2"));
   Run(10);
   EXPECT_EQ(Bound(), (Uids{"w0", "w1"}));
   PutNode(&cache_, "n1");

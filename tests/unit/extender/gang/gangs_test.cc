@@ -19,7 +19,9 @@ namespace crossover::extender {
 namespace {
 
 using Kind = Action::Kind;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -586,6 +588,39 @@ TEST_F(GangsTest, ABudgetKeepsHalfAGangAndTheOtherHalfIsPlacedBesideIt) {
   EXPECT_TRUE(gangs_->store().gangs.begin()->second.placed());
 }
 
+TEST_F(GangsTest, APlanThatFailsTellsWhatBecomesOfItsBoundPods) {
+  HalfAGangAtItsDeadline();
+  for (const Action& action : Do(Kind::kEvict)) Accept(action);
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_THAT(
+      gangs_->WhyWaits("u1"),
+      AllOf(StartsWith("its gang g is not complete: 1 of 2 pods exist"),
+            EndsWith("; its bound pods were evicted: not all pods of the gang were bound within 120 s")));
+}
+
+TEST_F(GangsTest, APodThatItsJobNeedsNoMoreIsToldSo) {
+  AddOfJob("u0", "j");
+  Lead();
+  ASSERT_EQ(AnswerReads(1, 1, {{"succeeded", 1}}), 1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_EQ(gangs_->WhyWaits("u0"), "its gang needs no more pods, by what was read of Job j");
+}
+
+TEST_F(GangsTest, APodTooManyIsNotToldThatItReplacesOthers) {
+  AddRunning();
+  Add("u2");
+  gangs_->PodChanged("u2", now_s_);
+  gangs_->Step(now_s_);
+  EXPECT_EQ(gangs_->WhyWaits("u2"),
+            "its gang needs no more pods; bound pods: 2; is crossover.dev/gang-size right?");
+  Change("u0", [](Pod& pod) { pod.deleting = true; });
+  gangs_->Step(now_s_);
+  EXPECT_EQ(gangs_->WhyWaits("u2"), "the pods that it replaces have not ended yet");
+}
+
 // This is the control. Without the budget, or if the pod has not begun to run, the same pod is evicted.
 TEST_F(GangsTest, HalfAGangIsEvictedWhereNoBudgetForbidsIt) {
   for (const bool runs : {true, false}) {
@@ -956,7 +991,7 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   };
   give_out(1);
   EXPECT_TRUE(Do(Kind::kReserve).empty());
-  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("is not free now"));
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("cannot be used now"));
   give_out(2);
   now_s_ += 2;
   const std::vector<Action> reserve = Do(Kind::kReserve);

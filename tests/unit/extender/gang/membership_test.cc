@@ -137,6 +137,11 @@ TEST(Membership, WhatIsMissingIsSaidOfAnOwnerThatIsNotKnown) {
       AboutGang(MembershipOf(pod)),
       "StatefulSet train: expected crossover.dev/gang and crossover.dev/gang-size, or an owner of a known "
       "kind, got neither: its pods are placed one by one, and no two of them share a GPU");
+  pod.owner = Owner{"batch/v1", "Job", "train", "a"};
+  EXPECT_THAT(
+      AboutGang(MembershipOf(pod)),
+      StartsWith("Job train: expected crossover.dev/gang and crossover.dev/gang-size, or completionMode: "
+                 "Indexed, got neither"));
   pod.annotations = {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}};
   EXPECT_EQ(AboutGang(MembershipOf(pod)), "");
   EXPECT_EQ(MembershipOf(pod).job, "") << "its user says which pods are one job";
