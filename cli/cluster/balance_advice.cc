@@ -99,8 +99,8 @@ std::string BalanceText(const json& advice, bool wide) {
     }
     const double gain = NumberAt(gang, "gain");
     if (gain < 1 + gains::kWorth) continue;
-    text += name + ": its " + std::to_string(CountAt(gang, {}, "ranks")) +
-            " ranks spend " + InMs(gang, "shortestSeconds") + " to " + InMs(gang, "longestSeconds") +
+    text += name + ": its " + std::to_string(CountAt(gang, {}, "ranks")) + " ranks spend " +
+            InMs(gang, "shortestSeconds") + " to " + InMs(gang, "longestSeconds") +
             " ms on compute and on waits for their turn, of a step of " + InMs(gang, "stepSeconds") +
             " ms. With parts of the batch by their speed (crossover.dev/batch-shares) a step is " +
             Number(gain, 2) + " times as fast.\n";

@@ -51,10 +51,9 @@ std::string Listed(const std::set<std::string>& names) {
 
 // Returns a line that says that no GPU is given out, and why one of them is not.
 std::string NoGpus(const std::vector<api::GpuNode>& gpu_nodes, const std::set<std::string>& nodes) {
-  const std::string text =
-      "expected at least one GPU that is healthy and given out" +
-      std::string(nodes.empty() ? "" : " on the nodes of --node") +
-      ", got none: run kubectl crossover doctor";
+  const std::string text = "expected at least one GPU that is healthy and given out" +
+                           std::string(nodes.empty() ? "" : " on the nodes of --node") +
+                           ", got none: run kubectl crossover doctor";
   for (const api::GpuNode& node : gpu_nodes) {
     if (!nodes.empty() && !nodes.contains(node.name)) continue;
     for (const api::GpuNode::Gpu& gpu : node.gpus) {

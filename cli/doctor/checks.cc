@@ -44,8 +44,9 @@ Finding ArbiterSocket(const Facts& facts) {
   if (socket.connect_errno == 0) return Ok(socket.path + ": the daemon answers");
   if (Denied(socket)) {
     return Bad(Verdict::kUnknown,
-               socket.path + ": this user may not connect, so it is not known whether a daemon listens (see "
-                             "arbiter_permissions)",
+               socket.path +
+                   ": this user may not connect, so it is not known whether a daemon listens (see "
+                   "arbiter_permissions)",
                "");
   }
   if (!socket.exists)
@@ -101,8 +102,7 @@ Finding Library(const Facts& facts) {
                "crossover run");
   }
   if (facts.library.readable) return Ok(facts.library.path);
-  return Bad(Verdict::kFail,
-             facts.library.path + ": expected a file that this user can read, got none",
+  return Bad(Verdict::kFail, facts.library.path + ": expected a file that this user can read, got none",
              "name the library with --library, or make the file readable for the users who run jobs");
 }
 

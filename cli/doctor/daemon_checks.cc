@@ -56,11 +56,11 @@ Finding DaemonMode(const Facts& facts) {
   return IfAsked(facts, [](const Top& top) {
     const auto& daemon = top.daemon();
     if (daemon.mode() != "enforce" && !daemon.mode_limited_by().empty()) {
-      return Say(Verdict::kWarn,
-                 daemon.mode() + "; configured is " + daemon.mode_configured() + "; " +
-                     daemon.mode_limited_by(),
-                 "remove the annotation, or end the maintenance; if the mode stays, run crossover mode "
-                 "configured (docs/operations.md#off-switches)");
+      return Say(
+          Verdict::kWarn,
+          daemon.mode() + "; configured is " + daemon.mode_configured() + "; " + daemon.mode_limited_by(),
+          "remove the annotation, or end the maintenance; if the mode stays, run crossover mode "
+          "configured (docs/operations.md#off-switches)");
     }
     if (daemon.mode() != daemon.mode_configured()) {
       return Say(Verdict::kWarn,

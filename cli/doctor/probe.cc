@@ -118,10 +118,9 @@ void TryLibrary(LibraryFacts* facts) {
   facts->tried = true;
   facts->complaint = LinkerComplaint(said, facts->path);
   if (facts->complaint.empty() && status != 0) {
-    facts->complaint =
-        "a process that preloads " + facts->path + " ends with " +
-        (WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
-                           : "signal " + std::to_string(WTERMSIG(status)));
+    facts->complaint = "a process that preloads " + facts->path + " ends with " +
+                       (WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
+                                          : "signal " + std::to_string(WTERMSIG(status)));
   }
 }
 

@@ -115,8 +115,9 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (!options.max_slowdown.empty()) plan.environment["CROSSOVER_MAX_SLOWDOWN"] = options.max_slowdown;
   if (!options.gpu_memory.empty()) plan.environment["CROSSOVER_GPU_MEMORY"] = options.gpu_memory;
   if (const int why = WhyNotListening(socket); why == EACCES || why == EPERM) {
-    plan.warnings.push_back(socket + ": this user may not connect to the daemon: run crossover doctor; until "
-                                     "then the job runs without taking turns");
+    plan.warnings.push_back(socket +
+                            ": this user may not connect to the daemon: run crossover doctor; until "
+                            "then the job runs without taking turns");
   } else if (why != 0) {
     plan.warnings.push_back("no daemon listens on " + socket + ": " + std::strerror(why) +
                             ": start the daemon; until then the job runs without taking turns");

@@ -130,8 +130,10 @@ std::string TopTable(const Top& top) {
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
   text += watched;
-  if (any_refused) text += "\n! this cap cannot be kept beside the other jobs of the GPU: the daemon's log "
-                           "says why\n";
+  if (any_refused)
+    text +=
+        "\n! this cap cannot be kept beside the other jobs of the GPU: the daemon's log "
+        "says why\n";
   return text;
 }
 

@@ -199,8 +199,9 @@ bool ListWatch::Fail(const Response& response) {
 }
 
 void ListWatch::Lack() {
-  Complain("the API server does not know such objects, so they count as none: for those of crossover.dev, "
-           "run kubectl apply -f manifests/crds");
+  Complain(
+      "the API server does not know such objects, so they count as none: for those of crossover.dev, "
+      "run kubectl apply -f manifests/crds");
   sink_->OnListBegin();
   sink_->OnListEnd();
   synced_ = true;

@@ -243,8 +243,7 @@ TEST_F(ExplainTest, Slots) {
             std::string::npos)
       << refusal.text;
   state_.nodes[0].gpus[0].slots = 1;
-  Expect(a_, b_,
-         "a GPU of that job has one slot: jobs do not share on its node, or node.slots_per_gpu is 1");
+  Expect(a_, b_, "a GPU of that job has one slot: jobs do not share on its node, or node.slots_per_gpu is 1");
 }
 
 TEST_F(ExplainTest, Closed) {
