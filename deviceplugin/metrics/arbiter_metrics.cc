@@ -125,11 +125,12 @@ std::vector<MetricFamily> ArbiterMetrics::Collect() const {
 void ArbiterMetrics::CollectGpus(Families* families) const {
   MetricFamily handovers =
       Family("crossover_handovers_total",
-             "Turns begun, by who opened the gate: the client before, or the arbiter.", MetricType::Counter);
+             "Turns begun, by who opened the gate: a client (another one or itself), or the arbiter.",
+             MetricType::Counter);
   MetricFamily corrections = Family(
       "crossover_token_corrections_total",
-      "Times the arbiter took a parked turn back (revoke), replaced a lost one (mint) or removed a surplus "
-      "one (swallow).",
+      "Times the arbiter took back a turn that its client had not begun (revoke), made one (mint: the first, "
+      "or for one that was lost or held too long) or removed a surplus one (swallow).",
       MetricType::Counter);
   MetricFamily preempted = Family("crossover_turns_preempted_total",
                                   "Turns broken at a yield point for another client.", MetricType::Counter);
@@ -140,18 +141,21 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
                              "Time no client had the turn although one waited for it.", MetricType::Counter);
   MetricFamily held_back =
       Family("crossover_arrivals_held_back_total",
-             "Polls in which a waiting client was kept back for the client before it in order.",
+             "Polls in which a waiting client was kept back for one that goes before it and is about to "
+             "come.",
              MetricType::Counter);
   MetricFamily trials =
       Family("crossover_guard_trials_total",
-             "Times that the ways of sharing a GPU were tried against each other.", MetricType::Counter);
+             "Times that the ways of sharing a GPU were tried against each other, or its jobs were measured "
+             "alone.",
+             MetricType::Counter);
   MetricFamily looked =
       Family("crossover_guard_trial_seconds_total",
              "Time that trials of the ways of sharing spent in other ways than the chosen one.",
              MetricType::Counter);
   MetricFamily lost = Family("crossover_guard_lost_seconds_total",
-                             "Time that trials of the ways of sharing cost: the chosen way would have done "
-                             "the same work in so much less.",
+                             "How much longer trials of the ways of sharing took than the chosen way would "
+                             "have taken for the same work.",
                              MetricType::Counter);
   MetricFamily rates =
       Family("crossover_guard_rate_ratio",
@@ -209,14 +213,20 @@ void ArbiterMetrics::CollectCharges(Families* families) const {
 }
 
 void ArbiterMetrics::CollectClients(Families* families) const {
-  MetricFamily turns = Family("crossover_turns_total", "Turns that a client began.", MetricType::Counter);
+  MetricFamily turns =
+      Family("crossover_turns_total",
+             "Turns that a client began; of a turn that is broken, each part counts.", MetricType::Counter);
   MetricFamily wait = Family("crossover_turn_wait_seconds",
-                             "From a client's arrival to the start of its turn.", MetricType::Histogram);
+                             "Time from a client's arrival at its gate to the start of its turn, or of a "
+                             "part of a turn that is broken.",
+                             MetricType::Histogram);
   MetricFamily hold =
-      Family("crossover_turn_hold_seconds", "Length of a client's turns.", MetricType::Histogram);
+      Family("crossover_turn_hold_seconds",
+             "Length of a client's turns, or of the parts of a turn that is broken.", MetricType::Histogram);
   MetricFamily refused =
       Family("crossover_cap_refused",
-             "1 while a client's cap on slowdown cannot be kept, 0 while it can; of clients that have a cap.",
+             "1 while a client's cap on slowdown is refused because it cannot be kept, else 0; of clients "
+             "that have a cap.",
              MetricType::Gauge);
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
@@ -323,7 +333,8 @@ void ArbiterMetrics::CollectDaemon(Families* families) const {
   }
   MetricFamily dropped =
       Family("crossover_events_dropped_total",
-             "Events that metrics and trace missed because they came too fast.", MetricType::Counter);
+             "Events, figures and log lines of the arbiter that were dropped because they came too fast.",
+             MetricType::Counter);
   AddCounter(&dropped, {}, static_cast<double>(dropped_));
   families->push_back(std::move(dropped));
 }

@@ -19,11 +19,13 @@ using prometheus::MetricType;
 struct Families {
   MetricFamily step_shared =
       Family("crossover_step_shared_seconds",
-             "Mean time of an iteration of a client over the last 10 s, while its job shares a GPU.",
+             "Mean time of an iteration of a client over the last 10 s, without stalls, while its job shares "
+             "a GPU.",
              MetricType::Gauge);
   MetricFamily step_alone =
       Family("crossover_step_alone_seconds",
-             "Time of an iteration of a client while no other job runs on its job's GPUs of the node.",
+             "Time of an iteration of a client while no other job runs on its job's GPUs of the node, "
+             "measured or estimated.",
              MetricType::Gauge);
   MetricFamily step_alone_age =
       Family("crossover_step_alone_age_seconds", "How long ago crossover_step_alone_seconds was learned.",
@@ -67,7 +69,7 @@ struct Families {
              MetricType::Gauge);
   MetricFamily busy =
       Family("crossover_gpu_busy_ratio",
-             "Part of the time for which a GPU computes for its clients; of those whose compute is "
+             "Part of the time for which a GPU computes for its clients; while the compute of all of them is "
              "known.",
              MetricType::Gauge);
 };

@@ -37,7 +37,9 @@ MetricFamily SlotsUsed(const NodeState& state) {
 MetricFamily Xids(const Health::Xids& xids) {
   MetricFamily family = Family(
       "crossover_gpu_xids_total",
-      "Errors that the driver reported, and whether they blame the GPU or a program.", MetricType::Counter);
+      "Errors that the driver reported (Xids); blames is gpu for those for which slots are withheld, else "
+      "program.",
+      MetricType::Counter);
   for (const auto& [key, count] : xids) {
     AddCounter(&family,
                {{"gpu_uuid", key.first},
@@ -59,8 +61,8 @@ MetricFamily Allocations(const NodeState& state) {
 
 MetricFamily MistypedSwitches(const NodeState& state) {
   MetricFamily family = Family("crossover_mistyped_switches",
-                               "Switches that have no effect because their value is not an expected one, by "
-                               "the kind of object that has them.",
+                               "Switches that have no effect, because of their value or because they are "
+                               "labels and not annotations, by the kind of object that has them.",
                                MetricType::Gauge);
   for (const auto& [kind, count] : state.mistyped_switches)
     AddGauge(&family, {{"kind", kind}}, Number(count));
@@ -95,15 +97,19 @@ MetricFamily Configuration(const NodeState& state) {
 
 std::vector<std::string> Missing(const NodeState& state) {
   std::vector<std::string> missing;
-  if (!state.registered) missing.emplace_back("the kubelet does not listen: no slots are given out");
-  if (!state.pods_known) missing.emplace_back("the API server is not reached: new pods take no turns");
+  if (!state.registered)
+    missing.emplace_back("this daemon is not registered with the kubelet: no slots are given out");
+  if (!state.pods_known)
+    missing.emplace_back("the API server does not tell the pods of this node: new pods take no turns");
   const bool reached = state.pods_known;  // else the line above says it all
   if (reached && !state.namespaces_known)
     missing.emplace_back(
-        "namespaces cannot be watched: changed modes of namespaces and of the cluster have no effect");
+        "namespaces cannot be watched: modes of namespaces and of the cluster that this daemon has not read "
+        "have no effect");
   if (reached && !state.node_known)
     missing.emplace_back(
-        "the Node object of this node cannot be watched: its mode, maintenance and label have no effect");
+        "the Node object of this node cannot be watched: what this daemon has not read of its mode, "
+        "maintenance and label has no effect");
   return missing;
 }
 
@@ -136,15 +142,17 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       OfGpus("crossover_gpu_used_by_others", "Whether a process uses a GPU without a slot of this GPU.",
              state, [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
       OfGpus("crossover_gpu_unhooked_processes",
-             "Processes of pods that share and take no part, except those that are switched off.", state,
-             [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
-      OfGpus(
-          "crossover_gpu_silent_processes",
-          "Unhooked processes that have the library: the library is off, found no arbiter, or is bypassed.",
-          state, [](const NodeState::Gpu& gpu) { return gpu.silent; }),
+             "Processes of pods with a slot of a GPU that use it and take no part in turns, except those "
+             "that are switched off or share with none.",
+             state, [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
+      OfGpus("crossover_gpu_silent_processes",
+             "Unhooked processes that have the library: it is off, is bypassed, or is not connected to the "
+             "arbiter.",
+             state, [](const NodeState::Gpu& gpu) { return gpu.silent; }),
       OfGpus("crossover_gpu_held",
-             "Whether no turns are taken on a GPU because the wrong processes or ranks are on it.", state,
-             [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
+             "Whether no turns are taken on a GPU: a process on it takes no part, two ranks of a gang are on "
+             "it, or a slot of it was handed out twice.",
+             state, [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
       OfGpus("crossover_gpu_pods_of_other_plugins", "Pods that have a GPU from another device plugin.", state,
              [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_competitors); }),
       Xids(state.xids),
@@ -156,19 +164,20 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
             state.registered ? 1 : 0),
       counter("crossover_kubelet_registrations_total", "Times that the kubelet was told of our slots.",
               state.registrations),
-      counter("crossover_kubelet_registration_failures_total", "Times that the kubelet could not be told.",
-              state.registration_failures),
+      counter("crossover_kubelet_registration_failures_total",
+              "Times that the kubelet could not be told of our slots.", state.registration_failures),
       gauge("crossover_pods_known",
             "1 while the daemon receives changes of the pods of its node from the API server, else 0.",
             state.pods_known ? 1 : 0),
       gauge("crossover_namespaces_known",
             "1 while the daemon receives changes of namespaces from the API server, else 0. At 0, changed "
-            "modes "
-            "of namespaces and of the cluster have no effect. If it was 0 since the daemon began, none has.",
+            "modes of namespaces and of the cluster have no effect. If it was 0 since the daemon began, none "
+            "has.",
             state.namespaces_known ? 1 : 0),
       gauge("crossover_node_known",
             "1 while the daemon receives changes of its own Node object from the API server, else 0. At 0, "
-            "changed switches of the node have no effect.",
+            "changed switches of the node have no effect. If it was 0 since the daemon began, none has, and "
+            "no slots are given out.",
             state.node_known ? 1 : 0),
       gauge("crossover_node_pods", "Pods of this node.", Number(state.pods)),
       gauge("crossover_assignment_drifts",
@@ -185,7 +194,8 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       MistypedSwitches(state),
       gauge("crossover_mps_alive", "Whether the control daemon of MPS runs.", state.mps_alive ? 1 : 0),
       gauge("crossover_mps_accepts_clients",
-            "Whether MPS takes new clients: its control daemon answers, and its server is well or can start.",
+            "Whether MPS takes new clients, as far as is known: its control daemon runs, and nothing shows "
+            "that it refuses them.",
             state.mps_accepts ? 1 : 0),
       counter("crossover_mps_clients_terminated_total",
               "Clients that were ended through MPS before their pod was killed.", state.mps_terminated),
@@ -196,10 +206,10 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       OfShm("crossover_mps_shm_free_bytes",
             "Free bytes in the file system that pods under MPS have as /dev/shm.", state.mps_shm,
             &ShmRoom::free_bytes),
-      gauge(
-          "crossover_maintenance",
-          "Whether the node takes no pods and no turns, because of its annotation crossover.dev/maintenance.",
-          state.maintenance ? 1 : 0),
+      gauge("crossover_maintenance",
+            "Whether the node gives out no slots and its jobs take no turns, because of its annotation "
+            "crossover.dev/maintenance.",
+            state.maintenance ? 1 : 0),
       gauge("crossover_config_valid", "Whether the configuration was valid when it was last read.",
             state.config_valid ? 1 : 0),
       counter("crossover_events_lost_total", "Events of the daemon that the API server never got.",

@@ -132,7 +132,8 @@ std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, S
                                                     std::string* error) {
   std::unique_ptr<MetricsServer> made(new MetricsServer);
   made->pages_ = std::make_unique<Pages>(std::move(sources));
-  *error = "metrics.listen: " + listen + ": cannot listen there (in use, or not an address of this machine)";
+  *error = "metrics.listen: " + listen +
+           ": cannot listen there (in use, not an address of this machine, or not allowed to this process)";
   const auto of_all = PortOnAllAddresses(listen);
   base::UniqueFd all;
   std::string own = listen;

@@ -18,7 +18,8 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
       "crossover_signallers",
       "Signallers of a GPU that are connected: one works, and the others stand ready.", MetricType::Gauge);
   MetricFamily offers = Family("crossover_signal_offers_total",
-                               "Times that a client that asks for signals was told what it may do, by state.",
+                               "Times that a client that asks for signals was told whether it gets them, by "
+                               "state.",
                                MetricType::Counter);
   MetricFamily proofs =
       Family("crossover_signal_proofs_total", "Proofs that clients asked for at their set-up, by outcome.",

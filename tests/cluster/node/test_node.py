@@ -125,7 +125,8 @@ class Node(NodeCase):
         self.node.stop_kubelet()
         self.wait_for_metric("crossover_kubelet_registered 0")
         status, said = self.get("/readyz")
-        self.assertEqual((status, said), (503, "the kubelet does not listen: no slots are given out\n"))
+        self.assertEqual((status, said), (503, "this daemon is not registered with the kubelet: "
+                                               "no slots are given out\n"))
         self.assertEqual(self.get("/healthz"), (200, "ok\n"), "no reason to start it anew")
         self.node.start_kubelet()
         self.wait_for_metric("crossover_kubelet_registered 1")
