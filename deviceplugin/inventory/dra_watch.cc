@@ -75,8 +75,8 @@ void DraWatch::Round() {
   const std::lock_guard lock(mutex_);
   if (!complaint.empty() && complaint != complaint_)
     logging::Warn(std::string("asking for ") + kGroup + ": " + complaint +
-                  ": until the API server answers, the daemon does not notice a DRA driver that gives out "
-                  "GPUs of this node");
+                  ": until this succeeds, the daemon may not notice a DRA driver that gives out GPUs of this "
+                  "node");
   complaint_ = complaint;
   if (!complaint.empty()) return;
   lacks_api_ = version.empty();

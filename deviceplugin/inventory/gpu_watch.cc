@@ -160,7 +160,7 @@ void GpuWatch::AwaitXids() {
       continue;
     }
     logging::Warn("gpu " + event->gpu_uuid + ": Xid " + std::to_string(event->xid) +
-                  (BlamesTheGpu(event->xid) ? "" : ", an error of a program and not of the GPU"));
+                  (BlamesTheGpu(event->xid) ? "" : ", which does not blame the GPU"));
     const std::lock_guard lock(mutex_);
     health_.OnXid(event->gpu_uuid, event->xid, base::MonotonicNs());
     Publish();

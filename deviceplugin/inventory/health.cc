@@ -55,7 +55,8 @@ std::optional<base::WithheldReason> Health::Fault(const std::string& uuid) const
   const bool restart = gpu.needs_reset && !gpu.wants_reset;
   return base::WithheldReason{
       Withheld::kXid,
-      "Xid " + std::to_string(gpu.xid) + (restart ? ": reset the GPU, and then restart this daemon" : "")};
+      "Xid " + std::to_string(gpu.xid) +
+          (restart ? ": reset the GPU and then restart this daemon, or reboot the node" : "")};
 }
 
 }  // namespace crossover::deviceplugin
