@@ -114,7 +114,7 @@ CdiFolder::State CdiFolder::Look(const Wanted& wanted) {
     }
   }
   if (state.why != last_.why && !state.why.empty()) logging::Warn("CDI: " + state.why);
-  const bool given = std::holds_alternative<CdiGiven>(choice);
+  const bool given = !wanted.gpus.empty() && std::holds_alternative<CdiGiven>(choice);
   if (given && !given_) logging::Info("CDI: the names of GPUs are those of a given specification");
   given_ = given;
   last_ = state;

@@ -178,13 +178,14 @@ CdiChoice OwnSpec(const CdiSpec& from, const CdiFacts& facts) {
   const auto has = [&facts](const std::string& file) {
     return std::find(facts.device_files.begin(), facts.device_files.end(), file) != facts.device_files.end();
   };
-  const auto missing = [](const std::string& file) {
+  const auto missing = [](const std::string& file, unsigned minor) {
     return CdiNone{base::Refusal(file, "on the node", "no such file") +
-                   ": the driver makes it (nvidia-modprobe -u -c 0), and CDI devices need it"};
+                   ": the driver makes it (nvidia-modprobe -u -c " + std::to_string(minor) +
+                   "), and CDI devices need it"};
   };
   std::vector<std::string> common;
   for (const char* file : {"/dev/nvidiactl", "/dev/nvidia-uvm"}) {
-    if (!has(file)) return missing(file);
+    if (!has(file)) return missing(file, 0);
     common.emplace_back(file);
   }
   for (const char* file : {"/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"}) {
@@ -201,7 +202,7 @@ CdiChoice OwnSpec(const CdiSpec& from, const CdiFacts& facts) {
   spec["containerEdits"]["deviceNodes"] = Nodes(common, host_paths);
   for (const CdiGpu& gpu : facts.gpus) {
     const std::string file = "/dev/nvidia" + std::to_string(gpu.minor);
-    if (!has(file)) return missing(file);
+    if (!has(file)) return missing(file, gpu.minor);
     spec["devices"].push_back(
         {{"name", gpu.uuid}, {"containerEdits", {{"deviceNodes", Nodes({file}, host_paths)}}}});
   }

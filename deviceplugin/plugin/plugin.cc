@@ -176,7 +176,7 @@ Plugin::Next Plugin::AwaitLoss(DirectoryWatch* watch) {
     if (service_->streams() > 0) continue;
     const bool had_one = service_->streams_begun() != streams_before;
     if (had_one || std::chrono::steady_clock::now() - registered > kStreamWithin) {
-      logging::Info("the kubelet no longer listens: registering again");
+      logging::Info("the kubelet does not listen: registering again");
       return Next::kAgain;
     }
   }

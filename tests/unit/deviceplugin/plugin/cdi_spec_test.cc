@@ -176,9 +176,11 @@ TEST_F(ChooseCdiTest, TheDriversLibrariesComeFromNvidiasOrFromItsFolder) {
 
 TEST_F(ChooseCdiTest, DeviceFilesThatTheNodeLacksAreNamed) {
   facts_.device_files = {"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"};
-  EXPECT_THAT(Why(), StartsWith("/dev/nvidia-uvm: expected on the node, got no such file"));
+  EXPECT_THAT(Why(), StartsWith("/dev/nvidia-uvm: expected on the node, got no such file: "
+                                "the driver makes it (nvidia-modprobe -u -c 0)"));
   facts_.device_files = {"/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"};
-  EXPECT_THAT(Why(), StartsWith("/dev/nvidia1: expected on the node, got no such file"));
+  EXPECT_THAT(Why(), StartsWith("/dev/nvidia1: expected on the node, got no such file: "
+                                "the driver makes it (nvidia-modprobe -u -c 1)"));
 }
 
 class CdiFolderTest : public ::testing::Test {
