@@ -124,7 +124,7 @@ bool MayHaveContext(const Driver& driver, CUdevice device, std::string* error) {
   }
   if (mode == CU_COMPUTEMODE_DEFAULT) return true;
   *error = base::Refusal("compute mode", NameOf(CU_COMPUTEMODE_DEFAULT), NameOf(mode)) +
-           "; a signaller leaves such a GPU to MPS";
+           "; in other modes a signaller may not use the GPU, or would keep MPS off it";
   return false;
 }
 

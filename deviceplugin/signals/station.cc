@@ -97,7 +97,7 @@ void Station::TellOfRest() {
   if (use_ != Use::kEnded || !clients_.empty()) return;
   if (!links_.empty())
     Log(arbiter::LogLevel::kInfo,
-        "its signallers release the GPU: no process may use it, and it has no client");
+        "its signallers release the GPU: the node is in maintenance, and the GPU has no client");
   for (auto& link : links_) {
     if (link->SendRest(true)) resting_.push_back(std::move(link));
   }

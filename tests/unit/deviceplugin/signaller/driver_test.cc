@@ -79,7 +79,8 @@ TEST_F(OpenGpuTest, AGpuForOneProcessIsLeftToMps) {
   EXPECT_FALSE(Open());
   EXPECT_FALSE(gpu.has_context) << "the server of MPS would get none";
   EXPECT_EQ(error_,
-            "compute mode: expected DEFAULT, got EXCLUSIVE_PROCESS; a signaller leaves such a GPU to MPS");
+            "compute mode: expected DEFAULT, got EXCLUSIVE_PROCESS; in other modes a signaller may not use "
+            "the GPU, or would keep MPS off it");
 }
 
 TEST_F(OpenGpuTest, AModeThatIsNotKnownIsNamed) {
