@@ -100,7 +100,7 @@ bool MpsAnswer::unrecognized() const {
 std::string MpsAnswer::Fault() const {
   switch (kind) {
     case Kind::kNotStarted:
-      return "the client program of MPS cannot be run: set node.mps_control";
+      return "the client program of MPS cannot be run";
     case Kind::kFailed:
       return "the client program of MPS ends with status " + std::to_string(status);
     case Kind::kLate:

@@ -177,7 +177,8 @@ void SharingWatch::NoteList(const MpsControl::List& list) {
   if (unasked != state_.unasked && !unasked.empty())
     logging::Warn(
         "MPS: get_server_list: " + unasked +
-        ": whether MPS takes clients is not known: set node.mps_control to the client program of MPS");
+        ": whether MPS takes clients is not known; see that node.mps_control is the client program of MPS, "
+        "and that it runs in this daemon's container");
   state_.unasked = unasked;
   state_.asked = true;
   if (lost) {
