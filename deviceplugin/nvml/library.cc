@@ -151,11 +151,17 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
     return nullptr;
   }
   void* library = functions->library;
-  if (!Find(library, "nvmlInit_v2", &functions->start) || !Find(library, "nvmlShutdown", &functions->stop) ||
-      !Find(library, "nvmlErrorString", &functions->describe) ||
-      !Find(library, "nvmlDeviceGetHandleByUUID", &functions->find) ||
-      !Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &functions->list)) {
-    *error = name + ": it has no nvmlDeviceGetComputeRunningProcesses_v3: the driver is too old";
+  std::string missing;
+  const auto need = [&](const char* function, auto* found) {
+    if (!Find(library, function, found) && missing.empty()) missing = function;
+  };
+  need("nvmlInit_v2", &functions->start);
+  need("nvmlShutdown", &functions->stop);
+  need("nvmlErrorString", &functions->describe);
+  need("nvmlDeviceGetHandleByUUID", &functions->find);
+  need("nvmlDeviceGetComputeRunningProcesses_v3", &functions->list);
+  if (!missing.empty()) {
+    *error = name + ": it has no " + missing + ": the driver is too old, or this is not its library";
     return nullptr;
   }
   Find(library, "nvmlDeviceGetMPSComputeRunningProcesses_v3", &functions->list_mps);

@@ -198,7 +198,7 @@ std::optional<JobProfile> ParseProfile(std::string_view text, const std::string&
       google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, options);
   if (!status.ok()) {
     const auto what = status.message();
-    *error = name + ": not a profile as ProfileText writes it: " + OneLine({what.data(), what.size()});
+    *error = name + ": not a profile as this daemon writes it: " + OneLine({what.data(), what.size()});
     return std::nullopt;
   }
   try {
