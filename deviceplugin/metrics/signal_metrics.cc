@@ -22,8 +22,8 @@ std::vector<MetricFamily> SignalMetrics::Collect() const {
                                "state.",
                                MetricType::Counter);
   MetricFamily proofs =
-      Family("crossover_signal_proofs_total", "Proofs that clients asked for at their set-up, by outcome.",
-             MetricType::Counter);
+      Family("crossover_signal_proofs_total",
+             "Proofs that clients asked for before they used signals, by outcome.", MetricType::Counter);
   MetricFamily again =
       Family("crossover_signals_again_total",
              "Times that a signal was written again because the client still waited at its open gate.",
