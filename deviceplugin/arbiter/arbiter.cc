@@ -265,12 +265,13 @@ Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hel
 
 Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& key, std::string* refusal) {
   if (!Allowed(uuid)) {
-    *refusal = "gpu " + uuid + " is not among the GPUs that the daemon was told to serve";
+    *refusal = "gpu " + uuid + " is not among the GPUs that the daemon serves (its setting gpus)";
     return nullptr;
   }
   if (const auto it = gpus_.find(key); it != gpus_.end()) return it->second.get();
   if (!MakeRoom()) {
-    *refusal = std::to_string(settings_.limits.gpus) + " GPUs are in use already, and no more can be";
+    *refusal =
+        std::to_string(settings_.limits.gpus) + " GPUs are in use already, and limits.gpus allows no more";
     return nullptr;
   }
   auto info = std::make_shared<GpuInfo>();

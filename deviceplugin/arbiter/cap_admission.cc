@@ -130,7 +130,7 @@ std::string CapAdmission::Reason(turn::SlotIndex newcomer, const std::vector<tur
     others += (others.empty() ? "" : ", ") + client_[slot].gang + " (" + Fixed(client_[slot].cap) + ")";
   }
   return "max-slowdown " + Fixed(client_[newcomer].cap) + " refused: beside " + others + " it would take " +
-         Fixed(part) + " of what this GPU has to keep all these limits, where at most " +
+         Fixed(part) + " of what this GPU can give to keep all these limits, where at most " +
          Fixed(turn::kPromised) + " can be promised; the job runs on what they leave";
 }
 

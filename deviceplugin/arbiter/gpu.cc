@@ -197,9 +197,10 @@ void Gpu::AllowSlices(bool allowed) {
   const bool stuck = ended == turn::Slices::Reason::kStuck;
   observer_->OnLog(stuck ? LogLevel::kWarn : LogLevel::kInfo,
                    "gpu " + info_->uuid +
-                       ": its jobs alternate after each iteration from now on, no longer after " +
+                       ": its jobs alternate after each turn from now on, no longer after " +
                        std::to_string(turn::kSliceIterations) +
-                       (stuck ? ": turns were stuck again and again" : ": turns are too long for that"));
+                       (stuck ? " iterations: turns were stuck again and again"
+                              : " iterations: turns are too long for that"));
 }
 
 // Returns whether the guard may choose another way than turns. It may not if a client has a cap or if

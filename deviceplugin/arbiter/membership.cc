@@ -10,7 +10,7 @@ std::variant<turn::SlotIndex, Membership::Refusal> Membership::Join(std::string_
   for (const turn::SlotIndex slot : members_) {
     if (gang_[slot] == gang) {
       return Refusal{"gang " + gang_[slot] +
-                     " is on this GPU already: two ranks of one gang cannot share a GPU"};
+                     " is on this GPU already: only one process of a gang can take turns there"};
     }
   }
   if (free_.empty()) {
