@@ -146,7 +146,8 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
       case MessageKind::kWelcome:
         if (!received.fd)
           return refuse(
-              "the arbiter's welcome is malformed: arbiter and library may be of different versions");
+              "the arbiter's welcome is malformed: it brings no turnstile; this process may have no file "
+              "descriptor left, or arbiter and library are of different versions");
         return map(received.fd.get(), message.welcome);
       case MessageKind::kUnknown:
       case MessageKind::kNotice:

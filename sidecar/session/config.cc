@@ -138,7 +138,7 @@ const Config& GetConfig() {
   if (config.active && !base::ThreadsAreThere()) {
     log::Write(log::Level::kWarn,
                "takes no turns: this program was started without libpthread, which the library needs for its "
-               "threads");
+               "threads; no limit of its GPU memory holds either");
     config.active = false;
   }
   config_read.store(true, std::memory_order_release);
