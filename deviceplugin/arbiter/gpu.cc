@@ -325,8 +325,9 @@ void Gpu::Report(turn::Time now) {
     if (offenders_.Has(slot) || !membership_.members().Has(slot)) continue;
     Emit(EventKind::kOffend, slot, now);
     observer_->OnLog(LogLevel::kWarn, "gpu " + info_->uuid + ": gang " + membership_.gang(slot) +
-                                          " held its turn too long again: no turns are taken on this GPU "
-                                          "until watchdog.forgive_s have passed (300 s by default)");
+                                          " held its turn too long again, or holds it still: no turns are "
+                                          "taken on this GPU until watchdog.forgive_s have passed (300 s by "
+                                          "default)");
   }
   for (const turn::SlotIndex slot : offenders_) {
     if (turnstile_.offenders().Has(slot) || !membership_.members().Has(slot)) continue;
