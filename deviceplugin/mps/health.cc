@@ -28,7 +28,8 @@ constexpr std::array kRows = {
     Row{MpsSymptom::kNone, MpsHealth::kNone, "its server cannot start"},
     Row{MpsSymptom::kInitializing, MpsHealth::kLong, "its server does not get beyond INITIALIZING"},
     Row{MpsSymptom::kInDriver, MpsHealth::kLong, "its server hangs in the driver"},
-    Row{MpsSymptom::kNeverWell, MpsHealth::kLong, "its servers end, or do not answer, again and again"}};
+    Row{MpsSymptom::kNeverWell, MpsHealth::kLong,
+        "its control daemon or its servers were unwell at each look for 30 s"}};
 
 std::optional<MpsSymptom> SymptomOf(const MpsLook::Server& server) {
   if (server.status == MpsStatus::kFault) return MpsSymptom::kFault;

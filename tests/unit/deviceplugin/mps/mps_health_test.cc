@@ -167,7 +167,8 @@ TEST_F(MpsHealthTest, AServerThatStartsAgainAndAgainIsNotWell) {
     Last(Of(MpsStatus::kInitializing), 0);
   }
   Last(WithoutServer(), 1);
-  EXPECT_EQ(health_.fault(), "MPS takes no new clients: its servers end, or do not answer, again and again");
+  EXPECT_EQ(health_.fault(),
+            "MPS takes no new clients: its control daemon or its servers were unwell at each look for 30 s");
 }
 
 TEST_F(MpsHealthTest, AnIdleControlDaemonThatIsNotAskedIsNoServerThatEndsAgainAndAgain) {
