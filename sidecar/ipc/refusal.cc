@@ -40,7 +40,7 @@ constexpr Words kWords[] = {
     {"a stream for copies", "the driver's error", true},
     {"a copy that ends well within 60 s", "one that failed or has not ended"},
     {"a signaller that proves the path within 2 s", "no answer"},
-    {"a signaller that can write", "one whose driver refuses"},
+    {"a signaller that writes the number it is asked for", "one that has gone, or whose driver refuses"},
     {"the number that the signaller was asked to write", "", true},
     {"a signaller whose beat changes within 200 ms", "a beat that stands still"},
     {"a driver that takes operations on signals", "one that refuses them"},
