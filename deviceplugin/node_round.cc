@@ -218,9 +218,9 @@ void NodeAgent::OnLabelsTakenBack(bool again) {
                 .note = std::string("labels nvidia.com/gpu.deploy.*: expected false, with which the GPU "
                                     "Operator keeps its plugin off this node, got others, or none; ") +
                         (again ? "the daemon sets them again"
-                               : "the daemon has tried five times within an hour to set them, and waits: look "
-                                 "for the program that changes them, and in the log of the daemon for why it "
-                                 "cannot write them")});
+                               : "the daemon has tried five times within an hour to set them, and waits: "
+                                 "look for the program that changes them, and in the log of the daemon for "
+                                 "why it cannot write them")});
 }
 
 // Sends events to pods under MPS: while MPS takes no new clients, because a program that begins in them then
