@@ -60,7 +60,8 @@ void Signaller::MeetArbiter(turn::Time now) {
     const LinkState state = link_.Receive(memory_ == nullptr ? SIZE_MAX : memory_->bytes(), &received);
     if (state == LinkState::kEnded) {
       Say(logging::Level::kWarn,
-          "the arbiter has gone; this signaller follows the turnstiles that it knows without the arbiter");
+          "the arbiter has ended the connection; this signaller follows the turnstiles that it knows without "
+          "the arbiter");
       connect_again_ = now + kConnectPeriod;
     }
     if (state != LinkState::kMessage) return;
