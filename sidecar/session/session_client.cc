@@ -50,7 +50,8 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   turns_.SetUp(driver, context);
   overlap_ = overlap;
   if (!overlap)
-    log::Write(log::Level::kInfo, "no MPS on this GPU: each turn lasts until its collectives have ended");
+    log::Write(log::Level::kInfo,
+               "this process is no client of MPS: each turn lasts until its collectives have ended");
   transport_ = transport;
   wish_ = overlap || wish == ipc::Wish::kNever ? wish : ipc::Wish::kWithoutMps;
 }
