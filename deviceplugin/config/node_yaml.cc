@@ -54,6 +54,29 @@ yaml::Handler Text(std::string* target, std::string_view allowed) {
   };
 }
 
+// Returns whether `text` is a path of a cgroup below the root of the hierarchy, without its first slash.
+bool IsBelowTheRoot(std::string_view text) {
+  if (std::ranges::any_of(text, [](unsigned char c) { return std::isspace(c) || std::iscntrl(c); }))
+    return false;
+  for (;;) {
+    const std::size_t end = std::min(text.find('/'), text.size());
+    const std::string_view part = text.substr(0, end);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (end == text.size()) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+yaml::Handler CgroupRoot(std::string* target) {
+  return [target](const YAML::Node& value, const std::string& key) {
+    yaml::Scalar(value, key, "a path of a cgroup without its first slash and without spaces, such as kubelet",
+                 [target](const std::string& text) {
+                   *target = text;
+                   return IsBelowTheRoot(text);
+                 });
+  };
+}
+
 // Returns a handler that reads a size of memory into `bytes`. It refuses sizes below 1Mi, because 119 is a
 // mistake for 119Gi.
 yaml::Handler Memory(std::uint64_t* bytes) {
@@ -114,7 +137,7 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
        {"namespace", Text(&settings->name_space, "the name of a namespace")},
        {"host_directory", Path(&settings->host_directory)},
        {"kubelet_directory", Path(&settings->kubelet_directory)},
-       {"cgroup_root", Text(&settings->cgroup_root, "a path without its first slash")},
+       {"cgroup_root", CgroupRoot(&settings->cgroup_root)},
        {"mps_directory", Path(&settings->mps_directory)},
        {"mps_control", Text(&settings->mps_control, "a program's name or path")},
        {"metrics_readers",

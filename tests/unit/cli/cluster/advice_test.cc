@@ -211,14 +211,14 @@ TEST(AdviceTest, WhatIsNotKnownOfARunItsProfileMaySay) {
   json profile = Profile("team", runs);
   json advice = Only(json::array({profile}));
   EXPECT_EQ(advice["knownGPUHours"], 0);
-  EXPECT_THAT(AdviceText({{"namespaces", json::array({advice})}}, false), HasSubstr("only observed"));
+  EXPECT_THAT(AdviceText({{"namespaces", json::array({advice})}}, false), HasSubstr("took no turns, or too few"));
   profile["spec"] = {{"computeSeconds", 0.02}, {"exposedSeconds", 0.012}};
   advice = Only(json::array({profile}));
   EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 16);
   EXPECT_GT(advice["savedGPUHours"], 5);
   const std::string wide = AdviceText({{"namespaces", json::array({advice})}}, true);
   EXPECT_THAT(wide, HasSubstr("a and b: 1.57x, 5.8 GPU hours, last seen at 2027-01-15T"));
-  EXPECT_THAT(wide, Not(HasSubstr("only observed")));
+  EXPECT_THAT(wide, Not(HasSubstr("took no turns, or too few")));
 }
 
 TEST(AdviceTest, LooksNoFurtherBackThanItIsTo) {

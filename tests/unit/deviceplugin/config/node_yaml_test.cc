@@ -82,6 +82,16 @@ TEST(NodeYamlTest, WhatIsWrittenOnTheNode) {
             "file:2: node.gpu_operator: expected labels or leave, got label");
 }
 
+TEST(NodeYamlTest, TheRootOfTheKubeletsCgroups) {
+  for (const char* good : {"kubelet", "a/b.slice", "..a"})
+    EXPECT_EQ(Allowed("node: {cgroup_root: " + std::string(good) + "}").node.cgroup_root, good);
+  for (const char* bad : {"/kubelet", "kubelet/", "a//b", "a/../b", ".", "a b", "\"a\\t\""}) {
+    EXPECT_THAT(Refused("node:\n  cgroup_root: " + std::string(bad) + "\n"),
+                HasSubstr("node.cgroup_root: expected a path of a cgroup without its first slash and without "
+                          "spaces, such as kubelet, got "));
+  }
+}
+
 TEST(NodeYamlTest, TheMemoryOfGpusThatTellNone) {
   EXPECT_EQ(Allowed("").node.live.gpu_memory_bytes, 0u);
   EXPECT_EQ(Allowed("node: {gpu_memory: 119Gi}").node.live.gpu_memory_bytes, std::uint64_t{119} << 30);

@@ -98,7 +98,7 @@ TEST_F(EngineTest, WhoIsNotKnownRunsAloneFirst) {
   waiting[0].profile.source = Source::kUnknown;
   const Decision decision = Decide(waiting);
   EXPECT_EQ(decision.plans.size(), 1u);
-  EXPECT_NE(decision.refusals[0].text.find("is not known"), std::string::npos);
+  EXPECT_NE(decision.refusals[0].text.find("was not known"), std::string::npos);
 }
 
 TEST_F(EngineTest, NothingIsDoneTwice) {
