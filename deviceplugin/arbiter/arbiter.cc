@@ -310,17 +310,28 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
     }
     return Welcome(connection, std::get<Hello>(identified));
   }
-  if (hello.gang.empty()) return base::Refusal("gang", base::kGang.expected, "");
+  if (hello.gang.empty())
+    return Refuse(connection, "a client of gpu " + hello.gpu_uuid,
+                  base::Refusal("gang", base::kGang.expected, ""));
   return Welcome(connection, hello);
 }
 
-// Counts and logs a refusal, and returns `reason`. A refused client asks again twice a second. The same
-// refusal is logged once.
+void Arbiter::OnMalformed(const Connection& connection, const std::string& why) {
+  malformed_.fetch_add(1);
+  SayRefusal(connection, "process " + std::to_string(connection.peer().pid), why);
+}
+
+// Counts and logs a refusal, and returns `reason`.
 std::string Arbiter::Refuse(const Connection& connection, const std::string& who, const std::string& reason) {
   not_allowed_.fetch_add(1);
+  SayRefusal(connection, who, reason);
+  return reason;
+}
+
+// Logs a refusal. A refused client asks again twice a second. The same refusal is logged once.
+void Arbiter::SayRefusal(const Connection& connection, const std::string& who, const std::string& reason) {
   if (said_refusals_.IsNews(connection.peer().pid, who + reason, base::MonotonicNs()))
     Log(LogLevel::kWarn, "refused " + who + ": " + reason);
-  return reason;
 }
 
 std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {

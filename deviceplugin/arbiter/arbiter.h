@@ -50,13 +50,15 @@ class Arbiter : private ClientServer::Delegate {
 
   // Makes Run return. Any thread may call it.
   void Stop() { mailbox_.PutStop(); }
-  // Refusals counts the connections that were refused because there were too many (`too_many`), and the
-  // clients that may not join (`not_allowed`). Any thread may call refusals().
+  // Refusals counts the connections that were refused because there were too many (`too_many`), the clients
+  // that may not join (`not_allowed`), and the connections that were refused for what they sent, or for
+  // sending no hello in time (`malformed`). Any thread may call refusals().
   struct Refusals {
     std::uint64_t too_many = 0;
     std::uint64_t not_allowed = 0;
+    std::uint64_t malformed = 0;
   };
-  Refusals refusals() const { return {too_many_.load(), not_allowed_.load()}; }
+  Refusals refusals() const { return {too_many_.load(), not_allowed_.load(), malformed_.load()}; }
   // Returns whether the arbiter's thread handles its mailbox within `patience`. Blocks the caller until
   // then. Any thread other than the arbiter's may call it.
   bool Answers(std::chrono::milliseconds patience);
@@ -79,9 +81,11 @@ class Arbiter : private ClientServer::Delegate {
   Account AccountOf(const Peer& peer) const override;
   std::optional<std::uint32_t> MemoryOf(const Account& account) const override;
   void OnTooMany(const std::string& account) override;
+  void OnMalformed(const Connection& connection, const std::string& why) override;
   std::string OnHello(Connection& connection, const Hello& hello) override;
   std::string Welcome(Connection& connection, const Hello& hello);
   std::string Refuse(const Connection& connection, const std::string& who, const std::string& reason);
+  void SayRefusal(const Connection& connection, const std::string& who, const std::string& reason);
   void OnProfile(Connection& connection, const Profile& profile) override;
   void OnCalls(Connection& connection, const Calls& calls) override;
   bool OnOther(Connection& connection, const Unknown& message, std::string* why) override;
@@ -120,6 +124,7 @@ class Arbiter : private ClientServer::Delegate {
   std::atomic<std::uint64_t> answered_{0};
   std::atomic<std::uint64_t> too_many_{0};
   std::atomic<std::uint64_t> not_allowed_{0};
+  std::atomic<std::uint64_t> malformed_{0};
 };
 
 }  // namespace crossover::arbiter

@@ -81,7 +81,9 @@ void ClientServer::Read(Connections::iterator it, turn::Time now) {
   if (std::holds_alternative<Connection::Nothing>(received)) return;
   std::string why = "it closed its connection";
   if (const Message* message = std::get_if<Message>(&received)) {
+    const bool joins = std::holds_alternative<Hello>(*message) && connection.member == nullptr;
     if (HandleMessage(connection, *message, &why)) return;
+    if (!why.empty() && !joins) delegate_->OnMalformed(connection, why);
     if (!why.empty()) connection.SendRefused(why);
   }
   Close(it, why);
@@ -146,6 +148,7 @@ void ClientServer::Tick(turn::Time now) {
   }
   while (!silent_.empty() && silent_.begin()->second <= now) {
     const auto it = connections_.find(silent_.begin()->first);
+    delegate_->OnMalformed(it->second, "no hello in time");
     it->second.SendRefused("no hello in time");
     Close(it, "no hello in time");
   }

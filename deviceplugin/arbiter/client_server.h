@@ -32,6 +32,9 @@ class ClientServer {
     virtual std::optional<std::uint32_t> MemoryOf(const Account& account) const = 0;
     // Reports that a connection was refused because of the limits.
     virtual void OnTooMany(const std::string& account) = 0;
+    // Reports that a connection was refused for a message that is malformed, comes at the wrong time or is of
+    // another protocol version, or because no hello came in time.
+    virtual void OnMalformed(const Connection& connection, const std::string& why) = 0;
     // Gives the client a slot (connection.member) and returns an empty string, or returns why it gets none.
     virtual std::string OnHello(Connection& connection, const Hello& hello) = 0;
     virtual void OnProfile(Connection& connection, const Profile& profile) = 0;

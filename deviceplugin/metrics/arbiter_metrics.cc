@@ -311,11 +311,15 @@ void ArbiterMetrics::CollectDaemon(Families* families) const {
     families->push_back(std::move(cpu));
   }
   if (refusals_) {
-    MetricFamily refused = Family("crossover_refused_clients_total",
-                                  "Connections that were refused, by reason.", MetricType::Counter);
+    MetricFamily refused = Family(
+        "crossover_refused_clients_total",
+        "Connections that the arbiter refused: there were too many, the client may not join, or what it sent "
+        "is malformed, late or of another protocol version.",
+        MetricType::Counter);
     const arbiter::Arbiter::Refusals refusals = refusals_();
     AddCounter(&refused, {{"reason", "too_many"}}, static_cast<double>(refusals.too_many));
     AddCounter(&refused, {{"reason", "not_allowed"}}, static_cast<double>(refusals.not_allowed));
+    AddCounter(&refused, {{"reason", "malformed"}}, static_cast<double>(refusals.malformed));
     families->push_back(std::move(refused));
   }
   if (profile_failures_) {

@@ -153,8 +153,11 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
              "Whether no turns are taken on a GPU: a process on it takes no part, two ranks of a gang are on "
              "it, or a slot of it was handed out twice.",
              state, [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
-      OfGpus("crossover_gpu_pods_of_other_plugins", "Pods that have a GPU from another device plugin.", state,
-             [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_competitors); }),
+      OfGpus(
+          "crossover_gpu_pods_of_other_plugins",
+          "Pods that have this GPU from another device plugin. A pod counts at each GPU of the node if its "
+          "devices are not named by UUIDs.",
+          state, [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_competitors); }),
       Xids(state.xids),
       Allocations(state),
       Mode(state),

@@ -61,7 +61,7 @@ SharingStrategy ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   if (mps.needed) return WithoutMps("pods were started under MPS");
   if (mps.was_there) return WithoutMps("the control daemon of MPS ran a moment ago");
   return {Sharing::kExclusive,
-          std::string(kGone) + ", and no pod needs MPS: without MPS sharing gains nothing"};
+          std::string(kGone) + ", and no pod is known to need MPS: without MPS sharing gains nothing"};
 }
 
 }  // namespace crossover::deviceplugin

@@ -192,7 +192,7 @@ class Mps(NodeCase):
         self.wait_for_reason("mps", "pods were started under MPS")
         self.wait_for_slots(0)
         self.delete_pods()
-        self.wait_for_reason("exclusive", "and no pod needs MPS")
+        self.wait_for_reason("exclusive", "and no pod is known to need MPS")
         self.wait_for_slots(2, capacity=2)
         self.run_with_slot("alone", "two", self.gpus.uuids(0)[0])
         self.mps.start()

@@ -211,7 +211,8 @@ TEST(AdviceTest, WhatIsNotKnownOfARunItsProfileMaySay) {
   json profile = Profile("team", runs);
   json advice = Only(json::array({profile}));
   EXPECT_EQ(advice["knownGPUHours"], 0);
-  EXPECT_THAT(AdviceText({{"namespaces", json::array({advice})}}, false), HasSubstr("took no turns, or too few"));
+  EXPECT_THAT(AdviceText({{"namespaces", json::array({advice})}}, false),
+              HasSubstr("took no turns, or too few"));
   profile["spec"] = {{"computeSeconds", 0.02}, {"exposedSeconds", 0.012}};
   advice = Only(json::array({profile}));
   EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 16);

@@ -176,6 +176,8 @@ TEST_F(ClientServerTest, ALaterHelloIsRefusedInAMessageOfOurVersion) {
     EXPECT_THAT(refused.reason,
                 HasSubstr(more == 0 ? "protocol version: expected 1, got 2" : "longer than any"));
   }
+  EXPECT_EQ(arbiter_->refusals().malformed, 2u);
+  EXPECT_EQ(arbiter_->refusals().not_allowed, 0u);
 }
 
 TEST_F(ClientServerTest, CallsOfAProcessThatIsNoClientEndItsConnection) {
@@ -183,6 +185,7 @@ TEST_F(ClientServerTest, CallsOfAProcessThatIsNoClientEndItsConnection) {
   const base::UniqueFd fd = Connect();
   SendCalls(fd, 0, 1, 1);
   EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("calls before hello"));
+  EXPECT_EQ(arbiter_->refusals().malformed, 1u);
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayCom
   }
   const SharingStrategy again = ChooseSharing(Sharing::kAuto, {});
   EXPECT_EQ(base::TextOf(again.withheld), "") << "no pod needs MPS";
-  EXPECT_EQ(
-      again.reason,
-      "the control daemon of MPS does not run, and no pod needs MPS: without MPS sharing gains nothing");
+  EXPECT_EQ(again.reason,
+            "the control daemon of MPS does not run, and no pod is known to need MPS: without MPS sharing "
+            "gains nothing");
 }
 
 Pod Leaving(const std::string& uid, std::int64_t grace_s) {
