@@ -17,13 +17,15 @@ from tools.reference_page import keep  # noqa: E402
 PAGE = ROOT / "docs/annotations.md"
 BEGIN, END = "<!-- annotations: tools/annotations_reference.py -->\n", "<!-- end of annotations -->\n"
 NAMES, RULES = ROOT / "common/base/names.h", ROOT / "common/annotations/rules.cc"
+_WORDS_ELSEWHERE = (ROOT / "common/base/shrink_level.h",)  # what else has words for allowed values
 
 _NAME = re.compile(r'char (k\w+)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')
 _WORDS = re.compile(r'char (k\w+)\[\] = "([^"]+)"')
 _TABLE = re.compile(r"^constexpr Rule \w+\[\] = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# A rule is a comment, then {base::NAME, a test whether a text is allowed, the words for what is allowed}.
+# A rule is a comment, then {base::NAME, a test whether a text is allowed, the words for what is allowed}. A function
+# that says more of what is refused may follow.
 _RULE = re.compile(r"((?: +// [^\n]*\n)+) +\{base::(k\w+),(.*?)\},\n(?= +// |\Z)", re.DOTALL)
-_ALLOWED = re.compile(r'(?:"([^"]*)"|\b(k\w+))$')
+_ALLOWED = re.compile(r'(?:"([^"]*)"|\b(k\w+))(?:,\s+base::[A-Z]\w+)?$')
 _SAID = re.compile(r"(.*)\. Default: (.*)\.")
 
 
@@ -32,9 +34,10 @@ def table_of(source):
     return _TABLE.search(source).group(1)
 
 
-def rules(source, names):
-    """Returns [(key, allowed values, what it says, what holds without it)]. `names` is {constant: key}."""
-    words, found = dict(_WORDS.findall(source)), []
+def rules(source, names, words_elsewhere=""):
+    """Returns [(key, allowed values, what it says, what holds without it)]. `names` is {constant: key}, and
+    `words_elsewhere` a source with more constants for allowed values."""
+    words, found = dict(_WORDS.findall(source + words_elsewhere)), []
     for comment, name, rule in _RULE.findall(table_of(source)):
         literal, constant = _ALLOWED.search(rule).groups()
         says, default = _SAID.fullmatch(" ".join(re.findall(r"// (.*)", comment))).groups()
@@ -43,7 +46,9 @@ def rules(source, names):
 
 
 def rules_of_the_tree():
-    return rules(RULES.read_text(encoding="utf-8"), dict(_NAME.findall(NAMES.read_text(encoding="utf-8"))))
+    names = dict(_NAME.findall(NAMES.read_text(encoding="utf-8")))
+    elsewhere = "".join(path.read_text(encoding="utf-8") for path in _WORDS_ELSEWHERE)
+    return rules(RULES.read_text(encoding="utf-8"), names, elsewhere)
 
 
 def table():

@@ -7,6 +7,7 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/base/shrink_level.h"
 
 namespace crossover::annotations {
 namespace {
@@ -70,6 +71,10 @@ constexpr Rule kOfPods[] = {
     // that CROSSOVER_BATCH_SHARES names, and the program has to heed them. Default: Crossover writes no
     // weights.
     {base::kBatchSharesAnnotation, [](const char* text) { return Same(text, "true"); }, "true"},
+    // Compresses reductions of the job, which changes its results ([when it pays](shrink.md)); with `advise`
+    // no call changes, and those that would are listed. Default: the library that does it is not loaded.
+    {base::kShrinkAnnotation, [](const char* text) { return base::ShrinkLevelOf(text) != nullptr; },
+     base::kShrinkLevelsInWords, base::AboutRefusedShrinkLevel},
     // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },
@@ -97,6 +102,14 @@ std::size_t Distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Returns how far `key` is from `other`: the edit distance, less the characters behind our domain with which
+// both begin, if these are three or more. Without them "sharing" would be nearer to "shrink" than to "share".
+std::ptrdiff_t FarFrom(std::string_view key, std::string_view other) {
+  constexpr std::ptrdiff_t kDomain = sizeof(CROSSOVER_DOMAIN "/") - 1, kMany = 3;
+  const std::ptrdiff_t common = std::ranges::mismatch(key, other).in1 - key.begin() - kDomain;
+  return static_cast<std::ptrdiff_t>(Distance(key, other)) - (common >= kMany ? common : 0);
+}
+
 }  // namespace
 
 std::span<const Rule> RulesOfPods() { return kOfPods; }
@@ -112,7 +125,8 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
   const Rule* rule = RuleOf(key);
   const bool whole = value.find('\0') == std::string::npos;
   if (rule == nullptr || (whole && rule->allows(value.c_str()))) return std::nullopt;
-  return base::Refusal(key, rule->expected, Shown(value));
+  const char* about = whole && rule->about != nullptr ? rule->about(value.c_str()) : "";
+  return base::Refusal(key, rule->expected, Shown(value)) + about;
 }
 
 std::string FaultOfLabel(const std::string& key, const std::string& value) {
@@ -124,7 +138,7 @@ std::string NearestTo(std::string_view key) {
   key = key.substr(0, kMuch);
   const auto nearest = std::min_element(
       std::begin(kOfPods), std::end(kOfPods),
-      [key](const Rule& a, const Rule& b) { return Distance(key, a.key) < Distance(key, b.key); });
+      [key](const Rule& a, const Rule& b) { return FarFrom(key, a.key) < FarFrom(key, b.key); });
   return nearest->key;
 }
 

@@ -14,6 +14,8 @@ struct Rule {
   const char* key;
   bool (*allows)(const char* text);
   const char* expected;  // describes what `allows` accepts
+  // Returns what a refusal says behind the value, or "". Null: it says nothing.
+  const char* (*about)(const char* text) = nullptr;
 };
 
 // Returns the rules of all annotations that users may set on pods.
@@ -30,7 +32,7 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
 // annotation.
 std::string FaultOfLabel(const std::string& key, const std::string& value);
 
-// Returns the pod annotation whose name is closest to `key` by edit distance.
+// Returns the pod annotation whose name is closest to `key` by edit distance and common beginning.
 std::string NearestTo(std::string_view key);
 
 }  // namespace crossover::annotations

@@ -20,6 +20,7 @@ inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";
 inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";      // namespace or cluster
 inline constexpr char kWithinAnnotation[] = CROSSOVER_DOMAIN "/within";             // key of a topology label
 inline constexpr char kBatchSharesAnnotation[] = CROSSOVER_DOMAIN "/batch-shares";  // true
+inline constexpr char kShrinkAnnotation[] = CROSSOVER_DOMAIN "/shrink";             // off, advise, ..
 // Administrators set these on a node. kMaintenanceAnnotation with "true" ends turns and keeps new pods
 // away. kConfigurationLabel selects one of the named configurations in the daemon's configuration file.
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";
@@ -54,6 +55,8 @@ inline constexpr char kWeightsVariable[] = "CROSSOVER_BATCH_SHARES";
 
 // A container finds these paths of ours in its file system.
 inline constexpr char kLibraryDirectory[] = "/opt/crossover";
+inline constexpr char kLibraryName[] = "libcrossover.so";
+inline constexpr char kShrinkLibraryName[] = "libcrossover-shrink.so";  // see kShrinkAnnotation
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";
 inline constexpr char kMpsDirectory[] = "/run/crossover-mps";
 inline constexpr char kSocketDirectory[] = "/run/crossover";

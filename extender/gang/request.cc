@@ -119,7 +119,7 @@ std::string Unlike(const Pod& first, const Pod& other) {
   }
   for (const char* key : {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
                           base::kMaxSlowdownAnnotation, base::kTurnPriorityAnnotation,
-                          base::kGangSizeAnnotation, base::kWithinAnnotation}) {
+                          base::kGangSizeAnnotation, base::kWithinAnnotation, base::kShrinkAnnotation}) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {

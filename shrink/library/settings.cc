@@ -1,33 +1,19 @@
 #include "shrink/library/settings.h"
 
-#include <string.h>
-
-#include <iterator>
-
 namespace crossover::shrink::library {
 namespace {
 
 using vote::MakeReason;
 
-struct ModeName {
-  const char* name;
-  Mode mode;
-};
-constexpr ModeName kModes[] = {
-    {"", Mode::kOff}, {"off", Mode::kOff}, {"advise", Mode::kAdvise}, {"bf16", Mode::kBf16}};
-constexpr const char* kNotBuilt[] = {"q8", "adaptive", "auto"};
-
 bool ReadMode(const char* text, Mode* mode, vote::Reason* reason) {
-  for (const ModeName& row : kModes) {
-    if (strcmp(text, row.name) != 0) continue;
-    *mode = row.mode;
+  if (*text == '\0') return true;
+  const base::ShrinkLevelName* row = base::ShrinkLevelOf(text);
+  if (row != nullptr) {
+    *mode = row->level;
     return true;
   }
-  const char* why = "";
-  for (const char* name : kNotBuilt) {
-    if (strcmp(text, name) == 0) why = ", which this version does not have";
-  }
-  *reason = MakeReason("CROSSOVER_SHRINK: expected off, advise or bf16, got %.40s%s", text, why);
+  *reason = MakeReason("%s: expected %s, got %.40s%s", base::kShrinkVariable, base::kShrinkLevelsInWords,
+                       text, base::AboutRefusedShrinkLevel(text));
   return false;
 }
 

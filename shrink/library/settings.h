@@ -3,16 +3,12 @@
 
 #include <cstdint>
 
+#include "common/base/shrink_level.h"
 #include "shrink/vote/reason.h"
 
 namespace crossover::shrink::library {
 
-// A Mode is the value of CROSSOVER_SHRINK.
-enum class Mode : std::uint8_t {
-  kOff,     // every call passes
-  kAdvise,  // every call passes, and is listed
-  kBf16     // calls are narrowed where all ranks of the communicator agree
-};
+using Mode = base::ShrinkLevel;
 
 // The texts are those of the environment; null: not set.
 struct Settings {

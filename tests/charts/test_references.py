@@ -70,9 +70,13 @@ constexpr Rule kOfPods[] = {
      "b or c"},
     // What. Default: nothing.
     {base::kB, IsB, kText},
+    // Why. Default: so.
+    {base::kC, [](const char* text) { return base::COf(text) != 0; }, base::kWords, base::MoreOf},
 };'''
-        self.assertEqual(annotations_reference.rules(source, {"kA": "a", "kB": "b"}),
-                         [("a", "b or c", "which `a`; or none", "one. Or two"), ("b", "any text", "what", "nothing")])
+        elsewhere = 'constexpr char kWords[] = "c or d";'
+        self.assertEqual(annotations_reference.rules(source, {"kA": "a", "kB": "b", "kC": "c"}, elsewhere),
+                         [("a", "b or c", "which `a`; or none", "one. Or two"), ("b", "any text", "what", "nothing"),
+                          ("c", "c or d", "why", "so")])
 
     def test_checks_of_the_doctor_are_those_of_the_sources(self):
         checks = re.findall(r'^      \{"(\w+)",', read("cli/cluster/checks.cc"), re.MULTILINE)

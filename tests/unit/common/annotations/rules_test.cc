@@ -30,6 +30,7 @@ TEST(RulesTest, EachKeyTakesItsOwnValuesAlone) {
        {"rack", "topology.kubernetes.io/zone", "a/b", std::string(63, 'x')},
        {"", "a b", "/rack", "zone/", "-rack", "a/b/c", std::string(64, 'x'), "rack=1"}},
       {"batch-shares", {"true"}, {"false", "1", ""}},
+      {"shrink", {"off", "advise", "bf16"}, {"q8", "adaptive", "auto", "BF16", "true", ""}},
       {"mode", {"enforce", "observe", "off"}, {"Off", "on", ""}},
       {"maintenance", {"true", "false"}, {"yes", ""}},
   };
@@ -48,11 +49,20 @@ TEST(RulesTest, AFaultNamesKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultOf("crossover.dev/share", std::string("true\0x", 6)),
             "crossover.dev/share: expected true or exclusive, got true?x");
   EXPECT_EQ(FaultOf("other.dev/share", "yes"), std::nullopt);
+  EXPECT_EQ(FaultOf("crossover.dev/shrink", "bf8"),
+            "crossover.dev/shrink: expected off, advise or bf16, got bf8");
+  for (const std::string planned : {"q8", "adaptive", "auto"}) {
+    EXPECT_EQ(FaultOf("crossover.dev/shrink", planned),
+              "crossover.dev/shrink: expected off, advise or bf16, got " + planned +
+                  ", which this version does not have");
+  }
 }
 
 TEST(RulesTest, TheNearestKeyIsFound) {
   EXPECT_EQ(NearestTo("crossover.dev/gangsize"), "crossover.dev/gang-size");
   EXPECT_EQ(NearestTo("crossover.dev/sharing"), "crossover.dev/share");
+  EXPECT_EQ(NearestTo("crossover.dev/shrinking"), "crossover.dev/shrink");
+  EXPECT_EQ(NearestTo("crossover.dev/memory"), "crossover.dev/gpu-memory");
   EXPECT_EQ(NearestTo("crossover.dev/priority"), "crossover.dev/turn-priority");
   EXPECT_EQ(NearestTo("crossover.dev/max_slowdown"), "crossover.dev/max-slowdown");
   EXPECT_FALSE(NearestTo(std::string(1 << 20, 'x')).empty());

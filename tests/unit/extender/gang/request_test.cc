@@ -201,6 +201,8 @@ TEST(GangRequest, MembersMustBeAlike) {
       Of({PodWith({{"crossover.dev/gpu-memory", "1Gi"}}), PodWith({{"crossover.dev/gpu-memory", "2Gi"}})})
           .fault,
       HasSubstr("crossover.dev/gpu-memory: expected \"1Gi\", as "));
+  EXPECT_THAT(Of({PodWith({{"crossover.dev/shrink", "bf16"}}), PodWith({})}).fault,
+              HasSubstr("crossover.dev/shrink: expected \"bf16\", as "));
 }
 
 }  // namespace
