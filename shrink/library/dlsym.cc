@@ -2,16 +2,35 @@
 #include "sidecar/hooks/dlsym.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 
 #include "common/base/optional_libc.h"
 #include "shrink/library/policies.h"
 #include "shrink/library/table.h"
+#include "sidecar/hooks/elf.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nccl_files.h"
 
 namespace crossover::shrink::library {
 namespace {
+
+// Finds the first dlsym of an object that does not stand in front of NCCL: that of the C library.
+int VisitForLibc(dl_phdr_info* info, std::size_t, void* argument) {
+  void* found = hooks::FindInObject(*info, "dlsym");
+  if (found == nullptr || hooks::FindInObject(*info, "ncclGroupStart") != nullptr) return 0;
+  *static_cast<hooks::DlsymFunction*>(argument) = reinterpret_cast<hooks::DlsymFunction>(found);
+  return 1;
+}
+
+// Returns the dlsym to which look-ups go on. musl has no dlvsym, so hooks::RealDlsym() returns there the one
+// of the next library that stands in front of NCCL. That one may have found ours, and both would go round.
+hooks::DlsymFunction DlsymOfLibc() {
+  if (dlvsym != nullptr) return hooks::RealDlsym();
+  hooks::DlsymFunction found = nullptr;
+  dl_iterate_phdr(&VisitForLibc, &found);
+  return found;
+}
 
 // Returns the function's profiling twin, which only NCCL has, or null. No tool stands in front of it.
 void* TwinOf(hooks::DlsymFunction real, void* handle, const char* name) {
@@ -47,8 +66,9 @@ crossover_dlsym_answer Decide(hooks::DlsymFunction real, void* handle, const cha
 }  // namespace crossover::shrink::library
 
 extern "C" crossover_dlsym_answer crossover_dlsym(void* handle, const char* name, void* caller) {
-  const crossover::hooks::DlsymFunction real = crossover::hooks::RealDlsym();
+  using namespace crossover::shrink::library;
+  const crossover::hooks::DlsymFunction real = DlsymOfLibc();
   if (real == nullptr) return {nullptr, nullptr};
   if (!crossover::base::LoaderIsThere()) return {reinterpret_cast<void*>(real), nullptr};
-  return crossover::shrink::library::Decide(real, handle, name, caller);
+  return Decide(real, handle, name, caller);
 }

@@ -75,8 +75,10 @@ void* SubstituteFor(const char* name, void* value, const void* of_nccl) {
   if (hooks::NcclFileOf(of_nccl, kFiles) != 0) return value;
   for (std::size_t i = 0; i < kHooks; ++i) {
     if (strcmp(kRows[i].symbol, name) != 0) continue;
+    void* next = NextInLine(name);  // the real dlsym() passes it by
     void* none = nullptr;
-    real_functions[i].compare_exchange_strong(none, value, std::memory_order_acq_rel);
+    real_functions[i].compare_exchange_strong(none, next == nullptr ? value : next,
+                                              std::memory_order_acq_rel);
     return kRows[i].wrapper;
   }
   return value;
