@@ -4,7 +4,7 @@
 # system that images are built on (python3 -m tools.packages).
 #
 # OUT, which must not exist, gets:
-# - the library for any Linux with glibc 2.17 or newer, for both architectures;
+# - the libraries for any Linux with glibc 2.17 or newer, for both architectures;
 # - the command line for each architecture, for a C library as new as that of the base;
 # - each image, as an archive with an index of its architectures;
 # - the chart, which names the images of REPOSITORY by their digests; the documentation, with manifests/.
@@ -38,11 +38,13 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$out"
 
 for machine in x86_64 aarch64; do
-  library=${builds[0]}/portable/$machine/libcrossover.so
-  tools/check_symbols.sh "$library"
   name=crossover-$version-linux-$machine
   mkdir "$work/$name"
-  cp "$library" LICENSE README.md CHANGELOG.md "$work/$name/"
+  for library in libcrossover.so libcrossover-shrink.so; do
+    tools/check_symbols.sh "${builds[0]}/portable/$machine/$library"
+    cp "${builds[0]}/portable/$machine/$library" "$work/$name/"
+  done
+  cp LICENSE README.md CHANGELOG.md "$work/$name/"
   tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" --mode=u=rwX,go=rX \
     -c "$name" | gzip -n > "$out/$name.tar.gz"
 done

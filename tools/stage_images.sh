@@ -24,4 +24,6 @@ put extender bin/crossover-extender /usr/bin/crossover-extender
 put deviceplugin bin/crossover-deviceplugin /usr/bin/crossover-deviceplugin
 put deviceplugin bin/crossover-signaller /usr/bin/crossover-signaller
 put deviceplugin bin/crossover /usr/bin/crossover
-put deviceplugin "portable/$(machine_of "$architecture")/libcrossover.so" /usr/lib/crossover/libcrossover.so
+for library in libcrossover.so libcrossover-shrink.so; do
+  put deviceplugin "portable/$(machine_of "$architecture")/$library" "/usr/lib/crossover/$library"
+done

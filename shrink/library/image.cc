@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <new>
+#include <cstdlib>
 
 // It is in image_entry.S.
 extern "C" const char crossover_shrink_image[];
@@ -23,11 +23,11 @@ char* Read(const char* path) {
   long size = -1;
   if (std::fseek(file, 0, SEEK_END) == 0) size = std::ftell(file);
   if (size > 0 && static_cast<std::size_t>(size) <= kMost && std::fseek(file, 0, SEEK_SET) == 0)
-    bytes = new (std::nothrow) char[static_cast<std::size_t>(size) + 1];
+    bytes = static_cast<char*>(std::malloc(static_cast<std::size_t>(size) + 1));
   if (bytes != nullptr && std::fread(bytes, static_cast<std::size_t>(size), 1, file) == 1) {
     bytes[size] = '\0';
   } else {
-    delete[] bytes;
+    std::free(bytes);
     bytes = nullptr;
   }
   std::fclose(file);
@@ -40,13 +40,13 @@ const void* ImageOf(const char* path, vote::Reason* reason) {
   if (path == nullptr) return crossover_shrink_image;
   const char* there = kept.load(std::memory_order_acquire);
   if (there != nullptr) return there;
-  const char* fresh = Read(path);
+  char* fresh = Read(path);
   if (fresh == nullptr) {
     *reason = vote::MakeReason("CROSSOVER_SHRINK_IMAGE: expected a file of at most 16 MiB, got %.50s", path);
     return nullptr;
   }
   if (kept.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) return fresh;
-  delete[] fresh;
+  std::free(fresh);
   return there;
 }
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "common/base/job_environment.h"
@@ -75,7 +75,7 @@ void WriteAdvice() {
 
 void ReadEnvironment() {
   Reason reason;
-  settings = ReadSettings(::getenv("CROSSOVER_SHRINK"), ::getenv("CROSSOVER_SHRINK_BUDGET_MIB"),
+  settings = ReadSettings(::getenv(base::kShrinkVariable), ::getenv("CROSSOVER_SHRINK_BUDGET_MIB"),
                           ::getenv("CROSSOVER_SHRINK_IMAGE"), ::getenv("CROSSOVER_SHRINK_REPORT"), &reason);
   if (!reason.empty()) log::Write(log::Level::kWarn, "shrink: %s; calls stay as they are", reason.text);
   if (base::IsOn(::getenv("CROSSOVER_DISABLE"))) settings.mode = Mode::kOff;
@@ -174,10 +174,9 @@ WhyPlain WhyNotHere(const Reduction& call, const Communicator* communicator) {
 bool MakeRoom() {
   if (group.calls < group.room) return true;
   const std::size_t room = group.room == 0 ? 64 : group.room * 2;
-  auto* larger = new (std::nothrow) Waiting[room];
+  static_assert(std::is_trivially_copyable_v<Waiting>);
+  auto* larger = static_cast<Waiting*>(std::realloc(group.waiting, room * sizeof(Waiting)));
   if (larger == nullptr) return false;
-  if (group.calls > 0) std::memcpy(larger, group.waiting, group.calls * sizeof *larger);
-  delete[] group.waiting;
   group.waiting = larger;
   group.room = room;
   return true;

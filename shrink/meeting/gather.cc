@@ -4,11 +4,10 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <memory>
-#include <new>
 #include <utility>
 #include <variant>
 
+#include "shrink/meeting/array.h"
 #include "shrink/vote/collector.h"
 
 namespace crossover::shrink::meeting {
@@ -43,10 +42,7 @@ class Gathering {
   Outcome Run() {
     if (ranks_ > kMostAtOnce)
       return Plain(vote::MakeReason("ranks: expected at most %u, got %u", kMostAtOnce, ranks_));
-    connections_.reset(new (std::nothrow) Connection[most_]);
-    polled_.reset(new (std::nothrow) pollfd[most_ + 1]);
-    seats_.reset(new (std::nothrow) Seat[ranks_]{});
-    if (!connections_ || !polled_ || !seats_)
+    if (!connections_.Make(most_) || !polled_.Make(most_ + 1) || !seats_.Make(ranks_))
       return Plain(vote::MakeReason("memory: expected some, got none"));
     watcher_.At(Moment::kGathers, listener_.get());
     const std::int64_t deadline = DeadlineIn(limits_.collector_ms);
@@ -117,7 +113,7 @@ class Gathering {
     } else if (const auto* no = std::get_if<vote::No>(&message)) {
       Do(collector_.Hear(*no), &from, 0);
     } else {
-      Do(Collector::Hear(std::get<vote::Broken>(message)), &from, 0);
+      Do(Collector::Hear(*std::get_if<vote::Broken>(&message)), &from, 0);
     }
   }
 
@@ -184,9 +180,9 @@ class Gathering {
   const std::uint32_t ranks_;
   const std::uint32_t most_;  // connections at once
   Collector collector_;
-  std::unique_ptr<Connection[]> connections_;
-  std::unique_ptr<pollfd[]> polled_;
-  std::unique_ptr<Seat[]> seats_;
+  Array<Connection> connections_;
+  Array<pollfd> polled_;
+  Array<Seat> seats_;
   std::uint32_t used_ = 0;
   Reason reason_;
 };

@@ -49,7 +49,7 @@ class Speaker {
     } else if (const auto* verdict = std::get_if<vote::Verdict>(&message)) {
       Do(voter_.Hear(*verdict));
     } else {
-      Do(voter_.Hear(std::get<vote::Broken>(message)));
+      Do(voter_.Hear(*std::get_if<vote::Broken>(&message)));
     }
   }
 

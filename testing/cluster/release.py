@@ -73,7 +73,13 @@ class Release:
         self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
             "/usr/bin/crossover-deviceplugin": build.daemon, "/usr/bin/crossover": build.cli,
             "/usr/bin/crossover-signaller": build.program("crossover-signaller"),
-            "/usr/lib/crossover/libcrossover.so": library, **_SHELL})
+            "/usr/lib/crossover/libcrossover.so": library, **self._beside(library), **_SHELL})
+
+    @staticmethod
+    def _beside(library):
+        """Returns the library for compressed reductions as a file of an image, if there is one beside this library."""
+        shrink = library.with_name("libcrossover-shrink.so")
+        return {f"/usr/lib/crossover/{shrink.name}": shrink} if shrink.exists() else {}
 
     def add_version(self, tag, build):
         """Makes both images of another release, from its build."""

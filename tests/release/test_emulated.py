@@ -94,7 +94,8 @@ class OnAarch64(unittest.TestCase):
                 self.assertIn("Usage: ", _run([build.program(name), "--help"]).stdout)
 
     def test_the_other_files_are_of_this_machine(self):
-        for path in ("usr/bin/crossover-signaller", "usr/lib/crossover/libcrossover.so"):
+        for path in ("usr/bin/crossover-signaller", "usr/lib/crossover/libcrossover.so",
+                     "usr/lib/crossover/libcrossover-shrink.so"):
             self.assertEqual(_machine_of(self.daemon.root / path), _MACHINE_OF_AARCH64, path)
         self.assertNotEqual(_machine_of(Path("/bin/true")), _MACHINE_OF_AARCH64, "the control")
 

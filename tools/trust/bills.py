@@ -27,7 +27,7 @@ from tools.trust.tools import TREE, last_line, run
 
 LICENCES = Path(__file__).with_name("licences.yaml")
 _PINNED = {"ziglang": "tools/install/cuda-13.0.txt"}  # Python packages, by the file that pins them
-_CARRIED = re.compile(r"/lib/crossover/(?!libcrossover\.so)")  # libraries of others in an archive
+_CARRIED = re.compile(r"/lib/crossover/(?!libcrossover(-shrink)?\.so)")  # libraries of others in an archive
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:crossover:bills")
 # Syft names a text that it does not know by its sum.
 _NO_LICENCE = re.compile(r"sha256:|LicenseRef-[0-9a-f]{64}$|NOASSERTION$|NONE$|$")

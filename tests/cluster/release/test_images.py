@@ -40,9 +40,10 @@ class Images(unittest.TestCase):
         self.assertIn("uid=65532", self.images.run_in("extender", "id"))
 
     def test_what_else_is_there(self):
-        """The daemon's image has the library for containers, and the programs that the chart's DaemonSet of MPS
+        """The daemon's image has the libraries for containers, and the programs that the chart's DaemonSet of MPS
         calls."""
-        self.images.run_in("deviceplugin", "test", "-r", "/usr/lib/crossover/libcrossover.so")
+        for library in ("libcrossover.so", "libcrossover-shrink.so"):
+            self.images.run_in("deviceplugin", "test", "-r", f"/usr/lib/crossover/{library}")
         for program in ("sh", "grep", "mkdir", "mount"):
             self.images.run_in("deviceplugin", "sh", "-c", f"command -v {program}")
         with self.assertRaises(AssertionError, msg="the control"):

@@ -1,73 +1,13 @@
-"""Tests the shipped library, preloaded into programs of images that have little: old C libraries, another one, none.
+"""Tests the shipped library, preloaded into programs of images that have little."""
 
-An image is a directory with the files of its C library and nothing more. Its programs run in it by chroot.
-"""
-
-import os
-import shutil
 import subprocess
-import tempfile
-import unittest
-from pathlib import Path
 
-PROGRAMS = Path(os.environ.get("IMAGE_PROGRAMS", ""))
-LIBRARY = Path(os.environ.get("PORTABLE", "")) / "x86_64" / "libcrossover.so"
-ROOTS = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover") / "images-1"
-LIBRARIES = "lib/x86_64-linux-gnu"
-LOADER = "ld-linux-x86-64.so.2"
+from tests.process.sidecar.image_case import NEW, OLD, PORTABLE, PROGRAMS, ROOTS, ImageCase
+
 GANG = {"CROSSOVER_GANG": "a"}
-OLD, NEW = ROOTS / "bullseye", Path("/")  # glibc 2.31, with libpthread and libdl apart; this machine's
 
 
-class Images(unittest.TestCase):
-
-    def setUp(self):
-        if not LIBRARY.exists():
-            self.fail(f"no {LIBRARY}: build crossover_portable")
-        self.place = tempfile.TemporaryDirectory(prefix="crossover-image.")
-        self.addCleanup(self.place.cleanup)
-        self.root = Path(self.place.name)
-
-    def glibc(self, source, *parts):
-        """Makes an image with these parts of that root's C library."""
-        if not source.exists():
-            self.fail(f"no {source}: tools/install.sh --images makes it")
-        (self.root / LIBRARIES).mkdir(parents=True)
-        for part in (LOADER, *parts):
-            shutil.copy(source / LIBRARIES / part, self.root / LIBRARIES / part)
-        (self.root / "lib64").mkdir()
-        (self.root / "lib64" / LOADER).symlink_to(f"/{LIBRARIES}/{LOADER}")
-        (self.root / "etc").mkdir()
-        (self.root / "etc/ld.so.preload").write_text("/libcrossover.so\n")
-
-    def musl(self):
-        (self.root / "lib").mkdir()
-        shutil.copy(ROOTS / "musl" / "lib/ld-musl-x86_64.so.1", self.root / "lib")
-
-    def both(self, image, program, **environment):
-        """Runs the program with the library and without. Returns (standard output, standard error) of each."""
-        shutil.copy(PROGRAMS / image / program, self.root)
-        (self.root / "libraries").mkdir(exist_ok=True)
-        for library in (PROGRAMS / image).glob("lib*"):
-            shutil.copy(library, self.root / "libraries")
-        return (self._run(program, environment, preloaded=True), self._run(program, environment, preloaded=False))
-
-    def _run(self, program, environment, preloaded):
-        library = self.root / "libcrossover.so"
-        library.unlink(missing_ok=True)
-        if preloaded:
-            shutil.copy(LIBRARY, library)
-        else:
-            (self.root / "etc/ld.so.preload").unlink(missing_ok=True)
-        preload = {"LD_PRELOAD": "/libcrossover.so"} if preloaded and not (self.root / "etc").exists() else {}
-        done = subprocess.run([f"/{program}"], capture_output=True, text=True, check=False, preexec_fn=self._enter,
-                              env={"LD_LIBRARY_PATH": "/libraries", **preload, **environment})
-        self.assertEqual(done.returncode, 0, done)
-        return done.stdout, done.stderr
-
-    def _enter(self):
-        os.chroot(self.root)
-        os.chdir("/")
+class Images(ImageCase):
 
     def test_nothing_but_libc_of_an_old_one(self):
         self.glibc(OLD, "libc.so.6")
@@ -103,7 +43,7 @@ class Images(unittest.TestCase):
 
     def test_the_library_for_aarch64(self):
         """The processor is emulated, with Debian's C library for it."""
-        library = LIBRARY.parent.parent / "aarch64" / LIBRARY.name
+        library = PORTABLE.parent / "aarch64" / "libcrossover.so"
         said = []
         for preload in (str(library), ""):
             done = subprocess.run(["qemu-aarch64-static", "-L", ROOTS / "arm64", "-E", f"LD_PRELOAD={preload}", "-E",
