@@ -20,9 +20,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kLibrary[] = "libcrossover.so";
 constexpr char kPreload[] = "ld.so.preload";
 constexpr char kVersions[] = "/lib";
+
+// Version is what one directory holds.
+struct Version {
+  std::string library;
+  std::optional<std::string> shrink;  // the library that compresses reductions
+};
+
+std::optional<Version> ReadVersion(const std::string& library, std::string* error) {
+  const auto bytes = files::ReadFile(library, error);
+  if (!bytes) return std::nullopt;
+  Version version{.library = *bytes, .shrink = std::nullopt};
+  const fs::path shrink = fs::path(library).replace_filename(base::kShrinkLibraryName);
+  std::error_code failure;
+  if (!fs::exists(shrink, failure)) return version;
+  version.shrink = files::ReadFile(shrink, error);
+  if (!version.shrink) return std::nullopt;
+  return version;
+}
+
+// Returns 16 hexadecimal digits that stand for the files of a version.
+std::string NameOf(const Version& version) {
+  return base::HexOf(base::Hash(version.library + version.shrink.value_or(""))).data();
+}
 
 bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
   const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
@@ -36,6 +58,15 @@ bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
   return fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0;
 }
 
+bool WriteVersion(const Version& version, const std::string& directory) {
+  constexpr mode_t kProgram = 0555, kText = 0444, kOpen = 0755;
+  const std::string preload = std::string(base::kLibraryDirectory) + "/" + base::kLibraryName + "\n";
+  const std::string shrink = directory + "/" + base::kShrinkLibraryName;
+  return WriteFile(directory + "/" + base::kLibraryName, version.library, kProgram) &&
+         (!version.shrink || WriteFile(shrink, *version.shrink, kProgram)) &&
+         WriteFile(directory + "/" + kPreload, preload, kText) && chmod(directory.c_str(), kOpen) == 0;
+}
+
 }  // namespace
 
 bool IsNoexec(const std::string& directory) {
@@ -46,18 +77,16 @@ bool IsNoexec(const std::string& directory) {
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
                                           std::string* error,
                                           bool (*is_noexec)(const std::string& directory)) {
-  const auto bytes = files::ReadFile(library, error);
-  if (!bytes) return std::nullopt;
+  const auto version = ReadVersion(library, error);
+  if (!version) return std::nullopt;
   const std::string versions = host_directory + kVersions;
-  const std::string directory = versions + "/" + base::HexOf(base::Hash(*bytes)).data();
+  const std::string directory = versions + "/" + NameOf(*version);
   const std::string draft = directory + ".new." + std::to_string(getpid());
   std::error_code failure;
   fs::create_directories(versions, failure);
   if (!failure && !fs::exists(directory)) {
     fs::create_directories(draft, failure);
-    const std::string preload = std::string(base::kLibraryDirectory) + "/" + kLibrary + "\n";
-    const bool written = !failure && WriteFile(draft + "/" + kLibrary, *bytes, 0555) &&
-                         WriteFile(draft + "/" + kPreload, preload, 0444) && chmod(draft.c_str(), 0755) == 0;
+    const bool written = !failure && WriteVersion(*version, draft);
     if (!written || std::rename(draft.c_str(), directory.c_str()) != 0) {
       if (!failure) failure = std::error_code(errno, std::generic_category());
       std::error_code ignored;

@@ -14,9 +14,11 @@ namespace crossover::deviceplugin {
 bool IsNoexec(const std::string& directory);
 
 // Copies `library` to a directory under `host_directory`, unless that version is there already. The
-// directory also gets an ld.so.preload file, which names the library to the dynamic loader of a container.
-// Returns the path of the directory. Returns nullopt, with the reason in `error`, if the copy fails or the
-// file system is mounted noexec. Tests pass their own `is_noexec`, because they mount nothing.
+// directory also gets an ld.so.preload file, which names the library to the dynamic loader of a container,
+// and the library beside `library` that compresses reductions, if there is one. That file names it to no
+// process: only pods whose owners ask for it do. Returns the path of the directory. Returns nullopt, with the
+// reason in `error`, if the copy fails or the file system is mounted noexec. Tests pass their own
+// `is_noexec`, because they mount nothing.
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
                                           std::string* error,
                                           bool (*is_noexec)(const std::string& directory) = IsNoexec);

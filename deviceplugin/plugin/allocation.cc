@@ -48,7 +48,7 @@ void AddLibrary(const AllocationSettings& settings, Allocation* allocation) {
   if (settings.injection == Injection::kPreloadFile) {
     allocation->mounts.push_back({base::kPreloadFile, settings.library_directory + "/ld.so.preload", true});
   } else {
-    allocation->environment["LD_PRELOAD"] = std::string(base::kLibraryDirectory) + "/libcrossover.so";
+    allocation->environment["LD_PRELOAD"] = std::string(base::kLibraryDirectory) + "/" + base::kLibraryName;
   }
 }
 

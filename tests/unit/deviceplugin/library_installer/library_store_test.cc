@@ -51,6 +51,21 @@ TEST_F(LibraryStoreTest, AContainerFindsTheLibraryAndTheFileThatNamesIt) {
   EXPECT_EQ(ModeOf(*directory + "/ld.so.preload"), 0444u);
 }
 
+// A container loads it by the variable that the webhook sets, and never by the file for all processes.
+TEST_F(LibraryStoreTest, TheLibraryThatCompressesIsBesideIt) {
+  const auto plain = InstallLibrary(Library("one"), top_ + "/host", &error_);
+  EXPECT_FALSE(fs::exists(*plain + "/libcrossover-shrink.so"));
+  std::ofstream(top_ + "/libcrossover-shrink.so") << "narrows";
+  const auto both = InstallLibrary(Library("one"), top_ + "/host", &error_);
+  ASSERT_TRUE(both) << error_;
+  EXPECT_NE(both, plain) << "containers that have the other directory keep it as it was";
+  EXPECT_EQ(Read(*both + "/libcrossover-shrink.so"), "narrows");
+  EXPECT_EQ(ModeOf(*both + "/libcrossover-shrink.so"), 0555u);
+  EXPECT_EQ(Read(*both + "/ld.so.preload"), "/opt/crossover/libcrossover.so\n");
+  std::ofstream(top_ + "/libcrossover-shrink.so") << "narrows more";
+  EXPECT_NE(InstallLibrary(Library("one"), top_ + "/host", &error_), both);
+}
+
 TEST_F(LibraryStoreTest, AVersionIsMadeOnceAndStaysAsItIs) {
   const auto first = InstallLibrary(Library("one"), top_ + "/host", &error_);
   ASSERT_TRUE(first);
