@@ -54,6 +54,7 @@ admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
   settings.webhook.rewrite.node_shm = webhook.node_shm;
   settings.webhook.rewrite.protect_from_autoscalers = webhook.protect_from_autoscalers;
   settings.webhook.rewrite.topology = config.gangs.domains;
+  settings.webhook.rewrite.shrink = webhook.shrink;
   for (const char* account : {"crossover-extender", "crossover-deviceplugin"})
     settings.webhook.writers.insert("system:serviceaccount:" + config.name_space + ":" + account);
   settings.listen.address = webhook.listen.address;

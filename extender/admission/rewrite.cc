@@ -12,6 +12,7 @@
 #include "common/kube/json.h"
 #include "common/kube/shm_mounts.h"
 #include "extender/admission/annotations.h"
+#include "extender/admission/edit_json.h"
 #include "extender/admission/gpus.h"
 
 namespace crossover::extender::admission {
@@ -37,14 +38,6 @@ Decision WithWarning(Outcome outcome, std::string warning) {
   Decision decision{.outcome = outcome, .verdict = {}};
   decision.verdict.warnings.push_back(std::move(warning));
   return decision;
-}
-
-// Returns the value of `key` in `object`. Creates it, or replaces it by an empty value of `kind`, if its
-// type is not `kind`.
-json& Made(json* object, const char* key, json::value_t kind) {
-  json& value = (*object)[key];
-  if (value.type() != kind) value = json(kind);
-  return value;
 }
 
 // Returns a warning if another scheduler or the user places the pod. Such a pod is not rewritten: it keeps
@@ -134,16 +127,6 @@ json BudgetOf(const annotations::Annotations& ours) {
           {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", granted}}}}}};
 }
 
-// Makes `entry` the only one of its name in `list`.
-void PutNamed(const json& entry, json* list) {
-  const auto is_it = [&entry](const json& other) { return At(other, "name") == At(entry, "name"); };
-  if (std::count_if(list->begin(), list->end(), is_it) == 1 &&
-      std::find(list->begin(), list->end(), entry) != list->end())
-    return;
-  list->erase(std::remove_if(list->begin(), list->end(), is_it), list->end());
-  list->push_back(entry);
-}
-
 // Gives the pod a volume with the weights of its job's ranks, and each of these containers a mount of it and
 // the variable that names the file. The kubelet writes the file anew when the annotation changes.
 void ShowWeights(const std::vector<ContainerRequest>& containers, json* spec) {
@@ -184,6 +167,15 @@ std::optional<std::string> WhyNotMoved(const json& spec, const std::vector<Conta
                              " and " + base::kMovedShm,
                          "one at most, because the webhook moves a mount from the first path to the second",
                          std::to_string(both));
+  }
+  return std::nullopt;
+}
+
+// Returns why a container with GPUs cannot load the library that compresses, or nothing if each can.
+std::optional<std::string> WhyNotLoaded(const json& spec, const std::vector<ContainerRequest>& containers) {
+  for (const ContainerRequest& asking : containers) {
+    if (asking.gpus == 0) continue;
+    if (auto why = WhyNotPreloaded(At(spec, asking.list)[asking.index])) return why;
   }
   return std::nullopt;
 }
@@ -265,12 +257,14 @@ json Wanted(const json& pod, const std::vector<ContainerRequest>& containers, co
   json wanted = pod;
   const annotations::Annotations ours = annotations::OursOf(pod, "annotations");
   const json budget = BudgetOf(ours);
+  const std::string shrink = ShrinkLevelOf(pod);
   for (const ContainerRequest& asking : containers) {
     if (asking.gpus == 0 && asking.whole.empty()) continue;
     json& container = wanted["spec"][asking.list][asking.index];
     AskForSlots(asking, &container);
     if (asking.gpus > 0) PutNamed(budget, &Made(&container, "env", json::value_t::array));
     if (asking.gpus > 0 && settings.node_shm) MoveShm(&container);
+    if (asking.gpus > 0 && !shrink.empty()) PreloadShrink(shrink, &container);
   }
   if (ours.contains(base::kBatchSharesAnnotation)) ShowWeights(containers, &wanted["spec"]);
   SetPod(settings, AdmittedMark(name_space, ours), &wanted);
@@ -304,6 +298,8 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   }
   if (auto fault = Misplaced(asking)) return Refused(*std::move(fault));
   if (auto fault = settings.node_shm ? WhyNotMoved(spec, asking) : std::nullopt)
+    return Refused(*std::move(fault));
+  if (auto fault = ShrinkLevelOf(pod).empty() ? std::nullopt : WhyNotLoaded(spec, asking))
     return Refused(*std::move(fault));
   if (auto why = WhyOverQuota(name_space, settings, *limits)) return Refused(*std::move(why));
   if (auto why = WhyOutOfRange(name_space, settings, *limits)) return Refused(*std::move(why));
@@ -350,6 +346,7 @@ Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSe
   if (settings.topology) {
     if (auto refusal = RefusalOfWithin(pod, *settings.topology)) return Refused(*std::move(refusal));
   }
+  if (auto refusal = RefusalOfShrink(pod, settings.shrink)) return Refused(*std::move(refusal));
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
     return RewriteSharing(pod, name_space, settings, limits);
   if (!AsksForSlots(At(pod, "spec"))) return {};

@@ -10,6 +10,7 @@
 #include "extender/admission/limits.h"
 #include "extender/admission/patch.h"
 #include "extender/admission/review.h"
+#include "extender/admission/shrink.h"
 
 namespace crossover::extender::admission {
 
@@ -30,6 +31,7 @@ struct RewriteSettings {
   std::function<std::string(const nlohmann::json& pod, const std::string& name_space)> about_gang = nullptr;
   // The labels that crossover.dev/within may name. None: any label.
   std::optional<std::vector<std::string>> topology = std::nullopt;
+  AllowedShrinkLevels shrink = std::nullopt;
   Differ differ = nullptr;  // makes the patches
 };
 

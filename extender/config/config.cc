@@ -8,6 +8,7 @@
 
 #include "common/base/all_addresses.h"
 #include "common/base/refusal.h"
+#include "common/base/shrink_level.h"
 #include "common/config/yaml_map.h"
 #include "common/files/read_file.h"
 #include "common/text/number.h"
@@ -97,6 +98,20 @@ void ReadList(const YAML::Node& node, const std::string& key, std::vector<std::s
   for (const auto& item : node) Text (&list->emplace_back())(item, key);
 }
 
+// Reads the levels of crossover.dev/shrink that are allowed, without off, which always is.
+void ReadLevels(const YAML::Node& node, const std::string& key,
+                std::optional<std::vector<std::string>>* levels) {
+  if (!node.IsSequence()) yaml::Reject(node, key, "a list of levels");
+  levels->emplace();
+  for (const auto& item : node) {
+    yaml::Scalar(item, key, base::kShrinkLevelsInWords, [levels](const std::string& text) {
+      const base::ShrinkLevelName* row = base::ShrinkLevelOf(text.c_str());
+      if (row != nullptr && row->level != base::ShrinkLevel::kOff) (*levels)->push_back(text);
+      return row != nullptr;
+    });
+  }
+}
+
 void ReadGroups(const YAML::Node& node, const std::string& key,
                 std::vector<std::vector<std::string>>* groups) {
   if (!node.IsSequence()) yaml::Reject(node, key, "a list of lists of namespaces");
@@ -162,18 +177,20 @@ yaml::Handlers GangKeys(GangSettings* gangs) {
 }
 
 yaml::Handlers WebhookKeys(WebhookConfig* webhook) {
-  return {{"listen", Listen(&webhook->listen)},
-          {"service", Text(&webhook->service)},
-          {"configuration", Text(&webhook->configuration)},
-          {"secret", Text(&webhook->secret)},
-          {"file", Path(&webhook->file)},
-          {"certificate_file", Path(&webhook->certificate_file)},
-          {"key_file", Path(&webhook->key_file)},
-          {"runtime_class", Text(&webhook->runtime_class)},
-          {"shm", yaml::Word<bool>(&webhook->node_shm, {{"node", true}, {"pod", false}})},
-          {"autoscalers",
-           yaml::Word<bool>(&webhook->protect_from_autoscalers, {{"protect", true}, {"leave", false}})},
-          {"drain_s", Real(&webhook->drain_s, 0.0, 60.0)}};
+  return {
+      {"listen", Listen(&webhook->listen)},
+      {"service", Text(&webhook->service)},
+      {"configuration", Text(&webhook->configuration)},
+      {"secret", Text(&webhook->secret)},
+      {"file", Path(&webhook->file)},
+      {"certificate_file", Path(&webhook->certificate_file)},
+      {"key_file", Path(&webhook->key_file)},
+      {"runtime_class", Text(&webhook->runtime_class)},
+      {"shm", yaml::Word<bool>(&webhook->node_shm, {{"node", true}, {"pod", false}})},
+      {"autoscalers",
+       yaml::Word<bool>(&webhook->protect_from_autoscalers, {{"protect", true}, {"leave", false}})},
+      {"shrink", [webhook](const auto& node, const auto& key) { ReadLevels(node, key, &webhook->shrink); }},
+      {"drain_s", Real(&webhook->drain_s, 0.0, 60.0)}};
 }
 
 yaml::Handlers Keys(ExtenderConfig* config) {

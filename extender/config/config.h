@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/kube/access.h"
 #include "common/logging/log.h"
@@ -30,6 +31,8 @@ struct WebhookConfig {
   bool node_shm = false;  // /dev/shm of pods that share is the node's, and not a volume of theirs
   // Pods that share get the annotations by which autoscalers leave them where they run.
   bool protect_from_autoscalers = true;
+  // The levels that crossover.dev/shrink may have beside off. None: all that this version has.
+  std::optional<std::vector<std::string>> shrink;
   // The webhook still answers for this long after the program was told to stop: API servers learn of it late.
   double drain_s = 0;
 };

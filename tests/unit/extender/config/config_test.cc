@@ -77,7 +77,8 @@ TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSett
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   std::string error;
   const auto config = ParseConfig(
-      "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node, autoscalers: leave}\nhealth: {listen: "
+      "lease: off\nwebhook: {listen: off, drain_s: 5, shm: node, autoscalers: leave, shrink: "
+      "[advise]}\nhealth: {listen: "
       "'10.0.0.1:99'}\n"
       "gangs: {deadline_s: 7.5, topology: [zone, rack], preemption: off, spare_s: 0,\n"
       "        gpu_speeds: {NVIDIA H100 80GB HBM3: 1, 'A100': 0.5}}\n"
@@ -89,6 +90,8 @@ TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   EXPECT_EQ(config->webhook.drain_s, 5);
   EXPECT_TRUE(config->webhook.node_shm);
   EXPECT_FALSE(config->webhook.protect_from_autoscalers);
+  EXPECT_EQ(WebhookConfig().shrink, std::nullopt);
+  EXPECT_EQ(config->webhook.shrink, std::vector<std::string>{"advise"});
   EXPECT_EQ(config->health.address, "10.0.0.1");
   EXPECT_EQ(config->health.port, 99);
   EXPECT_EQ(config->gangs.deadline_s, 7.5);
@@ -124,6 +127,10 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: expected node or pod, got both");
   EXPECT_EQ(FaultIn("webhook: {autoscalers: stop}"),
             "x.yaml:1: webhook.autoscalers: expected leave or protect, got stop");
+  EXPECT_EQ(FaultIn("webhook: {shrink: [advise, q8]}"),
+            "x.yaml:1: webhook.shrink: expected off, advise or bf16, got q8");
+  EXPECT_EQ(FaultIn("webhook: {shrink: off}"),
+            "x.yaml:1: webhook.shrink: expected a list of levels, got off");
   EXPECT_EQ(FaultIn("health: {listen: '[::1]:80'}"),
             "x.yaml:1: health.listen: expected IPv4 address:port or [::]:port, with a port from 1 to 65535, "
             "or off, got [::1]:80");
