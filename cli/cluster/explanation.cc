@@ -194,6 +194,8 @@ std::string GangsText(const json& explanation) {
 std::string PodText(const json& pod) {
   std::string text = "pod " + TextAt(pod, {"pod"}) + " " + TextAt(pod, {"state"}) + "\n";
   if (const std::string why = TextAt(pod, {"why"}); !why.empty()) text += "  " + why + "\n";
+  if (const std::string level = TextAt(pod, {"shrink"}); !level.empty())
+    text += "  reductions: " + level + " is asked for; where the ranks do not agree, its log says so\n";
   for (const json& gpu : ListAt(pod, {"gpus"})) {
     std::string beside;
     for (const json& gang : ListAt(gpu, {"beside"}))
@@ -231,6 +233,8 @@ json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
         {"pod", FullName(pod)}, {"state", StateOf(pod)}, {"gpus", GpusOf(pod, nodes)}, {"events", own}};
     const std::string why = NodeOf(pod).empty() && !IsOver(pod) ? WhyNowhere(pod, own) : "";
     if (!why.empty()) entry["why"] = why;
+    const std::string shrink = AnnotationOf(pod, base::kShrinkAnnotation);
+    if (!shrink.empty() && shrink != "off") entry["shrink"] = shrink;
     if (const std::string gang = GangIn(pod, nodes); !gang.empty()) {
       entry["gang"] = gang;
       gangs.insert(gang);

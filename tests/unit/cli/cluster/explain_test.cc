@@ -47,6 +47,17 @@ TEST(ExplainTest, APodThatRunsSaysBesideWhomAndWhatItGains) {
             "  gained 1.58x beside team/b\n");
 }
 
+TEST(ExplainTest, APodSaysWhichCompressionItsOwnerAsksFor) {
+  json pod = SoundCluster().lists.at("pods")[0];
+  const auto text = [&pod](const char* level) {
+    pod["metadata"]["annotations"]["crossover.dev/shrink"] = level;
+    return ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array()));
+  };
+  EXPECT_THAT(text("bf16"), HasSubstr("\n  reductions: bf16 is asked for; where the ranks do not agree, its "
+                                      "log says so\n"));
+  EXPECT_THAT(text("off"), Not(HasSubstr("reductions")));
+}
+
 TEST(ExplainTest, AGangSaysWhatItsProfileKnowsOfItsCalls) {
   const ClusterFacts facts = SoundCluster();
   json pod = facts.lists.at("pods")[0];
