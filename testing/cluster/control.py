@@ -197,7 +197,7 @@ class Control:
         return whole
 
     def _whole_configuration(self, replica):
-        return {
+        whole = {
             "api_server": {"server": self._cluster.server, "token_file": str(self._directory / "token"),
                            "ca_file": str(self._cluster.setup.certificates.authority)},
             "namespace": NAMESPACE, "host": replica.host,
@@ -206,8 +206,9 @@ class Control:
             "metrics": {"listen": f"127.0.0.1:{replica.metrics}"},
             "webhook": {"listen": f"{IPV4.control_plane}:{replica.webhook}" if self._webhook else "off",
                         "file": str(self._directory / f"{replica.extender}.pem"),
-                        "shm": "node"},  # as the chart has it if jobs share through MPS, as in the tests
-            **self._settings}
+                        "shm": "node"}}  # as the chart has it if jobs share through MPS, as in the tests
+        webhook = {**whole["webhook"], **self._settings.get("webhook", {})}
+        return {**whole, **self._settings, "webhook": webhook}
 
     def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=None):
         """Returns the scheduler configuration that the manifests install, with this test's addresses and Lease.

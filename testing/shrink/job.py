@@ -22,7 +22,7 @@ BUILD = 1  # of the library that the ranks load, unless they are told another
 @dataclass(frozen=True)
 class RankSettings:
     """Says what one rank brings. `file` is the library that it loads: `faulty`, which the tests make, `both`, that one
-    in front of libcrossover.so, `shipped` or `none`."""
+    in front of libcrossover.so, `shipped`, `none`, or `missing`: a name without a file, in front of libcrossover.so."""
 
     file: str = "faulty"
     shrink: str = "bf16"
@@ -78,7 +78,8 @@ class Job:
         """Starts a rank. `ids` is the file from which it reads the unique ID, if that is not the one of rank 0."""
         faulty = self.file("libshrink_faulty.so")
         libraries = {"faulty": [faulty], "both": [faulty, self.build.native_library],
-                     "shipped": [self.build.shrink_library], "none": []}
+                     "shipped": [self.build.shrink_library], "none": [],
+                     "missing": [self.folder / self.build.shrink_library.name, self.build.native_library]}
         preload = [*libraries[settings.file], self.file("libshrink_host_kernels.so")]
         errors = open(self.folder / f"errors.{rank}", "w+b")
         self._errors[rank] = errors

@@ -1,51 +1,29 @@
 """Tests the whole chain on a real Kubernetes: two jobs are annotated, are placed on the same GPUs, and take turns
 there."""
 
-import os
 import unittest
 from dataclasses import replace
-from pathlib import Path
 
 from testing import pairs
-from testing.cluster.control import Control
-from testing.cluster.node_daemon import NodeDaemons
-from testing.cluster.rig import Cluster
-from testing.cluster.software_gpus import SoftwareGpus
-from testing.cluster.training import OWN_PRELOAD, TrainingJob, load_image
-from testing.commands import Build
+from testing.cluster.training import OWN_PRELOAD, TrainingJob
 from tests.cluster.turns import turn_orders
+from tests.cluster.turns.chain_case import LEARNT_WITHIN_S, NAMESPACE, ChainCase
 
-_NAMESPACE = "team"
 _KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share
-_LEARNT_WITHIN_S = 120.0  # a node reports at most every 30 s what no pod waits for
 # By then a daemon has measured a job that is alone once more (20 s), and its node has published that (30 s).
 _SETTLED_S = 60.0
 _SPEEDS = (1, 1, 0.5, 0.25)
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 
 
-class Chain(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        build = Build(Path(os.environ["BUILD"]))
-        machine = _SHAPE.machine()
-        cls.cluster = Cluster(service_routing=True)
-        cls.cluster.__enter__()
-        cls.addClassCleanup(cls.cluster.__exit__)
-        cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
-        cls.daemons = NodeDaemons(cls.cluster, cls.gpus, build)
-        cls.control = Control(cls.cluster, build, settings={"shares": {"settle_s": _SETTLED_S}})
-        cls.control.prepare()
-        cls.daemons.start()
-        cls.control.start()
-        cls.cluster.namespace(_NAMESPACE)
-        load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
+class Chain(ChainCase):
+    SHAPE, SETTINGS = _SHAPE, {"shares": {"settle_s": _SETTLED_S}}
 
     def run_jobs(self, names):
         """Runs jobs of these names at the same time and returns their logs. Each has a rank on every GPU. The second
         has a library of its own preloaded."""
         ranks = self.gpus.machine.ranks
-        jobs = [TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job(name, seed), ranks,
+        jobs = [TrainingJob(self.cluster, NAMESPACE, _SHAPE.job(name, seed), ranks,
                             annotations={"crossover.dev/profile-key": _KEY},
                             environment=OWN_PRELOAD if seed == 2 else None, by_hand=False)
                 for seed, name in enumerate(names, 1)]
@@ -60,7 +38,7 @@ class Chain(unittest.TestCase):
 
     def test_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
-        self.control.await_profile(_NAMESPACE, _KEY)
+        self.control.await_profile(NAMESPACE, _KEY)
         self.assertFalse(self._in_turns(turn_orders.alternate, "alone"), "the control: one job has none beside it")
         self._sees_one_ring(alone, runs=1)
         jobs = self.run_jobs(["alpha", "beta"])
@@ -74,23 +52,23 @@ class Chain(unittest.TestCase):
 
     def test_a_slow_rank_is_named(self):
         ranks = self.gpus.machine.ranks
-        even = TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job("even", 1), ranks,
+        even = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("even", 1), ranks,
                            annotations={"crossover.dev/profile-key": "even"}, by_hand=False)
         even.create()
         even.finish()
         more = f"--compute-ms=$((RANK == 1 ? 30 : {_SHAPE.compute_ms:.0f}))"
         long = replace(_SHAPE, iterations=100_000, extra=(more,))
-        uneven = TrainingJob(self.cluster, _NAMESPACE, long.job("uneven", 1), ranks,
+        uneven = TrainingJob(self.cluster, NAMESPACE, long.job("uneven", 1), ranks,
                              annotations={"crossover.dev/profile-key": "uneven"}, by_hand=False)
         uneven.create()
-        self.addCleanup(self.cluster.kubectl, "delete", "job", "uneven", "--namespace", _NAMESPACE)
+        self.addCleanup(self.cluster.kubectl, "delete", "job", "uneven", "--namespace", NAMESPACE)
         pod = uneven.pod(1)
         run = self._latest_run("uneven", lambda run: "since" in run.get("slowest", {}))
         self.assertEqual(run["slowest"]["pod"], pod["metadata"]["name"])
         self.assertEqual(run["slowest"]["node"], self.cluster.get(
-            "pod", pod["metadata"]["name"], _NAMESPACE)["spec"]["nodeName"])
+            "pod", pod["metadata"]["name"], NAMESPACE)["spec"]["nodeName"])
         self.assertAlmostEqual(run["slowest"]["computeSeconds"] / run["medianSeconds"], 1.5, delta=0.2)
-        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "SlowRank", _NAMESPACE)
+        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "SlowRank", NAMESPACE)
         self.assertEqual(told["involvedObject"]["uid"], pod["metadata"]["uid"])
         self.assertEqual(told["action"], "Measure")
         run = self._latest_run("even", lambda run: "slowest" in run)
@@ -98,22 +76,22 @@ class Chain(unittest.TestCase):
 
     def test_the_batch_is_shared_by_speed(self):
         flags = (f"--speeds={','.join(map(str, _SPEEDS))}", '--shares="$CROSSOVER_BATCH_SHARES"')
-        job = TrainingJob(self.cluster, _NAMESPACE,
+        job = TrainingJob(self.cluster, NAMESPACE,
                           replace(_SHAPE, iterations=100_000, extra=flags).job("unlike", 1), len(_SPEEDS),
                           annotations={"crossover.dev/profile-key": "unlike", "crossover.dev/batch-shares": "true"},
                           by_hand=False)
         job.create()
-        self.addCleanup(self.cluster.kubectl, "delete", "job", "unlike", "--namespace", _NAMESPACE)
+        self.addCleanup(self.cluster.kubectl, "delete", "job", "unlike", "--namespace", NAMESPACE)
         pods = [job.pod(rank)["metadata"]["name"] for rank in range(len(_SPEEDS))]
 
         def weights(pod):
             return pod["metadata"].get("annotations", {}).get("crossover.dev/status-batch-shares", "")
-        texts = {weights(self.cluster.wait_for("pod", name, weights, _NAMESPACE, timeout_s=_LEARNT_WITHIN_S))
+        texts = {weights(self.cluster.wait_for("pod", name, weights, NAMESPACE, timeout_s=LEARNT_WITHIN_S))
                  for name in pods}
         self.assertEqual(len(texts), 1, "all pods have the same weights")
         for found, speed in zip(map(int, texts.pop().split()), _SPEEDS):
             self.assertAlmostEqual(found / 1000, speed, delta=0.1)
-        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "BatchSharesChanged", _NAMESPACE)
+        told = self.cluster.wait_for_any("events", lambda event: event["reason"] == "BatchSharesChanged", NAMESPACE)
         # Equal parts take as long as the slowest rank: 1 - (4 / 2.75) / 4 of the step is to be gained. This is the
         # control, too: the ranks were as unlike as their speeds.
         self.assertRegex(told["message"], r"shorter by 6[0-9]%")
@@ -123,18 +101,14 @@ class Chain(unittest.TestCase):
                      for run in node.get("status", {}).get("jobs", []) if run["gang"].endswith("unlike")
                      for rank in run.get("ranks", [])]
             return len(times) == len(_SPEEDS) and max(times) <= 1.15 * min(times)
-        self.cluster.wait_for_any("gpunodes", alike, timeout_s=_LEARNT_WITHIN_S)
-        reasons = [event["reason"] for event in self.cluster.get("events", namespace=_NAMESPACE)]
+        self.cluster.wait_for_any("gpunodes", alike, timeout_s=LEARNT_WITHIN_S)
+        reasons = [event["reason"] for event in self.cluster.get("events", namespace=NAMESPACE)]
         self.assertNotIn("BatchSharesWithdrawn", reasons)
 
     def _sees_one_ring(self, log, runs):
         """Asserts that the profile has what so many runs called: one ring over all pods in the order of their ranks,
         and the bytes that the trainer says."""
-        def seen(profile):
-            return profile.get("status", {}).get("communication", {"runs": 0})
-        found = seen(self.cluster.wait_for_any(
-            "jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and seen(profile)["runs"] >= runs,
-            _NAMESPACE, _LEARNT_WITHIN_S))
+        found = self.communication_of(_KEY, runs)
         pods = list(range(self.gpus.machine.ranks))
         self.assertEqual([(group["function"], group["members"]) for group in found["groups"]], [("AllReduce", pods)])
         self.assertEqual(found["groups"][0]["bytes"], log.ranks[0].summary["gradient_bytes"])
@@ -144,13 +118,13 @@ class Chain(unittest.TestCase):
         def latest(profile):
             return (profile.get("status", {}).get("runs") or [{}])[-1]
         return latest(self.cluster.wait_for_any(
-            "jobprofiles", lambda profile: profile["spec"].get("key") == key and condition(latest(profile)), _NAMESPACE,
-            _LEARNT_WITHIN_S))
+            "jobprofiles", lambda profile: profile["spec"].get("key") == key and condition(latest(profile)), NAMESPACE,
+            LEARNT_WITHIN_S))
 
     def _granted(self, job):
         """Asserts that each pod has a memory budget. The pods name none: it comes from what was measured, and without
         it no other job could share their GPUs."""
-        pods = [pod for pod in self.cluster.get("pods", namespace=_NAMESPACE)
+        pods = [pod for pod in self.cluster.get("pods", namespace=NAMESPACE)
                 if pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] == job]
         for pod in pods:
             self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
@@ -158,7 +132,7 @@ class Chain(unittest.TestCase):
 
     def _in_turns(self, rule, *names):
         """Tells whether a rule of turn_orders holds on all nodes."""
-        gangs = {f"{_NAMESPACE}/{name}" for name in names}
+        gangs = {f"{NAMESPACE}/{name}" for name in names}
         return all(rule(self.daemons.trace(node), gangs, self.gpus.uuids(number))
                    for number, node in enumerate(self.cluster.nodes))
 

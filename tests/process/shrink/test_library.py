@@ -113,6 +113,14 @@ class Absent(JobCase):
                 self.assertEqual(end.lines, ("init 0", "sum plain 0", "destroy 0"))
                 self.assertEqual(end.errors, "")
 
+    def test_where_the_file_is_missing_the_loader_says_so_and_the_job_runs_plain(self):
+        """An older daemon brings libcrossover.so alone."""
+        for file, missing in (("missing", True), ("both", False)):
+            for end in self.run_job(RankSettings(file=file), "sum").values():
+                self.assertEqual(end.sums(), {"plain" if missing else "narrow"})
+                said = "libcrossover-shrink.so' from LD_PRELOAD cannot be preloaded" in end.errors
+                self.assertEqual(said, missing, end.errors)
+
     def looked_up(self, program, *libraries, shrink="bf16"):
         """Returns what a Python program says, which looks functions up by dlsym()."""
         environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD.gpu_libraries), "CROSSOVER_SHRINK": shrink,
