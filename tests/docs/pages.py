@@ -7,7 +7,7 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 # The texts of the product are in these folders: log lines, events, refusals.
-_PRODUCT = ("cli", "common", "deviceplugin", "extender", "proto", "sidecar", "turn")
+_PRODUCT = ("cli", "common", "deviceplugin", "extender", "proto", "shrink", "sidecar", "turn")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^(?: {4}|\t).*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
