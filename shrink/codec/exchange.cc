@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "shrink/codec/parts.h"
+
 namespace crossover::shrink {
 namespace {
 
@@ -94,10 +96,9 @@ bool AreValid(const Buffers& buffers, const Topology& topology, const Format& fo
 }  // namespace
 
 std::vector<std::size_t> Borders(std::size_t count, std::size_t parts, std::size_t bucket) {
-  const std::size_t buckets = (count + bucket - 1) / bucket;
-  const std::size_t length = (buckets + parts - 1) / parts * bucket;
+  const Parts divided = PartsOf(count, parts, bucket);
   std::vector<std::size_t> borders(parts + 1);
-  for (std::size_t p = 0; p <= parts; ++p) borders[p] = std::min(p * length, count);
+  for (std::size_t p = 0; p <= parts; ++p) borders[p] = divided.Begin(p);
   return borders;
 }
 
