@@ -12,7 +12,8 @@ namespace crossover::base {
 enum class ShrinkLevel : std::uint8_t {
   kOff,     // every call passes
   kAdvise,  // every call passes, and is listed
-  kBf16     // calls are narrowed where all ranks of the communicator agree
+  kBf16,    // calls are narrowed where all ranks of the communicator agree
+  kQ8       // the same, to 8 bits between nodes
 };
 
 struct ShrinkLevelName {
@@ -20,9 +21,9 @@ struct ShrinkLevelName {
   ShrinkLevel level;
 };
 inline constexpr ShrinkLevelName kShrinkLevels[] = {
-    {"off", ShrinkLevel::kOff}, {"advise", ShrinkLevel::kAdvise}, {"bf16", ShrinkLevel::kBf16}};
-inline constexpr char kShrinkLevelsInWords[] = "off, advise or bf16";
-inline constexpr const char* kPlannedShrinkLevels[] = {"q8", "adaptive", "auto"};
+    {"off", ShrinkLevel::kOff}, {"advise", ShrinkLevel::kAdvise}, {"bf16", ShrinkLevel::kBf16}, {"q8", ShrinkLevel::kQ8}};
+inline constexpr char kShrinkLevelsInWords[] = "off, advise, bf16 or q8";
+inline constexpr const char* kPlannedShrinkLevels[] = {"adaptive", "auto"};
 
 // Returns the level of this name, or null if this version has none.
 constexpr const ShrinkLevelName* ShrinkLevelOf(const char* text) {

@@ -35,4 +35,16 @@ constexpr float Uniform(uint64_t key, uint64_t element) {
   return static_cast<float>(Mix(key + (element + 1) * kGolden) >> 40) * 0x1p-24f;
 }
 
+// A Rounding says which random numbers a call of a collective takes. All ranks have the same.
+struct Rounding {
+  uint64_t seed = 0;
+  uint64_t call = 0;
+};
+
+// Returns the Draw::call of one encoding: `step` is 0 for contributions and 1 for sums. No two encodings of a
+// call share numbers, or else errors would not be independent.
+constexpr uint64_t CallOf(const Rounding& rounding, uint64_t ranks, uint64_t rank, unsigned step) {
+  return (rounding.call * ranks + rank) * 2 + step;
+}
+
 }  // namespace crossover::shrink

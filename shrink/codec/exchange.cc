@@ -104,7 +104,7 @@ std::vector<std::size_t> Borders(std::size_t count, std::size_t parts, std::size
 
 Draw DrawOf(const Rounding& rounding, const Topology& topology, std::size_t rank, unsigned step,
             std::size_t first) {
-  return {rounding.seed, (rounding.call * topology.ranks() + rank) * 2 + step, first};
+  return {rounding.seed, CallOf(rounding, topology.ranks(), rank, step), first};
 }
 
 std::optional<Exchanged> ExchangeFlat(const Buffers& buffers, const Topology& topology, const Format& format,

@@ -29,12 +29,6 @@ struct Topology {
   std::size_t ranks() const { return nodes * per_node; }
 };
 
-// A Rounding says which random numbers a call takes. All ranks have the same.
-struct Rounding {
-  std::uint64_t seed = 0;
-  std::uint64_t call = 0;
-};
-
 // A Sent has the bytes that one rank sends.
 struct Sent {
   std::uint64_t within_node = 0;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "shrink/kernels/q8_threads.h"
+
 namespace crossover::shrink::library {
 namespace {
 
-constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocks = 1024;
+constexpr const char* kNames[kKernels] = {"crossover_shrink_narrow", "crossover_shrink_widen",
+                                          "crossover_shrink_encode", "crossover_shrink_sum",
+                                          "crossover_shrink_decode"};
 
 }  // namespace
 
@@ -17,11 +21,9 @@ bool Buffer::Make(const void* image, std::uint32_t mib, vote::Reason* reason) {
     *reason = vote::MakeReason("CUDA driver: expected one with all functions, got another or none");
     return false;
   }
-  CUresult result = past_->ModuleLoadData(&kernels_.module, image);
-  if (result == CUDA_SUCCESS)
-    result = past_->ModuleGetFunction(&kernels_.narrow, kernels_.module, "crossover_shrink_narrow");
-  if (result == CUDA_SUCCESS)
-    result = past_->ModuleGetFunction(&kernels_.widen, kernels_.module, "crossover_shrink_widen");
+  CUresult result = past_->ModuleLoadData(&module_, image);
+  for (std::size_t i = 0; i < kKernels && result == CUDA_SUCCESS; ++i)
+    result = past_->ModuleGetFunction(&kernels_[i], module_, kNames[i]);
   if (result != CUDA_SUCCESS) {
     *reason = vote::MakeReason("image: expected kernels that the driver loads, got error %d",
                                static_cast<int>(result));
@@ -44,7 +46,7 @@ void Buffer::Free(bool may_wait) {
   }
   if (done_ != nullptr) past_->EventDestroy(done_);
   if (memory_ != 0) program_->MemFree(memory_);
-  if (kernels_.module != nullptr) past_->ModuleUnload(kernels_.module);
+  if (module_ != nullptr) past_->ModuleUnload(module_);
   *this = Buffer();
 }
 
@@ -53,27 +55,41 @@ CUresult Buffer::Follow(CUstream stream) {
   return past_->StreamWaitEvent(stream, done_, 0);
 }
 
-CUresult Buffer::Launch(const Driver& driver, CUfunction kernel, CUdeviceptr from, CUdeviceptr to,
-                        const Step& step) {
+CUresult Buffer::Launch(const Driver& driver, Kernel kernel, std::uint64_t blocks, void** parameters,
+                        CUstream stream) {
+  const auto least = static_cast<unsigned>(std::min(kMostBlocks, blocks));
+  return driver.LaunchKernel(kernels_[static_cast<std::size_t>(kernel)], least, 1, 1, kThreads, 1, 1, 0,
+                             stream, parameters, nullptr);
+}
+
+CUresult Buffer::Launch(Kernel kernel, std::uint64_t blocks, void** parameters, CUstream stream) {
+  return Launch(*past_, kernel, blocks, parameters, stream);
+}
+
+CUresult Buffer::Convert(const Driver& driver, Kernel kernel, CUdeviceptr from, CUdeviceptr to,
+                         const Step& step) {
   std::uint64_t count = step.count;
   void* parameters[] = {&from, &to, &count};
-  const auto blocks = static_cast<unsigned>(std::min(kMostBlocks, (count + kThreads - 1) / kThreads));
-  return driver.LaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, step.stream, parameters, nullptr);
+  return Launch(driver, kernel, (count + kThreads - 1) / kThreads, parameters, step.stream);
 }
 
 CUresult Buffer::Narrow(const Step& step) {
   const CUresult result = Follow(step.stream);
   if (result != CUDA_SUCCESS) return result;
-  return Launch(*program_, kernels_.narrow, step.send, At(step.offset), step);
+  return Convert(*program_, Kernel::kNarrow, step.send, At(step.offset), step);
 }
 
 CUresult Buffer::Widen(const Step& step) {
   CUresult result = Follow(step.stream);
-  if (result == CUDA_SUCCESS) result = Launch(*past_, kernels_.widen, At(step.offset), step.receive, step);
-  if (result == CUDA_SUCCESS) result = past_->EventRecord(done_, step.stream);
+  if (result == CUDA_SUCCESS)
+    result = Convert(*past_, Kernel::kWiden, At(step.offset), step.receive, step);
+  return result == CUDA_SUCCESS ? Finish(step.stream) : result;
+}
+
+CUresult Buffer::Finish(CUstream stream) {
   used_ = true;
-  last_ = step.stream;
-  return result;
+  last_ = stream;
+  return past_->EventRecord(done_, stream);
 }
 
 }  // namespace crossover::shrink::library

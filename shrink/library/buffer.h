@@ -2,6 +2,7 @@
 // on. So no call allocates, and none fails for lack of memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "shrink/library/driver.h"
@@ -9,12 +10,9 @@
 
 namespace crossover::shrink::library {
 
-// Kernels are those of one context.
-struct Kernels {
-  CUmodule module = nullptr;
-  CUfunction narrow = nullptr;
-  CUfunction widen = nullptr;
-};
+// A Kernel is one of shrink/kernels/kernels.cu.
+enum class Kernel : std::uint8_t { kNarrow, kWiden, kEncode, kEncodeSum, kDecode };
+inline constexpr std::size_t kKernels = 5;
 
 // A Step is one narrowed call: `count` floats from `send`, at `offset` bytes of the buffer.
 struct Step {
@@ -23,6 +21,7 @@ struct Step {
   std::uint64_t count = 0;
   std::uint64_t offset = 0;
   CUstream stream = nullptr;
+  std::uint64_t divisor = 1;  // of the sums; only for the exchange with 8 bits
 };
 
 // A Buffer belongs to one communicator. Its functions run with the communicator's context current. NCCL lets
@@ -48,16 +47,23 @@ class Buffer {
   CUresult Narrow(const Step& step);
   CUresult Widen(const Step& step);
 
- private:
+  // Queue the work of a step that has more parts than these two: Follow(), any launches, Finish(). What is
+  // launched waits for no turn. `blocks` is 1 or more.
   CUresult Follow(CUstream stream);
-  CUresult Launch(const Driver& driver, CUfunction kernel, CUdeviceptr from, CUdeviceptr to,
-                  const Step& step);
+  CUresult Launch(Kernel kernel, std::uint64_t blocks, void** parameters, CUstream stream);
+  CUresult Finish(CUstream stream);
+
+ private:
+  CUresult Convert(const Driver& driver, Kernel kernel, CUdeviceptr from, CUdeviceptr to, const Step& step);
+  CUresult Launch(const Driver& driver, Kernel kernel, std::uint64_t blocks, void** parameters,
+                  CUstream stream);
 
   const Driver* program_ = nullptr;  // these two are not null once it is made
   const Driver* past_ = nullptr;
-  Kernels kernels_;
+  CUmodule module_ = nullptr;  // of one context
+  CUfunction kernels_[kKernels]{};
   CUdeviceptr memory_ = 0;
-  CUevent done_ = nullptr;  // recorded behind the last widening
+  CUevent done_ = nullptr;  // recorded behind the last step
   CUstream last_ = nullptr;
   bool used_ = false;
 };

@@ -8,6 +8,7 @@
 
 #include "common/base/mutex.h"
 #include "shrink/library/buffer.h"
+#include "shrink/library/node_exchange.h"
 
 namespace crossover::shrink::library {
 
@@ -20,6 +21,7 @@ struct Communicator {
   std::uint32_t budget_mib = 0;  // of a narrowed one: the least of its ranks
   std::uint64_t in_group = 0;    // bytes of the buffer that calls of the open group take
   Buffer buffer;                 // of a narrowed one
+  NodeExchange exchange;         // is ready if it is narrowed to 8 bits
 };
 
 // Communicators is the table. Thread-safe: Find() takes no lock, the others do.
@@ -41,7 +43,8 @@ class Communicators {
   }
 
   // Adds a communicator. Returns its entry, or null if the table is full.
-  Communicator* Add(const void* handle, bool narrow, std::uint32_t budget_mib, const Buffer& buffer) {
+  Communicator* Add(const void* handle, bool narrow, std::uint32_t budget_mib, const Buffer& buffer,
+                    const NodeExchange& exchange = {}) {
     const base::Locked locked(mutex_);
     for (std::size_t i = 0; i < kMost; ++i) {
       Communicator& entry = entries_[(Slot(handle) + i) % kMost];
@@ -52,6 +55,7 @@ class Communicators {
       entry.budget_mib = budget_mib;
       entry.in_group = 0;
       entry.buffer = buffer;
+      entry.exchange = exchange;
       entry.handle.store(handle, std::memory_order_release);
       return &entry;
     }

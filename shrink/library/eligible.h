@@ -20,7 +20,7 @@ struct Call {
   std::size_t count = 0;
 };
 
-inline constexpr int kFloat32 = 7, kBfloat16 = 9;  // ncclDataType_t
+inline constexpr int kInt8 = 0, kFloat32 = 7, kBfloat16 = 9;  // ncclDataType_t
 inline constexpr int kSum = 0, kAvg = 4;           // ncclRedOp_t
 inline constexpr std::size_t kLeastCount = 65'536;
 

@@ -44,7 +44,7 @@ struct Init {
   const void* config;
 };
 
-// These do what the policies say. They are in library.cc.
+// These do what the policies say. They are in library.cc, and what makes and ends communicators in creation.cc.
 NcclResult Reduce(const Reduction& call);
 void NoteOther(const Call& call, NcclComm comm);
 void CountGroupStart();
@@ -54,6 +54,7 @@ Meeting BeforeInit(const Init& init);
 NcclResult AfterInit(const Init& init, Meeting meeting, NcclResult result);
 NcclResult BeforeDerived(NcclComm parent, const void* config);
 NcclResult AfterDerived(NcclComm parent, NcclComm* child, NcclResult result);
+NcclResult AskAsyncError(PFN_CommGetAsyncError real, NcclComm comm, NcclResult* error);
 enum class Ending : std::uint8_t { kDestroy, kAbort };
 NcclResult End(hooks::PFN_ncclCommEnd real, NcclComm comm, Ending ending);
 
@@ -156,6 +157,12 @@ struct CommShrink {
     const NcclResult refused = BeforeDerived(parent, config);
     if (refused != hooks::kNcclSuccess) return refused;
     return AfterDerived(parent, child, real(parent, excluded, count, child, config, flags));
+  }
+};
+
+struct CommGetAsyncError {
+  static NcclResult Run(PFN_CommGetAsyncError real, NcclComm comm, NcclResult* error) {
+    return AskAsyncError(real, comm, error);
   }
 };
 

@@ -10,6 +10,9 @@ namespace crossover::shrink::library {
 
 using Mode = base::ShrinkLevel;
 
+// Returns whether calls may be narrowed.
+constexpr bool Narrows(Mode mode) { return mode == Mode::kBf16 || mode == Mode::kQ8; }
+
 // The texts are those of the environment; null: not set.
 struct Settings {
   Mode mode = Mode::kOff;

@@ -55,12 +55,16 @@ bool StandsIn(const void* address) {
   return question.stands_in;
 }
 
+void* FindFunction(Through through, const char* symbol) {
+  void* next = through == Through::kLine ? NextInLine(symbol) : nullptr;
+  return next != nullptr ? next : hooks::FindNcclSymbol(0, symbol);
+}
+
 void* RealFunction(Hook hook, const char* symbol) {
   std::atomic<void*>& known = real_functions[static_cast<std::size_t>(hook)];
   void* real = known.load(std::memory_order_acquire);
   if (real != nullptr) return real;
-  real = NextInLine(symbol);
-  if (real == nullptr) real = hooks::FindNcclSymbol(0, symbol);
+  real = FindFunction(Through::kLine, symbol);
   if (real != nullptr) known.store(real, std::memory_order_release);
   return real;
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "sidecar/hooks/nccl_types.h"
 
@@ -20,6 +21,7 @@ using hooks::NcclStream;
 using hooks::NcclUniqueId;
 
 using PFN_GetUniqueId = NcclResult (*)(NcclUniqueId*);
+using PFN_CommGetAsyncError = NcclResult (*)(NcclComm, NcclResult*);
 
 inline constexpr NcclResult kNcclUnhandledCudaError = 1;
 inline constexpr NcclResult kNcclInvalidUsage = 5;
@@ -59,6 +61,12 @@ Target TargetOf(Hook hook, const char* symbol, const void* site);
 
 // Returns the function of a row for a call that is known to be into the first file, or null.
 void* RealFunction(Hook hook, const char* symbol);
+
+// Says whether the library's own calls go through the next library in line, or past it to NCCL.
+enum class Through : std::uint8_t { kLine, kPast };
+
+// Returns a function of the first file by its name, or null. The file lasts as long as the process.
+void* FindFunction(Through through, const char* symbol);
 
 // Returns whether an address lies in a library that stands in front of NCCL, as this one does: it exports
 // dlsym, which no NCCL does.

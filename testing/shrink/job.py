@@ -1,4 +1,4 @@
-"""Runs a job of tests/process/shrink/rank.cc: a process for each rank, on a software machine of one node."""
+"""Runs a job of tests/process/shrink/rank.cc: a process for each rank, on a software machine of one node or several."""
 
 import os
 import signal
@@ -45,16 +45,18 @@ class Ended:
 
 
 class Job:
-    """A context manager that ends all ranks at its exit."""
+    """A context manager that ends all ranks at its exit. `nodes` has the node of each rank, by default one for all."""
 
-    def __init__(self, build, folder, ranks=2, scenario="sum"):
+    def __init__(self, build, folder, ranks=2, scenario="sum", nodes=()):
         self.build, self.folder, self.ranks, self.scenario = build, Path(folder), ranks, scenario
+        self.nodes = tuple(nodes) or (0,) * ranks
         self._running, self._said, self._readers, self._errors, self._machine = {}, {}, {}, {}, None
 
     def __enter__(self):
-        gpus = "".join("      - {memory_mib: 4096}\n" for _ in range(self.ranks))
+        nodes = "".join("  - gpus:\n" + "      - {memory_mib: 4096}\n" * self.nodes.count(node)
+                        for node in range(max(self.nodes) + 1))
         self._machine = self.folder / "machine.yaml"
-        self._machine.write_text(f"state: {self.folder}/state\nnodes:\n  - gpus:\n{gpus}", encoding="ascii")
+        self._machine.write_text(f"state: {self.folder}/state\nnodes:\n{nodes}", encoding="ascii")
         return self
 
     def __exit__(self, *exc):
@@ -86,10 +88,12 @@ class Job:
         env = {key: value for key, value in os.environ.items()
                if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_", "CROSSOVER_", "SHRINK_TEST_"))}
         env.update(LD_LIBRARY_PATH=str(self.build.gpu_libraries), LD_PRELOAD=":".join(map(str, preload)),
-                   SIMGPU_CONFIG=str(self._machine), NCCL_DEBUG="WARN", CUDA_VISIBLE_DEVICES=str(rank),
+                   SIMGPU_CONFIG=str(self._machine), NCCL_DEBUG="WARN", CUDA_VISIBLE_DEVICES=str(self.nodes[:rank].count(self.nodes[rank])),
                    NCCL_SOCKET_IFNAME="lo", CROSSOVER_SHRINK=settings.shrink,
                    CROSSOVER_SHRINK_BUDGET_MIB="1", CROSSOVER_SHRINK_IMAGE=str(self.file("host_kernels.image")),
-                   SHRINK_TEST_AT=settings.at)
+                   SHRINK_TEST_AT=settings.at, SIMGPU_NODE=str(self.nodes[rank]),
+                   NCCL_HOSTID=f"node{self.nodes[rank]}",
+                   SHRINK_TEST_TOPOLOGY=f"{len(set(self.nodes))}x{self.ranks // len(set(self.nodes))}")
         if settings.limits:
             env["SHRINK_TEST_LIMITS"] = settings.limits
         env.update(settings.environment)

@@ -28,6 +28,7 @@ class Row:
     brings: dict = field(default_factory=dict, hash=False)  # {rank: RankSettings}
     ranks: int = 2
     scenario: str = "sum"
+    nodes: tuple = ()  # of each rank; by default one for all
     play: object = None
 
 
@@ -178,7 +179,7 @@ _REFUSED = (
     Row("no_file_on_all", "plain", {0: _NONE, 1: _NONE}),
     Row("opted_out_on_rank_0", "plain", {0: _OFF}),
     Row("opted_out_on_rank_1", "plain", {0: _soon(), 1: _OFF}),
-    Row("not_built_level_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="q8")}),
+    Row("not_built_level_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="adaptive")}),
     Row("advise_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="advise")}),
     Row("other_build", "plain", {1: _with(SHRINK_TEST_BUILD="2")}),
     Row("other_level", "plain", {1: _NONE}, play=_with_strangers(_other_level_for_rank_1)),
@@ -240,7 +241,35 @@ _IDS = (
     Row("port_unreachable", "plain", {0: _soon()}, play=_with_id(_unreachable)),
     Row("ids_differ", "plain", {0: _soon()}, play=_with_id(lambda id_: id_[:90] + b"d" + id_[91:])),
 )
-ROWS = _AGREED + _REFUSED + _DEATHS + _CUTS + _DELAYS + _STRANGERS + _IDS
+_Q8 = RankSettings(shrink="q8")
+_EACH_Q8 = {rank: _Q8 for rank in range(4)}
+
+
+def _q8(name, ending, nodes, brings=None, scenario="sum"):
+    """All ranks ask for q8, but for what `brings` says."""
+    return Row(name, ending, {**_EACH_Q8, **(brings or {})}, len(nodes), scenario, nodes=nodes)
+
+
+_EXCHANGES = (
+    _q8("q8_two_nodes", "narrow", (0, 1)),
+    _q8("q8_three_nodes", "narrow", (0, 1, 2)),
+    _q8("q8_two_nodes_of_two", "narrow", (0, 0, 1, 1)),
+    _q8("q8_second", "narrow", (0, 1), scenario="again"),
+    _q8("q8_one_node", "plain", (0, 0)),
+    _q8("q8_unequal_nodes", "plain", (0, 0, 1)),
+    _q8("q8_unequal_nodes_the_first_smaller", "plain", (0, 1, 1)),
+    _q8("q8_scattered", "plain", (0, 1, 0, 1)),
+    _q8("q8_split", "plain", (0, 1), scenario="split"),
+    _q8("q8_split_in_group", "plain", (0, 1), scenario="split_in_group"),
+    _q8("q8_beside_bf16", "plain", (0, 1), {1: RankSettings()}),
+    _q8("q8_beside_none", "plain", (0, 1), {0: _soon(shrink="q8"), 1: _NONE}),
+    _q8("q8_refused_image", "plain", (0, 1), {1: RankSettings(
+        shrink="q8", environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"})}),
+    _q8("q8_rank_0_killed_told_all", "fails", (0, 1), {0: _at("told_all:kill", shrink="q8")}),
+    _q8("q8_rank_1_cut_while_nodes_are_gathered", "fails", (0, 1), {1: RankSettings(
+        shrink="q8", environment={"SIMGPU_NCCL_FAULT": "drop:1"})}),
+)
+ROWS = _AGREED + _REFUSED + _DEATHS + _CUTS + _DELAYS + _STRANGERS + _IDS + _EXCHANGES
 # One rank narrows and the other does not. It must be seen.
 CONTROL = Row("narrow_without_a_vote", "narrow", {0: _soon()}, play=_impostor(_narrow_without_a_vote))
 
@@ -248,7 +277,7 @@ CONTROL = Row("narrow_without_a_vote", "narrow", {0: _soon()}, play=_impostor(_n
 def play(build, row):
     """Plays a row. Returns {rank: Ended}. Raises Failed where a rank hangs."""
     with tempfile.TemporaryDirectory(prefix="crossover-shrink-") as folder, \
-            Job(build, folder, row.ranks, row.scenario) as job:
+            Job(build, folder, row.ranks, row.scenario, row.nodes) as job:
         (row.play or _start_all)(job, row.brings)
         return job.wait()
 

@@ -1,7 +1,8 @@
 // Runs one rank of a job that makes a communicator and reduces: shrink_rank SCENARIO RANK RANKS IDS. Rank 0
 // leaves the unique ID in the file IDS, and the number of each further one behind it. What happens is on
 // standard output, a line for each step: "init 0", "sum narrow 0". The program ends with 0 if it comes to the
-// end, whatever NCCL says, and with 3 if a step of NCCL fails.
+// end, whatever NCCL says, and with 3 if a step of NCCL fails. SHRINK_TEST_TOPOLOGY=NODESxRANKS says how the ranks
+// are divided, for the oracle of q8.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <vector>
 
 #include "shrink/codec/bf16.h"
+#include "shrink/codec/exchange.h"
+#include "shrink/library/topology.h"
 #include "simgpu/nccl/nccl.h"
 #include "tests/process/sidecar/rendezvous.h"
 
@@ -33,6 +36,7 @@ void Step(const std::string& what, ncclResult_t result) {
 }
 
 constexpr std::size_t kCount = 100'003;  // no multiple of anything
+constexpr std::size_t kLeast = 65'536;   // elements that are narrowed
 constexpr float kRest = 1.0F / 1024;     // is lost in bf16
 
 // The first four elements are special. Behind them rank r has small whole numbers, whose sums are exact in
@@ -69,6 +73,27 @@ bool IsAll(const std::vector<float>& got, int ranks, As as, float divisor) {
   return true;
 }
 
+// An Oracle has what a communicator with 8 bits does, call after call.
+struct Oracle {
+  shrink::Topology topology;
+  shrink::Rounding rounding;
+
+  std::vector<float> Next(std::size_t count, float divisor) {
+    shrink::Buffers buffers(topology.ranks());
+    for (std::size_t rank = 0; rank < buffers.size(); ++rank)
+      for (std::size_t i = 0; i < count; ++i) buffers[rank].push_back(ValueOf(static_cast<int>(rank), i));
+    const auto result = shrink::ExchangeHierarchical(buffers, topology, {8, 512}, rounding);
+    ++rounding.call;
+    std::vector<float> values = result->values[0];
+    for (float& value : values) value = shrink::IsNaN(value) ? shrink::kNaN : value / divisor;
+    return values;
+  }
+};
+
+bool IsBitForBit(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 // Waits until a call on a communicator that does not block has been made.
 ncclResult_t AwaitProgress(ncclComm_t comm, ncclResult_t result) {
   while (result == ncclInProgress) {
@@ -91,10 +116,18 @@ class Rank {
     for (std::size_t i = 0; i < kCount; ++i) values_.push_back(ValueOf(rank, i));
     for (CUdeviceptr* memory : {&from_, &to_, &more_}) MUST(cuMemAlloc(memory, kCount * sizeof(float)));
     MUST(cuMemcpyHtoD(from_, values_.data(), kCount * sizeof(float)));
+    const char* level = std::getenv("CROSSOVER_SHRINK");
+    q8_ = level != nullptr && std::strcmp(level, "q8") == 0;
+    const char* topology = std::getenv("SHRINK_TEST_TOPOLOGY");
+    if (topology != nullptr)
+      std::sscanf(topology, "%zux%zu", &oracle_.topology.nodes, &oracle_.topology.per_node);
   }
 
   ncclResult_t Init(const ncclConfig_t* config = nullptr) {
     const ncclUniqueId id = NextId();
+    shrink::vote::Id bytes;
+    std::memcpy(bytes.data(), id.internal, bytes.size());
+    oracle_.rounding = {shrink::library::SeedOf(bytes), 0};
     if (config == nullptr) return ncclCommInitRank(&comm_, ranks_, id, rank_);
     ncclConfig_t own = *config;
     return ncclCommInitRankConfig(&comm_, ranks_, id, rank_, &own);
@@ -133,6 +166,15 @@ class Rank {
     Step("small " + std::string(sum == ranks_ * (ranks_ + 1) / 2 ? "right" : "wrong"), result);
     Step("first " + WordFor(to_, kCount, ranks_, ncclSum), result);
     Step("second " + WordFor(more_, kCount, ranks_, ncclSum), result);
+  }
+
+  // Says a number that differs if any bit of the last result does.
+  void Bits() {
+    std::vector<std::uint32_t> got(kCount);
+    MUST(cuMemcpyDtoH(got.data(), to_, kCount * sizeof(float)));
+    std::uint64_t hash = 0;
+    for (const std::uint32_t bits : got) hash = shrink::Mix(hash ^ bits);
+    Say("bits " + std::to_string(hash));
   }
 
   void Split(bool in_group) {
@@ -174,11 +216,13 @@ class Rank {
     return state == ncclSuccess && done != CUDA_SUCCESS ? ncclUnhandledCudaError : state;
   }
 
-  std::string WordFor(CUdeviceptr memory, std::size_t count, int ranks, ncclRedOp_t op) const {
+  // Calls that are narrowed have to be asked for in their order.
+  std::string WordFor(CUdeviceptr memory, std::size_t count, int ranks, ncclRedOp_t op) {
     std::vector<float> got(count);
     if (cuMemcpyDtoH(got.data(), memory, count * sizeof(float)) != CUDA_SUCCESS) return "lost";
     const float divisor = op == ncclAvg ? static_cast<float>(ranks) : 1;
-    if (IsAll(got, ranks, As::kNarrow, divisor)) return "narrow";
+    if (q8_ && count >= kLeast && IsBitForBit(got, oracle_.Next(count, divisor))) return "narrow";
+    if (!q8_ && IsAll(got, ranks, As::kNarrow, divisor)) return "narrow";
     return IsAll(got, ranks, As::kPlain, divisor) ? "plain" : "other";
   }
 
@@ -197,6 +241,8 @@ class Rank {
   CUstream stream_ = nullptr, other_ = nullptr;
   CUdeviceptr from_ = 0, to_ = 0, more_ = 0;
   std::vector<float> values_;
+  bool q8_ = false;
+  Oracle oracle_;
 };
 
 // Makes one communicator more, in the order of the scenario "again".
@@ -228,6 +274,9 @@ void Play(const std::string& scenario, Rank& rank) {
   if (scenario == "kinds") return Kinds(rank);
   if (scenario == "split" || scenario == "split_in_group") return rank.Split(scenario == "split_in_group");
   rank.Sum("sum", rank.comm(), rank.ranks());
+  if (scenario == "thrice") rank.Sum("sum", rank.comm(), rank.ranks());
+  if (scenario == "thrice") rank.Sum("sum", rank.comm(), rank.ranks());
+  if (scenario == "bits") rank.Bits();
 }
 
 }  // namespace

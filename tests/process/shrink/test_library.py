@@ -31,9 +31,9 @@ print(ctypes.CDLL("libnccl.so.2").ncclGetUniqueId(unique_id), bytes(unique_id)[9
 
 
 class JobCase(unittest.TestCase):
-    def run_job(self, settings, scenario="kinds", ranks=2, folder=None):
+    def run_job(self, settings, scenario="kinds", ranks=2, folder=None, nodes=()):
         """Returns {rank: Ended} of a job whose ranks all bring this."""
-        with tempfile.TemporaryDirectory() as own, Job(BUILD, folder or own, ranks, scenario) as job:
+        with tempfile.TemporaryDirectory() as own, Job(BUILD, folder or own, ranks, scenario, nodes) as job:
             for rank in range(ranks):
                 job.start(rank, settings)
             ended = job.wait()
@@ -69,10 +69,60 @@ class Narrowed(JobCase):
             self.assertIn("runs plain: ", warnings[0])
 
     def test_what_is_not_built_is_refused_in_words(self):
-        for end in self.run_job(RankSettings(shrink="q8"), "sum").values():
-            self.assertIn("CROSSOVER_SHRINK: expected off, advise or bf16, got q8, which this version does not have",
+        for end in self.run_job(RankSettings(shrink="auto"), "sum").values():
+            self.assertIn("CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got auto, which this version does not have",
                           end.errors)
             self.assertEqual(end.sums(), {"plain"})
+
+
+class Exchanged(JobCase):
+    """The oracle in the ranks is shrink/codec/exchange, hierarchical, bit for bit, over the values of all ranks, with
+    NaN and infinity. Sums that are the oracle's on each rank are equal on all ranks."""
+
+    SHAPES = ((0, 1), (0, 1, 2), (0, 0, 1, 1))
+
+    def kernel_image(self, name):
+        return {"CROSSOVER_SHRINK_IMAGE": str(BUILD.top / f"tests/process/shrink/{name}.image")}
+
+    def sums(self, nodes, environment):
+        """Returns the lines of all ranks of a job with one sum that is no plain one."""
+        settings = RankSettings(shrink="q8", environment=environment)
+        return [end.lines for end in self.run_job(settings, "bits", len(nodes), nodes=nodes).values()]
+
+    def test_what_is_narrowed(self):
+        for nodes in self.SHAPES:
+            for end in self.run_job(RankSettings(shrink="q8"), ranks=len(nodes), nodes=nodes).values():
+                with self.subTest(nodes):
+                    self.assertEqual(tuple(end.lines), Narrowed.EXPECTED)
+
+    def test_in_front_of_the_library_of_turns(self):
+        for gang in ({}, {"CROSSOVER_GANG": "a", "CROSSOVER_GANG_SIZE": "2"}):
+            settings = RankSettings(file="both", shrink="q8", environment=gang)
+            for end in self.run_job(settings, nodes=(0, 0, 1, 1), ranks=4).values():
+                self.assertEqual(tuple(end.lines), Narrowed.EXPECTED)
+
+    def test_all_ranks_have_the_same_bits(self):
+        for nodes in self.SHAPES:
+            said = self.sums(nodes, {})
+            self.assertEqual(len(set(said)), 1, said)
+
+    def test_an_owner_that_keeps_its_sum_is_seen(self):
+        """This is a control: ranks then differ, and from the oracle."""
+        for nodes in self.SHAPES:
+            said = self.sums(nodes, self.kernel_image("keeps_sum"))
+            self.assertGreater(len(set(said)), 1)
+            self.assertTrue(all("sum other 0" in lines for lines in said), said)
+
+    def test_bounds_that_leave_nan_out_are_seen(self):
+        """This is a control."""
+        for lines in self.sums((0, 1), self.kernel_image("loses_nan")):
+            self.assertIn("sum other 0", lines)
+
+    def test_a_warning_says_why_it_runs_plain(self):
+        for end in self.run_job(RankSettings(shrink="q8"), "again").values():
+            warnings = [line for line in end.errors.splitlines() if "crossover: shrink" in line]
+            self.assertEqual(len(warnings), 1, end.errors)
+            self.assertIn("runs plain: q8: expected ranks on several nodes, got all 2 on one", warnings[0])
 
 
 class Advice(JobCase):

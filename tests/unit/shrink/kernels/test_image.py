@@ -31,11 +31,29 @@ class Image(unittest.TestCase):
         self.assertEqual(_IMAGE.read_text(encoding="ascii"), compiled(),
                          f"{' '.join(COMMAND)} -I. -S -o {_IMAGE.relative_to(_ROOT)} {_SOURCE.relative_to(_ROOT)}")
 
-    def test_it_has_both_kernels_and_no_arithmetic_of_floats(self):
+    def kernels(self):
+        """Returns {name: instructions} of the image."""
         text = _IMAGE.read_text(encoding="ascii")
-        self.assertEqual(re.findall(r"\.visible \.entry (\w+)", text),
-                         ["crossover_shrink_narrow", "crossover_shrink_widen"])
-        self.assertEqual(re.findall(r"\S+\.f(?:16|32|64)\b", text), [])
+        parts = re.split(r"\.visible \.entry (\w+)", text)[1:]
+        return dict(zip(parts[::2], parts[1::2]))
+
+    def test_it_has_all_kernels(self):
+        self.assertEqual(list(self.kernels()), [f"crossover_shrink_{name}" for name in
+                                                ("narrow", "widen", "encode", "sum", "decode")])
+
+    def test_those_of_bf16_have_no_arithmetic_of_floats(self):
+        for name in ("narrow", "widen"):
+            self.assertEqual(re.findall(r"\S+\.f(?:16|32|64)\b", self.kernels()[f"crossover_shrink_{name}"]), [])
+
+    def test_those_of_8_bits_have_the_arithmetic_of_ieee(self):
+        """Without .rn an assembler may join a multiplication with an addition."""
+        for name in ("encode", "sum", "decode"):
+            said = self.kernels()[f"crossover_shrink_{name}"]
+            arithmetic = re.findall(r"\b((?:add|sub|mul|div|fma|mad)\S*\.f32)\b", said)
+            self.assertIn("div.rn.f32", arithmetic)
+            self.assertEqual({word for word in arithmetic if not re.fullmatch(r"(add|sub|mul|div)\.rn\.f32", word)},
+                             set())
+            self.assertEqual(re.findall(r"\S*(?:\.ftz|\.local|\bcall)\S*", said), [])
 
 
 if __name__ == "__main__":

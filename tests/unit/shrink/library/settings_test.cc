@@ -25,14 +25,15 @@ TEST(SettingsTest, Modes) {
   EXPECT_EQ(Read("off").mode, Mode::kOff);
   EXPECT_EQ(Read("advise").mode, Mode::kAdvise);
   EXPECT_EQ(Read("bf16").mode, Mode::kBf16);
+  EXPECT_EQ(Read("q8").mode, Mode::kQ8);
 }
 
 TEST(SettingsTest, WhatIsNotBuiltIsRefusedInWords) {
-  for (const std::string mode : {"q8", "adaptive", "auto"}) {
-    EXPECT_EQ(WhyRefused(mode.c_str()), "CROSSOVER_SHRINK: expected off, advise or bf16, got " + mode +
+  for (const std::string mode : {"adaptive", "auto"}) {
+    EXPECT_EQ(WhyRefused(mode.c_str()), "CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got " + mode +
                                             ", which this version does not have");
   }
-  EXPECT_EQ(WhyRefused("BF16"), "CROSSOVER_SHRINK: expected off, advise or bf16, got BF16");
+  EXPECT_EQ(WhyRefused("BF16"), "CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got BF16");
 }
 
 TEST(SettingsTest, Budget) {

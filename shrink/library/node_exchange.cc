@@ -1,0 +1,148 @@
+#include "shrink/library/node_exchange.h"
+
+#include <new>
+
+#include "shrink/kernels/q8_threads.h"
+#include "shrink/library/eligible.h"
+#include "shrink/library/exchange_run.h"
+#include "shrink/library/node_name.h"
+
+namespace crossover::shrink::library {
+namespace {
+
+using hooks::kNcclSuccess;
+using hooks::kNcclSystemError;
+using vote::MakeReason;
+
+// A TemporaryStream is there until the end of its scope.
+class TemporaryStream {
+ public:
+  explicit TemporaryStream(const Driver* driver) : driver_(driver) {
+    if (driver != nullptr && driver->StreamCreate(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+      stream_ = nullptr;
+  }
+  ~TemporaryStream() {
+    if (stream_ != nullptr) driver_->StreamDestroy(stream_);
+  }
+  TemporaryStream(const TemporaryStream&) = delete;
+  TemporaryStream& operator=(const TemporaryStream&) = delete;
+
+  CUstream get() const { return stream_; }
+  // Waits for all work of the stream. Returns the failure of the work, or that of the communicator.
+  NcclResult Settle(const InnerNccl& nccl, NcclComm comm) const {
+    if (driver_->StreamSynchronize(stream_) != CUDA_SUCCESS) return kNcclUnhandledCudaError;
+    NcclResult state = kNcclSuccess;
+    const NcclResult asked = nccl.async_error(comm, &state);
+    return asked != kNcclSuccess ? asked : state;
+  }
+
+ private:
+  const Driver* driver_;
+  CUstream stream_ = nullptr;
+};
+
+// Fills in what the other ranks say of themselves.
+NcclResult GatherMembers(const InnerNccl& nccl, NcclComm comm, const Buffer& buffer,
+                         const TemporaryStream& stream, std::span<Member> members, std::size_t rank) {
+  const Driver* driver = DriverOf(Way::kPast);
+  const CUdeviceptr own = buffer.At(rank * sizeof(Member));
+  if (driver->MemcpyHtoDAsync(own, &members[rank], sizeof(Member), stream.get()) != CUDA_SUCCESS)
+    return kNcclUnhandledCudaError;
+  InnerGroup group(nccl);
+  if (group.Goes())
+    group.Add(nccl.all_gather(reinterpret_cast<const void*>(own), reinterpret_cast<void*>(buffer.At(0)),
+                              sizeof(Member), kInt8, comm, stream.get()));
+  const NcclResult gathered = group.End();
+  if (gathered != kNcclSuccess) return gathered;
+  if (driver->MemcpyDtoHAsync(members.data(), buffer.At(0), members.size_bytes(), stream.get()) !=
+      CUDA_SUCCESS) {
+    return kNcclUnhandledCudaError;
+  }
+  return stream.Settle(nccl, comm);
+}
+
+}  // namespace
+
+NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::size_t rank, std::uint64_t seed,
+                                      Buffer& buffer, std::uint32_t mib, vote::Reason* reason) {
+  const std::uint64_t bytes = std::uint64_t{mib} << 20;
+  if (ranks * sizeof(Member) > bytes) {
+    *reason = MakeReason("budget: expected %zu bytes for all ranks, got %u MiB", ranks * sizeof(Member), mib);
+    return Made::kUnsuitable;
+  }
+  const InnerNccl* nccl = InnerFunctions();
+  const TemporaryStream stream(DriverOf(Way::kPast));
+  auto* members = new (std::nothrow) Member[ranks];
+  NcclResult result = kNcclSystemError;
+  if (nccl != nullptr && stream.get() != nullptr && members != nullptr) {
+    members[rank] = {NodeOf(NodeName().view()), seed, kLayout};
+    result = GatherMembers(*nccl, comm, buffer, stream, {members, ranks}, rank);
+  }
+  if (result == kNcclSuccess) *reason = WhyNotExchanged({members, ranks}, rank, &position_);
+  delete[] members;
+  if (result == kNcclSuccess && !reason->empty()) return Made::kUnsuitable;
+  if (result == kNcclSuccess) {
+    nccl_ = nccl;
+    rounding_.seed = seed;
+    result = Split(comm, rank);
+  }
+  if (result == kNcclSuccess) result = WarmUp(buffer, bytes, stream.get());
+  if (result == kNcclSuccess) result = stream.Settle(*nccl, of_place_);
+  if (result == kNcclSuccess) return Made::kReady;
+  Abort();
+  *reason = MakeReason("q8: expected communicators of the node and of equal places, got NCCL's error %d", result);
+  return Made::kFailed;
+}
+
+NcclResult NodeExchange::Split(NcclComm comm, std::size_t rank) {
+  const int key = static_cast<int>(rank);
+  NcclResult result = kNcclSuccess;
+  if (position_.per_node > 1)
+    result = nccl_->split(comm, static_cast<int>(position_.node), key, &of_node_, nullptr);
+  if (result == kNcclSuccess)
+    result = nccl_->split(comm, static_cast<int>(position_.place), key, &of_place_, nullptr);
+  return result;
+}
+
+// Sums what lies in the buffer, a bucket for each rank, if there is room. Which random numbers it takes does
+// not matter.
+NcclResult NodeExchange::WarmUp(Buffer& buffer, std::uint64_t bytes, CUstream stream) {
+  Step step;
+  step.send = step.receive = buffer.At(0);
+  step.count = std::uint64_t{position_.nodes} * position_.per_node * kQ8.bucket;
+  step.offset = step.count * sizeof(float);
+  step.stream = stream;
+  if (step.offset + ExchangeBytes(step.count, position_) > bytes) return kNcclSuccess;
+  return RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, false}, buffer, step);
+}
+
+NcclResult NodeExchange::Run(Buffer& buffer, const Step& step) {
+  const NcclResult result =
+      RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, true}, buffer, step);
+  ++rounding_.call;
+  return result;
+}
+
+NcclResult NodeExchange::AsyncError() const {
+  for (NcclComm comm : {of_node_, of_place_}) {
+    NcclResult state = kNcclSuccess;
+    if (comm == nullptr) continue;
+    const NcclResult asked = nccl_->async_error(comm, &state);
+    if (asked != kNcclSuccess || state != kNcclSuccess) return asked != kNcclSuccess ? asked : state;
+  }
+  return kNcclSuccess;
+}
+
+void NodeExchange::Destroy() {
+  if (of_place_ != nullptr) nccl_->destroy(of_place_);
+  if (of_node_ != nullptr) nccl_->destroy(of_node_);
+  *this = NodeExchange();
+}
+
+void NodeExchange::Abort() {
+  if (of_place_ != nullptr) nccl_->abort(of_place_);
+  if (of_node_ != nullptr) nccl_->abort(of_node_);
+  *this = NodeExchange();
+}
+
+}  // namespace crossover::shrink::library

@@ -1,0 +1,62 @@
+#include "shrink/library/topology.h"
+
+#include <algorithm>
+
+#include "shrink/codec/draw.h"
+
+namespace crossover::shrink::library {
+namespace {
+
+using vote::MakeReason;
+
+// Returns how many of the first members are on the node of the first one.
+std::size_t RanksOfFirstNode(std::span<const Member> members) {
+  std::size_t ranks = 1;
+  while (ranks < members.size() && members[ranks].node == members[0].node) ++ranks;
+  return ranks;
+}
+
+// Returns whether the node of the ranks from `begin` on has been there before.
+bool IsKnown(std::span<const Member> members, std::size_t begin, std::size_t per_node) {
+  for (std::size_t other = 0; other < begin; other += per_node) {
+    if (members[other].node == members[begin].node) return true;
+  }
+  return false;
+}
+
+template <typename Byte>
+std::uint64_t Hash(std::span<const Byte> bytes) {
+  std::uint64_t hash = kGolden;
+  for (const Byte byte : bytes) hash = Mix(hash ^ static_cast<std::uint8_t>(byte));
+  return hash;
+}
+
+}  // namespace
+
+vote::Reason WhyNotExchanged(std::span<const Member> members, std::size_t rank, Position* position) {
+  for (std::size_t r = 0; r < members.size(); ++r) {
+    if (members[r].seed != members[0].seed || members[r].layout != members[0].layout)
+      return MakeReason("q8: expected one seed and layout on all ranks, got another on rank %zu", r);
+  }
+  const std::size_t per_node = RanksOfFirstNode(members);
+  if (per_node == members.size())
+    return MakeReason("q8: expected ranks on several nodes, got all %zu on one", per_node);
+  for (std::size_t begin = 0; begin < members.size(); begin += per_node) {
+    const std::size_t end = std::min(begin + per_node, members.size());
+    const bool whole = RanksOfFirstNode(members.subspan(begin)) == per_node && end - begin == per_node;
+    if (!whole || IsKnown(members, begin, per_node))
+      return MakeReason("q8: expected %zu ranks on each node, one after the other, got others from rank %zu on",
+                        per_node, begin);
+  }
+  position->nodes = static_cast<std::uint32_t>(members.size() / per_node);
+  position->per_node = static_cast<std::uint32_t>(per_node);
+  position->node = static_cast<std::uint32_t>(rank / per_node);
+  position->place = static_cast<std::uint32_t>(rank % per_node);
+  return {};
+}
+
+std::uint64_t NodeOf(std::span<const char> name) { return Hash(name); }
+
+std::uint64_t SeedOf(const vote::Id& id) { return Hash(std::span<const std::uint8_t>(id)); }
+
+}  // namespace crossover::shrink::library

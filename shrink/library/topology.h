@@ -1,0 +1,42 @@
+// Decides from what all ranks of a communicator say of themselves whether they exchange with 8 bits, and how
+// they are divided. Pure values: each rank has the same list, so each comes to the same answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "shrink/vote/messages.h"
+
+namespace crossover::shrink::library {
+
+// It grows with each change of what ranks send each other, or of which random numbers they take.
+inline constexpr std::uint64_t kLayout = 1;
+
+// A Member is what a rank says of itself.
+struct Member {
+  std::uint64_t node = 0;  // equal on ranks of one node, as NCCL tells nodes apart
+  std::uint64_t seed = 0;
+  std::uint64_t layout = kLayout;
+};
+
+// A Position says where a rank is. Node n has the ranks from n * per_node on.
+struct Position {
+  std::uint32_t nodes = 0;
+  std::uint32_t per_node = 0;
+  std::uint32_t node = 0;
+  std::uint32_t place = 0;  // in its node
+};
+
+// Returns why the ranks do not exchange with 8 bits, or an empty reason and sets `position`, that of `rank`.
+// They do if there are several nodes, each with equally many ranks that follow each other, and if seed and
+// layout are the same on all. REQUIRES: rank < members.size().
+vote::Reason WhyNotExchanged(std::span<const Member> members, std::size_t rank, Position* position);
+
+// Returns the number of a node, from its name.
+std::uint64_t NodeOf(std::span<const char> name);
+
+// Returns the seed of the random numbers of a communicator.
+std::uint64_t SeedOf(const vote::Id& id);
+
+}  // namespace crossover::shrink::library
