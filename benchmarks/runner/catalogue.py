@@ -132,6 +132,7 @@ FIGURES = {
     "eta_ipc": Figure("turns", "processes", (*_TURNS, *_SIGNALS)),
     "shrink_vote": Figure("faults", "program", ("shrink/vote", "shrink/meeting", "shrink/library")),
     "shrink_absent": Figure("overhead", "program", ("shrink/library", "sidecar")),
+    "shrink_bytes": Figure("overhead", "program", ("shrink/library", "shrink/kernels", "shrink/codec")),
     "ipc_idle": Figure("overhead", "program", ("deviceplugin/arbiter", *_SIGNALS)),
 }
 # `python3 -m tools.soak` keeps this one. It plays tests from all folders.

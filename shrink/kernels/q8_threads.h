@@ -7,8 +7,8 @@
 // say to each other in between is in a Shared.
 //
 // A shard is what one rank of each node exchanges with the others: `count` elements from element `first` of
-// the call on. It has a chunk of `chunk` elements for each node, a multiple of the bucket; the last chunks may
-// be shorter, or empty. The codes of chunk c begin c * room bytes behind those of the first.
+// the call on. It has a chunk of `chunk` elements for each node, a multiple of the bucket; the last chunks
+// may be shorter, or empty. The codes of chunk c begin c * room bytes behind those of the first.
 #pragma once
 
 #include <stddef.h>
@@ -56,9 +56,7 @@ constexpr Scale ScaleOfBucket(const Shared& shared, unsigned thread) {
   return ScaleOf(bounds, kQ8.bits);
 }
 
-constexpr size_t BucketsOf(size_t count) {
-  return count / kQ8.bucket + (count % kQ8.bucket > 0 ? 1 : 0);
-}
+constexpr size_t BucketsOf(size_t count) { return count / kQ8.bucket + (count % kQ8.bucket > 0 ? 1 : 0); }
 // Returns the elements of a bucket; 0 behind the last one.
 constexpr unsigned SizeOfBucket(size_t bucket, size_t count) {
   const size_t begin = bucket * kQ8.bucket;
@@ -94,9 +92,7 @@ struct EncodeWork {
 
   constexpr size_t Buckets() const { return BucketsOf(count); }
   // Returns whether a thread has work on a bucket.
-  constexpr bool Has(size_t bucket) const {
-    return bucket < Buckets() && bucket * kQ8.bucket / chunk != own;
-  }
+  constexpr bool Has(size_t bucket) const { return bucket < Buckets() && bucket * kQ8.bucket / chunk != own; }
   [[gnu::always_inline]] constexpr void First(size_t bucket, unsigned thread, Shared& shared) const {
     if (!Has(bucket)) return;
     const float* from = values + bucket * kQ8.bucket;
@@ -115,10 +111,10 @@ struct EncodeWork {
 
 // Adds the codes of the other nodes to this rank's own chunk, in the order of nodes, and encodes the sum.
 struct SumWork {
-  const float* own;      // of the chunk
-  float* sum;            // may be `own`
-  const uint8_t* codes;  // of the chunk, by the first node
-  uint8_t* code;         // of the sum
+  const float* own;             // of the chunk
+  float* sum;                   // may be `own`
+  const uint8_t* codes;         // of the chunk, by the first node
+  uint8_t* code;                // of the sum
   uint64_t first, count, room;  // of the chunk
   uint64_t key;                 // of step 1
   uint64_t nodes, node;
@@ -157,7 +153,8 @@ struct SumWork {
   }
 };
 
-// Decodes the sums of all chunks of a shard, and divides them: by 1, or by the number of ranks for an average.
+// Decodes the sums of all chunks of a shard, and divides them: by 1, or by the number of ranks for an
+// average.
 struct DecodeWork {
   const uint8_t* codes;
   float* values;
@@ -184,8 +181,7 @@ template <class Work>
 constexpr void RunOnHost(const Work& work) {
   Shared shared{};
   for (size_t base = 0; base < work.Buckets(); base += kBucketsAtOnce) {
-    for (unsigned thread = 0; thread < kThreads; ++thread)
-      work.First(base + thread / kLanes, thread, shared);
+    for (unsigned thread = 0; thread < kThreads; ++thread) work.First(base + thread / kLanes, thread, shared);
     for (unsigned thread = 0; thread < kThreads; ++thread)
       work.Second(base + thread / kLanes, thread, shared);
   }

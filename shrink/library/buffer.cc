@@ -81,8 +81,7 @@ CUresult Buffer::Narrow(const Step& step) {
 
 CUresult Buffer::Widen(const Step& step) {
   CUresult result = Follow(step.stream);
-  if (result == CUDA_SUCCESS)
-    result = Convert(*past_, Kernel::kWiden, At(step.offset), step.receive, step);
+  if (result == CUDA_SUCCESS) result = Convert(*past_, Kernel::kWiden, At(step.offset), step.receive, step);
   return result == CUDA_SUCCESS ? Finish(step.stream) : result;
 }
 

@@ -111,8 +111,9 @@ NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer) 
   if (settings.mode == Mode::kQ8) {
     vote::Id id;
     std::memcpy(id.data(), init.id.internal, id.size());
-    made = exchange.Make(*init.comm, static_cast<std::size_t>(init.ranks),
-                         static_cast<std::size_t>(init.rank), SeedOf(id), buffer, outcome.budget_mib, &reason);
+    made =
+        exchange.Make(*init.comm, static_cast<std::size_t>(init.ranks), static_cast<std::size_t>(init.rank),
+                      SeedOf(id), buffer, outcome.budget_mib, &reason);
   }
   if (made == NodeExchange::Made::kReady) {
     if (communicators.Add(*init.comm, true, outcome.budget_mib, buffer, exchange) != nullptr) {
@@ -123,8 +124,12 @@ NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer) 
     made = NodeExchange::Made::kFailed;
     exchange.Abort();
   }
-  buffer.Free(made == NodeExchange::Made::kUnsuitable);
-  if (made == NodeExchange::Made::kFailed) return FailInit(init, reason);
+  if (made == NodeExchange::Made::kFailed) {
+    const NcclResult failed = FailInit(init, reason);  // first, because it ends what may use the buffer
+    buffer.Free(false);
+    return failed;
+  }
+  buffer.Free(true);
   Warn(Warning::kPlain, "runs plain", reason.text);
   return kNcclSuccess;
 }

@@ -21,7 +21,7 @@ struct Call {
 };
 
 inline constexpr int kInt8 = 0, kFloat32 = 7, kBfloat16 = 9;  // ncclDataType_t
-inline constexpr int kSum = 0, kAvg = 4;           // ncclRedOp_t
+inline constexpr int kSum = 0, kAvg = 4;                      // ncclRedOp_t
 inline constexpr std::size_t kLeastCount = 65'536;
 
 // A WhyPlain says why a call is not narrowed.

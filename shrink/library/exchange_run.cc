@@ -11,8 +11,8 @@ using hooks::kNcclSuccess;
 const void* In(CUdeviceptr address) { return reinterpret_cast<const void*>(address); }
 void* Out(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// A Run is one call. The sums of a shard lie in the receive buffer. Of the codes, each node has a place twice:
-// for what it is sent and then for all sums, and for what it receives.
+// A Run is one call. The sums of a shard lie in the receive buffer. Of the codes, each node has a place
+// twice: for what it is sent and then for all sums, and for what it receives.
 class Run {
  public:
   Run(const Setting& setting, Buffer& buffer, const Step& step)
@@ -85,7 +85,8 @@ class Run {
   }
 
   // Each owner of a chunk gets the codes of all other nodes for it. What goes to the first node, or comes to
-  // it, is the first call of each rank. It has the same size on all, and it is never empty in the first shard.
+  // it, is the first call of each rank. It has the same size on all, and it is never empty in the first
+  // shard.
   NcclResult SendToOwners() {
     const bool marks = setting_.marked && IsAlone();
     InnerGroup group(nccl_);

@@ -13,7 +13,7 @@ struct Known {
 constinit Known known;
 
 bool FindAll(InnerNccl* nccl) {
-#define SHRINK_INNER(member, symbol, type, through)                                  \
+#define SHRINK_INNER(member, symbol, type, through)                               \
   nccl->member = reinterpret_cast<type>(FindFunction(Through::through, #symbol)); \
   if (nccl->member == nullptr) return false;
 #include "shrink/library/inner.def"

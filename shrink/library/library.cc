@@ -47,8 +47,8 @@ bool IsCaptured(CUstream stream) {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Returns how many bytes of the buffer are in use with this call. Those with 8 bits follow each other, also in
-// a group, and so use the same bytes.
+// Returns how many bytes of the buffer are in use with this call. Those with 8 bits follow each other, also
+// in a group, and so use the same bytes.
 std::uint64_t RoomFor(const Reduction& call, const Communicator& communicator) {
   const NodeExchange& exchange = communicator.exchange;
   return exchange.is_ready() ? ExchangeBytes(call.count, exchange.position())
@@ -79,8 +79,8 @@ bool MakeRoom() {
 }
 
 Step StepOf(const Reduction& call, const Communicator& communicator) {
-  Step step{reinterpret_cast<CUdeviceptr>(call.send), reinterpret_cast<CUdeviceptr>(call.receive),
-            call.count, communicator.in_group, static_cast<CUstream>(call.stream)};
+  Step step{reinterpret_cast<CUdeviceptr>(call.send), reinterpret_cast<CUdeviceptr>(call.receive), call.count,
+            communicator.in_group, static_cast<CUstream>(call.stream)};
   const Position& position = communicator.exchange.position();
   if (call.op == kAvg) step.divisor = std::uint64_t{position.nodes} * position.per_node;
   return step;
@@ -143,7 +143,8 @@ void NoteOther(const Call& call, NcclComm comm) {
 void CountGroupStart() { ++group.depth; }
 
 // Nothing that the group has is launched before its outermost end. So the narrowing goes to the streams just
-// before, and the widening just behind it. Calls with 8 bits run behind it as a whole, in the program's order.
+// before, and the widening just behind it. Calls with 8 bits run behind it as a whole, in the program's
+// order.
 NcclResult EndGroup(hooks::PFN_ncclGroup real) {
   if (group.depth > 0) --group.depth;
   if (group.depth > 0 || (group.calls == 0 && group.splits == 0)) return real();

@@ -1,11 +1,14 @@
 #include "shrink/library/node_exchange.h"
 
+#include <unistd.h>
+
 #include <new>
 
 #include "shrink/kernels/q8_threads.h"
 #include "shrink/library/eligible.h"
 #include "shrink/library/exchange_run.h"
 #include "shrink/library/node_name.h"
+#include "shrink/meeting/sockets.h"
 
 namespace crossover::shrink::library {
 namespace {
@@ -13,6 +16,8 @@ namespace {
 using hooks::kNcclSuccess;
 using hooks::kNcclSystemError;
 using vote::MakeReason;
+
+constexpr std::uint32_t kLimitMs = 60'000;
 
 // A TemporaryStream is there until the end of its scope.
 class TemporaryStream {
@@ -28,12 +33,20 @@ class TemporaryStream {
   TemporaryStream& operator=(const TemporaryStream&) = delete;
 
   CUstream get() const { return stream_; }
-  // Waits for all work of the stream. Returns the failure of the work, or that of the communicator.
+  // Waits for all work of the stream. Returns the failure of the work or of the communicator. A rank that has
+  // died may leave a kernel of NCCL waiting, which nothing tells: so this waits for kLimitMs at most.
   NcclResult Settle(const InnerNccl& nccl, NcclComm comm) const {
-    if (driver_->StreamSynchronize(stream_) != CUDA_SUCCESS) return kNcclUnhandledCudaError;
-    NcclResult state = kNcclSuccess;
-    const NcclResult asked = nccl.async_error(comm, &state);
-    return asked != kNcclSuccess ? asked : state;
+    const std::int64_t deadline = meeting::DeadlineIn(kLimitMs);
+    for (;;) {
+      const CUresult work = driver_->StreamQuery(stream_);
+      NcclResult state = kNcclSuccess;
+      const NcclResult asked = nccl.async_error(comm, &state);
+      if (asked != kNcclSuccess || state != kNcclSuccess) return asked != kNcclSuccess ? asked : state;
+      if (work == CUDA_SUCCESS) return kNcclSuccess;
+      if (work != CUDA_ERROR_NOT_READY) return kNcclUnhandledCudaError;
+      if (meeting::MsUntil(deadline) == 0) return kNcclRemoteError;
+      ::usleep(200);
+    }
   }
 
  private:
@@ -90,7 +103,8 @@ NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::siz
   if (result == kNcclSuccess) result = stream.Settle(*nccl, of_place_);
   if (result == kNcclSuccess) return Made::kReady;
   Abort();
-  *reason = MakeReason("q8: expected communicators of the node and of equal places, got NCCL's error %d", result);
+  *reason =
+      MakeReason("q8: expected communicators of the node and of equal places, got NCCL's error %d", result);
   return Made::kFailed;
 }
 

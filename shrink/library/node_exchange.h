@@ -35,7 +35,8 @@ class NodeExchange {
   const Position& position() const { return position_; }
 
   // Queues a call on its stream. No work is launched as the program's; the first call of NCCL marks the
-  // collective for libcrossover.so. REQUIRES: is_ready(), no group is open, and the call fits into the buffer.
+  // collective for libcrossover.so. REQUIRES: is_ready(), no group is open, and the call fits into the
+  // buffer.
   NcclResult Run(Buffer& buffer, const Step& step);
 
   // Returns what NCCL says of the two communicators. Any thread.

@@ -44,7 +44,8 @@ struct Init {
   const void* config;
 };
 
-// These do what the policies say. They are in library.cc, and what makes and ends communicators in creation.cc.
+// These do what the policies say. They are in library.cc, and what makes and ends communicators in
+// creation.cc.
 NcclResult Reduce(const Reduction& call);
 void NoteOther(const Call& call, NcclComm comm);
 void CountGroupStart();

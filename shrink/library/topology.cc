@@ -45,8 +45,9 @@ vote::Reason WhyNotExchanged(std::span<const Member> members, std::size_t rank, 
     const std::size_t end = std::min(begin + per_node, members.size());
     const bool whole = RanksOfFirstNode(members.subspan(begin)) == per_node && end - begin == per_node;
     if (!whole || IsKnown(members, begin, per_node))
-      return MakeReason("q8: expected %zu ranks on each node, one after the other, got others from rank %zu on",
-                        per_node, begin);
+      return MakeReason(
+          "q8: expected %zu ranks on each node, one after the other, got others from rank %zu on", per_node,
+          begin);
   }
   position->nodes = static_cast<std::uint32_t>(members.size() / per_node);
   position->per_node = static_cast<std::uint32_t>(per_node);

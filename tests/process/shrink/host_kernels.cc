@@ -42,19 +42,20 @@ void shrink_host_widen(void* const* args) {
 }
 
 void shrink_host_encode(void* const* args) {
-  shrink::RunOnHost(shrink::EncodeWork{Argument{args[0]}, Argument{args[1]}, Argument{args[2]}, Argument{args[3]},
-                                       Argument{args[4]}, Argument{args[5]}, Argument{args[6]}, Argument{args[7]}});
+  shrink::RunOnHost(shrink::EncodeWork{Argument{args[0]}, Argument{args[1]}, Argument{args[2]},
+                                       Argument{args[3]}, Argument{args[4]}, Argument{args[5]},
+                                       Argument{args[6]}, Argument{args[7]}});
 }
 
 void shrink_host_sum(void* const* args) {
-  shrink::RunOnHost(shrink::SumWork{Argument{args[0]}, Argument{args[1]}, Argument{args[2]}, Argument{args[3]},
-                                    Argument{args[4]}, Argument{args[5]}, Argument{args[6]}, Argument{args[7]},
-                                    Argument{args[8]}, Argument{args[9]}});
+  shrink::RunOnHost(shrink::SumWork{
+      Argument{args[0]}, Argument{args[1]}, Argument{args[2]}, Argument{args[3]}, Argument{args[4]},
+      Argument{args[5]}, Argument{args[6]}, Argument{args[7]}, Argument{args[8]}, Argument{args[9]}});
 }
 
 void shrink_host_decode(void* const* args) {
-  shrink::RunOnHost(shrink::DecodeWork{Argument{args[0]}, Argument{args[1]}, Argument{args[2]}, Argument{args[3]},
-                                       Argument{args[4]}, Argument{args[5]}});
+  shrink::RunOnHost(shrink::DecodeWork{Argument{args[0]}, Argument{args[1]}, Argument{args[2]},
+                                       Argument{args[3]}, Argument{args[4]}, Argument{args[5]}});
 }
 
 // These two are known to be bad: the owner of a chunk keeps the sum that it has encoded for the others.

@@ -1,8 +1,8 @@
 // Runs one rank of a job that makes a communicator and reduces: shrink_rank SCENARIO RANK RANKS IDS. Rank 0
 // leaves the unique ID in the file IDS, and the number of each further one behind it. What happens is on
 // standard output, a line for each step: "init 0", "sum narrow 0". The program ends with 0 if it comes to the
-// end, whatever NCCL says, and with 3 if a step of NCCL fails. SHRINK_TEST_TOPOLOGY=NODESxRANKS says how the ranks
-// are divided, for the oracle of q8.
+// end, whatever NCCL says, and with 3 if a step of NCCL fails. SHRINK_TEST_TOPOLOGY=NODESxRANKS says how the
+// ranks are divided, for the oracle of q8.
 #include <cuda.h>
 #include <unistd.h>
 

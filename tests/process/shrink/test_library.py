@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from testing.commands import Build
-from testing.shrink import calls
+from testing.shrink import calls, wire
 from testing.shrink.job import Job, RankSettings
 
 BUILD = Build(Path(os.environ.get("BUILD", "")))
@@ -117,6 +117,17 @@ class Exchanged(JobCase):
         """This is a control."""
         for lines in self.sums((0, 1), self.kernel_image("loses_nan")):
             self.assertIn("sum other 0", lines)
+
+    def test_its_bytes_are_those_of_the_formula(self):
+        for nodes in self.SHAPES:
+            shape = max(nodes) + 1, nodes.count(0)
+            self.assertEqual(wire.counted(BUILD, nodes), wire.formula(wire.COUNT, *shape))
+
+    def test_a_flat_exchange_has_other_bytes(self):
+        """This is a control: it is what the hierarchy saves between nodes."""
+        flat, within = wire.counted(BUILD, (0, 1, 2, 3))
+        self.assertEqual(within, 0)
+        self.assertGreater(sum(flat), 1.9 * sum(wire.formula(wire.COUNT, 2, 2)[0]))
 
     def test_a_warning_says_why_it_runs_plain(self):
         for end in self.run_job(RankSettings(shrink="q8"), "again").values():

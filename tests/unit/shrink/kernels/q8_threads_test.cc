@@ -1,8 +1,10 @@
-// Tests what the threads of a GPU do for the codec with 8 bits, on the host: it has to be the codec's own bits.
+// Tests what the threads of a GPU do for the codec with 8 bits, on the host: it has to be the codec's own
+// bits.
 #include "shrink/kernels/q8_threads.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "shrink/codec/exchange.h"
@@ -105,7 +107,8 @@ Buffers ExchangedByThreads(const Buffers& buffers, const Rounding& rounding, std
     for (std::uint64_t owner = 0; owner < nodes; ++owner)
       sums.insert(sums.end(), ranks.codes[owner].data() + owner * ranks.room,
                   ranks.codes[owner].data() + (owner + 1) * ranks.room);
-    RunOnHost(DecodeWork{sums.data(), ranks.values[r].data(), count, ranks.chunks.length, ranks.room, divisor});
+    RunOnHost(
+        DecodeWork{sums.data(), ranks.values[r].data(), count, ranks.chunks.length, ranks.room, divisor});
   }
   return ranks.values;
 }

@@ -49,8 +49,8 @@ TEST(TopologyTest, OneNode) {
 
 TEST(TopologyTest, NodesThatDiffer) {
   const auto why = [](const char* each, const char* from) {
-    return std::string("q8: expected ") + each + " ranks on each node, one after the other, got others from rank " +
-           from + " on";
+    return std::string("q8: expected ") + each +
+           " ranks on each node, one after the other, got others from rank " + from + " on";
   };
   EXPECT_EQ(WhyNotOf(MembersOn("aab")), why("2", "2"));
   EXPECT_EQ(WhyNotOf(MembersOn("abb")), why("1", "1"));
