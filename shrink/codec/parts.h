@@ -12,7 +12,7 @@ struct Parts {
   size_t length = 0;
 
   constexpr size_t Begin(size_t part) const {
-    return length == 0 || part < count / length ? part * length : count;
+    return length > 0 && part <= count / length ? part * length : count;
   }
   constexpr size_t Size(size_t part) const { return Begin(part + 1) - Begin(part); }
 };

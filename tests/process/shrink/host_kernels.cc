@@ -1,6 +1,6 @@
 // Has the kernels of shrink/kernels/kernels.cu as functions of the host, from the same source. The software
 // GPU runs them for the kernels of host_kernels.image, whose parameters they get. It finds them by name, so
-// this is a library of its own that is preloaded. bad_kernels.image names those that are known to be bad.
+// this is a library of its own that is preloaded. Other images name kernels that are known to be bad.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,6 +28,12 @@ struct Argument {
 
 std::vector<float> kept;  // only the known-bad kernels use these two
 float* kept_at = nullptr;
+
+std::vector<float> FiniteOf(const float* values, std::uint64_t count) {
+  std::vector<float> finite(values, values + count);
+  for (float& value : finite) value = std::isfinite(value) ? value : 0;
+  return finite;
+}
 
 }  // namespace
 
@@ -59,7 +65,7 @@ void shrink_host_decode(void* const* args) {
 }
 
 // These two are known to be bad: the owner of a chunk keeps the sum that it has encoded for the others.
-void shrink_bad_sum(void* const* args) {
+void shrink_kept_sum(void* const* args) {
   shrink_host_sum(args);
   kept_at = Argument{args[1]};
   const float* sum = kept_at;
@@ -67,19 +73,23 @@ void shrink_bad_sum(void* const* args) {
   kept.assign(sum, sum + count);
 }
 
-void shrink_bad_decode(void* const* args) {
+void shrink_kept_decode(void* const* args) {
   shrink_host_decode(args);
   std::copy(kept.begin(), kept.end(), kept_at);
 }
 
-// This is known to be bad: NaN is left out of the bounds, as by fmin() and fmax().
-void shrink_bad_encode(void* const* args) {
-  const float* values = Argument{args[0]};
-  const std::uint64_t count = Argument{args[3]};
-  std::vector<float> without(values, values + count);
-  for (float& value : without) value = std::isnan(value) ? 0 : value;
-  const float* changed = without.data();
-  void* others[] = {&changed, args[1], args[2], args[3], args[4], args[5], args[6], args[7]};
+// These two are known to be bad: what is not finite is left out, as fmin() and fmax() leave out NaN.
+void shrink_finite_encode(void* const* args) {
+  const std::vector<float> finite = FiniteOf(Argument{args[0]}, Argument{args[3]});
+  const float* values = finite.data();
+  void* others[] = {&values, args[1], args[2], args[3], args[4], args[5], args[6], args[7]};
   shrink_host_encode(others);
+}
+
+void shrink_finite_sum(void* const* args) {
+  const std::vector<float> finite = FiniteOf(Argument{args[0]}, Argument{args[5]});
+  const float* own = finite.data();
+  void* others[] = {&own, args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]};
+  shrink_host_sum(others);
 }
 }

@@ -73,17 +73,16 @@ bool IsAll(const std::vector<float>& got, int ranks, As as, float divisor) {
   return true;
 }
 
-// An Oracle has what a communicator with 8 bits does, call after call.
+// An Oracle has what a communicator with 8 bits does. Its user counts the calls that were narrowed.
 struct Oracle {
   shrink::Topology topology;
   shrink::Rounding rounding;
 
-  std::vector<float> Next(std::size_t count, float divisor) {
+  std::vector<float> Sum(std::size_t count, float divisor) const {
     shrink::Buffers buffers(topology.ranks());
     for (std::size_t rank = 0; rank < buffers.size(); ++rank)
       for (std::size_t i = 0; i < count; ++i) buffers[rank].push_back(ValueOf(static_cast<int>(rank), i));
     const auto result = shrink::ExchangeHierarchical(buffers, topology, {8, 512}, rounding);
-    ++rounding.call;
     std::vector<float> values = result->values[0];
     for (float& value : values) value = shrink::IsNaN(value) ? shrink::kNaN : value / divisor;
     return values;
@@ -221,7 +220,10 @@ class Rank {
     std::vector<float> got(count);
     if (cuMemcpyDtoH(got.data(), memory, count * sizeof(float)) != CUDA_SUCCESS) return "lost";
     const float divisor = op == ncclAvg ? static_cast<float>(ranks) : 1;
-    if (q8_ && count >= kLeast && IsBitForBit(got, oracle_.Next(count, divisor))) return "narrow";
+    if (q8_ && count >= kLeast && IsBitForBit(got, oracle_.Sum(count, divisor))) {
+      ++oracle_.rounding.call;
+      return "narrow";
+    }
     if (!q8_ && IsAll(got, ranks, As::kNarrow, divisor)) return "narrow";
     return IsAll(got, ranks, As::kPlain, divisor) ? "plain" : "other";
   }
