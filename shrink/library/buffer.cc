@@ -55,33 +55,27 @@ CUresult Buffer::Follow(CUstream stream) {
   return past_->StreamWaitEvent(stream, done_, 0);
 }
 
-CUresult Buffer::Launch(const Driver& driver, Kernel kernel, std::uint64_t blocks, void** parameters,
-                        CUstream stream) {
+CUresult Buffer::Launch(Kernel kernel, std::uint64_t blocks, void** parameters, CUstream stream) {
   const auto least = static_cast<unsigned>(std::min(kMostBlocks, blocks));
-  return driver.LaunchKernel(kernels_[static_cast<std::size_t>(kernel)], least, 1, 1, kThreads, 1, 1, 0,
+  return past_->LaunchKernel(kernels_[static_cast<std::size_t>(kernel)], least, 1, 1, kThreads, 1, 1, 0,
                              stream, parameters, nullptr);
 }
 
-CUresult Buffer::Launch(Kernel kernel, std::uint64_t blocks, void** parameters, CUstream stream) {
-  return Launch(*past_, kernel, blocks, parameters, stream);
-}
-
-CUresult Buffer::Convert(const Driver& driver, Kernel kernel, CUdeviceptr from, CUdeviceptr to,
-                         const Step& step) {
+CUresult Buffer::Convert(Kernel kernel, CUdeviceptr from, CUdeviceptr to, const Step& step) {
   std::uint64_t count = step.count;
   void* parameters[] = {&from, &to, &count};
-  return Launch(driver, kernel, (count + kThreads - 1) / kThreads, parameters, step.stream);
+  return Launch(kernel, (count + kThreads - 1) / kThreads, parameters, step.stream);
 }
 
 CUresult Buffer::Narrow(const Step& step) {
   const CUresult result = Follow(step.stream);
   if (result != CUDA_SUCCESS) return result;
-  return Convert(*program_, Kernel::kNarrow, step.send, At(step.offset), step);
+  return Convert(Kernel::kNarrow, step.send, At(step.offset), step);
 }
 
 CUresult Buffer::Widen(const Step& step) {
   CUresult result = Follow(step.stream);
-  if (result == CUDA_SUCCESS) result = Convert(*past_, Kernel::kWiden, At(step.offset), step.receive, step);
+  if (result == CUDA_SUCCESS) result = Convert(Kernel::kWiden, At(step.offset), step.receive, step);
   return result == CUDA_SUCCESS ? Finish(step.stream) : result;
 }
 

@@ -43,22 +43,21 @@ class Buffer {
   CUdeviceptr At(std::uint64_t offset) const { return memory_ + offset; }
 
   // Queue a narrowing before the collective of this step, and a widening behind it. Work on another stream
-  // than the one before waits for that one, as NCCL's own work for one communicator does.
+  // than the one before waits for that one, as NCCL's own work for one communicator does. No launch waits for
+  // a turn, and none makes its stream one that computes.
   CUresult Narrow(const Step& step);
   CUresult Widen(const Step& step);
 
-  // Queue the work of a step that has more parts than these two: Follow(), any launches, Finish(). What is
-  // launched waits for no turn. `blocks` is 1 or more.
+  // Queue the work of a step that has more parts than these two: Follow(), any launches, Finish(). `blocks`
+  // is 1 or more.
   CUresult Follow(CUstream stream);
   CUresult Launch(Kernel kernel, std::uint64_t blocks, void** parameters, CUstream stream);
   CUresult Finish(CUstream stream);
 
  private:
-  CUresult Convert(const Driver& driver, Kernel kernel, CUdeviceptr from, CUdeviceptr to, const Step& step);
-  CUresult Launch(const Driver& driver, Kernel kernel, std::uint64_t blocks, void** parameters,
-                  CUstream stream);
+  CUresult Convert(Kernel kernel, CUdeviceptr from, CUdeviceptr to, const Step& step);
 
-  const Driver* program_ = nullptr;  // these two are not null once it is made
+  const Driver* program_ = nullptr;  // for memory; these two are not null once it is made
   const Driver* past_ = nullptr;
   CUmodule module_ = nullptr;  // of one context
   CUfunction kernels_[kKernels]{};

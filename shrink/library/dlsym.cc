@@ -5,6 +5,8 @@
 #include <link.h>
 #include <stdio.h>
 
+#include <atomic>
+
 #include "common/base/optional_libc.h"
 #include "shrink/library/policies.h"
 #include "shrink/library/table.h"
@@ -32,6 +34,20 @@ hooks::DlsymFunction DlsymOfLibc() {
   return found;
 }
 
+// Returns the dlsym that the process would have without this library: that of the next library in line, such
+// as libcrossover.so, whose export has no version, so that `real` alone would pass by it. With musl it is
+// `real`: libcrossover.so may take our dlsym for the real one there.
+hooks::DlsymFunction NextDlsym(hooks::DlsymFunction real) {
+  static constinit std::atomic<hooks::DlsymFunction> known{nullptr};
+  if (dlvsym == nullptr) return real;
+  hooks::DlsymFunction next = known.load(std::memory_order_acquire);
+  if (next != nullptr) return next;
+  next = reinterpret_cast<hooks::DlsymFunction>(real(RTLD_NEXT, "dlsym"));
+  if (next == nullptr) next = real;
+  known.store(next, std::memory_order_release);
+  return next;
+}
+
 // Returns the function's profiling twin, which only NCCL has, or null. No tool stands in front of it.
 void* TwinOf(hooks::DlsymFunction real, void* handle, const char* name) {
   char twin[64];
@@ -48,11 +64,12 @@ void* NoneOf(hooks::DlsymFunction real, const char* name) {
 }
 
 crossover_dlsym_answer Decide(hooks::DlsymFunction real, void* handle, const char* name, void* caller) {
-  const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(real), nullptr};
+  const hooks::DlsymFunction next = NextDlsym(real);
+  const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(next), nullptr};
   if (name == nullptr || name[0] != 'n' || handle == RTLD_NEXT || !IsHooked(name)) return untouched;
   const hooks::Library from = hooks::LibraryOf(caller);
   if (from == hooks::Library::kOurs || from == hooks::Library::kNccl) return untouched;
-  void* value = real(handle, name);
+  void* value = next(handle, name);
   // The global scope holds our own exports, in every process, also where there is no NCCL.
   if (value != nullptr && hooks::LibraryOf(value) == hooks::Library::kOurs) {
     return {nullptr, hooks::FindNcclInScope(caller, name) == nullptr ? NoneOf(real, name) : value};

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "common/base/mutex.h"
+#include "shrink/library/table.h"
 #include "sidecar/hooks/elf.h"
 #include "sidecar/hooks/library.h"
 
@@ -29,8 +30,18 @@ int Visit(dl_phdr_info* info, std::size_t, void* argument) {
 // Returns an address within the driver. No tool stands in front of this function.
 const void* DriverAddress() { return hooks::FindSymbol(hooks::Library::kCuda, "cuDriverGetVersion"); }
 
+// Returns the function of the next library in line that stands in front of the driver, or null.
+void* NextInLine(const char* name) {
+  const hooks::DlsymFunction find = hooks::RealDlsym();
+  void* next = find == nullptr ? nullptr : find(RTLD_NEXT, name);
+  return StandsIn(next) ? next : nullptr;
+}
+
 void* Find(Way way, const void* driver, const char* name) {
-  if (way == Way::kAsTheProgram) return hooks::FindSymbol(hooks::Library::kCuda, name);
+  if (way == Way::kAsTheProgram) {
+    void* next = NextInLine(name);
+    return next != nullptr ? next : hooks::FindSymbol(hooks::Library::kCuda, name);
+  }
   Search search{driver, name, nullptr};
   dl_iterate_phdr(&Visit, &search);
   return search.found;

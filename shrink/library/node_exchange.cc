@@ -103,8 +103,8 @@ NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::siz
   if (result == kNcclSuccess) result = stream.Settle(*nccl, of_place_);
   if (result == kNcclSuccess) return Made::kReady;
   Abort();
-  *reason =
-      MakeReason("q8: expected communicators of the node and of equal places, got NCCL's error %d", result);
+  *reason = MakeReason(
+      "q8: expected communicators of nodes and places, got NCCL's error %d; try again, or bf16", result);
   return Made::kFailed;
 }
 
@@ -153,6 +153,7 @@ void NodeExchange::Destroy() {
   *this = NodeExchange();
 }
 
+// Ends the one between nodes first: what is queued there must not send what an aborted sum has left.
 void NodeExchange::Abort() {
   if (of_place_ != nullptr) nccl_->abort(of_place_);
   if (of_node_ != nullptr) nccl_->abort(of_node_);

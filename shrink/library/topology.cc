@@ -40,14 +40,15 @@ vote::Reason WhyNotExchanged(std::span<const Member> members, std::size_t rank, 
   }
   const std::size_t per_node = RanksOfFirstNode(members);
   if (per_node == members.size())
-    return MakeReason("q8: expected ranks on several nodes, got all %zu on one", per_node);
+    return MakeReason("q8: expected ranks on several nodes, got all %zu on one; bf16 runs on any", per_node);
   for (std::size_t begin = 0; begin < members.size(); begin += per_node) {
     const std::size_t end = std::min(begin + per_node, members.size());
     const bool whole = RanksOfFirstNode(members.subspan(begin)) == per_node && end - begin == per_node;
     if (!whole || IsKnown(members, begin, per_node))
       return MakeReason(
-          "q8: expected %zu ranks on each node, one after the other, got others from rank %zu on", per_node,
-          begin);
+          "q8: expected %zu ranks on each node, one after the other, got others from rank %zu on; bf16 runs "
+          "on any",
+          per_node, begin);
   }
   position->nodes = static_cast<std::uint32_t>(members.size() / per_node);
   position->per_node = static_cast<std::uint32_t>(per_node);

@@ -267,7 +267,10 @@ _EXCHANGES = (
         shrink="q8", environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"})}),
     _q8("q8_rank_0_killed_told_all", "fails", (0, 1), {0: _at("told_all:kill", shrink="q8")}),
     _q8("q8_rank_1_cut_while_nodes_are_gathered", "fails", (0, 1), {1: RankSettings(
-        shrink="q8", environment={"SIMGPU_NCCL_FAULT": "drop:1"})}),
+        shrink="q8", environment={"SIMGPU_NCCL_FAULT": "drop:0"})}),
+    # The communicators of the nodes have had four calls when the first one of the job comes.
+    _q8("q8_cut_in_the_sums_of_the_nodes", "fails", (0, 0, 1, 1), {rank: RankSettings(
+        shrink="q8", environment={"SIMGPU_NCCL_FAULT": "drop:4"}) for rank in range(4)}),
 )
 ROWS = _AGREED + _REFUSED + _DEATHS + _CUTS + _DELAYS + _STRANGERS + _IDS + _EXCHANGES
 # One rank narrows and the other does not. It must be seen.

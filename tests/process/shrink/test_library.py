@@ -61,6 +61,17 @@ class Narrowed(JobCase):
             for end in self.run_job(RankSettings(file="both", environment=gang)).values():
                 self.assertEqual(tuple(end.lines), self.EXPECTED)
 
+    def test_its_memory_counts_against_the_budget_of_the_job(self):
+        for level, nodes in (("bf16", (0, 0)), ("q8", (0, 1))):
+            for limit, sums in (("48Mi", "plain"), ("96Mi", "narrow")):  # the second one is the control
+                asked = {"CROSSOVER_GANG": "a", "CROSSOVER_GANG_SIZE": "2", "CROSSOVER_GPU_MEMORY": limit,
+                         "CROSSOVER_SHRINK_BUDGET_MIB": "64"}
+                settings = RankSettings(file="both", shrink=level, environment=asked)
+                for end in self.run_job(settings, "sum", nodes=nodes).values():
+                    with self.subTest(level=level, limit=limit):
+                        self.assertEqual(end.sums(), {sums}, end)
+                        self.assertEqual("budget: expected 64 MiB of the GPU, got error 2" in end.errors, sums == "plain")
+
     def test_one_warning_says_why_a_job_runs_plain(self):
         refused = RankSettings(environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"})
         for end in self.run_job(refused, "again").values():

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::size_t kCounts[] = {1, 31, 32, 33, 511, 512, 513, 1024, 4095, 4097, 70'001};
+constexpr std::size_t kSizes[] = {1, 31, 32, 33, 511, 512, 513, 1024, 4095, 4097, 70'001};
 
 // Has zeros of both signs, subnormal numbers and a bucket that is constant, beside what is drawn.
 Floats Mixed(std::size_t count, std::uint64_t seed) {
@@ -44,7 +44,7 @@ Bytes CodesByThreads(const Floats& values, const Draw& draw) {
 
 TEST(Q8ThreadsTest, TheCodesAreThoseOfTheCodec) {
   const Draw draw{3, 4, 1'024};
-  for (const std::size_t count : kCounts) {
+  for (const std::size_t count : kSizes) {
     const Floats values = Mixed(count, count);
     EXPECT_EQ(CodesByThreads(values, draw), CodesOf(values, draw)) << count;
   }
@@ -124,7 +124,7 @@ void ExpectTheOracle(const Buffers& buffers) {
 
 TEST(Q8ThreadsTest, AnExchangeHasTheBitsOfTheOracle) {
   for (const std::size_t nodes : {2u, 3u, 5u}) {
-    for (const std::size_t count : kCounts) {
+    for (const std::size_t count : kSizes) {
       SCOPED_TRACE(testing::Message() << nodes << " nodes, " << count << " elements");
       Buffers buffers;
       for (std::size_t rank = 0; rank < nodes; ++rank) buffers.push_back(Mixed(count, rank + 1));

@@ -43,14 +43,14 @@ TEST(TopologyTest, EqualNodesOfRanksThatFollowEachOther) {
 
 TEST(TopologyTest, OneNode) {
   for (const std::string nodes : {"a", "aa", "aaaa"})
-    EXPECT_EQ(WhyNotOf(MembersOn(nodes)),
-              "q8: expected ranks on several nodes, got all " + std::to_string(nodes.size()) + " on one");
+    EXPECT_EQ(WhyNotOf(MembersOn(nodes)), "q8: expected ranks on several nodes, got all " +
+                                              std::to_string(nodes.size()) + " on one; bf16 runs on any");
 }
 
 TEST(TopologyTest, NodesThatDiffer) {
   const auto why = [](const char* each, const char* from) {
     return std::string("q8: expected ") + each +
-           " ranks on each node, one after the other, got others from rank " + from + " on";
+           " ranks on each node, one after the other, got others from rank " + from + " on; bf16 runs on any";
   };
   EXPECT_EQ(WhyNotOf(MembersOn("aab")), why("2", "2"));
   EXPECT_EQ(WhyNotOf(MembersOn("abb")), why("1", "1"));
