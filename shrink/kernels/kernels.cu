@@ -1,6 +1,6 @@
-// Defines the kernels: those that narrow floats to bf16 and widen them, and those of the exchange with 8 bits.
-// kernels.ptx is what clang makes of this file, without a CUDA toolkit; tests/unit/shrink/kernels/test_image.py
-// has the command, and compares the two.
+// Defines the kernels: those that narrow floats to bf16 and widen them, and those of the exchange with 8
+// bits. kernels.ptx is what clang makes of this file, without a CUDA toolkit;
+// tests/unit/shrink/kernels/test_image.py has the command, and compares the two.
 //
 // For bf16 each thread takes every n-th element, where n is the number of threads of the launch. So any grid
 // serves. The others need blocks of kThreads threads, in any number.

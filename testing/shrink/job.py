@@ -88,7 +88,8 @@ class Job:
         env = {key: value for key, value in os.environ.items()
                if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_", "CROSSOVER_", "SHRINK_TEST_"))}
         env.update(LD_LIBRARY_PATH=str(self.build.gpu_libraries), LD_PRELOAD=":".join(map(str, preload)),
-                   SIMGPU_CONFIG=str(self._machine), NCCL_DEBUG="WARN", CUDA_VISIBLE_DEVICES=str(self.nodes[:rank].count(self.nodes[rank])),
+                   SIMGPU_CONFIG=str(self._machine), NCCL_DEBUG="WARN",
+                   CUDA_VISIBLE_DEVICES=str(self.nodes[:rank].count(self.nodes[rank])),
                    NCCL_SOCKET_IFNAME="lo", CROSSOVER_SHRINK=settings.shrink,
                    CROSSOVER_SHRINK_BUDGET_MIB="1", CROSSOVER_SHRINK_IMAGE=str(self.file("host_kernels.image")),
                    SHRINK_TEST_AT=settings.at, SIMGPU_NODE=str(self.nodes[rank]),

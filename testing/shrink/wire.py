@@ -35,8 +35,8 @@ def formula(count, nodes, per_node):
 
 
 def counted(build, nodes):
-    """Returns the same as formula(), of one call of a job. `nodes` has the node of each rank. Raises Failed where a rank
-    fails or a sum is not narrowed."""
+    """Returns the same as formula(), of one call of a job. `nodes` has the node of each rank. Raises Failed where a
+    rank fails or a sum is not narrowed."""
     few, many = _received(build, nodes, "sum"), _received(build, nodes, "thrice")
     each = [tuple((more - less) / _CALLS for less, more in zip(*both)) for both in zip(few, many)]
     return [others for _, others in each], sum(same for same, _ in each)

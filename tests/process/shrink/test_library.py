@@ -70,7 +70,8 @@ class Narrowed(JobCase):
                 for end in self.run_job(settings, "sum", nodes=nodes).values():
                     with self.subTest(level=level, limit=limit):
                         self.assertEqual(end.sums(), {sums}, end)
-                        self.assertEqual("budget: expected 64 MiB of the GPU, got error 2" in end.errors, sums == "plain")
+                        said = "budget: expected 64 MiB of the GPU, got error 2" in end.errors
+                        self.assertEqual(said, sums == "plain")
 
     def test_one_warning_says_why_a_job_runs_plain(self):
         refused = RankSettings(environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"})
@@ -81,8 +82,8 @@ class Narrowed(JobCase):
 
     def test_what_is_not_built_is_refused_in_words(self):
         for end in self.run_job(RankSettings(shrink="auto"), "sum").values():
-            self.assertIn("CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got auto, which this version does not have",
-                          end.errors)
+            self.assertIn("CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got auto, which this version does not "
+                          "have", end.errors)
             self.assertEqual(end.sums(), {"plain"})
 
 
