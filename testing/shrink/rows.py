@@ -255,6 +255,7 @@ _EXCHANGES = (
     _q8("q8_three_nodes", "narrow", (0, 1, 2)),
     _q8("q8_two_nodes_of_two", "narrow", (0, 0, 1, 1)),
     _q8("q8_second", "narrow", (0, 1), scenario="again"),
+    _q8("q8_behind_one_within_the_node", "narrow", (0, 0, 1, 1), scenario="node_first"),
     _q8("q8_one_node", "plain", (0, 0)),
     _q8("q8_unequal_nodes", "plain", (0, 0, 1)),
     _q8("q8_unequal_nodes_the_first_smaller", "plain", (0, 1, 1)),

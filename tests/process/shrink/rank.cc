@@ -132,6 +132,14 @@ class Rank {
     return ncclCommInitRankConfig(&comm_, ranks_, id, rank_, &own);
   }
 
+  // Makes a communicator of the ranks of this rank's node.
+  ncclResult_t InitWithinNode() {
+    const int per_node = static_cast<int>(oracle_.topology.per_node);
+    const std::string path = ids_ + ".node" + std::to_string(rank_ / per_node);
+    return ncclCommInitRank(&comm_, per_node, Share(ncclGetUniqueId, path, rank_ % per_node),
+                            rank_ % per_node);
+  }
+
   // Reduces out of place, and says what came.
   void Sum(const std::string& what, ncclComm_t comm, int ranks, ncclRedOp_t op = ncclSum,
            std::size_t count = kCount) {
@@ -266,6 +274,10 @@ void Kinds(Rank& rank) {
 }
 
 void Play(const std::string& scenario, Rank& rank) {
+  if (scenario == "node_first") {
+    Step("init", rank.InitWithinNode());
+    rank.Destroy();
+  }
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   if (scenario == "grouped") MUST(ncclGroupStart());
   if (scenario == "not_blocking") config.blocking = 0;
