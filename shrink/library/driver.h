@@ -15,7 +15,8 @@ struct Driver {
 
 // A Way says which functions a Driver has.
 enum class Way {
-  // These are what a program gets: with libcrossover.so its wrappers, which count memory. They also let kernels
+  // These are what a program gets: with libcrossover.so its wrappers, which count memory. They also let
+  // kernels
   // in only during a turn, and take a stream that they launch on for one that computes.
   kAsTheProgram,
   kPast  // the driver's own: what is launched by them waits for no turn
