@@ -20,8 +20,10 @@ struct ShrinkLevelName {
   const char* name;
   ShrinkLevel level;
 };
-inline constexpr ShrinkLevelName kShrinkLevels[] = {
-    {"off", ShrinkLevel::kOff}, {"advise", ShrinkLevel::kAdvise}, {"bf16", ShrinkLevel::kBf16}, {"q8", ShrinkLevel::kQ8}};
+inline constexpr ShrinkLevelName kShrinkLevels[] = {{"off", ShrinkLevel::kOff},
+                                                    {"advise", ShrinkLevel::kAdvise},
+                                                    {"bf16", ShrinkLevel::kBf16},
+                                                    {"q8", ShrinkLevel::kQ8}};
 inline constexpr char kShrinkLevelsInWords[] = "off, advise, bf16 or q8";
 inline constexpr const char* kPlannedShrinkLevels[] = {"adaptive", "auto"};
 
