@@ -75,7 +75,7 @@ class Shrink(ChainCase):
         self.assertLess(part, 0.6 * whole)
 
     def test_what_the_owner_may_not_say_is_refused(self):
-        for level, why in (("q8", "expected off, advise or bf16, got q8, which this version does not have"),
+        for level, why in (("auto", "expected off, advise, bf16 or q8, got auto, which this version does not have"),
                            ("advise", "expected off or bf16, as webhook.shrink of the extender says, got advise")):
             pod = restricted("refused", IMAGE, ["/bin/sh"])
             pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/shrink": level}
