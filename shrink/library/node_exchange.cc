@@ -2,12 +2,13 @@
 
 #include <unistd.h>
 
-#include <new>
+#include <span>
 
 #include "shrink/kernels/q8_threads.h"
 #include "shrink/library/eligible.h"
 #include "shrink/library/exchange_run.h"
 #include "shrink/library/node_name.h"
+#include "shrink/meeting/array.h"
 #include "shrink/meeting/sockets.h"
 
 namespace crossover::shrink::library {
@@ -85,14 +86,15 @@ NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::siz
   }
   const InnerNccl* nccl = InnerFunctions();
   const TemporaryStream stream(DriverOf(Way::kPast));
-  auto* members = new (std::nothrow) Member[ranks];
+  meeting::Array<Member> room;
+  const bool has_room = room.Make(ranks);
+  const std::span<Member> members(room.get(), ranks);
   NcclResult result = kNcclSystemError;
-  if (nccl != nullptr && stream.get() != nullptr && members != nullptr) {
+  if (nccl != nullptr && stream.get() != nullptr && has_room) {
     members[rank] = {NodeOf(NodeName().view()), seed, kLayout};
-    result = GatherMembers(*nccl, comm, buffer, stream, {members, ranks}, rank);
+    result = GatherMembers(*nccl, comm, buffer, stream, members, rank);
   }
-  if (result == kNcclSuccess) *reason = WhyNotExchanged({members, ranks}, rank, &position_);
-  delete[] members;
+  if (result == kNcclSuccess) *reason = WhyNotExchanged(members, rank, &position_);
   if (result == kNcclSuccess && !reason->empty()) return Made::kUnsuitable;
   if (result == kNcclSuccess) {
     nccl_ = nccl;
