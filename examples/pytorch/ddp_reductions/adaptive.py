@@ -177,10 +177,10 @@ class AdaptiveState(HookState):
         the same. On a GPU it waits for the GPU."""
         names = sorted(self._errors)
         mine = torch.stack([self._errors[name] for name in names])
-        gathered = mine.new_empty(self.ranks, len(names))
+        gathered = mine.new_empty(self.ranks * len(names))
         dist.all_gather_into_tensor(gathered, mine, group=self.group)
         self.received_bytes += (self.ranks - 1) * mine.numel() * mine.element_size()
-        errors = [math.fsum(of_ranks) for of_ranks in gathered.t().tolist()]
+        errors = [math.fsum(of_ranks) for of_ranks in gathered.view(self.ranks, -1).t().tolist()]
         layers = [(self._layers[name].numel(), error) for name, error in zip(names, errors)]
         self._bits |= dict(zip(names, choice.choose(layers, self._rule)))
 

@@ -9,6 +9,7 @@ import torch
 from .codec import MOST_BITS, encoded_bytes
 
 _NEVER = 2**62
+_ROUNDING = 1e-12  # of sums of errors, as a part of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ def choose(layers, rule):
     """Returns bits for each of [(count, one_bit_error)]. Errors are rounded up to whole parts of the budget, so that
     the budget holds, and the bytes are at most those of the best choice for a budget of 1 - layers / parts. Where there
     is no choice, all layers get the most bits."""
-    budget = rule.alpha * sum(expected_error(error, rule.uniform_bits) for _, error in layers)
+    budget = rule.alpha * math.fsum(expected_error(error, rule.uniform_bits) for _, error in layers)
     if not math.isfinite(budget):
         return [rule.most_bits] * len(layers)
     fewest = torch.zeros(rule.parts + 1, dtype=torch.int64)  # by parts: the bytes of the layers so far
@@ -60,7 +61,20 @@ def choose(layers, rule):
     for (_, error), chosen in zip(reversed(layers), reversed(tables)):
         result.append(int(chosen[left]))
         left -= _parts_of(expected_error(error, result[-1]), budget, rule.parts)
-    return result[::-1]
+    return _lowered(layers, result[::-1], budget, rule)
+
+
+def _lowered(layers, bits, budget, rule):
+    """Returns bits that are lowered wherever the exact budget still holds, the largest layers first: what was rounded
+    up leaves room."""
+    bits = list(bits)
+    for index in sorted(range(len(layers)), key=lambda index: (-layers[index][0], index)):
+        while bits[index] > rule.least_bits:
+            bits[index] -= 1
+            if math.fsum(expected_error(error, of) for (_, error), of in zip(layers, bits)) > budget * (1 + _ROUNDING):
+                bits[index] += 1
+                break
+    return bits
 
 
 def _parts_of(error, budget, parts):

@@ -33,7 +33,9 @@ def encode(values, bits, bucket, generator):
         least, step = _scale_of(rows, bits)
         scales += [least, step]
         levels.append(_pack(_levels_of(rows, least, step, bits, generator), bits))
-    return torch.cat([*(scale.view(-1).view(torch.uint8) for scale in scales), *levels])
+    if not levels:
+        return values.new_empty(0, dtype=torch.uint8)
+    return torch.cat([*(scale.view(torch.uint8) for scale in scales), *levels])
 
 
 def decode(encoded, count, bits, bucket):

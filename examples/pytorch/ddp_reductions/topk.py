@@ -104,11 +104,11 @@ class TopKState(HookState):
             places.append(at.int() + first)
             first += parameter.numel()
         packed = torch.cat(values + places)
-        gathered = packed.new_empty(self.ranks, packed.numel())
+        gathered = packed.new_empty(self.ranks * packed.numel())
         dist.all_gather_into_tensor(gathered, packed, group=self.group)
         self.received_bytes += (self.ranks - 1) * packed.numel() * packed.element_size()
         buffer.zero_()
-        for of_rank in gathered:  # in the order of ranks, so that all ranks get the same bits
+        for of_rank in gathered.view(self.ranks, -1):  # in the order of ranks, so that all ranks get the same bits
             taken, at = of_rank.chunk(2)
             buffer.index_add_(0, at, taken.view(torch.float32))
         buffer.div_(self.ranks).mul_(scale)

@@ -137,6 +137,8 @@ def reference(rates, steps, micro=1):
     model = network()
     lacking = [torch.zeros_like(parameter) for parameter in model.parameters()]
     for step in range(steps):
+        if rates(step) == 0:
+            continue  # an optimizer could not apply anything
         model.zero_grad()
         for part in range(micro):
             loss_of(model, step + 100 * part).backward()
