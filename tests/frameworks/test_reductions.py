@@ -174,9 +174,9 @@ class _Ranks:
         facts = self.facts("adaptive_numbers")
         for what in ("equal", "bits equal", "NaN on all", "bias is exact"):
             self.assertTrue(facts[what], what)
-        self.assertEqual(facts["bits"], sorted(facts["bits"]), "gradients of later layers are larger")
-        self.assertGreater(facts["bits"][-1], facts["bits"][0])
-        self.assertEqual(facts["fine bits"], sorted(facts["fine bits"]))
+        for what in ("bits", "fine bits"):  # gradients of later layers are larger
+            self.assertGreaterEqual(facts[what][-1], facts[what][0] + 2)
+            self.assertEqual(max(facts[what]), facts[what][-1])
         errors, received = facts["errors"], facts["bytes"]
         for name, uniform in (("adaptive", "uniform"), ("fine", "eight")):
             self.assertLess(errors[name], 1.05 * errors[uniform])
@@ -203,7 +203,7 @@ class _Ranks:
         for what in ("equal", "equal vectors", "orthogonal", "scaled", "NaN equal"):
             self.assertTrue(facts[what], what)
         self.assertLess(facts["error"], 1e-13)
-        self.assertGreater(facts["one product for all"], 1e-4, "the control")
+        self.assertGreater(facts["one product for all"], 1e-6, "the control")
         self.assertEqual((facts["NaN"], facts["one element"]), ([0, 0, 3, 0], 3.0))
         self.assertEqual(facts["bytes"], facts["bytes by the formula"])
 
