@@ -121,12 +121,13 @@ class TopKState(HookState):
         residual = torch.where(self._was_spoilt, before, after)
         if rate != old_rate and rate != 0 and old_rate != 0:
             residual *= old_rate / rate
-        # At a rate of 0 a gradient moves no weight, and adds nothing to what the weights lack.
+        # At a rate of 0 a gradient moves no weight, and adds nothing to what the weights lack. A residual that was sent
+        # and stays would count twice in a momentum.
         x = residual + gradient if rate != 0 else gradient
         finite = gradient.isfinite().all()
         taken, at, rest = take(x, count_of(x.numel(), self._density))
         before.copy_(residual)
-        after.copy_(torch.where(finite, rest, residual) if rate != 0 else residual)
+        after.copy_(rest if rate != 0 else residual)
         self._rate_of[parameter] = rate or old_rate
         return torch.where(finite, taken, torch.nan), at
 

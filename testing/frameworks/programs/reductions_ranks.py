@@ -2,6 +2,7 @@
 subject: {"subject": {"fact": value}}. A fact "equal" is true where all ranks have the same bits."""
 
 import contextlib
+import gc
 import io
 import json
 import math
@@ -113,7 +114,7 @@ class Run:
 
     def steps(self, indices, spoilt=(), **options):
         for index in indices:
-            self.spoil = index in spoilt and dist.get_rank() == 1
+            self.spoil = index in spoilt and dist.get_rank() == dist.get_world_size() - 1
             self.step(index, **options)
         return self
 
@@ -159,7 +160,7 @@ def distance(one, other):
 
 def topk_numbers():
     constant, falling = (lambda step: 0.25), (lambda step: 0.5 if step < 4 else 0.125)
-    warming = [0.0, 0.0, 0.125, 0.25, 0.0, 0.25].__getitem__
+    warming = [0.0, 0.0, 0.125, 0.25, 0.0, 0.5].__getitem__
     run = Run(constant).steps(range(STEPS))
     sent = 8 * sum(max(1, math.ceil(DENSITY * parameter.numel())) for parameter in run.model.parameters())
     facts = {"equal": on_all(equal(run.weights)), "as stated": distance(run.weights, reference(constant, STEPS)),
@@ -209,7 +210,8 @@ def topk_buckets():
 
 
 def topk_scale():
-    """Compares a run with a scale that rises, and falls where a gradient of rank 1 is infinite, with one without."""
+    """Compares a run with a scale that rises, and falls where a gradient of the last rank is infinite, with one that
+    has no scale."""
     def scaler():
         return torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=2)
 
@@ -583,6 +585,7 @@ def main():
             if dist.get_rank() == 0:
                 sys.stdout.write(json.dumps({subject.__name__: facts}) + "\n")
                 sys.stdout.flush()
+    gc.collect()  # models that are left would keep threads of gloo alive until the interpreter ends
     dist.destroy_process_group()
 
 
