@@ -8,16 +8,19 @@ A layer is a parameter. Parameters of one dimension (biases, weights of norms) a
 stay float32. The ranks measure the layers in the first step and in every `every`-th one, add up what they have
 measured, and choose the fewest bytes with `alpha` times the error of `uniform_bits` for all layers.
 
-The gradients of a bucket are divided into a part for each rank. A rank encodes the parts of the others for them. The
+Each parameter is divided into a part for each rank, its owner. A rank encodes the parts of the others for them. The
 owner decodes them and adds them to its own, which is not encoded, encodes the sum once, and decodes its own copy from
-the same bytes. So all ranks end with the same bits, and a value is encoded twice, however many ranks there are.
+the same bytes. So all ranks end with the same bits, and a value is encoded twice, however many ranks there are. Random
+numbers belong to a part and a step, so that it does not matter how DistributedDataParallel forms its buckets.
 Rounding is random and without bias, so no residual is kept, and the scale of a loss changes nothing. A gradient that is
 not finite makes its bucket of values NaN on all ranks.
 """
 
 import dataclasses
 import hashlib
+import itertools
 import math
+import zlib
 
 import torch
 import torch.distributed as dist
@@ -31,8 +34,11 @@ _LEAST_ELEMENTS = 1024  # of a layer that is encoded
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """Is the part of a layer that belongs to one rank: the elements of a bucket from `begin` to `end`."""
+    """Is the part of a parameter that belongs to one rank: the elements of a bucket from `begin` to `end`, which are
+    those of the parameter from `at` on."""
 
+    name: str
+    at: int
     begin: int
     end: int
     bits: int
@@ -42,27 +48,17 @@ class Piece:
 
 
 def divide(layers, parts, bucket):
-    """Returns a list of pieces for each part of [(count, bits)], layers that follow each other. Parts have about as
-    many elements each. A layer is cut only where a bucket of its values ends."""
-    total, borders = sum(count for count, _ in layers), [0]
-    for part in range(1, parts):
-        ideal, first = total * part // parts, 0
-        for count, _ in layers:
-            if ideal < first + count:
-                ideal = first + (ideal - first) // bucket * bucket
-                break
-            first += count
-        borders.append(max(ideal, borders[-1]))
-    borders.append(total)
-    result = []
-    for begin, end in zip(borders, borders[1:]):
-        pieces, first = [], 0
-        for count, bits in layers:
-            piece = Piece(max(begin, first), min(end, first + count), bits)
-            if piece.begin < piece.end:
-                pieces.append(piece)
-            first += count
-        result.append(pieces)
+    """Returns a list of pieces for each part of [(name, count, bits)], layers that follow each other. Each layer is
+    divided for itself, where buckets of its values end, so that parts have about as many buckets each. The name decides
+    which part has the first ones: small layers are not all in the same part."""
+    result, first = [[] for _ in range(parts)], 0
+    for name, count, bits in layers:
+        buckets, turn = -(-count // bucket), zlib.crc32(name.encode()) % parts
+        borders = [first + min(count, buckets * part // parts * bucket) for part in range(parts + 1)]
+        for part, (begin, end) in enumerate(itertools.pairwise(borders)):
+            if begin < end:
+                result[(part + turn) % parts].append(Piece(name, begin - first, begin, end, bits))
+        first += count
     return result
 
 
@@ -123,8 +119,8 @@ class AdaptiveState(HookState):
 
     def _exchange(self, buffer, parameters):
         """Replaces the gradients by their sum."""
-        self._seed_generator(self.names[parameters[0]])
-        layers = [(parameter.numel(), self._bits.get(self.names[parameter], RAW)) for parameter in parameters]
+        layers = [(self.names[parameter], parameter.numel(), self._bits.get(self.names[parameter], RAW))
+                  for parameter in parameters]
         parts = divide(layers, self.ranks, self._rule.bucket)
         sizes = [sum(piece.bytes(self._rule.bucket) for piece in part) for part in parts]
         others = [rank for rank in range(self.ranks) if rank != self.rank]
@@ -152,8 +148,10 @@ class AdaptiveState(HookState):
         return received
 
     def _encoded(self, buffer, pieces):
-        encoded = [encode(buffer[piece.begin:piece.end], piece.bits, self._rule.bucket, self._generator)
-                   for piece in pieces]
+        encoded = []
+        for piece in pieces:
+            self._seed_generator(piece)
+            encoded.append(encode(buffer[piece.begin:piece.end], piece.bits, self._rule.bucket, self._generator))
         return torch.cat(encoded) if encoded else buffer.new_empty(0, dtype=torch.uint8)
 
     def _decode(self, encoded, pieces, buffer, add):
@@ -162,10 +160,11 @@ class AdaptiveState(HookState):
             here = buffer[piece.begin:piece.end]
             here.copy_(here + values if add else values)
 
-    def _seed_generator(self, name):
-        """Gives this encoding random numbers of its own: with shared ones the errors of equal ranks would add up."""
-        key = f"{self._seed} {self.rank} {self._step} {name}".encode()
-        self._generator.manual_seed(int.from_bytes(hashlib.blake2b(key, digest_size=7).digest(), "big"))
+    def _seed_generator(self, piece):
+        """Gives this encoding random numbers of its own: with shared ones the errors of equal ranks would add up. A
+        rank encodes each piece once in a step: those of others, and the sum of its own."""
+        key = f"{self._seed} {self.rank} {self._step} {piece.name} {piece.at}"
+        self._generator.manual_seed(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big"))
 
     def _measure(self, buffer, parameters):
         for parameter, gradient in zip(parameters, buffer.split([parameter.numel() for parameter in parameters])):

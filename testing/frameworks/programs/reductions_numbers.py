@@ -125,18 +125,22 @@ def knapsack():
 
 def parts():
     """Divides buckets of layers among ranks."""
-    layers, whole, cut, even = [(1000, 4), (5, RAW), (3000, 2), (128, 8), (1, RAW)], True, True, 0.0
-    borders = {0, 1000, 1005, 4005, 4133, 4134}
-    allowed = borders | {128 * i for i in range(8)} | {1000 + 128 * i for i in range(1)}
-    allowed |= {1005 + 128 * i for i in range(24)}
+    layers = [("a", 1000, 4), ("b", 5, RAW), ("c", 3000, 2), ("d", 128, 8), ("e", 1, RAW)]
+    borders, whole, cut, alone, most = {"a": 0, "b": 1000, "c": 1005, "d": 4005, "e": 4133}, True, True, True, 0
     for ranks in (1, 2, 3, 4, 7, 64):
-        pieces = [piece for part in divide(layers, ranks, 128) for piece in part]
+        of_rank = divide(layers, ranks, 128)
+        pieces = sorted((piece for part in of_rank for piece in part), key=lambda piece: piece.begin)
         whole &= [p.begin for p in pieces] == [0, *(p.end for p in pieces[:-1])] and pieces[-1].end == 4134
-        cut &= {p.begin for p in pieces} <= allowed
-        sizes = [sum(p.end - p.begin for p in part) for part in divide(layers, ranks, 128)]
-        even = max(even, max(abs(size - 4134 / ranks) for size in sizes))
-        whole &= sum(p.bytes(128) for p in pieces) == sum(encoded_bytes(c, b, 128) for c, b in layers)
-    return {"all elements once": whole, "cut at buckets": cut, "most from even": even}
+        whole &= sum(p.bytes(128) for p in pieces) == sum(encoded_bytes(count, bits, 128) for _, count, bits in layers)
+        cut &= all(p.at % 128 == 0 and p.begin == borders[p.name] + p.at for p in pieces)
+        for layer in layers:
+            own = [[(p.at, p.end - p.begin) for p in part if p.name == layer[0]] for part in of_rank]
+            alone &= own == [[(p.at, p.end - p.begin) for p in part] for part in divide([layer], ranks, 128)]
+        most = max(most, *(sum(-(-(p.end - p.begin) // 128) for p in part if p.name == "c") - 24 / ranks
+                           for part in of_rank))
+    small = [("w" * index, 64, RAW) for index in range(1, 65)]
+    return {"all elements once": whole, "cut at buckets": cut, "whatever is in the bucket": alone,
+            "buckets above the mean": most, "parts with small layers": sum(map(bool, divide(small, 4, 128)))}
 
 
 def adasum_coefficients():
