@@ -74,7 +74,7 @@ class Admission(WebhookCase):
                 ({"share": "true", "gangsize": "2"}, "crossover.dev/gangsize: there is no such annotation; "
                                                      "crossover.dev/gang-size is the nearest"),
                 ({"assignment": "{}"}, "crossover.dev/assignment: expected no such annotation, .*, got {}"),
-                ({"gpu-memory": "20GB"}, "crossover.dev/gpu-memory: expected bytes, .*, got 20GB")):
+                ({"gpu-memory": "20GB"}, "crossover.dev/gpu-memory: expected a whole number of bytes, .*, got 20GB")):
             with self.subTest(words), self.assertRaisesRegex(Failed, words):
                 self.create(pod_that_says("bad", annotations))
         with self.assertRaisesRegex(Failed, "crossover.dev/gang: expected an annotation, got a label with the value a"):
