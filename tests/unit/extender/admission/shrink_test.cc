@@ -132,8 +132,9 @@ TEST_F(ShrinkTest, APodThatDoesNotShareIsRefused) {
 }
 
 TEST_F(ShrinkTest, LevelsThatAreNotBuiltAreRefusedInWords) {
-  EXPECT_EQ(Refusal(PodWith("auto")),
-            "crossover.dev/shrink: expected off, advise, bf16 or q8, got auto, which this version does not have");
+  EXPECT_EQ(
+      Refusal(PodWith("auto")),
+      "crossover.dev/shrink: expected off, advise, bf16 or q8, got auto, which this version does not have");
 }
 
 }  // namespace
