@@ -40,7 +40,8 @@ test-frameworks: build ## PyTorch in many patterns, JAX, NVIDIA's own libraries,
 	@$(PYTHON) -m unittest -v $(if $(ONLY),tests.frameworks.test_patterns.Patterns.test_$(ONLY),tests.frameworks.test_patterns)
 ifndef ONLY
 	@tools/install.sh --frameworks
-	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs
+	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs \
+		tests.frameworks.test_reductions
 	@tools/install.sh --horovod
 	@$(PYTHON) -m unittest -v tests.frameworks.test_horovod
 	@$(MAKE) bench ONLY=framework_time

@@ -18,7 +18,7 @@ class NodeExchange {
  public:
   constexpr NodeExchange() = default;
 
-  // What becomes of an exchange when it is made.
+  // Says what became of an exchange that was to be made.
   enum class Made : std::uint8_t {
     kReady,
     kUnsuitable,  // the ranks are not so divided, which all of them know alike: they run plain
