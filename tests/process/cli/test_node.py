@@ -161,7 +161,7 @@ class Life(unittest.TestCase):
         node = Node(self)
         node.stop_daemon(signal.SIGKILL)
         self.assertTrue(node.api.exists())
-        self.assertIn("no daemon listens", node.ask("top", code=1))
+        self.assertIn("no process listens there", node.ask("top", code=1))
         node.start_daemon()
         self.assertEqual(node.top()["daemon"]["pid"], node.daemon.pid)
 
