@@ -169,8 +169,9 @@ std::string AdviceText(const json& advice, bool wide) {
   if (unknown > 0.05)
     text +=
         "\nThe needs of the jobs that KNOWN leaves out were not measured, as these jobs took no turns, or "
-        "too few: kubectl crossover explain says why while they run. Let them take turns, or set "
-        "computeSeconds and exposedSeconds in the spec of their JobProfiles.\n";
+        "too few: while they run, crossover top on their nodes and the metric "
+        "crossover_client_watched_only say why. Let them take turns, or set computeSeconds and "
+        "exposedSeconds in the spec of their JobProfiles.\n";
   if (!slow.empty()) text += "\nSlow ranks:\n" + slow;
   if (!input.empty()) text += "\nRanks that wait for input:\n" + input;
   if (wide && !pairs.empty()) text += "\nJobs that gain together:\n" + pairs;

@@ -192,7 +192,8 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
               "Pods that were evicted so that their controllers make them again on other GPUs.",
               state.evictions),
       counter("crossover_misplaced_pods_refused_total",
-              "Times that the API server did not accept the eviction of a misplaced pod.",
+              "Times that a misplaced pod was not evicted, because the API server refused that or did not "
+              "answer.",
               state.refused_evictions),
       MistypedSwitches(state),
       gauge("crossover_mps_alive", "Whether the control daemon of MPS runs.", state.mps_alive ? 1 : 0),

@@ -166,7 +166,9 @@ void SharingWatch::NoteList(const MpsControl::List& list) {
   const std::string unasked = failed ? list.answer.Fault() : "";
   odd_list_ = list.servers.empty() && !list.odd.empty();
   if (!list.odd.empty())
-    WarnOnce("get_server_list", list.odd, "one process ID on each line; the daemon ignores this line");
+    WarnOnce("get_server_list", list.odd,
+             odd_list_ ? "one process ID on each line; it is not known which servers MPS has"
+                       : "one process ID on each line; the daemon ignores this line");
   if (!list.servers.empty()) last_served_ = list.servers.front().uid;
   const bool known = list.answer.given() && !odd_list_;
   const std::optional<pid_t> lost = known ? losses_.OnList(list.servers) : std::nullopt;

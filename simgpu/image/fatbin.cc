@@ -129,6 +129,7 @@ Choice ChooseAlone(Payload payload, int architecture) {
 }
 
 std::string_view TextOf(View bytes) {
+  if (bytes.empty()) return {};  // strnlen() takes no null pointer
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
   return {begin, strnlen(begin, bytes.size())};
 }
