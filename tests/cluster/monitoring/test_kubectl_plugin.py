@@ -87,7 +87,7 @@ class KubectlPlugin(unittest.TestCase):
         answer = json.loads(self.plugin("top", "-o", "json"))
         self.assertEqual([node["node"] for node in answer["nodes"]], [self.node])
         self.assertEqual(answer["nodes"][0]["top"]["daemon"]["mode"], "enforce")
-        self.assertIn("no job has connected", self.plugin("top", "-o", "wide"))
+        self.assertIn("no job is connected on any node", self.plugin("top", "-o", "wide"))
         self.assertIn('"mode": "enforce"', self.plugin("top", "-o", "yaml"))
         self.assertIn("no node daemon runs on node nowhere", self.plugin("top", "--node", "nowhere", code=1))
 
