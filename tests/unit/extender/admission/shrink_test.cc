@@ -88,7 +88,7 @@ TEST_F(ShrinkTest, TheAnnotationCountsAndNotAVariable) {
 TEST_F(ShrinkTest, ContainersWithoutGpusLoadNothing) {
   json pod = PodWith("bf16");
   pod["spec"]["containers"].push_back({{"name", "logs"}});
-  pod["spec"]["initContainers"] = {MadeContainer("first", {{"nvidia.com/gpu", "1"}})};
+  pod["spec"]["initContainers"] = json::array({MadeContainer("first", {{"nvidia.com/gpu", "1"}})});
   const json made = pod.patch(Asked(pod).verdict.patch);
   EXPECT_FALSE(made["spec"]["containers"][1].contains("env"));
   EXPECT_EQ(made["spec"]["initContainers"][0]["env"].back()["value"], kBoth);
