@@ -8,24 +8,14 @@ if(NOT CROSSOVER_ZIG_PYTHON)
   return()
 endif()
 
-set(crossover_portable_libraries)
-foreach(architecture x86_64 aarch64)
-  set(library ${PROJECT_BINARY_DIR}/portable/${architecture}/libcrossover.so)
-  set(sources ${CROSSOVER_SIDECAR_SOURCES} ${CROSSOVER_SIDECAR_ENTRIES})
-  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.def ${CMAKE_CURRENT_SOURCE_DIR}/*.S
-       ${PROJECT_SOURCE_DIR}/common/base/*.h ${PROJECT_SOURCE_DIR}/turn/ops.h ${PROJECT_SOURCE_DIR}/turn/signal.h ${PROJECT_SOURCE_DIR}/turn/signal_memory.h ${PROJECT_SOURCE_DIR}/turn/slice.h
-       ${PROJECT_SOURCE_DIR}/proto/*.h)
-  add_custom_command(
-    OUTPUT ${library}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/portable/${architecture}
-    COMMAND ${CROSSOVER_ZIG_PYTHON} -m ziglang c++ -target ${architecture}-linux-gnu.2.17 -std=c++20 -O2 -g0 -fPIC
-            -shared -s ${CROSSOVER_SIDECAR_OPTIONS} -I${PROJECT_SOURCE_DIR} -isystem ${CROSSOVER_CUDA_INCLUDE}
-            ${sources} -o ${library} -Wl,-z,nodelete -Wl,--no-undefined
-            -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/crossover.map -Wl,--as-needed
-    DEPENDS ${sources} ${headers} ${CMAKE_CURRENT_SOURCE_DIR}/crossover.map
-    COMMENT "Linking libcrossover.so for ${architecture}, glibc 2.17"
-    VERBATIM)
-  list(APPEND crossover_portable_libraries ${library})
-endforeach()
-add_custom_target(crossover_portable DEPENDS ${crossover_portable_libraries})
+set(sources ${CROSSOVER_SIDECAR_SOURCES} ${CROSSOVER_SIDECAR_ENTRIES})
+list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.def ${CMAKE_CURRENT_SOURCE_DIR}/*.S
+     ${PROJECT_SOURCE_DIR}/common/base/*.h ${PROJECT_SOURCE_DIR}/turn/ops.h ${PROJECT_SOURCE_DIR}/turn/signal.h ${PROJECT_SOURCE_DIR}/turn/signal_memory.h ${PROJECT_SOURCE_DIR}/turn/slice.h
+     ${PROJECT_SOURCE_DIR}/proto/*.h)
+crossover_portable_library(
+  crossover_portable libcrossover.so
+  SOURCES ${sources}
+  HEADERS ${headers}
+  OPTIONS ${CROSSOVER_SIDECAR_OPTIONS}
+  MAP ${CMAKE_CURRENT_SOURCE_DIR}/crossover.map)
