@@ -5,6 +5,28 @@
 #include "sidecar/session/session.h"
 
 namespace crossover::session {
+namespace {
+
+void Tell(base::WatchReason reason) {
+  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
+}
+
+base::WatchReason ReasonOf(phase::Detector::Obstacle obstacle) {
+  using Obstacle = phase::Detector::Obstacle;
+  switch (obstacle) {
+    case Obstacle::kNone:
+      return base::WatchReason::kNone;
+    case Obstacle::kInnerWaits:
+      return base::WatchReason::kInnerWaits;
+    case Obstacle::kNoWaits:
+      return base::WatchReason::kNoWaits;
+    case Obstacle::kNoPeriod:
+      return base::WatchReason::kNoPeriod;
+  }
+  return base::WatchReason::kNone;
+}
+
+}  // namespace
 
 void Session::ObserveOnly(base::WatchReason reason) {
   const base::Locked locked(mutex_);
@@ -12,8 +34,7 @@ void Session::ObserveOnly(base::WatchReason reason) {
 }
 
 void Session::ObserveOnlyLocked(base::WatchReason reason) {
-  if (!WatchOnly(reason)) return;
-  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
+  if (WatchOnly(reason)) Tell(reason);
 }
 
 // Stores the reason, and tells the arbiter at once, because no later collective might do so. Returns false if
@@ -38,7 +59,7 @@ bool Session::AllAlike() {
   // When there are more of them than any period can have, no period explains them.
   if (alike_ < phase::Detector::kMaxPeriod && ++alike_ == phase::Detector::kMaxPeriod && !said_alike_) {
     said_alike_ = true;
-    log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
+    Tell(base::WatchReason::kAlike);
   }
   return true;
 }
@@ -46,28 +67,13 @@ bool Session::AllAlike() {
 // Looks for the reason why no period with turns is found, and writes it to the log once. The reason goes once
 // a period is found.
 void Session::LookForObstacle() {
-  using Obstacle = phase::Detector::Obstacle;
   constexpr phase::Sequence kEvery = 64;
-  if (detector_.locked()) obstacle_ = base::WatchReason::kNone;
-  if (detector_.locked() || called_ % kEvery != 0) return;
-  switch (detector_.obstacle()) {
-    case Obstacle::kNone:
-      obstacle_ = base::WatchReason::kNone;
-      return;
-    case Obstacle::kInnerWaits:
-      obstacle_ = base::WatchReason::kInnerWaits;
-      break;
-    case Obstacle::kNoWaits:
-      obstacle_ = base::WatchReason::kNoWaits;
-      break;
-    case Obstacle::kNoPeriod:
-      obstacle_ = base::WatchReason::kNoPeriod;
-      break;
-  }
+  if (!detector_.locked() && called_ % kEvery != 0) return;
+  obstacle_ = ReasonOf(detector_.obstacle());
   const std::uint32_t bit = 1u << static_cast<std::uint32_t>(obstacle_);
-  if (watched_only() || (said_obstacles_ & bit) != 0) return;
+  if (obstacle_ == base::WatchReason::kNone || watched_only() || (said_obstacles_ & bit) != 0) return;
   said_obstacles_ |= bit;
-  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(obstacle_), base::Advice(obstacle_));
+  Tell(obstacle_);
 }
 
 }  // namespace crossover::session
