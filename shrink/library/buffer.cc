@@ -15,7 +15,7 @@ constexpr const char* kNames[kKernels] = {"crossover_shrink_narrow", "crossover_
 }  // namespace
 
 bool Buffer::Make(const void* image, std::uint32_t mib, vote::Reason* reason) {
-  program_ = DriverOf(Way::kAsTheProgram);
+  program_ = DriverOf(Way::kLine);
   past_ = DriverOf(Way::kPast);
   if (program_ == nullptr || past_ == nullptr) {
     *reason = vote::MakeReason("CUDA driver: expected one with all functions, got another or none");

@@ -23,6 +23,13 @@ using vote::VoterPhase;
 
 constinit std::atomic<int> own_device{-1};  // of the first communicator; -1: none
 
+vote::Id IdOf(const NcclUniqueId& id) {
+  vote::Id bytes;
+  static_assert(sizeof bytes == sizeof id.internal);
+  std::memcpy(bytes.data(), id.internal, bytes.size());
+  return bytes;
+}
+
 bool Blocks(NcclResult result, const void* config) {
   if (result == kNcclInProgress) return false;
   const auto* head = static_cast<const hooks::NcclConfigHead*>(config);
@@ -108,13 +115,10 @@ NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer) 
   NodeExchange exchange;
   Reason reason;
   auto made = NodeExchange::Made::kReady;
-  if (settings.mode == Mode::kQ8) {
-    vote::Id id;
-    std::memcpy(id.data(), init.id.internal, id.size());
+  if (settings.mode == Mode::kQ8)
     made =
         exchange.Make(*init.comm, static_cast<std::size_t>(init.ranks), static_cast<std::size_t>(init.rank),
-                      SeedOf(id), buffer, outcome.budget_mib, &reason);
-  }
+                      SeedOf(IdOf(init.id)), buffer, outcome.budget_mib, &reason);
   if (made == NodeExchange::Made::kReady) {
     if (communicators.Add(*init.comm, true, outcome.budget_mib, buffer, exchange) != nullptr) {
       narrowed.fetch_add(1, std::memory_order_relaxed);
@@ -139,7 +143,7 @@ NcclResult Agree(const Init& init, Meeting meeting) {
   vote::Hello hello;
   hello.ranks = static_cast<std::uint32_t>(init.ranks);
   hello.rank = static_cast<std::uint32_t>(init.rank);
-  std::memcpy(hello.id.data(), init.id.internal, hello.id.size());
+  hello.id = IdOf(init.id);
   const bool q8 = settings.mode == Mode::kQ8;
   hello.proposal = {0, q8 ? vote::Codec::kQ8 : vote::Codec::kBf16, q8 ? 8u : 16u, settings.budget_mib};
   Buffer buffer;
@@ -167,8 +171,7 @@ NcclResult EndSplits(NcclResult result) {
 
 void OfferPort(NcclUniqueId* id) {
   if (!Narrows(settings.mode)) return;
-  vote::Id bytes;
-  std::memcpy(bytes.data(), id->internal, bytes.size());
+  vote::Id bytes = IdOf(*id);
   Reason reason;
   TheAgreement().Offer(&bytes, &reason);
   if (!reason.empty()) Warn(Warning::kTail, "communicators of this ID run plain", reason.text);
@@ -178,11 +181,9 @@ void OfferPort(NcclUniqueId* id) {
 Meeting BeforeInit(const Init& init) {
   Meeting meeting;
   if (!Narrows(settings.mode) || init.comm == nullptr || init.ranks < 1) return meeting;
-  vote::Id id;
-  std::memcpy(id.data(), init.id.internal, id.size());
   Reason reason;
   const Origin origin = OriginOf(init, &reason);
-  meeting = TheAgreement().Prepare(origin, id, static_cast<std::uint32_t>(init.ranks),
+  meeting = TheAgreement().Prepare(origin, IdOf(init.id), static_cast<std::uint32_t>(init.ranks),
                                    static_cast<std::uint32_t>(init.rank));
   if (!reason.empty()) meeting.reason = reason;
   return meeting;

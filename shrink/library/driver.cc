@@ -3,10 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
-
-#include "common/base/mutex.h"
-#include "shrink/library/table.h"
+#include "shrink/library/found.h"
 #include "sidecar/hooks/elf.h"
 #include "sidecar/hooks/library.h"
 
@@ -30,16 +27,9 @@ int Visit(dl_phdr_info* info, std::size_t, void* argument) {
 // Returns an address within the driver. No tool stands in front of this function.
 const void* DriverAddress() { return hooks::FindSymbol(hooks::Library::kCuda, "cuDriverGetVersion"); }
 
-// Returns the function of the next library in line that stands in front of the driver, or null.
-void* NextInLine(const char* name) {
-  const hooks::DlsymFunction find = hooks::RealDlsym();
-  void* next = find == nullptr ? nullptr : find(RTLD_NEXT, name);
-  return StandsIn(next) ? next : nullptr;
-}
-
 void* Find(Way way, const void* driver, const char* name) {
-  if (way == Way::kAsTheProgram) {
-    void* next = NextInLine(name);
+  if (way == Way::kLine) {
+    void* next = NextThatStandsIn(name);
     return next != nullptr ? next : hooks::FindSymbol(hooks::Library::kCuda, name);
   }
   Search search{driver, name, nullptr};
@@ -58,23 +48,12 @@ bool FindAll(Way way, Driver* driver) {
   return true;
 }
 
-struct Known {
-  base::Mutex mutex;
-  std::atomic<bool> there{false};
-  Driver driver;  // valid once `there` is true
-};
-constinit Known known[2];
+constinit Found<Driver> known[2];
 
 }  // namespace
 
 const Driver* DriverOf(Way way) {
-  Known& of = known[way == Way::kPast ? 1 : 0];
-  if (of.there.load(std::memory_order_acquire)) return &of.driver;
-  const base::Locked locked(of.mutex);
-  if (of.there.load(std::memory_order_relaxed)) return &of.driver;
-  if (!FindAll(way, &of.driver)) return nullptr;
-  of.there.store(true, std::memory_order_release);
-  return &of.driver;
+  return known[static_cast<std::size_t>(way)].Get([way](Driver* driver) { return FindAll(way, driver); });
 }
 
 }  // namespace crossover::shrink::library

@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include <cstddef>
+#include "shrink/library/table.h"
 
 namespace crossover::shrink::library {
 
@@ -13,17 +13,10 @@ struct Driver {
 #undef SHRINK_DRIVER
 };
 
-// A Way says which functions a Driver has.
-enum class Way {
-  // These are what a program gets: with libcrossover.so its wrappers, which count memory. They also let
-  // kernels
-  // in only during a turn, and take a stream that they launch on for one that computes.
-  kAsTheProgram,
-  kPast  // the driver's own: what is launched by them waits for no turn
-};
-
-// Returns the functions, or null if the process has no driver with all of them. Loads nothing. Thread-safe;
-// takes no lock once they are known.
+// Returns the functions, or null if the process has no driver with all of them. Those of kLine are what a
+// program gets: with libcrossover.so its wrappers, which count memory. They also let kernels in only during a
+// turn, and take a stream that they launch on for one that computes. Those of kPast are the driver's own:
+// what is launched by them waits for no turn. Loads nothing. Thread-safe; takes no lock once they are known.
 const Driver* DriverOf(Way way);
 
 }  // namespace crossover::shrink::library

@@ -51,9 +51,7 @@ class Run {
   }
   std::uint64_t Key(unsigned step) const {
     const Draw draw{setting_.rounding.seed,
-                    CallOf(setting_.rounding, std::uint64_t{position_.nodes} * position_.per_node,
-                           std::uint64_t{position_.node} * position_.per_node + position_.place, step),
-                    0};
+                    CallOf(setting_.rounding, position_.ranks(), position_.rank(), step), 0};
     return KeyOf(draw);
   }
   bool Launch(Kernel kernel, std::uint64_t count, void** parameters) {

@@ -1,20 +1,15 @@
 #include "shrink/library/inner.h"
 
-#include "common/base/mutex.h"
+#include "shrink/library/found.h"
 
 namespace crossover::shrink::library {
 namespace {
 
-struct Known {
-  base::Mutex mutex;
-  std::atomic<bool> there{false};
-  InnerNccl nccl;  // valid once `there` is true
-};
-constinit Known known;
+constinit Found<InnerNccl> known;
 
 bool FindAll(InnerNccl* nccl) {
-#define SHRINK_INNER(member, symbol, type, through)                               \
-  nccl->member = reinterpret_cast<type>(FindFunction(Through::through, #symbol)); \
+#define SHRINK_INNER(member, symbol, type, way)                           \
+  nccl->member = reinterpret_cast<type>(FindFunction(Way::way, #symbol)); \
   if (nccl->member == nullptr) return false;
 #include "shrink/library/inner.def"
 #undef SHRINK_INNER
@@ -23,13 +18,6 @@ bool FindAll(InnerNccl* nccl) {
 
 }  // namespace
 
-const InnerNccl* InnerFunctions() {
-  if (known.there.load(std::memory_order_acquire)) return &known.nccl;
-  const base::Locked locked(known.mutex);
-  if (known.there.load(std::memory_order_relaxed)) return &known.nccl;
-  if (!FindAll(&known.nccl)) return nullptr;
-  known.there.store(true, std::memory_order_release);
-  return &known.nccl;
-}
+const InnerNccl* InnerFunctions() { return known.Get(&FindAll); }
 
 }  // namespace crossover::shrink::library

@@ -6,7 +6,7 @@
 namespace crossover::shrink::library {
 
 struct InnerNccl {
-#define SHRINK_INNER(member, symbol, type, through) type member = nullptr;
+#define SHRINK_INNER(member, symbol, type, way) type member = nullptr;
 #include "shrink/library/inner.def"
 #undef SHRINK_INNER
 };

@@ -81,8 +81,7 @@ bool MakeRoom() {
 Step StepOf(const Reduction& call, const Communicator& communicator) {
   Step step{reinterpret_cast<CUdeviceptr>(call.send), reinterpret_cast<CUdeviceptr>(call.receive), call.count,
             communicator.in_group, static_cast<CUstream>(call.stream)};
-  const Position& position = communicator.exchange.position();
-  if (call.op == kAvg) step.divisor = std::uint64_t{position.nodes} * position.per_node;
+  if (call.op == kAvg) step.divisor = communicator.exchange.position().ranks();
   return step;
 }
 

@@ -20,6 +20,13 @@ using vote::MakeReason;
 
 constexpr std::uint32_t kLimitMs = 60'000;
 
+// Returns what NCCL says of a communicator, or the error of the question.
+NcclResult StateOf(const InnerNccl& nccl, NcclComm comm) {
+  NcclResult state = kNcclSuccess;
+  const NcclResult asked = nccl.async_error(comm, &state);
+  return asked != kNcclSuccess ? asked : state;
+}
+
 // A TemporaryStream is there until the end of its scope.
 class TemporaryStream {
  public:
@@ -40,9 +47,7 @@ class TemporaryStream {
     const std::int64_t deadline = meeting::DeadlineIn(kLimitMs);
     for (;;) {
       const CUresult work = driver_->StreamQuery(stream_);
-      NcclResult state = kNcclSuccess;
-      const NcclResult asked = nccl.async_error(comm, &state);
-      if (asked != kNcclSuccess || state != kNcclSuccess) return asked != kNcclSuccess ? asked : state;
+      if (const NcclResult state = StateOf(nccl, comm); state != kNcclSuccess) return state;
       if (work == CUDA_SUCCESS) return kNcclSuccess;
       if (work != CUDA_ERROR_NOT_READY) return kNcclUnhandledCudaError;
       if (meeting::MsUntil(deadline) == 0) return kNcclRemoteError;
@@ -125,7 +130,7 @@ NcclResult NodeExchange::Split(NcclComm comm, std::size_t rank) {
 NcclResult NodeExchange::WarmUp(Buffer& buffer, std::uint64_t bytes, CUstream stream) {
   Step step;
   step.send = step.receive = buffer.At(0);
-  step.count = std::uint64_t{position_.nodes} * position_.per_node * kQ8.bucket;
+  step.count = position_.ranks() * kQ8.bucket;
   step.offset = step.count * sizeof(float);
   step.stream = stream;
   if (step.offset + ExchangeBytes(step.count, position_) > bytes) return kNcclSuccess;
@@ -141,10 +146,8 @@ NcclResult NodeExchange::Run(Buffer& buffer, const Step& step) {
 
 NcclResult NodeExchange::AsyncError() const {
   for (NcclComm comm : {of_node_, of_place_}) {
-    NcclResult state = kNcclSuccess;
     if (comm == nullptr) continue;
-    const NcclResult asked = nccl_->async_error(comm, &state);
-    if (asked != kNcclSuccess || state != kNcclSuccess) return asked != kNcclSuccess ? asked : state;
+    if (const NcclResult state = StateOf(*nccl_, comm); state != kNcclSuccess) return state;
   }
   return kNcclSuccess;
 }

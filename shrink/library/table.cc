@@ -40,9 +40,8 @@ int Visit(dl_phdr_info* info, std::size_t, void* argument) {
 // Returns the function of the next library in line that stands in front of NCCL, if its calls would reach
 // the first file: it decides by the caller, which is this library.
 void* NextInLine(const char* symbol) {
-  const hooks::DlsymFunction find = hooks::RealDlsym();
-  void* next = find == nullptr ? nullptr : find(RTLD_NEXT, symbol);
-  if (!StandsIn(next)) return nullptr;
+  void* next = NextThatStandsIn(symbol);
+  if (next == nullptr) return nullptr;
   const void* reached = hooks::FindNcclAnywhere(reinterpret_cast<const void*>(&NextInLine), symbol);
   return reached != nullptr && hooks::NcclFileOf(reached, kFiles) == 0 ? next : nullptr;
 }
@@ -55,8 +54,14 @@ bool StandsIn(const void* address) {
   return question.stands_in;
 }
 
-void* FindFunction(Through through, const char* symbol) {
-  void* next = through == Through::kLine ? NextInLine(symbol) : nullptr;
+void* NextThatStandsIn(const char* symbol) {
+  const hooks::DlsymFunction find = hooks::RealDlsym();
+  void* next = find == nullptr ? nullptr : find(RTLD_NEXT, symbol);
+  return StandsIn(next) ? next : nullptr;
+}
+
+void* FindFunction(Way way, const char* symbol) {
+  void* next = way == Way::kLine ? NextInLine(symbol) : nullptr;
   return next != nullptr ? next : hooks::FindNcclSymbol(0, symbol);
 }
 
@@ -64,7 +69,7 @@ void* RealFunction(Hook hook, const char* symbol) {
   std::atomic<void*>& known = real_functions[static_cast<std::size_t>(hook)];
   void* real = known.load(std::memory_order_acquire);
   if (real != nullptr) return real;
-  real = FindFunction(Through::kLine, symbol);
+  real = FindFunction(Way::kLine, symbol);
   if (real != nullptr) known.store(real, std::memory_order_release);
   return real;
 }

@@ -62,15 +62,19 @@ Target TargetOf(Hook hook, const char* symbol, const void* site);
 // Returns the function of a row for a call that is known to be into the first file, or null.
 void* RealFunction(Hook hook, const char* symbol);
 
-// Says whether the library's own calls go through the next library in line, or past it to NCCL.
-enum class Through : std::uint8_t { kLine, kPast };
+// Says whether the library's own calls go through the next library in line, such as libcrossover.so, or past
+// it to NCCL or the driver.
+enum class Way : std::uint8_t { kLine, kPast };
 
 // Returns a function of the first file by its name, or null. The file lasts as long as the process.
-void* FindFunction(Through through, const char* symbol);
+void* FindFunction(Way way, const char* symbol);
 
 // Returns whether an address lies in a library that stands in front of NCCL, as this one does: it exports
 // dlsym, which no NCCL does.
 bool StandsIn(const void* address);
+
+// Returns the function of that name of the next library that stands in front of others, or null.
+void* NextThatStandsIn(const char* symbol);
 
 // Returns the wrapper to hand out in place of `value`, which is what dlsym() answered for this name; `value`
 // itself if there is none. `of_nccl` lies in the file of NCCL that `value` calls.

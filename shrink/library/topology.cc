@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shrink/codec/draw.h"
+#include "common/base/hash.h"
 
 namespace crossover::shrink::library {
 namespace {
@@ -22,13 +22,6 @@ bool IsKnown(std::span<const Member> members, std::size_t begin, std::size_t per
     if (members[other].node == members[begin].node) return true;
   }
   return false;
-}
-
-template <typename Byte>
-std::uint64_t Hash(std::span<const Byte> bytes) {
-  std::uint64_t hash = kGolden;
-  for (const Byte byte : bytes) hash = Mix(hash ^ static_cast<std::uint8_t>(byte));
-  return hash;
 }
 
 }  // namespace
@@ -57,8 +50,10 @@ vote::Reason WhyNotExchanged(std::span<const Member> members, std::size_t rank, 
   return {};
 }
 
-std::uint64_t NodeOf(std::span<const char> name) { return Hash(name); }
+std::uint64_t NodeOf(std::span<const char> name) { return base::Hash({name.data(), name.size()}); }
 
-std::uint64_t SeedOf(const vote::Id& id) { return Hash(std::span<const std::uint8_t>(id)); }
+std::uint64_t SeedOf(const vote::Id& id) {
+  return base::Hash({reinterpret_cast<const char*>(id.data()), id.size()});
+}
 
 }  // namespace crossover::shrink::library

@@ -26,6 +26,9 @@ struct Position {
   std::uint32_t per_node = 0;
   std::uint32_t node = 0;
   std::uint32_t place = 0;  // in its node
+
+  std::uint64_t ranks() const { return std::uint64_t{nodes} * per_node; }
+  std::uint64_t rank() const { return std::uint64_t{node} * per_node + place; }
 };
 
 // Returns why the ranks do not exchange with 8 bits, or an empty reason and sets `position`, that of `rank`.
