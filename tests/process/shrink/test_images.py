@@ -17,13 +17,11 @@ class BothImages(ImageCase):
             with self.subTest(image):
                 self.setUp()
                 self.glibc(source, "libc.so.6")
-                hooked, plain = self.both(image, "greets", **_ASKED)
-                self.assertEqual(hooked, plain)
+                self.check_changes_nothing(image, "greets", **_ASKED)
 
     def test_musl(self):
         self.musl()
-        hooked, plain = self.both("musl", "greets", **_ASKED)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("musl", "greets", **_ASKED)
         self.check_goes_on(*self.both("musl", "looks_up", **_ASKED))
 
     def test_calls_go_on_to_libcrossover(self):
@@ -35,8 +33,7 @@ class BothImages(ImageCase):
         self.check_goes_on(*self.both("old", "threads", **_ASKED))
 
     def test_a_static_program(self):
-        hooked, plain = self.both("static", "greets", **_ASKED)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("static", "greets", **_ASKED)
 
     def test_the_kernels_in_it_are_those_of_the_tree(self):
         kernels = Path("shrink/kernels/kernels.ptx").read_bytes()

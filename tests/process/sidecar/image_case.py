@@ -56,6 +56,11 @@ class ImageCase(unittest.TestCase):
             shutil.copy(library, self.root / "libraries")
         return (self._run(program, environment, self._preload()), self._run(program, environment, {}))
 
+    def check_changes_nothing(self, image, program, **environment):
+        """Checks that the program says the same with the libraries and without."""
+        hooked, plain = self.both(image, program, **environment)
+        self.assertEqual(hooked, plain)
+
     def _preload(self):
         """Preloads the libraries into what runs next. Returns the environment for that."""
         for name in (*self.FRONT, *self.FILE):

@@ -11,13 +11,11 @@ class Images(ImageCase):
 
     def test_nothing_but_libc_of_an_old_one(self):
         self.glibc(OLD, "libc.so.6")
-        hooked, plain = self.both("old", "greets", **GANG)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("old", "greets", **GANG)
 
     def test_nothing_but_libc_of_a_new_one(self):
         self.glibc(NEW, "libc.so.6")
-        hooked, plain = self.both("new", "greets", **GANG)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("new", "greets", **GANG)
 
     def test_a_new_libc_alone_has_all_that_turns_need(self):
         self.glibc(NEW, "libc.so.6")
@@ -37,8 +35,7 @@ class Images(ImageCase):
 
     def test_musl(self):
         self.musl()
-        hooked, plain = self.both("musl", "greets", **GANG)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("musl", "greets", **GANG)
         self.check_takes_part(*self.both("musl", "looks_up", **GANG))
 
     def test_the_library_for_aarch64(self):
@@ -54,8 +51,7 @@ class Images(ImageCase):
         self.check_takes_part(*said)
 
     def test_a_static_program(self):
-        hooked, plain = self.both("static", "greets", **GANG)
-        self.assertEqual(hooked, plain)
+        self.check_changes_nothing("static", "greets", **GANG)
 
     def check_takes_part(self, hooked, plain):
         # The library reaches NCCL by its profiling twin. The fake NCCL's twin returns another number than the function
