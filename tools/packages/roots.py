@@ -25,7 +25,7 @@ LEAVES_BYTES = re.compile(r".*-dev(-arm64-cross)?$|(binutils|cpp|g\+\+|gcc|libc6
 # Roots, images and archives are written by these.
 _PACKERS = ("dpkg", "gzip", "mmdebstrap", "tar", "zlib1g")
 _BUILDER = "buildah"  # tools/install/images.sh unpacks it
-OF_CROSS_COMPILER = re.compile("aarch64|arm64")
+OF_CROSS_COMPILER = re.compile("aarch64|arm64|-cross-base$")
 COMPILERS = ("binutils", "binutils-aarch64-linux-gnu", "g++-12", "g++-12-aarch64-linux-gnu", "mold")
 _SUITE = "bookworm"
 _RECIPE = "4"  # another number makes all roots anew

@@ -184,6 +184,14 @@ class Choices(InAFolder):
         del self.installed["g++-12-aarch64-linux-gnu"]
         self.assertEqual(self.roots()[0], 0)
 
+    def test_every_pinned_package_of_the_cross_compiler_is_recognised(self):
+        # Debian writes "cross" into the version of a cross compiler's package. Binutils are built for all at once.
+        pinned = real_read().of("build", "amd64").values()
+        of_cross = {each.name for each in pinned if "cross" in each.version}
+        self.assertIn("gcc-12-cross-base", of_cross)
+        recognised = {each.name for each in pinned if roots.OF_CROSS_COMPILER.search(each.name)}
+        self.assertEqual(recognised, of_cross | {"binutils-aarch64-linux-gnu"})
+
     def test_bad_words_are_refused(self):
         for words, said in (({"architecture": "riscv64"}, "ARCHITECTURES: expected amd64 or arm64, got riscv64"),
                             ({"option": "oldest"}, "PINS: expected nothing or newest, got oldest")):
