@@ -85,7 +85,7 @@ std::string ReadKernel(std::string_view line, KernelSpec* kernel) {
   if (Next(&line, ' ') != "kernel")
     return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [scaled] [spin]'";
   const std::string_view name = Next(&line, ' ');
-  if (!IsName(name)) return "the kernel has no name";
+  if (!IsName(name)) return "the kernel has no name of 1 to 1024 printable characters";
   kernel->name = name;
   bool has_ns = false, has_args = false;
   while (!line.empty()) {

@@ -19,8 +19,8 @@ class Record {
   // Returns a record that is reached now.
   static std::shared_ptr<Record> OfNow();
 
-  // Anchors the record to `mark` of `flow`. If `flow` is null, the record was reached at `time`. The lane's
-  // thread calls it once.
+  // Anchors the record to `mark`, which belongs to `flow`. If `flow` is null, the record was reached at
+  // `time`. The lane's thread calls it once.
   void Anchor(std::shared_ptr<Flow> flow, Mark mark, Nanos time);
 
   // Returns true if the record is reached. Does not block.

@@ -79,7 +79,7 @@ bool SetHollow(const std::string& key, const std::string& value, std::uint64_t* 
   double bytes = 0;
   if (value != "off" &&
       (!ReadNumber(value, static_cast<double>(kLeast), 1e15, &bytes) || bytes != std::floor(bytes))) {
-    return Refuse(key, "off or a whole number of bytes from 65536", value, error);
+    return Refuse(key, "off or a whole number of bytes from 65536 to 1e15", value, error);
   }
   *out = value == "off" ? UINT64_MAX : static_cast<std::uint64_t>(bytes);
   return true;

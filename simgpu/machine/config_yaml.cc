@@ -92,7 +92,8 @@ bool ReadNode(const YAML::Node& map, int index, NodeConfig* node, std::string* e
     } else if (key == "gpus") {
       if (!ReadGpus(entry.second, index, node, error)) return false;
     } else {
-      return Fail(entry.first, "unknown key '" + key + "' of a node; known are name, gpus", error);
+      return Fail(entry.first, "key '" + key + "' of a node: expected name, with a plain value, or gpus",
+                  error);
     }
   }
   return true;

@@ -110,12 +110,12 @@ bool Machine::MapState(int fd, std::string* error) {
   constexpr auto kBytes = static_cast<off_t>(sizeof(SharedState));
   struct stat status {};
   if (fstat(fd, &status) != 0 || (status.st_size != kBytes && ftruncate(fd, kBytes) != 0)) {
-    *error = "state: cannot size the state file: " + std::string(std::strerror(errno));
+    *error = "state: cannot size '" + config_.state + "/state': " + std::strerror(errno);
     return false;
   }
   void* memory = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
-    *error = "state: cannot map the state file: " + std::string(std::strerror(errno));
+    *error = "state: cannot map '" + config_.state + "/state': " + std::strerror(errno);
     return false;
   }
   state_ = static_cast<SharedState*>(memory);
@@ -127,7 +127,7 @@ bool Machine::MapState(int fd, std::string* error) {
     alive = alive || (state_->clients[entry].token != 0 && !clients_.EntryIsDead(entry));
   }
   if (alive && !ours) {
-    *error = "state: '" + config_.state + "' is in use by a machine of another shape";
+    *error = "state: '" + config_.state + "' is in use by a machine of another shape, or of another version";
     return false;
   }
   if (!alive) {

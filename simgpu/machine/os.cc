@@ -8,6 +8,18 @@
 #include <cstring>
 
 namespace simgpu {
+namespace {
+
+bool WantsPriority() {
+  const char* wanted = std::getenv("SIMGPU_REALTIME");
+  return wanted == nullptr || std::strcmp(wanted, "0") != 0;
+}
+
+// Is read when the library is loaded. A thread of ours that read the environment later could do so while the
+// program changes it, which moves it in memory.
+const bool kWantsPriority = WantsPriority();
+
+}  // namespace
 
 void SleepUntil(Nanos time) {
   const std::uint32_t never = 0;
@@ -21,8 +33,7 @@ void SharpenTimers() {
 
 void ActAsHardware() {
   SharpenTimers();
-  const char* wanted = std::getenv("SIMGPU_REALTIME");
-  if (wanted != nullptr && std::strcmp(wanted, "0") == 0) return;
+  if (!kWantsPriority) return;
   // The scheduler lets an ordinary thread that wakes wait for up to 3 ms while another ordinary thread
   // runs, whatever their nice values.
   const sched_param lowest{1};

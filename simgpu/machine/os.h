@@ -49,8 +49,8 @@ void SharpenTimers();
 
 // Makes the calling thread stand in for hardware, which does not wait for a processor. It gets sharp timers
 // and runs before every ordinary thread: with real-time priority, or with nice -10 if that is refused. Its
-// priority stays as it is if both are refused or SIMGPU_REALTIME=0. A process that it forks is ordinary
-// again.
+// priority stays as it is if both are refused, or if SIMGPU_REALTIME was 0 when the library was loaded. A
+// process that it forks is ordinary again.
 void ActAsHardware();
 
 // A ScopedFd owns a file descriptor and closes it.

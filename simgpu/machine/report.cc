@@ -54,10 +54,9 @@ struct Totals {
 };
 constinit Totals totals{};
 
-bool Wanted() {
-  static const bool wanted = std::getenv("SIMGPU_REPORT") != nullptr;
-  return wanted;
-}
+// Is read when the library is loaded: threads that stand in for hardware must not read the environment, which
+// the program may change.
+const bool kWanted = std::getenv("SIMGPU_REPORT") != nullptr;
 
 // Registers the report to be written at exit, at the first value that is reported. Only this process writes
 // it, not its forked children.
@@ -98,19 +97,19 @@ void PrintNodeLink(std::FILE* file, Machine* machine) {
 }  // namespace
 
 void ReportLateness(Late kind, Nanos due, Nanos noticed) {
-  if (!Wanted()) return;
+  if (!kWanted) return;
   Register();
   totals.late[static_cast<std::size_t>(kind)].Add(noticed - due);
 }
 
 void ReportKernel() {
-  if (!Wanted()) return;
+  if (!kWanted) return;
   Register();
   totals.kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
 void ReportReceived(Reach from, std::uint64_t bytes) {
-  if (!Wanted()) return;
+  if (!kWanted) return;
   Register();
   totals.received[static_cast<std::size_t>(from)].fetch_add(bytes, std::memory_order_relaxed);
 }

@@ -33,8 +33,9 @@ ncclResult_t InitRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int
   if (handle == nullptr) return Refuse(ncclInvalidArgument, "CommInitRank: comm is null");
   *handle = nullptr;
   if (ranks < 1 || ranks > static_cast<int>(simgpu::nccl::kMaxRanks) || rank < 0 || rank >= ranks) {
-    return Refuse(ncclInvalidArgument, "CommInitRank: rank " + std::to_string(rank) + " of " +
-                                           std::to_string(ranks) + " does not exist");
+    return Refuse(ncclInvalidArgument, "CommInitRank: expected a rank below nranks, and nranks from 1 to " +
+                                           std::to_string(simgpu::nccl::kMaxRanks) + ", got rank " +
+                                           std::to_string(rank) + " of " + std::to_string(ranks));
   }
   if (!ReadConfig(given, &config, &error)) return Refuse(ncclInvalidArgument, error);
   Group& group = Group::OfThisThread();

@@ -79,7 +79,8 @@ int LibraryVersion(std::string* error) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*text != '\0' && *end == '\0' && value >= 2000 && value <= 99999) return static_cast<int>(value);
-  *error = crossover::base::Refusal("SIMGPU_NCCL_VERSION", "a version code such as 22809", text);
+  *error = crossover::base::Refusal("SIMGPU_NCCL_VERSION", "a version code from 2000 to 99999, such as 22809",
+                                    text);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/base/futex.h"
 #include "simgpu/machine/os.h"
+#include "simgpu/nccl/log.h"
 #include "simgpu/nccl/thread.h"
 
 namespace simgpu::nccl {
@@ -108,7 +109,11 @@ void Engine::RunTasks() {
   while (run_ || StartNext()) {
     const Run::State state = run_->Advance();
     if (state == Run::State::kBusy) return;
-    if (state == Run::State::kFailed) return Fail(run_->failure());
+    if (state == Run::State::kFailed) {
+      // A program may see the failure by CommGetAsyncError() alone, and end. So the words come first.
+      Warn(run_->failure().text);
+      return Fail(run_->failure());
+    }
     Complete();
   }
 }

@@ -92,8 +92,9 @@ std::optional<Endpoint> ChooseAddress(std::string* error) {
   }
   if (!chosen) {
     const char* value = std::getenv("NCCL_SOCKET_IFNAME");
-    *error = std::string("no network interface is up that NCCL_SOCKET_IFNAME=") +
-             (value == nullptr ? "" : value) + " allows";
+    *error = value == nullptr
+                 ? "no network interface is up that has an address"
+                 : std::string("no network interface is up that NCCL_SOCKET_IFNAME=") + value + " allows";
   }
   return chosen;
 }

@@ -30,13 +30,17 @@ bool Verbose() {
 
 }  // namespace
 
-ncclResult_t Refuse(ncclResult_t result, const std::string& text) {
+void Warn(const std::string& text) {
   static const bool verbose = Verbose();
+  if (verbose) std::fprintf(stderr, "simgpu nccl [%d] WARN %s\n", getpid(), text.c_str());
+}
+
+ncclResult_t Refuse(ncclResult_t result, const std::string& text) {
   {
     const std::lock_guard lock(State().mutex);
     State().last_error = text;
   }
-  if (verbose) std::fprintf(stderr, "simgpu nccl [%d] WARN %s\n", getpid(), text.c_str());
+  Warn(text);
   return result;
 }
 

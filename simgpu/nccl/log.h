@@ -7,6 +7,9 @@
 
 namespace simgpu::nccl {
 
+// Logs `text`.
+void Warn(const std::string& text);
+
 // Remembers `text` as the process's last error, logs it, and returns `result`.
 ncclResult_t Refuse(ncclResult_t result, const std::string& text);
 

@@ -17,7 +17,9 @@ bool AskRoot(const Rendezvous& where, const Join& join, const Cancel& cancel, st
              std::string* error) {
   const UniqueFd root = Connect(where.root, cancel, error);
   if (!root) {
-    *error += ": the process that made the unique id has ended, or the id is of an earlier start of the job";
+    *error +=
+        ": the process that made the unique id may have ended or be out of reach, or the id may be of an "
+        "earlier start of the job";
     return false;
   }
   if (!SendAll(root.get(), EncodeJoin(join), cancel, error)) return false;

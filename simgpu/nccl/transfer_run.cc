@@ -121,6 +121,7 @@ class TransferRun : public Run {
       const Transfer& transfer = lane.transfer();
       const std::uint64_t element = SizeOf(transfer.call.type);
       if (!lane.called) {
+        if (!out->idle()) break;  // a call goes at once, and must not pass data of the one before
         lane.Begin(network_.NextTo(peer));
         out->SendCall(lane.sequence, transfer.call);
       }

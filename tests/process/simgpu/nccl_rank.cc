@@ -167,6 +167,23 @@ std::vector<std::int64_t> Blocks(int rank, int ranks, std::size_t count) {
   return values;
 }
 
+// Sends two messages of 400 KB to the next rank in one group, over links on which they take time.
+void RunTwice(Job& job) {
+  constexpr std::size_t kCount = 50'000;
+  const auto mine = Blocks(job.rank, 2, kCount),
+             theirs = Blocks((job.rank + job.ranks - 1) % job.ranks, 2, kCount);
+  const Buffer<std::int64_t> in(mine), out(std::vector<std::int64_t>(mine.size(), -1));
+  const int next = (job.rank + 1) % job.ranks, before = (job.rank + job.ranks - 1) % job.ranks;
+  MUST(ncclGroupStart());
+  for (const std::size_t first : {std::size_t{0}, kCount}) {
+    MUST(ncclSend(in.get() + first, kCount, ncclInt64, next, job.comm, job.stream));
+    MUST(ncclRecv(out.get() + first, kCount, ncclInt64, before, job.comm, job.stream));
+  }
+  MUST(ncclGroupEnd());
+  MUST(cuStreamSynchronize(job.stream));
+  Say("both", out.Read() == theirs ? 1 : 0);
+}
+
 // Runs AlltoAll, Gather and Scatter, in one group with an AllReduce and alone, and checks every element.
 void RunExchanges(Job& job) {
   constexpr std::size_t kCount = 40'000;
@@ -636,24 +653,17 @@ int main(int argc, char** argv) {
   MUST(cuInit(0));
   MUST(UseDevice(0));
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
-  const std::map<std::string, void (*)(Job&)> scenarios{{"sums", RunSums},
-                                                        {"group", RunGroup},
-                                                        {"mismatch", RunMismatch},
-                                                        {"death", RunDeath},
-                                                        {"abort", RunAbort},
-                                                        {"lost", RunLost},
-                                                        {"split", RunSplit},
-                                                        {"timed", RunTimed},
-                                                        {"large", RunLarge},
-                                                        {"nonblocking", RunNonBlocking},
-                                                        {"initall", RunInitAll},
-                                                        {"exchanges", RunExchanges},
-                                                        {"refused", RunRefused},
-                                                        {"revoke", RunRevoke},
-                                                        {"grow", RunGrow},
-                                                        {"graphs", RunGraphs},
-                                                        {"graphofall", RunGraphOfAll},
-                                                        {"join", RunJoin}};
+  const std::map<std::string, void (*)(Job&)> scenarios{
+      {"sums", RunSums},         {"group", RunGroup},
+      {"mismatch", RunMismatch}, {"death", RunDeath},
+      {"abort", RunAbort},       {"lost", RunLost},
+      {"split", RunSplit},       {"timed", RunTimed},
+      {"large", RunLarge},       {"nonblocking", RunNonBlocking},
+      {"initall", RunInitAll},   {"exchanges", RunExchanges},
+      {"twice", RunTwice},       {"refused", RunRefused},
+      {"revoke", RunRevoke},     {"grow", RunGrow},
+      {"graphs", RunGraphs},     {"graphofall", RunGraphOfAll},
+      {"join", RunJoin}};
   const bool joins_alone = scenario == "nonblocking" || scenario == "initall" || scenario == "grow" ||
                            scenario == "graphofall" || scenario == "join";
   if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));

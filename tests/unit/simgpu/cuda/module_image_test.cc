@@ -41,7 +41,7 @@ TEST(ModuleImageTest, RefusesMalformedLines) {
   };
   const Case cases[] = {
       {"function f ns=1", "line 2: a line is 'kernel NAME"},
-      {"kernel", "the kernel has no name"},
+      {"kernel", "the kernel has no name of 1 to 1024 printable characters"},
       {"kernel k sms=1", "ns= is missing"},
       {"kernel k ns=-1", "'ns=-1': ns is 'arg' or a whole number"},
       {"kernel k ns=9999999999999999999999", "ns is 'arg' or a whole number"},

@@ -66,9 +66,11 @@ TEST(MachineYamlTest, ReadsRulesOfKernels) {
   EXPECT_TRUE(SetScalar(&other, "hollow_collectives_from", "65536", &error)) << error;
   EXPECT_EQ(other.hollow_collectives_from, 65536u);
   EXPECT_FALSE(SetScalar(&other, "hollow_collectives_from", "1", &error));
-  EXPECT_EQ(error, "hollow_collectives_from: expected off or a whole number of bytes from 65536, got 1");
+  EXPECT_EQ(error,
+            "hollow_collectives_from: expected off or a whole number of bytes from 65536 to 1e15, got 1");
   EXPECT_FALSE(SetScalar(&other, "hollow_copies_from", "65535", &error));
-  EXPECT_EQ(error, "hollow_copies_from: expected off or a whole number of bytes from 65536, got 65535");
+  EXPECT_EQ(error,
+            "hollow_copies_from: expected off or a whole number of bytes from 65536 to 1e15, got 65535");
 }
 
 TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
@@ -240,7 +242,8 @@ TEST(MachineYamlTest, NamesLineKeyAndWhatIsAllowed) {
       {"state: /tmp/m\nmode: fast\nnodes: [{gpus: 1}]", "line 2: mode: expected mps or timeslice, got fast"},
       {"state: /tmp/m\nco_run: 1.5\nnodes: [{gpus: 1}]",
        "line 2: co_run: expected a number from 0.9 to 1.4, got 1.5"},
-      {"state: /tmp/m\nnodes:\n  - gpu: 1", "line 3: unknown key 'gpu' of a node; known are name, gpus"},
+      {"state: /tmp/m\nnodes:\n  - gpu: 1",
+       "line 3: key 'gpu' of a node: expected name, with a plain value, or gpus"},
       {"state: /tmp/m\nnodes:\n  - gpus: -1", "gpus: expected a number from 0 to 64 or a list, got -1"},
       {"state: /tmp/m\nnodes:\n  - gpus: [{sms: 0}]", "sms: expected a whole number from 1 to 1024, got 0"},
       {"state: /tmp/m\nnodes: 2", "nodes: expected a list, got 2"},
