@@ -11,9 +11,11 @@ namespace {
 
 struct Exchange {
   const Topology& topology;
-  const Format& format;
+  Format format;  // the bits are those of the piece at work, if there is a plan
   const Rounding& rounding;
   Exchanged result;
+  const BitsPlan* plan = nullptr;
+  PieceErrors* errors = nullptr;
 
   void Count(std::size_t from, std::size_t to, std::uint64_t bytes) {
     Sent& sent = result.sent[from];
@@ -31,23 +33,73 @@ Bytes Encoded(const Exchange& exchange, std::span<const float> values, std::size
   return bytes;
 }
 
-// Reduces one chunk, which begins at `first`, to its owner, and gives it to all ranks of the group.
-void ReduceChunk(Exchange& exchange, std::span<const std::size_t> group, std::size_t owner, std::size_t first,
-                 std::size_t count) {
+// Returns 6 V of one bucket: count (max - min)^2.
+double SixErrorsOf(const std::uint8_t* code, std::size_t count, unsigned bits) {
+  const float min = FloatOf(static_cast<std::uint32_t>(LoadBytes(code, 4)));
+  const float step = FloatOf(static_cast<std::uint32_t>(LoadBytes(code + 4, 4)));
+  if (!IsFinite(min) || !IsFinite(step)) return 0;
+  const double range = static_cast<double>(step) * static_cast<double>(TopLevel(bits));
+  return static_cast<double>(count) * range * range;
+}
+
+// Returns the V of a piece of `count` elements from its codes, which all have the same form.
+double ErrorsOf(const std::vector<Bytes>& codes, std::size_t count, const Format& format) {
+  constexpr std::size_t kLanes = 32;
+  const std::size_t stride = kScaleBytes + LevelBytes(format.bucket, format.bits);
+  double found = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    double of_lane = 0;
+    for (std::size_t begin = lane * format.bucket; begin < count; begin += kLanes * format.bucket) {
+      const std::size_t size = std::min<std::size_t>(format.bucket, count - begin);
+      for (const Bytes& code : codes)
+        of_lane += SixErrorsOf(code.data() + begin / format.bucket * stride, size, format.bits);
+    }
+    found += of_lane;
+  }
+  return found / 6;
+}
+
+// Reduces one chunk, or one piece of it, which begins at `first`, to its owner, and gives it to all ranks of
+// the group. Returns the V of all codes, or 0 if no errors are asked for.
+double ReduceChunk(Exchange& exchange, std::span<const std::size_t> group, std::size_t owner,
+                   std::size_t first, std::size_t count) {
+  std::vector<Bytes> codes(group.size());
+  std::size_t own = 0;
   const auto chunk_of = [&](std::size_t rank) {
     return std::span(exchange.result.values[rank]).subspan(first, count);
   };
   const std::span<float> sum = chunk_of(owner);
-  for (const std::size_t rank : group) {
-    if (rank == owner) continue;
-    const Bytes bytes = Encoded(exchange, chunk_of(rank), rank, 0, first);
-    exchange.Count(rank, owner, bytes.size());
-    DecodeAdd(bytes.data(), bytes.size(), count, exchange.format, sum.data());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const std::size_t rank = group[i];
+    if (rank == owner) {
+      own = i;
+      continue;
+    }
+    codes[i] = Encoded(exchange, chunk_of(rank), rank, 0, first);
+    exchange.Count(rank, owner, codes[i].size());
+    DecodeAdd(codes[i].data(), codes[i].size(), count, exchange.format, sum.data());
   }
-  const Bytes bytes = Encoded(exchange, sum, owner, 1, first);
+  codes[own] = Encoded(exchange, sum, owner, 1, first);
+  const Bytes& bytes = codes[own];
   for (const std::size_t rank : group) {
     if (rank != owner) exchange.Count(owner, rank, bytes.size());
     Decode(bytes.data(), bytes.size(), count, exchange.format, chunk_of(rank).data());
+  }
+  return exchange.errors == nullptr ? 0 : ErrorsOf(codes, count, exchange.format);
+}
+
+// Reduces chunk `chunk` of a place's shard, piece after piece.
+void ReducePieces(Exchange& exchange, std::span<const std::size_t> group, std::size_t chunk,
+                  std::size_t first, std::size_t count) {
+  const Pieces& pieces = exchange.plan->pieces;
+  const std::size_t bucket = exchange.format.bucket, place = group[0] % exchange.topology.per_node;
+  for (std::size_t piece = 0; piece < pieces.per_chunk; ++piece) {
+    const std::size_t size = pieces.SizeOf(piece, count, bucket), at = chunk * pieces.per_chunk + piece;
+    if (size == 0) continue;
+    exchange.format.bits = exchange.plan->bits[place][at];
+    const double errors =
+        ReduceChunk(exchange, group, group[chunk], first + piece * pieces.length * bucket, size);
+    if (exchange.errors != nullptr) (*exchange.errors)[place][at] += errors;
   }
 }
 
@@ -57,8 +109,14 @@ void ReduceInTwoSteps(Exchange& exchange, std::span<const std::size_t> group, st
                       std::size_t last) {
   if (group.size() < 2) return;
   const auto borders = Borders(last - first, group.size(), exchange.format.bucket);
-  for (std::size_t i = 0; i < group.size(); ++i)
-    ReduceChunk(exchange, group, group[i], first + borders[i], borders[i + 1] - borders[i]);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const std::size_t begin = first + borders[i], size = borders[i + 1] - borders[i];
+    if (exchange.plan != nullptr) {
+      ReducePieces(exchange, group, i, begin, size);
+    } else {
+      ReduceChunk(exchange, group, group[i], begin, size);
+    }
+  }
 }
 
 // Adds the elements from `first` to `last` of a node's ranks. The sum lies with the rank at `place` in that
@@ -85,6 +143,21 @@ void GatherWithinNode(Exchange& exchange, std::size_t node, std::size_t place, s
     exchange.Count(owner, rank, (last - first) * sizeof(float));
     const auto shard = std::span(exchange.result.values[owner]).subspan(first, last - first);
     std::ranges::copy(shard, exchange.result.values[rank].begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
+void ReduceHierarchically(Exchange& exchange) {
+  const Topology& topology = exchange.topology;
+  const auto borders = Borders(exchange.result.values[0].size(), topology.per_node, exchange.format.bucket);
+  for (std::size_t place = 0; place < topology.per_node; ++place) {
+    std::vector<std::size_t> group;
+    for (std::size_t node = 0; node < topology.nodes; ++node) {
+      ReduceWithinNode(exchange, node, place, borders[place], borders[place + 1]);
+      group.push_back(node * topology.per_node + place);
+    }
+    ReduceInTwoSteps(exchange, group, borders[place], borders[place + 1]);
+    for (std::size_t node = 0; node < topology.nodes; ++node)
+      GatherWithinNode(exchange, node, place, borders[place], borders[place + 1]);
   }
 }
 
@@ -121,17 +194,30 @@ std::optional<Exchanged> ExchangeHierarchical(const Buffers& buffers, const Topo
                                               const Format& format, const Rounding& rounding) {
   if (!AreValid(buffers, topology, format)) return std::nullopt;
   Exchange exchange{topology, format, rounding, {buffers, std::vector<Sent>(buffers.size())}};
-  const auto borders = Borders(buffers[0].size(), topology.per_node, format.bucket);
-  for (std::size_t place = 0; place < topology.per_node; ++place) {
-    std::vector<std::size_t> group;
-    for (std::size_t node = 0; node < topology.nodes; ++node) {
-      ReduceWithinNode(exchange, node, place, borders[place], borders[place + 1]);
-      group.push_back(node * topology.per_node + place);
-    }
-    ReduceInTwoSteps(exchange, group, borders[place], borders[place + 1]);
-    for (std::size_t node = 0; node < topology.nodes; ++node)
-      GatherWithinNode(exchange, node, place, borders[place], borders[place + 1]);
-  }
+  ReduceHierarchically(exchange);
+  return std::move(exchange.result);
+}
+
+BitsPlan UniformPlan(std::size_t count, const Topology& topology, unsigned bucket, std::uint8_t bits) {
+  const std::size_t longest = PartsOf(count, topology.per_node, bucket).Size(0);
+  const Pieces pieces = PiecesOf(PartsOf(longest, topology.nodes, bucket), topology.nodes, bucket);
+  return {pieces, {topology.per_node, std::vector<std::uint8_t>(topology.nodes * pieces.per_chunk, bits)}};
+}
+
+std::optional<Exchanged> ExchangePlanned(const Buffers& buffers, const Topology& topology,
+                                         const BitsPlan& plan, unsigned bucket, const Rounding& rounding,
+                                         PieceErrors* errors) {
+  const bool has_all = plan.bits.size() == topology.per_node &&
+                       std::ranges::all_of(plan.bits, [&](const std::vector<std::uint8_t>& bits) {
+                         return bits.size() == topology.nodes * plan.pieces.per_chunk &&
+                                std::ranges::all_of(bits, [&](std::uint8_t b) {
+                                  return IsValid(0, Format{b, bucket});
+                                });
+                       });
+  if (!has_all || !AreValid(buffers, topology, {kMostBits, bucket})) return std::nullopt;
+  Exchange exchange{
+      topology, {kMostBits, bucket}, rounding, {buffers, std::vector<Sent>(buffers.size())}, &plan, errors};
+  ReduceHierarchically(exchange);
   return std::move(exchange.result);
 }
 

@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "shrink/codec/pieces.h"
 #include "shrink/codec/q8.h"
 
 namespace crossover::shrink {
@@ -51,11 +52,28 @@ std::vector<std::size_t> Borders(std::size_t count, std::size_t parts, std::size
 Draw DrawOf(const Rounding& rounding, const Topology& topology, std::size_t rank, unsigned step,
             std::size_t first);
 
+// A BitsPlan has bits for each piece of each place's shard: bits[place][chunk * pieces.per_chunk + piece].
+struct BitsPlan {
+  Pieces pieces;
+  std::vector<std::vector<std::uint8_t>> bits;
+};
+// Has the V of each piece (choice.h), in the order of a plan's bits: of the contributions and of the sum.
+using PieceErrors = std::vector<std::vector<double>>;
+
+// Returns the plan that has the same bits everywhere.
+BitsPlan UniformPlan(std::size_t count, const Topology& topology, unsigned bucket, std::uint8_t bits);
+
 // Returns the sums of all ranks' buffers. Returns nothing if there is not one buffer for each rank, if the
 // buffers differ in length or if the format is not valid.
 std::optional<Exchanged> ExchangeFlat(const Buffers& buffers, const Topology& topology, const Format& format,
                                       const Rounding& rounding);
 std::optional<Exchanged> ExchangeHierarchical(const Buffers& buffers, const Topology& topology,
                                               const Format& format, const Rounding& rounding);
+
+// Does the same as ExchangeHierarchical(), with the bits of a plan. Adds the errors to `errors`, unless it is
+// null: each piece's in the order of 32 lanes, which kernels have.
+std::optional<Exchanged> ExchangePlanned(const Buffers& buffers, const Topology& topology,
+                                         const BitsPlan& plan, unsigned bucket, const Rounding& rounding,
+                                         PieceErrors* errors);
 
 }  // namespace crossover::shrink

@@ -1,5 +1,5 @@
-// Lists the kinds of calls that a job makes, for the dry run. Thread-safe: Note() takes no lock, allocates
-// nothing and makes no system call.
+// Lists the kinds of calls that a job makes, for the dry run, with the errors that its samples have found.
+// Thread-safe: Note() takes no lock, allocates nothing and makes no system call.
 #pragma once
 
 #include <array>
@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "shrink/library/eligible.h"
+#include "shrink/library/error_account.h"
+#include "shrink/vote/reason.h"
 
 namespace crossover::shrink::library {
 
@@ -23,6 +25,13 @@ struct Kind {
   }
 };
 
+// A Noted is a call that was counted: the account of its kind, and the number of the call among those of its
+// kind, from 1. The account is null if the list has no room for the kind.
+struct Noted {
+  ErrorAccount* account = nullptr;
+  std::uint64_t call = 0;
+};
+
 class Advice {
  public:
   static constexpr std::size_t kMost = 1024;
@@ -30,11 +39,12 @@ class Advice {
   constexpr Advice() = default;
 
   // Counts a call. Where there are more kinds than the list holds, the others are counted together.
-  void Note(const Kind& kind);
+  Noted Note(const Kind& kind);
 
   // Writes the list as JSON to `path` (null: only to standard error), and a line for each kind that would be
-  // narrowed to standard error. Writes nothing if there were no calls.
-  void Write(const char* path) const;
+  // narrowed to standard error. `refused` says why no samples can be taken, if that is so. Writes nothing if
+  // there were no calls.
+  void Write(const char* path, const vote::Reason& refused);
 
  private:
   enum class State : std::uint8_t { kFree, kBeingWritten, kThere };
@@ -42,6 +52,7 @@ class Advice {
     std::atomic<State> state{State::kFree};
     Kind kind;
     std::atomic<std::uint64_t> calls{0};
+    ErrorAccount account;
   };
   std::array<Row, kMost> rows_{};
   std::atomic<std::uint64_t> others_{0};

@@ -16,7 +16,10 @@ void Agreement::Offer(vote::Id* id, vote::Reason* reason) {
   UniqueFd listener = meeting::Listen(meeting::ChooseAddress(*id), &place, reason);
   if (!listener) return;
   if (!meeting::WriteTail(place, id)) {
-    *reason = vote::MakeReason("tail of the unique ID: expected zeros, got other bytes of NCCL");
+    *reason = vote::MakeReason(
+        "unique ID: expected zeros from byte %zu on, got others; NCCL uses them, or the program has to clear "
+        "them first",
+        meeting::kZeroFrom);
     return;
   }
   watcher_.At(meeting::Moment::kListens, listener.get());
@@ -41,17 +44,26 @@ Meeting Agreement::Prepare(vote::Origin origin, const vote::Id& id, std::uint32_
   if (start != vote::Start::kVotes) return meeting;
   if (rank == 0) {
     if (!listener) {
-      meeting.reason =
-          vote::MakeReason("rank 0: expected a port opened for this unique ID in this process, got none");
+      meeting.reason = vote::As(
+          vote::PlainReason::kNoPort,
+          vote::MakeReason(
+              "rank 0: expected an open port of this unique ID, got none: another process made it, no port "
+              "opened, "
+              "or %zu more IDs followed",
+              ports_.size()));
       return meeting;
     }
     meeting.listener = std::move(listener);
   } else {
     const meeting::Tail tail = meeting::ReadTail(id);
     if (tail.kind != meeting::TailKind::kPlace) {
-      meeting.reason = tail.kind == meeting::TailKind::kUnknown
-                           ? tail.reason
-                           : vote::MakeReason("tail of the unique ID: expected the port of a vote, got none");
+      meeting.reason =
+          vote::As(vote::PlainReason::kNoPort,
+                   tail.kind == meeting::TailKind::kUnknown
+                       ? tail.reason
+                       : vote::MakeReason(
+                             "unique ID: expected a port for the vote, got none; the process that made it "
+                             "lacks the library, or its log says why"));
       return meeting;
     }
     meeting.place = tail.place;

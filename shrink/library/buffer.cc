@@ -8,9 +8,10 @@ namespace crossover::shrink::library {
 namespace {
 
 constexpr std::uint64_t kMostBlocks = 1024;
-constexpr const char* kNames[kKernels] = {"crossover_shrink_narrow", "crossover_shrink_widen",
-                                          "crossover_shrink_encode", "crossover_shrink_sum",
-                                          "crossover_shrink_decode"};
+constexpr const char* kNames[kKernels] = {
+    "crossover_shrink_narrow",      "crossover_shrink_widen",          "crossover_shrink_encode",
+    "crossover_shrink_sum",         "crossover_shrink_decode",         "crossover_shrink_encode_planned",
+    "crossover_shrink_sum_planned", "crossover_shrink_decode_planned", "crossover_shrink_statistics"};
 
 }  // namespace
 
@@ -18,23 +19,34 @@ bool Buffer::Make(const void* image, std::uint32_t mib, vote::Reason* reason) {
   program_ = DriverOf(Way::kLine);
   past_ = DriverOf(Way::kPast);
   if (program_ == nullptr || past_ == nullptr) {
-    *reason = vote::MakeReason("CUDA driver: expected one with all functions, got another or none");
+    *reason = NoDriver();
     return false;
   }
   CUresult result = past_->ModuleLoadData(&module_, image);
   for (std::size_t i = 0; i < kKernels && result == CUDA_SUCCESS; ++i)
     result = past_->ModuleGetFunction(&kernels_[i], module_, kNames[i]);
   if (result != CUDA_SUCCESS) {
-    *reason = vote::MakeReason("image: expected kernels that the driver loads, got error %d",
-                               static_cast<int>(result));
+    *reason = vote::As(
+        vote::PlainReason::kKernels,
+        vote::MakeReason("image: expected kernels that the driver loads, got error %d; update the driver, "
+                         "or correct CROSSOVER_SHRINK_IMAGE",
+                         static_cast<int>(result)));
     Free(true);
     return false;
   }
   result = program_->MemAlloc(&memory_, std::size_t{mib} << 20);
-  if (result == CUDA_SUCCESS) result = past_->EventCreate(&done_, CU_EVENT_DISABLE_TIMING);
-  if (result == CUDA_SUCCESS) return true;
-  *reason =
-      vote::MakeReason("budget: expected %u MiB of the GPU, got error %d", mib, static_cast<int>(result));
+  if (result != CUDA_SUCCESS) {
+    *reason =
+        vote::As(vote::PlainReason::kBudget,
+                 vote::MakeReason("budget: expected %u MiB of the GPU, got error %d; free memory, or lower "
+                                  "CROSSOVER_SHRINK_BUDGET_MIB",
+                                  mib, static_cast<int>(result)));
+  } else {
+    result = past_->EventCreate(&done_, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS) return true;
+    *reason =
+        vote::MakeReason("CUDA event: expected one, got error %d of cuEventCreate", static_cast<int>(result));
+  }
   Free(true);
   return false;
 }

@@ -11,8 +11,18 @@
 namespace crossover::shrink::library {
 
 // A Kernel is one of shrink/kernels/kernels.cu.
-enum class Kernel : std::uint8_t { kNarrow, kWiden, kEncode, kEncodeSum, kDecode };
-inline constexpr std::size_t kKernels = 5;
+enum class Kernel : std::uint8_t {
+  kNarrow,
+  kWiden,
+  kEncode,
+  kEncodeSum,
+  kDecode,
+  kEncodePlanned,
+  kEncodeSumPlanned,
+  kDecodePlanned,
+  kStatistics
+};
+inline constexpr std::size_t kKernels = 9;
 
 // A Step is one narrowed call: `count` floats from `send`, at `offset` bytes of the buffer.
 struct Step {
@@ -21,7 +31,7 @@ struct Step {
   std::uint64_t count = 0;
   std::uint64_t offset = 0;
   CUstream stream = nullptr;
-  std::uint64_t divisor = 1;  // of the sums; only for the exchange with 8 bits
+  std::uint64_t divisor = 1;  // of the sums; only for an exchange between nodes
 };
 
 // A Buffer belongs to one communicator. Its functions run with the communicator's context current. NCCL lets

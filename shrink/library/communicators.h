@@ -18,7 +18,9 @@ struct Communicator {
   std::atomic<const void*> handle{nullptr};
   std::uint32_t number = 0;      // in order of creation, from 1
   bool narrow = false;           // all its ranks agreed
+  bool could_agree = false;      // the dry run: its ranks would vote
   std::uint32_t budget_mib = 0;  // of a narrowed one: the least of its ranks
+  std::uint32_t told = 0;        // a bit for each base::PlainReason of which its calls were told
   std::uint64_t in_group = 0;    // bytes of the buffer that calls of the open group take
   Buffer buffer;                 // of a narrowed one
   NodeExchange exchange;         // is ready if it is narrowed to 8 bits
@@ -52,7 +54,9 @@ class Communicators {
       if (there != nullptr && there != &gone_) continue;
       entry.number = ++created_;
       entry.narrow = narrow;
+      entry.could_agree = false;
       entry.budget_mib = budget_mib;
+      entry.told = 0;
       entry.in_group = 0;
       entry.buffer = buffer;
       entry.exchange = exchange;

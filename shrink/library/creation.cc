@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "shrink/library/dry_run.h"
 #include "shrink/library/image.h"
 #include "shrink/library/policies.h"
 #include "shrink/library/state.h"
@@ -16,10 +17,14 @@ using hooks::kNcclInProgress;
 using hooks::kNcclSuccess;
 using hooks::kNcclSystemError;
 using meeting::Outcome;
+using vote::As;
 using vote::MakeReason;
 using vote::Origin;
+using vote::PlainReason;
 using vote::Reason;
 using vote::VoterPhase;
+
+constexpr char kRunsPlain[] = "a communicator runs plain";
 
 constinit std::atomic<int> own_device{-1};  // of the first communicator; -1: none
 
@@ -41,6 +46,11 @@ bool Blocks(NcclResult result, const void* config) {
   return blocking == nullptr || std::strcmp(blocking, "0") != 0;
 }
 
+Reason TooMany() {
+  return As(PlainReason::kTooMany, MakeReason("communicators of this process: expected at most %zu, got more",
+                                              Communicators::kMost));
+}
+
 // Returns whether the current GPU is that of all communicators of this process so far.
 bool IsOwnDevice() {
   const Driver* driver = DriverOf(Way::kPast);
@@ -52,30 +62,55 @@ bool IsOwnDevice() {
 
 Origin OriginOf(const Init& init, Reason* reason) {
   if (init.ids != 1) {
-    *reason = MakeReason("unique IDs: expected 1, got %d", init.ids);
+    *reason = As(PlainReason::kSeveralIds,
+                 MakeReason("unique IDs of ncclCommInitRankScalable: expected 1, got %d", init.ids));
   } else if (group.depth > 0) {
-    *reason = MakeReason("ncclCommInitRank: expected outside a group, got inside one");
+    *reason =
+        As(PlainReason::kInGroup, MakeReason("ncclCommInitRank: expected outside a group, got inside one"));
   } else if (!Blocks(kNcclSuccess, init.config)) {
-    *reason = MakeReason("communicator: expected one that blocks, got one that does not");
-  } else if (!IsOwnDevice()) {
-    *reason = MakeReason("GPUs of this process: expected 1, got several or none");
+    *reason = As(PlainReason::kNonBlocking,
+                 MakeReason("blocking (ncclConfig_t, or NCCL_COMM_BLOCKING): expected 1, got 0"));
+  } else if (!settings.declines && !IsOwnDevice()) {  // a process that declines needs no GPU
+    *reason = As(
+        PlainReason::kSeveralGpus,
+        MakeReason("current GPU: expected that of this process's first communicator, got another or none"));
   } else {
     return Origin::kInit;
   }
   return Origin::kOther;
 }
 
-bool MakeBuffer(Buffer* buffer, std::uint32_t mib, Reason* reason) {
+// Takes what a communicator needs: the buffer on the GPU, and the plans if the level has some.
+bool MakeBuffer(Buffer* buffer, Plans* plans, std::uint32_t mib, Reason* reason) {
   if (!communicators.HasRoom()) {
-    *reason = MakeReason("communicators: expected at most %zu, got more", Communicators::kMost);
+    *reason = TooMany();
     return false;
   }
-  if (settings.mode == Mode::kQ8 && InnerFunctions() == nullptr) {
-    *reason = MakeReason("NCCL: expected one with ncclCommSplit, from 2.18 on, got an older one");
+  if (Exchanges(settings.mode) && InnerFunctions() == nullptr) {
+    *reason = As(
+        PlainReason::kOldNccl,
+        MakeReason("NCCL: expected all functions that an exchange between nodes calls, got too few; use NCCL "
+                   "2.18 or later, or bf16"));
     return false;
   }
   const void* image = ImageOf(settings.image, reason);
-  return image != nullptr && buffer->Make(image, mib, reason);
+  if (image == nullptr || !buffer->Make(image, mib, reason)) return false;
+  if (settings.mode != Mode::kAdaptive || plans->Make(reason)) return true;
+  buffer->Free(true);
+  return false;
+}
+
+std::uint32_t RanksOf(const Init& init) { return static_cast<std::uint32_t>(init.ranks); }
+
+crossover_span SpanOf(PlainReason reason) {
+  if (reason == PlainReason::kOneNode) return CROSSOVER_SPAN_ONE_NODE;
+  return reason == PlainReason::kUnevenNodes ? CROSSOVER_SPAN_SEVERAL_NODES : CROSSOVER_SPAN_UNKNOWN;
+}
+
+// Says and reports why a communicator runs plain. A reason without a text is reported alone.
+void TellPlain(const Init& init, const Reason& reason) {
+  if (!reason.empty()) Warn(Warning::kPlain, kRunsPlain, reason.text);
+  report.Plain(reason.why, {RanksOf(init), SpanOf(reason.why)});
 }
 
 // Aborts a communicator whose creation has to fail.
@@ -92,39 +127,82 @@ NcclResult Inherit(Communicator* parent, NcclComm* child) {
   if (child == nullptr || *child == nullptr) return kNcclSuccess;  // this rank has no part in it
   Reason reason;
   Buffer buffer;
-  const bool made = MakeBuffer(&buffer, parent->budget_mib, &reason);
-  if (made && communicators.Add(*child, true, parent->budget_mib, buffer) != nullptr) {
-    narrowed.fetch_add(1, std::memory_order_relaxed);
-    return kNcclSuccess;
+  Plans plans;  // only exchanges have some, and their splits run plain
+  if (MakeBuffer(&buffer, &plans, parent->budget_mib, &reason)) {
+    if (communicators.Add(*child, true, parent->budget_mib, buffer) != nullptr) {
+      narrowed.fetch_add(1, std::memory_order_relaxed);
+      report.Narrowed(settings.mode, {});
+      return kNcclSuccess;
+    }
+    buffer.Free(true);
+    reason = TooMany();
   }
-  if (made) buffer.Free(true);
-  Warn(Warning::kSplit, "the split of a narrowed communicator fails", reason.text);
+  Warn(Warning::kSplit,
+       "ncclCommSplit or ncclCommShrink fails, because this rank cannot compress as the others will (if it "
+       "stays so, set crossover.dev/shrink or CROSSOVER_SHRINK to off on all ranks)",
+       reason.text);
   Discard(child);
   return kNcclSystemError;
 }
 
+// Makes a communicator known to the dry run. `could_agree` says whether its ranks would vote.
+void AddToDryRun(NcclComm comm, bool could_agree) {
+  Communicator* added = communicators.Add(comm, false, 0, {});
+  if (added != nullptr) added->could_agree = could_agree;
+}
+
+// The same for what a split has made, whose ranks would have the verdict of the parent.
+void AddChildToDryRun(const Communicator* parent, const NcclComm* child) {
+  if (child != nullptr && *child != nullptr) AddToDryRun(*child, parent != nullptr && parent->could_agree);
+}
+
+// Makes this process ready for samples, and the communicator known, if NCCL has made it by now.
+void AdviseFrom(const Init& init, NcclResult result) {
+  if (result != kNcclSuccess && result != kNcclInProgress) return;
+  PrepareToMeasure();
+  if (init.comm == nullptr || *init.comm == nullptr) return;
+  Reason reason;
+  const Origin origin = result == kNcclSuccess ? OriginOf(init, &reason) : Origin::kOther;
+  AddToDryRun(*init.comm, origin == Origin::kInit && init.ranks > 1);
+}
+
 // Fails the creation of a communicator that other ranks may narrow.
 NcclResult FailInit(const Init& init, const Reason& reason) {
-  Warn(Warning::kFailed, "the communicator fails, because others may narrow", reason.text);
+  Warn(Warning::kFailed,
+       "ncclCommInitRank fails, because other ranks may compress and this one does not: start the job again",
+       reason.text);
   Discard(init.comm);
   return kNcclRemoteError;
 }
 
-// Makes a communicator narrow whose ranks have all agreed. Takes the buffer.
-NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer) {
+// Returns what an exchange is made of.
+Wanted WantedOf(const Init& init, const Plans& plans) {
+  Wanted wanted;
+  wanted.ranks = static_cast<std::size_t>(init.ranks);
+  wanted.rank = static_cast<std::size_t>(init.rank);
+  wanted.seed = SeedOf(IdOf(init.id));
+  const bool adaptive = settings.mode == Mode::kAdaptive;
+  wanted.level = adaptive ? "adaptive" : "q8";
+  wanted.error_percent = adaptive ? settings.error_percent : 0;
+  wanted.plans = plans;
+  return wanted;
+}
+
+// Makes a communicator narrow whose ranks have all agreed. Takes the buffer and the plans.
+NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer, Plans plans) {
   NodeExchange exchange;
   Reason reason;
   auto made = NodeExchange::Made::kReady;
-  if (settings.mode == Mode::kQ8)
-    made =
-        exchange.Make(*init.comm, static_cast<std::size_t>(init.ranks), static_cast<std::size_t>(init.rank),
-                      SeedOf(IdOf(init.id)), buffer, outcome.budget_mib, &reason);
+  if (Exchanges(settings.mode))
+    made = exchange.Make(*init.comm, WantedOf(init, plans), buffer, outcome.budget_mib, &reason);
   if (made == NodeExchange::Made::kReady) {
     if (communicators.Add(*init.comm, true, outcome.budget_mib, buffer, exchange) != nullptr) {
       narrowed.fetch_add(1, std::memory_order_relaxed);
+      report.Narrowed(settings.mode, {RanksOf(init), exchange.is_ready() ? CROSSOVER_SPAN_SEVERAL_NODES
+                                                                         : CROSSOVER_SPAN_UNKNOWN});
       return kNcclSuccess;
     }
-    reason = MakeReason("communicators: expected at most %zu, got more", Communicators::kMost);
+    reason = TooMany();
     made = NodeExchange::Made::kFailed;
     exchange.Abort();
   }
@@ -134,26 +212,50 @@ NcclResult BeginNarrow(const Init& init, const Outcome& outcome, Buffer buffer) 
     return failed;
   }
   buffer.Free(true);
-  Warn(Warning::kPlain, "runs plain", reason.text);
+  plans.Free();
+  TellPlain(init, reason);
+  return kNcclSuccess;
+}
+
+// Returns what this rank is ready for.
+vote::Proposal ProposalOf(Mode mode) {
+  const vote::Codec codec = mode == Mode::kAdaptive ? vote::Codec::kAdaptive
+                            : mode == Mode::kQ8     ? vote::Codec::kQ8
+                                                    : vote::Codec::kBf16;
+  return {0, codec, Exchanges(mode) ? 8u : 16u, settings.budget_mib};
+}
+
+// Returns what this rank says of itself, but for what it is ready for.
+vote::Hello HelloOf(const Init& init) {
+  vote::Hello hello;
+  hello.ranks = RanksOf(init);
+  hello.rank = static_cast<std::uint32_t>(init.rank);
+  hello.id = IdOf(init.id);
+  return hello;
+}
+
+// Makes the communicator plain. Where rank 0 has opened a port, this rank says no there, so that the others
+// need not wait for it.
+NcclResult Decline(const Init& init, Meeting meeting) {
+  if (meeting.start == vote::Start::kVotes) TheAgreement().Vote(std::move(meeting), HelloOf(init), false);
+  TellPlain(init, settings.why_declines);
   return kNcclSuccess;
 }
 
 // Votes, and makes the communicator narrow or plain, or lets its creation fail.
 NcclResult Agree(const Init& init, Meeting meeting) {
-  vote::Hello hello;
-  hello.ranks = static_cast<std::uint32_t>(init.ranks);
-  hello.rank = static_cast<std::uint32_t>(init.rank);
-  hello.id = IdOf(init.id);
-  const bool q8 = settings.mode == Mode::kQ8;
-  hello.proposal = {0, q8 ? vote::Codec::kQ8 : vote::Codec::kBf16, q8 ? 8u : 16u, settings.budget_mib};
+  vote::Hello hello = HelloOf(init);
+  hello.proposal = ProposalOf(settings.mode);
   Buffer buffer;
+  Plans plans;
   Reason unready;
-  const bool ready = MakeBuffer(&buffer, settings.budget_mib, &unready);
+  const bool ready = MakeBuffer(&buffer, &plans, settings.budget_mib, &unready);
   const Outcome outcome = TheAgreement().Vote(std::move(meeting), hello, ready);
-  if (outcome.phase == VoterPhase::kNarrow) return BeginNarrow(init, outcome, buffer);
+  if (outcome.phase == VoterPhase::kNarrow) return BeginNarrow(init, outcome, buffer, plans);
   if (ready) buffer.Free(true);
+  plans.Free();
   if (outcome.phase != VoterPhase::kPlain) return FailInit(init, outcome.reason);
-  Warn(Warning::kPlain, "runs plain", ready ? outcome.reason.text : unready.text);
+  TellPlain(init, ready ? outcome.reason : unready);
   return kNcclSuccess;
 }
 
@@ -163,6 +265,10 @@ NcclResult EndSplits(NcclResult result) {
   const std::size_t splits = std::exchange(group.splits, 0);
   if (result != kNcclSuccess) return result;
   for (std::size_t i = 0; i < splits; ++i) {
+    if (settings.mode == Mode::kAdvise) {
+      AddChildToDryRun(group.expected[i].parent, group.expected[i].child);
+      continue;
+    }
     const NcclResult inherited = Inherit(group.expected[i].parent, group.expected[i].child);
     if (inherited != kNcclSuccess) result = inherited;
   }
@@ -174,13 +280,13 @@ void OfferPort(NcclUniqueId* id) {
   vote::Id bytes = IdOf(*id);
   Reason reason;
   TheAgreement().Offer(&bytes, &reason);
-  if (!reason.empty()) Warn(Warning::kTail, "communicators of this ID run plain", reason.text);
+  if (!reason.empty()) Warn(Warning::kTail, "communicators of a unique ID run plain", reason.text);
   std::memcpy(id->internal, bytes.data(), bytes.size());
 }
 
 Meeting BeforeInit(const Init& init) {
   Meeting meeting;
-  if (!Narrows(settings.mode) || init.comm == nullptr || init.ranks < 1) return meeting;
+  if (!Votes(settings) || init.comm == nullptr || init.ranks < 1) return meeting;
   Reason reason;
   const Origin origin = OriginOf(init, &reason);
   meeting = TheAgreement().Prepare(origin, IdOf(init.id), static_cast<std::uint32_t>(init.ranks),
@@ -190,11 +296,16 @@ Meeting BeforeInit(const Init& init) {
 }
 
 NcclResult AfterInit(const Init& init, Meeting meeting, NcclResult result) {
+  if (settings.mode == Mode::kAdvise) AdviseFrom(init, result);
   if (result != kNcclSuccess || init.comm == nullptr || *init.comm == nullptr) return result;
-  if (settings.mode == Mode::kAdvise) communicators.Add(*init.comm, false, 0, {});
-  if (!Narrows(settings.mode) || init.ranks < 2) return result;
+  if (!Votes(settings) || init.ranks < 2) return result;
+  if (settings.declines) return Decline(init, std::move(meeting));
   if (meeting.start != vote::Start::kVotes) {
-    if (!meeting.reason.empty()) Warn(Warning::kPlain, "runs plain", meeting.reason.text);
+    if (!meeting.reason.empty()) {
+      TellPlain(init, meeting.reason);
+    } else {
+      report.Plain(PlainReason::kRefusedBefore, {RanksOf(init), CROSSOVER_SPAN_UNKNOWN});
+    }
     return result;
   }
   return Agree(init, std::move(meeting));
@@ -207,20 +318,38 @@ NcclResult BeforeDerived(NcclComm parent, const void* config) {
     return kNcclSuccess;
   const bool blocks = Blocks(kNcclSuccess, config);
   if (blocks && (group.depth == 0 || group.splits < std::size(group.expected))) return kNcclSuccess;
-  Warn(Warning::kSplit, "the split of a narrowed communicator is refused",
-       blocks ? "it is one of more than 32 in a group" : "it does not block");
+  const Reason reason =
+      blocks ? MakeReason(
+                   "calls in one group: expected at most %zu, got more; end the group earlier, or set "
+                   "CROSSOVER_SHRINK to off on all ranks",
+                   std::size(group.expected))
+             : MakeReason(
+                   "blocking (ncclConfig_t, or NCCL_COMM_BLOCKING): expected 1, got 0; set it to 1, or "
+                   "CROSSOVER_SHRINK to off");
+  Warn(Warning::kSplit, "ncclCommSplit or ncclCommShrink of a compressed communicator is refused",
+       reason.text);
   return kNcclInvalidUsage;
 }
 
 NcclResult AfterDerived(NcclComm parent, NcclComm* child, NcclResult result) {
   if (result != kNcclSuccess) return result;
-  if (settings.mode == Mode::kAdvise && group.depth == 0 && child != nullptr && *child != nullptr)
-    communicators.Add(*child, false, 0, {});
+  if (settings.mode == Mode::kAdvise) {
+    Communicator* known = communicators.Find(parent);
+    if (group.depth == 0) {
+      AddChildToDryRun(known, child);
+    } else if (group.splits < std::size(group.expected)) {
+      group.expected[group.splits++] = {known, child};
+    }
+    return result;
+  }
   if (narrowed.load(std::memory_order_relaxed) == 0) return result;
   Communicator* communicator = communicators.Find(parent);
   if (communicator == nullptr || !communicator->narrow) return result;
   if (communicator->exchange.is_ready()) {
-    Warn(Warning::kSplit, "a split runs plain", "q8: expected a communicator with a unique ID of its own");
+    Warn(Warning::kSplit, "a communicator of ncclCommSplit or ncclCommShrink runs plain",
+         "expected one that ncclCommInitRank makes, got one made from another communicator; bf16 compresses "
+         "both");
+    report.Plain(PlainReason::kSplit, {});
     return result;
   }
   if (group.depth == 0) return Inherit(communicator, child);
@@ -244,6 +373,7 @@ NcclResult End(hooks::PFN_ncclCommEnd real, NcclComm comm, Ending ending) {
   // It is forgotten before, because NCCL may give its handle to the next communicator of another thread.
   Buffer buffer = communicator->buffer;
   NodeExchange exchange = communicator->exchange;
+  Plans plans = exchange.plans();
   const bool narrow = communicator->narrow;
   communicators.Remove(communicator);
   // A kernel of these that hangs would stop NCCL from ending `comm`.
@@ -251,7 +381,10 @@ NcclResult End(hooks::PFN_ncclCommEnd real, NcclComm comm, Ending ending) {
   const NcclResult result = real(comm);
   if (!narrow) return result;
   narrowed.fetch_sub(1, std::memory_order_relaxed);
+  report.Ended(settings.mode);
   buffer.Free(ending == Ending::kDestroy);
+  // Work that was aborted may still copy from and to the memory of the plans.
+  if (ending == Ending::kDestroy) plans.Free();
   return result;
 }
 

@@ -56,4 +56,12 @@ const Driver* DriverOf(Way way) {
   return known[static_cast<std::size_t>(way)].Get([way](Driver* driver) { return FindAll(way, driver); });
 }
 
+Capture CaptureOf(CUstream stream) {
+  const Driver* driver = DriverOf(Way::kPast);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver == nullptr || driver->StreamIsCapturing(stream, &status) != CUDA_SUCCESS)
+    return Capture::kUnknown;
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ? Capture::kNone : Capture::kActive;
+}
+
 }  // namespace crossover::shrink::library

@@ -33,7 +33,8 @@ enum class WhyPlain : std::uint8_t {
   kCount,
   kBudget,
   kCapture,
-  kVerdict
+  kVerdict,
+  kCommunicator
 };
 
 // Returns why a call would not be narrowed whatever the communicator is, or kNone.
@@ -68,7 +69,10 @@ constexpr const char* Words(WhyPlain why) {
     case WhyPlain::kCapture:
       return "plain: captured into a graph";
     case WhyPlain::kVerdict:
-      return "plain: the ranks did not agree";
+      return "plain: its communicator is not compressed";
+    case WhyPlain::kCommunicator:
+      return "plain: its communicator has one rank, does not block, or was made in a group or on a second "
+             "GPU";
   }
   return "?";
 }

@@ -42,7 +42,10 @@ const void* ImageOf(const char* path, vote::Reason* reason) {
   if (there != nullptr) return there;
   char* fresh = Read(path);
   if (fresh == nullptr) {
-    *reason = vote::MakeReason("CROSSOVER_SHRINK_IMAGE: expected a file of at most 16 MiB, got %.50s", path);
+    *reason = vote::As(
+        vote::PlainReason::kSetting,
+        vote::MakeReason("CROSSOVER_SHRINK_IMAGE: expected a readable file of 1 byte to 16 MiB, got %.50s",
+                         path));
     return nullptr;
   }
   if (kept.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) return fresh;

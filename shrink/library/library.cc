@@ -2,12 +2,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "common/base/job_environment.h"
+#include "common/base/shrink_choice.h"
+#include "shrink/library/dry_run.h"
 #include "shrink/library/policies.h"
 #include "shrink/library/state.h"
 
@@ -23,64 +24,60 @@ enum class Readiness : std::uint8_t { kUnread, kBeingRead, kRead };
 constinit std::atomic<Readiness> readiness{Readiness::kUnread};
 constinit std::atomic<bool> is_on{false};
 
-void WriteAdvice() {
-  char path[4096];
-  if (settings.report != nullptr)
-    std::snprintf(path, sizeof path, "%s%d.json", settings.report, static_cast<int>(::getpid()));
-  advice.Write(settings.report == nullptr ? nullptr : path);
-}
-
 void ReadEnvironment() {
   Reason reason;
-  settings = ReadSettings(::getenv(base::kShrinkVariable), ::getenv("CROSSOVER_SHRINK_BUDGET_MIB"),
-                          ::getenv("CROSSOVER_SHRINK_IMAGE"), ::getenv("CROSSOVER_SHRINK_REPORT"), &reason);
+  settings = ReadSettings({.shrink = ::getenv(base::kShrinkVariable),
+                           .choice = ::getenv(base::kShrinkChoiceVariable),
+                           .budget = ::getenv("CROSSOVER_SHRINK_BUDGET_MIB"),
+                           .image = ::getenv("CROSSOVER_SHRINK_IMAGE"),
+                           .report = ::getenv("CROSSOVER_SHRINK_REPORT"),
+                           .error = ::getenv("CROSSOVER_SHRINK_ERROR")},
+                          &reason);
+  const bool disabled = base::IsOn(::getenv("CROSSOVER_DISABLE"));
   if (!reason.empty()) log::Write(log::Level::kWarn, "shrink: %s; calls stay as they are", reason.text);
-  if (base::IsOn(::getenv("CROSSOVER_DISABLE"))) settings.mode = Mode::kOff;
+  if (!reason.empty() && !disabled) report.Plain(base::PlainReason::kSetting, {});
+  if (disabled) settings = {};
+  if (Votes(settings)) report.Ask(settings.asked);
   if (settings.mode == Mode::kAdvise) std::atexit(&WriteAdvice);
-  is_on.store(settings.mode != Mode::kOff, std::memory_order_relaxed);
-}
-
-bool IsCaptured(CUstream stream) {
-  const Driver* driver = DriverOf(Way::kPast);
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver != nullptr && driver->StreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
+  is_on.store(settings.mode == Mode::kAdvise || Votes(settings), std::memory_order_relaxed);
 }
 
 // Returns how many bytes of the buffer are in use with this call. Those with 8 bits follow each other, also
 // in a group, and so use the same bytes.
 std::uint64_t RoomFor(const Reduction& call, const Communicator& communicator) {
   const NodeExchange& exchange = communicator.exchange;
-  return exchange.is_ready() ? ExchangeBytes(call.count, exchange.position())
+  return exchange.is_ready() ? exchange.reserved() + ExchangeBytes(call.count, exchange.position())
                              : communicator.in_group + BufferBytes(call.count);
 }
 
+// Says and reports, once for each communicator, why some of its calls stay plain.
+void TellOfCalls(Communicator* communicator, Warning warning, base::PlainReason reason, const char* why) {
+  const std::uint32_t bit = 1u << static_cast<std::uint32_t>(reason);
+  if ((communicator->told & bit) != 0) return;
+  communicator->told |= bit;
+  Warn(warning, "an all-reduce stays plain", why);
+  report.Plain(reason, {});
+}
+
 // Returns why a call stays plain on this communicator, or kNone.
-WhyPlain WhyNotHere(const Reduction& call, const Communicator* communicator) {
+WhyPlain WhyNotHere(const Reduction& call, Communicator* communicator) {
   const WhyPlain why = WhyNot({Function::kAllReduce, call.type, call.op, call.count});
   if (why != WhyPlain::kNone) return why;
   if (communicator == nullptr || !communicator->narrow) return WhyPlain::kVerdict;
   const std::uint64_t room = std::uint64_t{communicator->budget_mib} << 20;
-  if (call.count > room || RoomFor(call, *communicator) > room) return WhyPlain::kBudget;
-  if (!IsCaptured(static_cast<CUstream>(call.stream))) return WhyPlain::kNone;
-  Warn(Warning::kCapture, "an all-reduce stays plain", "it is captured into a graph");
+  if (call.count > room || RoomFor(call, *communicator) > room) {
+    TellOfCalls(communicator, Warning::kTooLarge, base::PlainReason::kTooLarge,
+                "CROSSOVER_SHRINK_BUDGET_MIB: expected room for it, and for those of its group, got less");
+    return WhyPlain::kBudget;
+  }
+  if (CaptureOf(static_cast<CUstream>(call.stream)) != Capture::kActive) return WhyPlain::kNone;
+  TellOfCalls(communicator, Warning::kCapture, base::PlainReason::kCaptured, "it is captured into a graph");
   return WhyPlain::kCapture;
-}
-
-bool MakeRoom() {
-  if (group.calls < group.room) return true;
-  const std::size_t room = group.room == 0 ? 64 : group.room * 2;
-  static_assert(std::is_trivially_copyable_v<Waiting>);
-  auto* larger = static_cast<Waiting*>(std::realloc(group.waiting, room * sizeof(Waiting)));
-  if (larger == nullptr) return false;
-  group.waiting = larger;
-  group.room = room;
-  return true;
 }
 
 Step StepOf(const Reduction& call, const Communicator& communicator) {
   Step step{reinterpret_cast<CUdeviceptr>(call.send), reinterpret_cast<CUdeviceptr>(call.receive), call.count,
-            communicator.in_group, static_cast<CUstream>(call.stream)};
+            communicator.in_group + communicator.exchange.reserved(), static_cast<CUstream>(call.stream)};
   if (call.op == kAvg) step.divisor = communicator.exchange.position().ranks();
   return step;
 }
@@ -110,17 +107,25 @@ bool IsOn() {
   return is_on.load(std::memory_order_relaxed);
 }
 
+bool MakeRoomInGroup() {
+  if (group.calls < group.room) return true;
+  const std::size_t room = group.room == 0 ? 64 : group.room * 2;
+  static_assert(std::is_trivially_copyable_v<Waiting>);
+  auto* larger = static_cast<Waiting*>(std::realloc(group.waiting, room * sizeof(Waiting)));
+  if (larger == nullptr) return false;
+  group.waiting = larger;
+  group.room = room;
+  return true;
+}
+
 NcclResult Reduce(const Reduction& call) {
-  if (settings.mode == Mode::kAdvise) {
-    NoteOther({Function::kAllReduce, call.type, call.op, call.count}, call.comm);
-    return call.Go(call.send, call.receive, call.type);
-  }
+  if (settings.mode == Mode::kAdvise) return Advise(call);
   if (narrowed.load(std::memory_order_relaxed) == 0) return call.Go(call.send, call.receive, call.type);
   Communicator* communicator = communicators.Find(call.comm);
   if (WhyNotHere(call, communicator) != WhyPlain::kNone) return call.Go(call.send, call.receive, call.type);
   const Step step = StepOf(call, *communicator);
   if (group.depth == 0) return ReduceNow(call, communicator, step);
-  if (!MakeRoom()) return kNcclSystemError;
+  if (!MakeRoomInGroup()) return kNcclSystemError;
   // A call with 8 bits has several steps, and only a group that has ended launches one. NCCL sees none of it
   // before.
   if (!communicator->exchange.is_ready()) {
@@ -129,7 +134,7 @@ NcclResult Reduce(const Reduction& call) {
     if (result != kNcclSuccess) return result;
     communicator->in_group += BufferBytes(call.count);
   }
-  group.waiting[group.calls++] = {communicator, step};
+  group.waiting[group.calls++] = {communicator, step, {}};
   return kNcclSuccess;
 }
 
@@ -146,6 +151,7 @@ void CountGroupStart() { ++group.depth; }
 // order.
 NcclResult EndGroup(hooks::PFN_ncclGroup real) {
   if (group.depth > 0) --group.depth;
+  if (group.depth == 0 && settings.mode == Mode::kAdvise) MeasureGroup();
   if (group.depth > 0 || (group.calls == 0 && group.splits == 0)) return real();
   const std::size_t calls = std::exchange(group.calls, 0);
   CUresult launched = CUDA_SUCCESS;

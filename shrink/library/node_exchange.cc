@@ -8,6 +8,7 @@
 #include "shrink/library/eligible.h"
 #include "shrink/library/exchange_run.h"
 #include "shrink/library/node_name.h"
+#include "shrink/library/state.h"
 #include "shrink/meeting/array.h"
 #include "shrink/meeting/sockets.h"
 
@@ -82,8 +83,9 @@ NcclResult GatherMembers(const InnerNccl& nccl, NcclComm comm, const Buffer& buf
 
 }  // namespace
 
-NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::size_t rank, std::uint64_t seed,
-                                      Buffer& buffer, std::uint32_t mib, vote::Reason* reason) {
+NodeExchange::Made NodeExchange::Make(NcclComm comm, const Wanted& wanted, Buffer& buffer, std::uint32_t mib,
+                                      vote::Reason* reason) {
+  const std::size_t ranks = wanted.ranks, rank = wanted.rank;
   const std::uint64_t bytes = std::uint64_t{mib} << 20;
   if (ranks * sizeof(Member) > bytes) {
     *reason = MakeReason("budget: expected %zu bytes for all ranks, got %u MiB", ranks * sizeof(Member), mib);
@@ -96,22 +98,25 @@ NodeExchange::Made NodeExchange::Make(NcclComm comm, std::size_t ranks, std::siz
   const std::span<Member> members(room.get(), ranks);
   NcclResult result = kNcclSystemError;
   if (nccl != nullptr && stream.get() != nullptr && has_room) {
-    members[rank] = {NodeOf(NodeName().view()), seed, kLayout};
+    members[rank] = {NodeOf(NodeName().view()), wanted.seed, kLayout, wanted.error_percent};
     result = GatherMembers(*nccl, comm, buffer, stream, members, rank);
   }
-  if (result == kNcclSuccess) *reason = WhyNotExchanged(members, rank, &position_);
+  if (result == kNcclSuccess) *reason = WhyNotExchanged(wanted.level, members, rank, &position_);
   if (result == kNcclSuccess && !reason->empty()) return Made::kUnsuitable;
   if (result == kNcclSuccess) {
     nccl_ = nccl;
-    rounding_.seed = seed;
+    rounding_.seed = wanted.seed;
+    plans_ = wanted.plans;
+    error_percent_ = wanted.error_percent;
     result = Split(comm, rank);
   }
   if (result == kNcclSuccess) result = WarmUp(buffer, bytes, stream.get());
   if (result == kNcclSuccess) result = stream.Settle(*nccl, of_place_);
   if (result == kNcclSuccess) return Made::kReady;
   Abort();
-  *reason = MakeReason(
-      "q8: expected communicators of nodes and places, got NCCL's error %d; try again, or bf16", result);
+  *reason =
+      MakeReason("%s: expected communicators of nodes and places, got NCCL's error %d; try again, or bf16",
+                 wanted.level, result);
   return Made::kFailed;
 }
 
@@ -134,12 +139,39 @@ NcclResult NodeExchange::WarmUp(Buffer& buffer, std::uint64_t bytes, CUstream st
   step.offset = step.count * sizeof(float);
   step.stream = stream;
   if (step.offset + ExchangeBytes(step.count, position_) > bytes) return kNcclSuccess;
-  return RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, false}, buffer, step);
+  return RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, false}, buffer, step, {});
+}
+
+// Waits for work that was queued many calls ago, which is done unless other ranks hang or have died.
+NcclResult NodeExchange::Await(CUevent event) const {
+  const Driver* driver = DriverOf(Way::kPast);
+  for (;;) {
+    const CUresult work = driver->EventQuery(event);
+    if (work == CUDA_SUCCESS) return kNcclSuccess;
+    if (work != CUDA_ERROR_NOT_READY) return kNcclUnhandledCudaError;
+    if (const NcclResult state = AsyncError(); state != kNcclSuccess) return state;
+    ::usleep(200);
+  }
+}
+
+NcclResult NodeExchange::NextPlan(const Buffer& buffer, std::uint64_t count, Plan* plan) {
+  if (!plans_.is_made()) return kNcclSuccess;
+  CUevent before_change = nullptr;
+  *plan = plans_.Next(count, position_, buffer, &before_change);
+  if (!plan->is_there())
+    Warn(Warning::kKinds, "an all-reduce has 8 bits for each element",
+         "adaptive: expected at most 64 counts and 256 nodes, got more");
+  if (before_change == nullptr) return kNcclSuccess;
+  const NcclResult result = Await(before_change);
+  if (result == kNcclSuccess) plans_.Change(count, position_, error_percent_, plan);
+  return result;
 }
 
 NcclResult NodeExchange::Run(Buffer& buffer, const Step& step) {
-  const NcclResult result =
-      RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, true}, buffer, step);
+  Plan plan;
+  NcclResult result = NextPlan(buffer, step.count, &plan);
+  if (result == kNcclSuccess)
+    result = RunExchange({*nccl_, of_node_, of_place_, position_, rounding_, true}, buffer, step, plan);
   ++rounding_.call;
   return result;
 }

@@ -44,8 +44,8 @@ struct Init {
   const void* config;
 };
 
-// These do what the policies say. They are in library.cc, and what makes and ends communicators in
-// creation.cc.
+// These do what the policies say. They are in library.cc, what makes and ends communicators in creation.cc,
+// and what the dry run does in dry_run.cc.
 NcclResult Reduce(const Reduction& call);
 void NoteOther(const Call& call, NcclComm comm);
 void CountGroupStart();

@@ -1,13 +1,5 @@
 # Defines the target crossover_shrink_portable: the libcrossover-shrink.so that ships. crossover_portable builds it, too.
-set(sources)
-foreach(part crossover_shrink_core crossover_shrink crossover_shrink_meeting crossover_shrink_vote)
-  get_target_property(directory ${part} SOURCE_DIR)
-  get_target_property(own ${part} SOURCES)
-  foreach(source ${own})
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${directory})
-    list(APPEND sources ${source})
-  endforeach()
-endforeach()
+crossover_sources_of(sources crossover_shrink_core crossover_shrink crossover_shrink_meeting crossover_shrink_vote)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shrink/*.h ${PROJECT_SOURCE_DIR}/shrink/*.def
      ${PROJECT_SOURCE_DIR}/common/base/*.h ${PROJECT_SOURCE_DIR}/sidecar/hooks/*.h
      ${PROJECT_SOURCE_DIR}/sidecar/hooks/*.def ${PROJECT_SOURCE_DIR}/sidecar/log/*.h ${PROJECT_SOURCE_DIR}/proto/*.h)

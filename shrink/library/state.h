@@ -7,6 +7,8 @@
 
 #include "shrink/library/advice.h"
 #include "shrink/library/communicators.h"
+#include "shrink/library/error_kernel.h"
+#include "shrink/library/report.h"
 #include "shrink/library/settings.h"
 #include "sidecar/log/log.h"
 
@@ -17,11 +19,14 @@ inline constinit std::atomic<std::uint32_t> narrowed{0};  // communicators
 inline constinit std::atomic<std::uint32_t> warned{0};    // a bit for each Warning
 inline constinit Communicators communicators;
 inline constinit Advice advice;
+inline constinit ErrorKernel error_kernel;  // of the dry run
+inline constinit Report report{&FindReporter};
 
-// A narrowed call of the open group waits there for the end of it.
+// A narrowed call of the open group waits there for the end of it, and so does a sample of the dry run.
 struct Waiting {
-  Communicator* communicator;
+  Communicator* communicator;  // null: it is a sample
   Step step;
+  Sample sample;
 };
 // A communicator that a split makes inside a group exists from the end of the group on.
 struct Expected {
@@ -38,8 +43,11 @@ struct Group {
 };
 inline thread_local constinit Group group;
 
+// Makes room for one more call that waits. Returns false if there is no memory. It is in library.cc.
+bool MakeRoomInGroup();
+
 // There is one line for each way in which a job gets less than its owner asks for.
-enum class Warning : std::uint8_t { kPlain, kFailed, kCapture, kSplit, kTail };
+enum class Warning : std::uint8_t { kPlain, kFailed, kCapture, kSplit, kTail, kTooLarge, kMeasure, kKinds };
 
 // Says a line the first time that there is reason for it.
 inline void Warn(Warning warning, const char* what, const char* why) {

@@ -43,7 +43,7 @@ class Gathering {
     if (ranks_ > kMostAtOnce)
       return Plain(vote::MakeReason("ranks: expected at most %u, got %u", kMostAtOnce, ranks_));
     if (!connections_.Make(most_) || !polled_.Make(most_ + 1) || !seats_.Make(ranks_))
-      return Plain(vote::MakeReason("memory: expected some, got none"));
+      return Plain(vote::MakeReason("memory for the vote of %u ranks: expected some, got none", ranks_));
     watcher_.At(Moment::kGathers, listener_.get());
     const std::int64_t deadline = DeadlineIn(limits_.collector_ms);
     while (!vote::IsDecided(collector_.phase)) {

@@ -155,8 +155,17 @@ UniqueFd Connect(const Place& place, std::int64_t deadline) {
       return {};
     }
   }
+  if (IsWithItself(socket.get())) return {};
   SendAtOnce(socket.get());
   return socket;
+}
+
+bool IsWithItself(int socket) {
+  sockaddr_storage own{}, peer{};
+  socklen_t own_size = sizeof own, peer_size = sizeof peer;
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
+         own_size == peer_size && memcmp(&own, &peer, own_size) == 0;
 }
 
 bool AwaitInput(int socket, std::int64_t deadline) { return Await(socket, POLLIN, deadline); }

@@ -29,6 +29,9 @@ UniqueFd Accept(int listener);
 
 // Connects until the deadline. Returns none on failure.
 UniqueFd Connect(const Place& place, std::int64_t deadline);
+// Returns whether a connection is one of the socket with itself. Linux makes such a one where the port of a
+// process of the same host is closed and connect() takes the same port for its own end.
+bool IsWithItself(int socket);
 
 // Waits until the socket can be read, or has ended. Returns false once the deadline has passed.
 bool AwaitInput(int socket, std::int64_t deadline);

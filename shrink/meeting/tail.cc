@@ -42,17 +42,21 @@ Tail ReadTail(const Id& id) {
   WireTail wire;
   std::memcpy(&wire, id.data() + kTailAt, sizeof wire);
   if (wire.magic != kTailMagic)
-    return Unknown(MakeReason("tail: magic: expected %08x, got %08x", kTailMagic, wire.magic));
+    return Unknown(
+        MakeReason("tail of the unique ID: magic: expected %08x, got %08x", kTailMagic, wire.magic));
   if (wire.version != kTailVersion)
-    return Unknown(MakeReason("tail: version: expected %u, got %u", kTailVersion, wire.version));
-  if (wire.port == 0) return Unknown(MakeReason("tail: port: expected 1 to 65535, got 0"));
-  if (wire.reserved != 0) return Unknown(MakeReason("tail: reserved: expected 0, got %u", wire.reserved));
+    return Unknown(
+        MakeReason("tail of the unique ID: version: expected %u, got %u", kTailVersion, wire.version));
+  if (wire.port == 0) return Unknown(MakeReason("tail of the unique ID: port: expected 1 to 65535, got 0"));
+  if (wire.reserved != 0)
+    return Unknown(MakeReason("tail of the unique ID: reserved: expected 0, got %u", wire.reserved));
   if (!IsZero(std::span(id).subspan(kZeroFrom, kTailAt - kZeroFrom)))
-    return Unknown(MakeReason("tail: bytes %zu to %zu: expected zeros, got others", kZeroFrom, kTailAt - 1));
+    return Unknown(MakeReason("tail of the unique ID: bytes %zu to %zu: expected zeros, got others",
+                              kZeroFrom, kTailAt - 1));
   Tail tail{TailKind::kPlace, {{{}, wire.scope}, wire.port}, {}};
   std::copy(std::begin(wire.address), std::end(wire.address), tail.place.address.bytes.begin());
   if (!IsOneHost(tail.place.address))
-    return Unknown(MakeReason("tail: address: expected that of a host, got another"));
+    return Unknown(MakeReason("tail of the unique ID: address: expected that of a host, got another"));
   return tail;
 }
 

@@ -56,7 +56,7 @@ enum class TailKind : std::uint8_t {
 struct Tail {
   TailKind kind = TailKind::kNone;
   Place place;    // of kPlace
-  Reason reason;  // of kUnknown: "tail: KEY: expected X, got Y"
+  Reason reason;  // of kUnknown: "tail of the unique ID: KEY: expected X, got Y"
 };
 
 // Returns what the tail of an ID says. The bytes come from another process, and are not trusted.

@@ -10,16 +10,19 @@ Reason WhyDiffers(const Hello& hello, const Hello& own) {
   const Proposal& got = hello.proposal;
   const Proposal& expected = own.proposal;
   if (hello.ranks != own.ranks)
-    return MakeReason("hello of rank %u: ranks: expected %u, got %u", hello.rank, own.ranks, hello.ranks);
+    return As(PlainReason::kOtherLevel,
+              MakeReason("hello of rank %u: ranks: expected %u, got %u", hello.rank, own.ranks, hello.ranks));
   if (got.build != expected.build)
-    return MakeReason("hello of rank %u: build: expected %016llx, got %016llx", hello.rank,
-                      static_cast<unsigned long long>(expected.build),
-                      static_cast<unsigned long long>(got.build));
+    return As(PlainReason::kOtherBuild,
+              MakeReason("hello of rank %u: build of the library: expected %016llx, got %016llx", hello.rank,
+                         static_cast<unsigned long long>(expected.build),
+                         static_cast<unsigned long long>(got.build)));
   if (got.codec != expected.codec)
-    return MakeReason("hello of rank %u: codec: expected %s, got %s", hello.rank, Name(expected.codec),
-                      Name(got.codec));
+    return As(PlainReason::kOtherLevel, MakeReason("hello of rank %u: CROSSOVER_SHRINK: expected %s, got %s",
+                                                   hello.rank, Name(expected.codec), Name(got.codec)));
   if (got.level != expected.level)
-    return MakeReason("hello of rank %u: level: expected %u, got %u", hello.rank, expected.level, got.level);
+    return As(PlainReason::kOtherLevel, MakeReason("hello of rank %u: level: expected %u, got %u", hello.rank,
+                                                   expected.level, got.level));
   return {};
 }
 
@@ -35,7 +38,9 @@ Collector::Step Collector::Hear(const Hello& hello, std::span<Seat> seats) {
   if (hello.id != own->id) {
     // Rank 0 of its own communicator has not heard it, so that one does not narrow.
     return {Act::kTellOne,
-            MakeReason("hello of rank %u: communicator: expected this one's ID, got another", hello.rank)};
+            As(PlainReason::kBrokenVote, MakeReason("hello of rank %u: communicator: expected this one's ID, "
+                                                    "got another",
+                                                    hello.rank))};
   }
   // If the choice is narrow, all ranks count: this one would be told that it is not narrowed, or a stranger.
   if (phase == CollectorPhase::kNarrow)
@@ -47,7 +52,9 @@ Collector::Step Collector::Hear(const Hello& hello, std::span<Seat> seats) {
   if (!reason.empty()) return Note(CollectorEvent::kRefuses, reason);
   Seat& seat = seats[hello.rank];
   if (seat == Seat::kCounted)
-    return Note(CollectorEvent::kRefuses, MakeReason("hello of rank %u: expected one, got two", hello.rank));
+    return Note(
+        CollectorEvent::kRefuses,
+        As(PlainReason::kBrokenVote, MakeReason("hello of rank %u: expected one, got two", hello.rank)));
   seat = Seat::kCounted;
   budget_mib = std::min(budget_mib, hello.proposal.budget_mib);
   const bool last = ++counted == own->ranks;
@@ -60,23 +67,27 @@ Collector::Step Collector::Hear(const No& no) {
     return {Act::kClose,
             MakeReason("no of rank %u: communicator: expected this one's ID, got another", no.rank)};
   const bool version = no.why == static_cast<std::uint32_t>(Why::kOtherVersion);
-  const Step step = Note(CollectorEvent::kRefuses,
-                         MakeReason("rank %u: expected hello, got no: %s", no.rank,
-                                    version ? "its file has another version" : "it is not ready"));
+  const Step step =
+      Note(CollectorEvent::kRefuses,
+           As(version ? PlainReason::kOtherVersion : PlainReason::kUnreadyRank,
+              MakeReason("rank %u: expected hello, got no: %s", no.rank,
+                         version ? "its file has another version" : "it is not ready (its log says why)")));
   return step.act == Act::kTellAll ? step : Step{Act::kClose, {}};
 }
 
 Collector::Step Collector::Lose(std::uint32_t rank) {
   return Note(CollectorEvent::kLost,
-              MakeReason("rank %u: expected a connection until the verdict, got its end", rank));
+              As(PlainReason::kLostRank,
+                 MakeReason("rank %u: expected a connection until the verdict, got its end", rank)));
 }
 
 Collector::Step Collector::EndTime(std::span<const Seat> seats) {
   const auto silent = std::find(seats.begin() + 1, seats.end(), Seat::kSilent);
-  return Note(
-      CollectorEvent::kTimeLimit,
-      MakeReason("ranks that said hello within %u ms: expected %u, got %u; rank %zu did not",
-                 kCollectorLimitMs, own->ranks, counted, static_cast<std::size_t>(silent - seats.begin())));
+  return Note(CollectorEvent::kTimeLimit,
+              As(PlainReason::kMissingRank,
+                 MakeReason("ranks that said hello within %u ms: expected %u, got %u; rank %zu did not",
+                            kCollectorLimitMs, own->ranks, counted,
+                            static_cast<std::size_t>(silent - seats.begin()))));
 }
 
 Verdict Collector::VerdictFor(std::uint32_t rank, const Reason& reason) const {

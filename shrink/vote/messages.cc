@@ -37,13 +37,14 @@ T Copy(std::span<const std::byte> bytes) {
 // Returns the type of the message in `bytes`, or 0 and sets `reason`.
 std::uint32_t TypeOf(std::span<const std::byte> bytes, Reason* reason) {
   if (bytes.size() < sizeof(WireHead)) {
-    *reason = MakeReason("message: size: expected at least %zu, got %zu", sizeof(WireHead), bytes.size());
+    *reason = MakeReason("message of the vote: size: expected at least %zu, got %zu", sizeof(WireHead),
+                         bytes.size());
     return 0;
   }
   const std::size_t size = BytesOf(bytes, reason);
   if (size == 0) return 0;
   if (size != bytes.size()) {
-    *reason = MakeReason("message: size: expected %zu, got %zu", size, bytes.size());
+    *reason = MakeReason("message of the vote: size: expected %zu, got %zu", size, bytes.size());
     return 0;
   }
   return Copy<WireHead>(bytes).type;
@@ -92,12 +93,12 @@ ToVoter ReadVerdict(const WireVerdict& wire) {
       !Within(wire.codec, narrow ? kFirstCodec : 0, narrow ? kLastCodec : 0, "verdict: codec", &reason) ||
       !Within(wire.level, narrow ? 1 : 0, narrow ? kMostLevel : 0, "verdict: level", &reason) ||
       !Within(wire.budget_mib, narrow ? 1 : 0, narrow ? UINT32_MAX : 0, "verdict: budget", &reason) ||
-      !Within(wire.reserved, 0, 0, "verdict: reserved", &reason)) {
+      !Within(wire.why, 0, narrow ? 0 : UINT32_MAX, "verdict: why", &reason)) {
     return Broken{reason};
   }
   Verdict verdict;
   verdict.rank = wire.rank;
-  verdict.reason = ReadReason(wire.reason);
+  verdict.reason = As(PlainReason{wire.why}, ReadReason(wire.reason));
   if (!narrow) return verdict;
   verdict.choice = Choice::kNarrow;
   verdict.codec = static_cast<Codec>(wire.codec);
@@ -128,20 +129,20 @@ const char* Name(Codec codec) {
 std::size_t BytesOf(std::span<const std::byte> bytes, Reason* reason) {
   const auto head = Copy<WireHead>(bytes);
   if (head.magic != kMagic) {
-    *reason = MakeReason("message: magic: expected %08x, got %08x", kMagic, head.magic);
+    *reason = MakeReason("message of the vote: magic: expected %08x, got %08x", kMagic, head.magic);
     return 0;
   }
   const std::size_t size = SizeOf(head.type);
   if (size == 0) {
-    *reason = MakeReason("message: type: expected 1 to 4, got %u", head.type);
+    *reason = MakeReason("message of the vote: type: expected 1 to 4, got %u", head.type);
     return 0;
   }
   if (head.version != kVersion && !IsOfAllVersions(head.type)) {
-    *reason = MakeReason("message: version: expected %u, got %u", kVersion, head.version);
+    *reason = MakeReason("message of the vote: version: expected %u, got %u", kVersion, head.version);
     return 0;
   }
   if (head.bytes != size) {
-    *reason = MakeReason("message: size in its head: expected %zu, got %u", size, head.bytes);
+    *reason = MakeReason("message of the vote: size in its head: expected %zu, got %u", size, head.bytes);
     return 0;
   }
   return size;
@@ -155,7 +156,7 @@ ToCollector ParseForCollector(std::span<const std::byte> bytes) {
     const auto wire = Copy<WireNo>(bytes);
     return No{IdOf(wire.id), wire.rank, wire.why};
   }
-  if (type != 0) reason = MakeReason("message: type: expected hello (2) or no (3), got %u", type);
+  if (type != 0) reason = MakeReason("message of the vote: type: expected hello (2) or no (3), got %u", type);
   return Broken{reason};
 }
 
@@ -164,7 +165,8 @@ ToVoter ParseForVoter(std::span<const std::byte> bytes) {
   const std::uint32_t type = TypeOf(bytes, &reason);
   if (type == static_cast<std::uint32_t>(Type::kGreeting)) return Greeting{Copy<WireHead>(bytes).version};
   if (type == static_cast<std::uint32_t>(Type::kVerdict)) return ReadVerdict(Copy<WireVerdict>(bytes));
-  if (type != 0) reason = MakeReason("message: type: expected greeting (1) or verdict (4), got %u", type);
+  if (type != 0)
+    reason = MakeReason("message of the vote: type: expected greeting (1) or verdict (4), got %u", type);
   return Broken{reason};
 }
 
@@ -198,7 +200,10 @@ WireVerdict MakeVerdict(const Verdict& verdict) {
   wire.choice = static_cast<std::uint32_t>(verdict.choice);
   wire.rank = verdict.rank;
   std::memcpy(wire.reason, verdict.reason.text, sizeof wire.reason);
-  if (verdict.choice == Choice::kPlain) return wire;
+  if (verdict.choice == Choice::kPlain) {
+    wire.why = static_cast<std::uint32_t>(verdict.reason.why);
+    return wire;
+  }
   wire.codec = static_cast<std::uint32_t>(verdict.codec);
   wire.level = verdict.level;
   wire.budget_mib = verdict.budget_mib;

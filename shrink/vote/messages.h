@@ -23,7 +23,7 @@
 namespace crossover::shrink::vote {
 
 inline constexpr std::uint32_t kMagic = 0x5456534fu;  // "OSVT"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kIdBytes = 128;  // of ncclUniqueId
 inline constexpr std::uint32_t kMostRanks = 1u << 20;
 inline constexpr std::uint32_t kMostLevel = 32;
@@ -70,7 +70,7 @@ struct WireVerdict {
   std::uint32_t codec;       // these three are 0 if the choice is plain
   std::uint32_t level;       //
   std::uint32_t budget_mib;  // the least of all ranks
-  std::uint32_t reserved;    // 0
+  std::uint32_t why;         // base::PlainReason, any value; 0 if the choice is narrow
   char reason[kReasonBytes];
 };
 static_assert(sizeof(WireHead) == 16 && sizeof(WireGreeting) == 16, "wire size");

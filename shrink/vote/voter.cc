@@ -36,7 +36,8 @@ Voter::Step Voter::Hear(const Greeting& greeting) {
   if (greeting.version != kVersion) {
     Note(VoterEvent::kSaysNo, {});
     return {Act::kSayOtherVersion,
-            MakeReason("greeting: version: expected %u, got %u", kVersion, greeting.version)};
+            As(PlainReason::kOtherVersion,
+               MakeReason("greeting: version: expected %u, got %u", kVersion, greeting.version))};
   }
   if (!ready) {
     Note(VoterEvent::kSaysNo, {});
@@ -48,7 +49,8 @@ Voter::Step Voter::Hear(const Greeting& greeting) {
 
 Voter::Step Voter::Hear(const Verdict& verdict) {
   if (phase == VoterPhase::kConnects)
-    return Note(VoterEvent::kBroken, MakeReason("rank 0: expected %s, got a verdict", Expected(phase)));
+    return Note(VoterEvent::kBroken, As(PlainReason::kBrokenVote,
+                                        MakeReason("rank 0: expected %s, got a verdict", Expected(phase))));
   const Reason impossible = WhyImpossible(verdict, *own);
   if (!impossible.empty()) return Note(VoterEvent::kBroken, impossible);
   if (verdict.choice == Choice::kPlain) return Note(VoterEvent::kPlain, verdict.reason);
@@ -56,10 +58,16 @@ Voter::Step Voter::Hear(const Verdict& verdict) {
   return Note(VoterEvent::kNarrow, {});
 }
 
-Voter::Step Voter::Hear(const Broken& broken) { return Note(VoterEvent::kBroken, broken.reason); }
+Voter::Step Voter::Hear(const Broken& broken) {
+  return Note(VoterEvent::kBroken, As(PlainReason::kBrokenVote, broken.reason));
+}
 
 Voter::Step Voter::Unreachable() {
-  return Note(VoterEvent::kUnreachable, MakeReason("rank 0: expected a connection, got none"));
+  return Note(
+      VoterEvent::kUnreachable,
+      As(PlainReason::kUnreachable,
+         MakeReason("port of rank 0: expected a connection, got none; rank 0 runs plain or has ended, or a "
+                    "NetworkPolicy forbids it")));
 }
 
 Voter::Step Voter::FailToSend() {
@@ -69,13 +77,15 @@ Voter::Step Voter::FailToSend() {
 
 Voter::Step Voter::Lose() {
   return Note(VoterEvent::kLost,
-              MakeReason("rank 0: expected %s, got the end of the connection", Expected(phase)));
+              As(PlainReason::kUnreachable,
+                 MakeReason("rank 0: expected %s, got the end of the connection", Expected(phase))));
 }
 
 Voter::Step Voter::EndTime() {
   const std::uint32_t limit = phase == VoterPhase::kConnects ? kGreetingLimitMs : kVerdictLimitMs;
   return Note(VoterEvent::kTimeLimit,
-              MakeReason("rank 0: expected %s within %u ms, got none", Expected(phase), limit));
+              As(PlainReason::kUnreachable,
+                 MakeReason("rank 0: expected %s within %u ms, got none", Expected(phase), limit)));
 }
 
 }  // namespace crossover::shrink::vote

@@ -24,6 +24,7 @@ union Message {
 union ToArbiter {
   crossover_header header;
   crossover_calls calls;
+  crossover_reductions reductions;
   crossover_want_signals want;
   crossover_proof prove;
 };

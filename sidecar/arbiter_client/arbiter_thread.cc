@@ -104,7 +104,10 @@ bool ArbiterThread::Join(Connection* connection, Membership* membership) {
 
 bool ArbiterThread::Enter(const Membership& membership) {
   if (!liveness_.Start(&membership.page->slot[membership.slot].alive)) {
-    Complain("the kernel refuses a robust futex, by which the arbiter sees the end of this process");
+    Complain(
+        "the arbiter could not see the end of this process: expected a thread with a robust futex, got none "
+        "(a limit "
+        "of threads, or a seccomp filter that refuses set_robust_list)");
   } else if (client_->Attach(membership.page, membership.slot)) {
     return true;
   } else {

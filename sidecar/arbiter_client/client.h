@@ -44,8 +44,8 @@ class Client {
   // signaller. Both return at once.
   virtual void OnOffer(const crossover_offer& offer, OwnFd memory) = 0;
   virtual void OnProven(const crossover_proof& proof) = 0;
-  // Fills in the next message that must be sent: about signals, or about what the job calls. Returns false if
-  // there is none.
+  // Fills in the next message that must be sent: about signals, about what the job calls, or about its
+  // reductions. Returns false if there is none.
   virtual bool NextMessage(ToArbiter* message) = 0;
 
   // Fills in everything but the header. Returns false if another thread holds the client's lock. Like

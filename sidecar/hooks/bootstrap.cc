@@ -115,7 +115,10 @@ void Register(int rank, int its_gpu = kCurrentGpu) {
   if (!started &&
       !gates::LoadDriver(&own_driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
     started = true;
-    log::Write(log::Level::kWarn, "takes no turns: the CUDA driver lacks functions that turns need");
+    log::Write(
+        log::Level::kWarn,
+        "takes no turns: the CUDA driver lacks functions that turns need; docs/support.md#drivers-and-cuda "
+        "says which drivers have them");
     return;
   }
   if (started && own_device < 0) return;  // the log says so already

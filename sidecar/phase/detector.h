@@ -87,7 +87,7 @@ class Detector {
 
   bool locked() const { return period_ != 0; }
   // Returns whether a period is known whose turns end at waits. `turn_end` of a verdict is then never true.
-  bool at_waits() const { return locked() && at_waits_; }
+  bool at_waits() const { return at_waits_; }
   std::uint32_t period() const { return static_cast<std::uint32_t>(period_); }  // 0 while learning
   // Returns by how many collectives the calls repeat: by period() if one is known, else by what has repeated
   // for kSureOfWaits collectives but has no turns. 0 if neither is so.
@@ -108,7 +108,7 @@ class Detector {
 
   // An Entry is one collective of the recent past.
   struct Entry {
-    std::uint64_t digest = 0;
+    std::uint64_t digest;
     std::uint32_t facts = 0;
     std::uint32_t unknown = 0;    // facts that may hold too: none of `facts`
     bool compute_before = false;  // since the previous collective

@@ -40,6 +40,7 @@
 #include "sidecar/session/gaps.h"
 #include "sidecar/session/idle_watch.h"
 #include "sidecar/session/input_wait.h"
+#include "sidecar/session/reductions.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
 #include "turn/slice.h"
@@ -148,6 +149,10 @@ class Session final : public arbiter_client::Client {
   }
   // Returns whether any stream is being captured. Takes no lock.
   bool AnyCapture() const { return captures_.any(); }
+
+  // Takes what the arbiter shall learn of compressed reductions, in place of what it had before. Takes no
+  // lock that is held for longer than a copy, so that also a thread that aborts a communicator may call it.
+  void ReportReductions(const crossover_reductions& report) { reductions_.Put(report); }
 
   // Stops taking turns for good, whatever the arbiter asks. The first reason goes to the log and to the
   // page.
@@ -286,6 +291,7 @@ class Session final : public arbiter_client::Client {
   std::uint32_t said_obstacles_ = 0;                       // a bit for each base::WatchReason
   IdleWatch idle_watch_;
   InputWait input_wait_;
+  Reductions reductions_;
   Gaps gaps_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;

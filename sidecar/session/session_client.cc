@@ -134,10 +134,13 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     const base::Locked locked(mutex_);
     watched = context_ended_ || captures_.lost();
   }
-  if (!watched && event_ == nullptr &&
-      driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-    log::Write(log::Level::kWarn, "takes no turns: the driver refused to create an event");
-    return false;
+  if (!watched && event_ == nullptr) {
+    const CUresult error = driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING);
+    if (error != CUDA_SUCCESS) {
+      log::Write(log::Level::kWarn, "takes no turns: cuEventCreate: expected an event, got error %d",
+                 static_cast<int>(error));
+      return false;
+    }
   }
   gates::Gate* gate = watched ? nullptr : ChooseGate(page, slot);
   if (gate == nullptr && exiting_.load()) return false;
@@ -152,6 +155,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   Forget();
   turns_.Attach(page, slot, gate, event_);
   calls_.Resend();
+  reductions_.Resend();
   // OnExit() sets `exiting_` before it stops turns: one of the two sees the other's store. A gate that is set
   // up stays, because the driver knows the page now.
   taking_allowed_.store(true);
@@ -290,6 +294,10 @@ void Session::PublishMemory() {
 
 bool Session::NextMessage(arbiter_client::ToArbiter* message) {
   if (signals_.NextMessage(message)) return true;
+  if (reductions_.NextMessage(&message->reductions)) {
+    message->reductions.header = arbiter_client::MakeHeader(CROSSOVER_REDUCTIONS, sizeof message->reductions);
+    return true;
+  }
   if (!mutex_.TryLock()) return false;
   const bool more = calls_.NextMessage(&message->calls);
   mutex_.Unlock();

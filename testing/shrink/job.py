@@ -14,7 +14,8 @@ from testing.processes import Failed, await_true, dying_with_parent
 _PLACE = "tests/process/shrink"
 PATIENCE_S = 120
 TAIL_AT, ID_BYTES = 96, 128
-MAGIC, TAIL_MAGIC, VERSION = 0x5456534F, 0x4C544F43, 1
+MAGIC, VERSION = 0x5456534F, 2
+TAIL_MAGIC, TAIL_VERSION = 0x4C544F43, 1
 GREETING, HELLO, VERDICT = 1, 2, 4
 BUILD = 1  # of the library that the ranks load, unless they are told another
 
@@ -45,11 +46,13 @@ class Ended:
 
 
 class Job:
-    """A context manager that ends all ranks at its exit. `nodes` has the node of each rank, by default one for all."""
+    """A context manager that ends all ranks at its exit. `nodes` has the node of each rank, by default one for all.
+    `faulty` has libraries that ranks load in place of the one of this name."""
 
-    def __init__(self, build, folder, ranks=2, scenario="sum", nodes=()):
+    def __init__(self, build, folder, ranks=2, scenario="sum", nodes=(), faulty=()):
         self.build, self.folder, self.ranks, self.scenario = build, Path(folder), ranks, scenario
         self.nodes = tuple(nodes) or (0,) * ranks
+        self._faulty = list(faulty) or [self.file("libshrink_faulty.so")]
         self._running, self._said, self._readers, self._errors, self._machine = {}, {}, {}, {}, None
 
     def __enter__(self):
@@ -78,8 +81,7 @@ class Job:
 
     def start(self, rank, settings=RankSettings(), ids=None):
         """Starts a rank. `ids` is the file from which it reads the unique ID, if that is not the one of rank 0."""
-        faulty = self.file("libshrink_faulty.so")
-        libraries = {"faulty": [faulty], "both": [faulty, self.build.native_library],
+        libraries = {"faulty": self._faulty, "both": [*self._faulty, self.build.native_library],
                      "shipped": [self.build.shrink_library], "none": [],
                      "missing": [self.folder / self.build.shrink_library.name, self.build.native_library]}
         preload = [*libraries[settings.file], self.file("libshrink_host_kernels.so")]
@@ -161,14 +163,14 @@ def _state_of(stat):
 def place_of(unique_id):
     """Returns (address, port) of the process that listens for the vote, as the tail of the ID says."""
     magic, version, port, address = struct.unpack_from("<IHH16s", unique_id, TAIL_AT)
-    if (magic, version) != (TAIL_MAGIC, VERSION):
-        raise Failed(f"tail of the unique ID: expected one of version {VERSION}, got {unique_id[TAIL_AT:].hex()}")
+    if (magic, version) != (TAIL_MAGIC, TAIL_VERSION):
+        raise Failed(f"tail of the unique ID: expected one of version {TAIL_VERSION}, got {unique_id[TAIL_AT:].hex()}")
     if address[:12] == bytes(10) + b"\xff\xff":
         return socket.inet_ntop(socket.AF_INET, address[12:]), port
     return socket.inet_ntop(socket.AF_INET6, address), port
 
 
-def with_tail(unique_id, port, magic=TAIL_MAGIC, version=VERSION, host="127.0.0.1"):
+def with_tail(unique_id, port, magic=TAIL_MAGIC, version=TAIL_VERSION, host="127.0.0.1"):
     """Returns the ID with another tail."""
     address = bytes(10) + b"\xff\xff" + socket.inet_aton(host)
     return unique_id[:TAIL_AT] + struct.pack("<IHH16sII", magic, version, port, address, 0, 0)

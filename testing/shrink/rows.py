@@ -16,6 +16,8 @@ from testing.shrink.job import Job, RankSettings
 
 # Rank 0 gives up on a rank that does not come after this; nothing else takes so long.
 _SOON = "700,60000,60000,200"
+# A rank that waits for one of these limits outlives the patience of Job.wait(), and so counts as one that hangs.
+_NEVER = "600000,600000,600000,200"
 _NONE, _OFF = RankSettings(file="none"), RankSettings(shrink="off")
 
 
@@ -42,6 +44,17 @@ def _soon(**others):
 
 def _with(**environment):
     return RankSettings(environment=environment)
+
+
+def _auto(choice=None, **others):
+    """The owner asks for auto, and this is chosen for the pod. No rank may wait for another."""
+    chosen = {} if choice is None else {"CROSSOVER_SHRINK_CHOICE": choice}
+    return RankSettings(shrink="auto", limits=_NEVER, environment=chosen, **others)
+
+
+def _each(settings, ranks=2, **others):
+    """Returns what all ranks bring, but for `others`: {"rank_1": ...}."""
+    return {rank: others.get(f"rank_{rank}", settings) for rank in range(ranks)}
 
 
 def _start_all(job, brings, ids=None):
@@ -79,6 +92,14 @@ def _with_strangers(meddle):
             for rank in range(job.ranks):
                 job.await_end(rank)
     return play
+
+
+def _start_without_a_port(job, brings):
+    """Starts all ranks. Raises Failed where the process that made the unique ID says in it where it listens."""
+    _start_all(job, brings)
+    tail = job.unique_id()[jobs.TAIL_AT:]
+    if any(tail):
+        raise Failed(f"tail of the unique ID: expected zeros, got {tail.hex()}")
 
 
 def _garbage(_, connect):
@@ -147,7 +168,7 @@ def _impostor(say):
 
 
 def _other_version(connection):
-    connection.sendall(jobs.greeting(version=2))
+    connection.sendall(jobs.greeting(version=jobs.VERSION + 1))
 
 
 def _verdict_for_another(connection):
@@ -179,7 +200,7 @@ _REFUSED = (
     Row("no_file_on_all", "plain", {0: _NONE, 1: _NONE}),
     Row("opted_out_on_rank_0", "plain", {0: _OFF}),
     Row("opted_out_on_rank_1", "plain", {0: _soon(), 1: _OFF}),
-    Row("not_built_level_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="adaptive")}),
+    Row("unknown_level_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="fp8")}),
     Row("advise_on_rank_1", "plain", {0: _soon(), 1: RankSettings(shrink="advise")}),
     Row("other_build", "plain", {1: _with(SHRINK_TEST_BUILD="2")}),
     Row("other_level", "plain", {1: _NONE}, play=_with_strangers(_other_level_for_rank_1)),
@@ -206,7 +227,9 @@ _DEATHS = tuple(
     Row("rank_0_of_three_killed_told_one", "fails", {0: _at("told_one:kill")}, ranks=3),
 )
 _CUTS = (
-    Row("rank_1_cut_connected", "plain", {0: _soon(), 1: _at("connected:cut")}),
+    # Its greeting must not come before the cut: rank 1 would read it, and say hello.
+    Row("rank_1_cut_connected", "plain", {0: _at("gathers:stop", _SOON), 1: _at("connected:cut")},
+        play=_stopped_until(0, lambda job: job.await_line(1, "init"))),
     Row("rank_1_cut_greeted", "fails", {0: _soon(), 1: _at("greeted:cut")}),
     Row("rank_1_cut_said_hello", "fails", {1: _at("said_hello:cut"), 2: _at("connects:stop")}, ranks=3,
         play=_stopped_until(2, lambda job: job.await_line(1, "init"))),
@@ -245,9 +268,21 @@ _Q8 = RankSettings(shrink="q8")
 _EACH_Q8 = {rank: _Q8 for rank in range(4)}
 
 
-def _q8(name, ending, nodes, brings=None, scenario="sum"):
+def _q8(name, ending, nodes, brings=None, scenario="sum", each=None):
     """All ranks ask for q8, but for what `brings` says."""
-    return Row(name, ending, {**_EACH_Q8, **(brings or {})}, len(nodes), scenario, nodes=nodes)
+    return Row(name, ending, {**(each or _EACH_Q8), **(brings or {})}, len(nodes), scenario, nodes=nodes)
+
+
+_ADAPTIVE = RankSettings(shrink="adaptive")
+
+
+def _adaptive(name, ending, nodes, brings=None, scenario="sum"):
+    """All ranks ask for adaptive bits, but for what `brings` says."""
+    return _q8(name, ending, nodes, brings, scenario, {rank: _ADAPTIVE for rank in range(4)})
+
+
+def _adaptive_with(**environment):
+    return RankSettings(shrink="adaptive", environment=environment)
 
 
 _EXCHANGES = (
@@ -273,15 +308,62 @@ _EXCHANGES = (
     _q8("q8_cut_in_the_sums_of_the_nodes", "fails", (0, 0, 1, 1), {rank: RankSettings(
         shrink="q8", environment={"SIMGPU_NCCL_FAULT": "drop:4"}) for rank in range(4)}),
 )
-ROWS = _AGREED + _REFUSED + _DEATHS + _CUTS + _DELAYS + _STRANGERS + _IDS + _EXCHANGES
+_PLANNED = (
+    _adaptive("adaptive_two_nodes", "narrow", (0, 1)),
+    _adaptive("adaptive_three_nodes", "narrow", (0, 1, 2)),
+    _adaptive("adaptive_two_nodes_of_two", "narrow", (0, 0, 1, 1)),
+    _adaptive("adaptive_second", "narrow", (0, 1), scenario="again"),
+    _adaptive("adaptive_behind_one_within_the_node", "narrow", (0, 0, 1, 1), scenario="node_first"),
+    _adaptive("adaptive_one_node", "plain", (0, 0)),
+    _adaptive("adaptive_split", "plain", (0, 1), scenario="split"),
+    _adaptive("adaptive_beside_q8", "plain", (0, 1), {1: _Q8}),
+    _adaptive("adaptive_same_error", "narrow", (0, 1), {rank: _adaptive_with(CROSSOVER_SHRINK_ERROR="50")
+                                                        for rank in range(2)}),
+    _adaptive("adaptive_other_error", "plain", (0, 1), {1: _adaptive_with(CROSSOVER_SHRINK_ERROR="50")}),
+    _adaptive("adaptive_refused_error", "plain", (0, 1), {0: _soon(shrink="adaptive"),
+                                                          1: _adaptive_with(CROSSOVER_SHRINK_ERROR="0")}),
+    _adaptive("adaptive_rank_1_cut_while_nodes_are_gathered", "fails", (0, 1),
+              {1: _adaptive_with(SIMGPU_NCCL_FAULT="drop:0")}),
+    # Each call has four on the communicators of the nodes, as the first one of all ranks has had. This is the 100th.
+    _adaptive("adaptive_cut_in_the_call_that_says_errors", "fails", (0, 0, 1, 1),
+              {rank: _adaptive_with(SIMGPU_NCCL_FAULT="drop:400") for rank in range(4)}, scenario="plans235"),
+)
+_DECLINES = _auto("off:not_needed")
+_CHOSEN = (
+    Row("auto_bf16", "narrow", _each(_auto("bf16"))),
+    Row("auto_bf16_split", "narrow", _each(_auto("bf16")), scenario="split"),
+    Row("auto_q8", "narrow", _each(_auto("q8"), 4), 4, nodes=(0, 0, 1, 1)),
+    Row("auto_bf16_beside_bf16_by_name", "narrow", _each(_auto("bf16"), rank_1=RankSettings())),
+    Row("auto_q8_beside_bf16", "plain", _each(_auto("q8"), rank_1=_auto("bf16")), nodes=(0, 1)),
+    Row("auto_off", "plain", _each(_DECLINES, 3), 3, play=_start_without_a_port),
+    Row("auto_off_second", "plain", _each(_DECLINES), scenario="again"),
+    Row("auto_off_in_a_group", "plain", _each(_DECLINES), scenario="grouped"),
+    Row("auto_off_not_blocking", "plain", _each(_DECLINES), scenario="not_blocking"),
+    Row("auto_off_on_rank_0", "plain", _each(_auto("bf16"), 3, rank_0=_DECLINES), 3, play=_start_without_a_port),
+    Row("auto_off_on_rank_0_second", "plain", _each(_auto("bf16"), rank_0=_DECLINES), scenario="again"),
+    Row("auto_off_on_rank_1", "plain", _each(_auto("bf16"), rank_1=_DECLINES)),
+    Row("auto_off_on_rank_1_second", "plain", _each(_auto("bf16"), rank_1=_DECLINES), scenario="again"),
+    Row("auto_off_on_rank_1_of_q8", "plain", _each(_auto("q8"), rank_1=_DECLINES), nodes=(0, 1)),
+    Row("auto_off_on_one_of_three", "plain", _each(_auto("bf16"), 3, rank_2=_DECLINES), 3),
+    Row("auto_off_on_two_of_three", "plain", _each(_DECLINES, 3, rank_0=_auto("q8")), 3, nodes=(0, 1, 2)),
+    Row("auto_off_on_rank_1_and_rank_0_not_ready", "plain", _each(_DECLINES, rank_0=RankSettings(
+        limits=_NEVER, environment={"CROSSOVER_SHRINK_IMAGE": "/etc/hostname"}))),
+    Row("auto_without_a_choice", "plain", _each(_auto())),
+    Row("auto_without_a_choice_on_rank_1", "plain", _each(_auto("bf16"), rank_1=_auto())),
+    Row("auto_with_an_unknown_choice", "plain", _each(_auto("fp8"))),
+)
+ROWS = _AGREED + _REFUSED + _DEATHS + _CUTS + _DELAYS + _STRANGERS + _IDS + _EXCHANGES + _PLANNED + _CHOSEN
+# Rank 0 has a level, and so opens a port. _start_without_a_port() must see it.
+WITH_A_PORT = Row("auto_bf16_opens_a_port", "narrow", _each(_auto("bf16")), play=_start_without_a_port)
 # One rank narrows and the other does not. It must be seen.
 CONTROL = Row("narrow_without_a_vote", "narrow", {0: _soon()}, play=_impostor(_narrow_without_a_vote))
 
 
-def play(build, row):
-    """Plays a row. Returns {rank: Ended}. Raises Failed where a rank hangs."""
+def play(build, row, faulty=()):
+    """Plays a row, with these libraries in place of `faulty` if there are some. Returns {rank: Ended}. Raises Failed
+    where a rank hangs."""
     with tempfile.TemporaryDirectory(prefix="crossover-shrink-") as folder, \
-            Job(build, folder, row.ranks, row.scenario, row.nodes) as job:
+            Job(build, folder, row.ranks, row.scenario, row.nodes, faulty) as job:
         (row.play or _start_all)(job, row.brings)
         return job.wait()
 
@@ -303,7 +385,8 @@ def faults(row, ended):
 
 
 def fate(build, row):
-    """Plays a row. Returns what is wrong with it, and `hangs` as the first word where a rank hangs."""
+    """Plays a row. Returns what is wrong with it, and `hangs` as the first word where a rank hangs, or the row cannot
+    be played to its end."""
     try:
         return faults(row, play(build, row))
     except Failed as failed:

@@ -52,6 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (call.peer != CROSSOVER_NO_PEER && call.peer >= call.ranks) __builtin_trap();
     }
   }
+  if (const auto* reductions = std::get_if<Reductions>(&message)) {
+    if (size != sizeof *reductions || std::memcmp(data, reductions, size) != 0) __builtin_trap();
+  }
   if (const auto* broken = std::get_if<Broken>(&message)) {
     const crossover_refused refused = MakeRefused(broken->reason);
     if (broken->reason.empty() || std::memchr(refused.reason, 0, sizeof(refused.reason)) == nullptr) {

@@ -2,7 +2,7 @@
 // leaves the unique ID in the file IDS, and the number of each further one behind it. What happens is on
 // standard output, a line for each step: "init 0", "sum narrow 0". The program ends with 0 if it comes to the
 // end, whatever NCCL says, and with 3 if a step of NCCL fails. SHRINK_TEST_TOPOLOGY=NODESxRANKS says how the
-// ranks are divided, for the oracle of q8.
+// ranks are divided, for the oracle of q8 and of adaptive bits.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -16,8 +16,10 @@
 
 #include "shrink/codec/bf16.h"
 #include "shrink/codec/exchange.h"
+#include "shrink/library/error_account.h"
 #include "shrink/library/topology.h"
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/shrink/oracle.h"
 #include "tests/process/sidecar/rendezvous.h"
 
 namespace {
@@ -35,9 +37,16 @@ void Step(const std::string& what, ncclResult_t result) {
   if (result != ncclSuccess) std::exit(3);
 }
 
-constexpr std::size_t kCount = 100'003;  // no multiple of anything
-constexpr std::size_t kLeast = 65'536;   // elements that are narrowed
-constexpr float kRest = 1.0F / 1024;     // is lost in bf16
+constexpr std::size_t kCount = 100'003;   // no multiple of anything
+constexpr std::size_t kLeast = 65'536;    // elements that are narrowed
+constexpr std::size_t kPlanned = 70'001;  // elements of the scenarios in which plans change
+constexpr float kRest = 1.0F / 1024;      // is lost in bf16
+
+// The values differ in size from 8,192 elements to the next, and from phase to phase. In phase 0 they do not.
+unsigned phase = 0;
+float SizeAt(std::size_t i) {
+  return phase == 0 ? 1.0F : std::ldexp(1.0F, static_cast<int>((i / 8'192 * 3 + phase) % 8));
+}
 
 // The first four elements are special. Behind them rank r has small whole numbers, whose sums are exact in
 // bf16, and a rest that bf16 does not have.
@@ -47,7 +56,7 @@ float ValueOf(int rank, std::size_t i) {
   if (i == 1) return rank == 1 ? kInfinity : 1;
   if (i == 2) return rank == 0 ? kInfinity : -kInfinity;
   if (i == 3) return rank == 0 ? std::numeric_limits<float>::max() : 0;
-  return static_cast<float>((i + static_cast<std::size_t>(rank)) % 7 + 1) + kRest;
+  return (static_cast<float>((i + static_cast<std::size_t>(rank)) % 7 + 1) + kRest) * SizeAt(i);
 }
 
 enum class As { kPlain, kNarrow };
@@ -73,21 +82,13 @@ bool IsAll(const std::vector<float>& got, int ranks, As as, float divisor) {
   return true;
 }
 
-// An Oracle has what a communicator with 8 bits does. Its user counts the calls that were narrowed.
-struct Oracle {
-  shrink::Topology topology;
-  shrink::Rounding rounding;
-
-  std::vector<float> Sum(std::size_t count, float divisor) const {
-    shrink::Buffers buffers(topology.ranks());
-    for (std::size_t rank = 0; rank < buffers.size(); ++rank)
-      for (std::size_t i = 0; i < count; ++i) buffers[rank].push_back(ValueOf(static_cast<int>(rank), i));
-    const auto result = shrink::ExchangeHierarchical(buffers, topology, {8, 512}, rounding);
-    std::vector<float> values = result->values[0];
-    for (float& value : values) value = shrink::IsNaN(value) ? shrink::kNaN : value / divisor;
-    return values;
-  }
-};
+// Returns what all ranks have.
+shrink::Buffers AllValues(std::size_t ranks, std::size_t count) {
+  shrink::Buffers buffers(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t i = 0; i < count; ++i) buffers[rank].push_back(ValueOf(static_cast<int>(rank), i));
+  return buffers;
+}
 
 bool IsBitForBit(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -112,21 +113,30 @@ class Rank {
     MUST(cuDevicePrimaryCtxRetain(&context, device));
     MUST(cuCtxSetCurrent(context));
     for (CUstream* stream : {&stream_, &other_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
-    for (std::size_t i = 0; i < kCount; ++i) values_.push_back(ValueOf(rank, i));
-    for (CUdeviceptr* memory : {&from_, &to_, &more_}) MUST(cuMemAlloc(memory, kCount * sizeof(float)));
-    MUST(cuMemcpyHtoD(from_, values_.data(), kCount * sizeof(float)));
     const char* level = std::getenv("CROSSOVER_SHRINK");
-    q8_ = level != nullptr && std::strcmp(level, "q8") == 0;
+    if (level != nullptr && std::strcmp(level, "auto") == 0) level = std::getenv("CROSSOVER_SHRINK_CHOICE");
+    oracle_.adaptive = level != nullptr && std::strcmp(level, "adaptive") == 0;
+    exchanges_ = oracle_.adaptive || (level != nullptr && std::strcmp(level, "q8") == 0);
+    for (CUdeviceptr* memory : {&from_, &to_, &more_}) MUST(cuMemAlloc(memory, kCount * sizeof(float)));
+    Fill(0);
     const char* topology = std::getenv("SHRINK_TEST_TOPOLOGY");
     if (topology != nullptr)
       std::sscanf(topology, "%zux%zu", &oracle_.topology.nodes, &oracle_.topology.per_node);
+  }
+
+  // Takes the values of a phase.
+  void Fill(unsigned new_phase) {
+    phase = new_phase;
+    values_.clear();
+    for (std::size_t i = 0; i < kCount; ++i) values_.push_back(ValueOf(rank_, i));
+    MUST(cuMemcpyHtoD(from_, values_.data(), kCount * sizeof(float)));
   }
 
   ncclResult_t Init(const ncclConfig_t* config = nullptr) {
     const ncclUniqueId id = NextId();
     shrink::vote::Id bytes;
     std::memcpy(bytes.data(), id.internal, bytes.size());
-    oracle_.rounding = {shrink::library::SeedOf(bytes), 0};
+    oracle_.Begin(shrink::library::SeedOf(bytes));
     if (config == nullptr) return ncclCommInitRank(&comm_, ranks_, id, rank_);
     ncclConfig_t own = *config;
     return ncclCommInitRankConfig(&comm_, ranks_, id, rank_, &own);
@@ -184,6 +194,49 @@ class Rank {
     Say("bits " + std::to_string(hash));
   }
 
+  // Says the errors that so many samples of the send buffer have, by the codec's own functions: of bf16 and
+  // of q8, as parts of the squares of the values, and how many buckets are not finite.
+  void Errors(std::uint64_t samples) {
+    std::vector<std::uint8_t> bytes(shrink::EncodedBytes(kCount, shrink::kQ8.bits, shrink::kQ8.bucket));
+    std::vector<float> decoded(kCount);
+    shrink::ErrorSums sums{};
+    for (std::uint64_t mark = 1; mark <= samples; ++mark) {
+      shrink::Encode(values_.data(), kCount, shrink::kQ8, shrink::library::DrawOfSample(mark), bytes.data(),
+                     bytes.size());
+      shrink::Decode(bytes.data(), bytes.size(), kCount, shrink::kQ8, decoded.data());
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const float value = values_[i];
+        if (i % shrink::kQ8.bucket == 0 && shrink::IsNaN(decoded[i])) ++sums.not_finite;
+        if (shrink::IsNaN(decoded[i])) continue;
+        shrink::Add({shrink::SquaredError(shrink::FromBf16(shrink::ToBf16(value)), value),
+                     shrink::SquaredError(decoded[i], value), double{value} * value, 0},
+                    sums);
+      }
+    }
+    char line[128];
+    std::snprintf(line, sizeof line, "errors %.9e %.9e %llu", sums.bf16 / sums.squares,
+                  sums.q8 / sums.squares, static_cast<unsigned long long>(sums.not_finite));
+    Say(line);
+  }
+
+  // Reduces so often that plans change, and says the bits of each plan behind its last call.
+  void Plans(int calls) {
+    std::string bits;
+    Fill(1);
+    for (int call = 0; call < calls; ++call) {
+      if (call == 100) Fill(6);
+      Sum("sum", comm_, ranks_, ncclSum, kPlanned);
+      if (bits != oracle_.Bits() && call > 0) Say("plan " + bits);
+      bits = oracle_.Bits();
+    }
+    Say("plan " + bits);
+  }
+
+  // Reduces with more counts than plans have room for.
+  void Counts(std::size_t counts) {
+    for (std::size_t i = 0; i < counts; ++i) Sum("sum", comm_, ranks_, ncclSum, kLeast + i);
+  }
+
   void Split(bool in_group) {
     ncclComm_t child = nullptr;
     if (in_group) MUST(ncclGroupStart());
@@ -228,11 +281,12 @@ class Rank {
     std::vector<float> got(count);
     if (cuMemcpyDtoH(got.data(), memory, count * sizeof(float)) != CUDA_SUCCESS) return "lost";
     const float divisor = op == ncclAvg ? static_cast<float>(ranks) : 1;
-    if (q8_ && count >= kLeast && IsBitForBit(got, oracle_.Sum(count, divisor))) {
-      ++oracle_.rounding.call;
+    if (exchanges_ && count >= kLeast &&
+        IsBitForBit(got, oracle_.Sum(AllValues(oracle_.topology.ranks(), count), divisor))) {
+      oracle_.Accept(count);
       return "narrow";
     }
-    if (!q8_ && IsAll(got, ranks, As::kNarrow, divisor)) return "narrow";
+    if (!exchanges_ && IsAll(got, ranks, As::kNarrow, divisor)) return "narrow";
     return IsAll(got, ranks, As::kPlain, divisor) ? "plain" : "other";
   }
 
@@ -251,8 +305,8 @@ class Rank {
   CUstream stream_ = nullptr, other_ = nullptr;
   CUdeviceptr from_ = 0, to_ = 0, more_ = 0;
   std::vector<float> values_;
-  bool q8_ = false;
-  Oracle oracle_;
+  bool exchanges_ = false;
+  shrink::Oracle oracle_;
 };
 
 // Makes one communicator more, in the order of the scenario "again".
@@ -286,10 +340,13 @@ void Play(const std::string& scenario, Rank& rank) {
   Step("init", AwaitProgress(rank.comm(), result));
   if (scenario == "again") return Again(rank);
   if (scenario == "kinds") return Kinds(rank);
+  if (scenario.starts_with("plans")) return rank.Plans(std::atoi(scenario.c_str() + 5));
+  if (scenario.starts_with("counts")) return rank.Counts(std::stoul(scenario.substr(6)));
   if (scenario == "split" || scenario == "split_in_group") return rank.Split(scenario == "split_in_group");
   rank.Sum("sum", rank.comm(), rank.ranks());
-  if (scenario == "thrice") rank.Sum("sum", rank.comm(), rank.ranks());
-  if (scenario == "thrice") rank.Sum("sum", rank.comm(), rank.ranks());
+  const bool thrice = scenario == "thrice" || scenario == "errors";
+  for (int more = 0; thrice && more < 2; ++more) rank.Sum("sum", rank.comm(), rank.ranks());
+  if (scenario == "errors") rank.Errors(3);
   if (scenario == "bits") rank.Bits();
 }
 

@@ -30,6 +30,10 @@ print(ctypes.CDLL("libnccl.so.2").ncclGetUniqueId(unique_id), bytes(unique_id)[9
 """
 
 
+def kernel_image(name):
+    return {"CROSSOVER_SHRINK_IMAGE": str(BUILD.top / f"tests/process/shrink/{name}.image")}
+
+
 class JobCase(unittest.TestCase):
     def run_job(self, settings, scenario="kinds", ranks=2, folder=None, nodes=()):
         """Returns {rank: Ended} of a job whose ranks all bring this."""
@@ -80,11 +84,57 @@ class Narrowed(JobCase):
             self.assertEqual(len(warnings), 1, end.errors)
             self.assertIn("runs plain: ", warnings[0])
 
-    def test_what_is_not_built_is_refused_in_words(self):
-        for end in self.run_job(RankSettings(shrink="auto"), "sum").values():
-            self.assertIn("CROSSOVER_SHRINK: expected off, advise, bf16 or q8, got auto, which this version does not "
-                          "have", end.errors)
+    def test_an_unknown_level_is_refused_in_words(self):
+        for end in self.run_job(RankSettings(shrink="fp8"), "sum").values():
+            self.assertIn("CROSSOVER_SHRINK: expected off, advise, bf16, q8, adaptive or auto, got fp8; calls stay as "
+                          "they are", end.errors)
             self.assertEqual(end.sums(), {"plain"})
+
+
+class Chosen(JobCase):
+    """The owner asks for auto. What the ranks say of a choice; rows.py has what becomes of their calls."""
+
+    EXPECTED = "expected bf16, q8, off:one_node, off:times_unknown, off:not_needed or off:no_gain"
+
+    def said(self, *choices, **others):
+        """Returns the warnings of each rank of a job with these choices, each of which makes two communicators."""
+        with tempfile.TemporaryDirectory() as folder, Job(BUILD, folder, len(choices), "again") as job:
+            for rank, choice in enumerate(choices):
+                chosen = {} if choice is None else {"CROSSOVER_SHRINK_CHOICE": choice}
+                job.start(rank, RankSettings(shrink="auto", environment={**chosen, **others}))
+            ended = job.wait()
+        for end in ended.values():
+            self.assertEqual(end.code, 0, end)
+            self.assertEqual(end.sums(), {"plain"})
+        return [[line for line in end.errors.splitlines() if "crossover: shrink" in line] for end in ended.values()]
+
+    def test_calls_that_pass_by_choice_are_no_degraded_mode(self):
+        for choice in ("off:one_node", "off:times_unknown", "off:not_needed", "off:no_gain"):
+            with self.subTest(choice):
+                self.assertEqual(self.said(choice, choice), [[], []])
+
+    def test_one_warning_says_that_no_choice_is_there(self):
+        for choice, got in ((None, "none"), ("", "none"), ("fp8", "fp8"), ("adaptive", "adaptive")):
+            for lines in self.said(choice, choice):
+                with self.subTest(choice):
+                    self.assertEqual(len(lines), 1, lines)
+                    self.assertTrue(lines[0].endswith("shrink: a communicator runs plain: CROSSOVER_SHRINK_CHOICE: "
+                                                      f"{self.EXPECTED}, got {got}"), lines)
+
+    def test_disabled_it_says_nothing(self):
+        self.assertEqual(self.said(None, "off:no_gain", CROSSOVER_DISABLE="1"), [[], []])
+
+    def test_a_rank_that_declines_says_no(self):
+        lines, none = self.said("bf16", "off:no_gain")
+        self.assertEqual(none, [])
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("runs plain: rank 1: expected hello, got no: it is not ready", lines[0])
+
+    def test_a_rank_0_that_declines_opens_no_port(self):
+        none, lines = self.said("off:no_gain", "bf16")
+        self.assertEqual(none, [])
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("runs plain: unique ID: expected a port for the vote, got none", lines[0])
 
 
 class Exchanged(JobCase):
@@ -92,9 +142,6 @@ class Exchanged(JobCase):
     NaN and infinity. Sums that are the oracle's on each rank are equal on all ranks."""
 
     SHAPES = ((0, 1), (0, 1, 2), (0, 0, 1, 1))
-
-    def kernel_image(self, name):
-        return {"CROSSOVER_SHRINK_IMAGE": str(BUILD.top / f"tests/process/shrink/{name}.image")}
 
     def sums(self, nodes, environment):
         """Returns the lines of all ranks of a job with one sum that is no plain one."""
@@ -121,13 +168,13 @@ class Exchanged(JobCase):
     def test_an_owner_that_keeps_its_sum_is_seen(self):
         """This is a control: ranks then differ, and from the oracle."""
         for nodes in self.SHAPES:
-            said = self.sums(nodes, self.kernel_image("keeps_sum"))
+            said = self.sums(nodes, kernel_image("keeps_sum"))
             self.assertGreater(len(set(said)), 1)
             self.assertTrue(all("sum other 0" in lines for lines in said), said)
 
     def test_bounds_that_leave_nan_out_are_seen(self):
         """This is a control."""
-        for lines in self.sums((0, 1), self.kernel_image("loses_nan")):
+        for lines in self.sums((0, 1), kernel_image("loses_nan")):
             self.assertIn("sum other 0", lines)
 
     def test_its_bytes_are_those_of_the_formula(self):
@@ -149,12 +196,22 @@ class Exchanged(JobCase):
 
 
 class Advice(JobCase):
-    def test_calls_are_listed_and_stay_as_they_are(self):
-        with tempfile.TemporaryDirectory() as folder:
-            report = {"CROSSOVER_SHRINK_REPORT": f"{folder}/report-"}
-            ended = self.run_job(RankSettings(shrink="advise", environment=report), folder=folder)
-            reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).glob("report-*.json")]
+    def advised(self, scenario="kinds", file="faulty", **environment):
+        """Returns [(Ended, report)] of the ranks of a job in a dry run."""
+        with tempfile.TemporaryDirectory() as folder, Job(BUILD, folder, 2, scenario) as job:
+            for rank in range(job.ranks):
+                report = {"CROSSOVER_SHRINK_REPORT": f"{folder}/report-{rank}-"}
+                job.start(rank, RankSettings(file=file, shrink="advise", environment={**environment, **report}))
+            ended = job.wait()
+            reports = [json.loads(next(Path(folder).glob(f"report-{rank}-*.json")).read_text(encoding="utf-8"))
+                       for rank in ended]
         for end in ended.values():
+            self.assertEqual(end.code, 0, end)
+        return list(zip(ended.values(), reports))
+
+    def test_calls_are_listed_and_stay_as_they_are(self):
+        ended, reports = zip(*self.advised())
+        for end in ended:
             self.assertEqual([line for line in end.lines if " narrow " in line], [])
             self.assertRegex(end.errors, r"communicator 1: \d+ calls of all_reduce, 100003 float32: would be narrowed")
         self.assertEqual(len(reports), 2)
@@ -165,6 +222,71 @@ class Advice(JobCase):
             self.assertEqual(kinds[("all_reduce", 7, 0, 65535)], (1, "plain: fewer than 65536 elements"))
             self.assertEqual(kinds[("all_reduce", 2, 0, 1)], (1, "plain: not float32"))
             self.assertEqual(said["calls_of_other_kinds"], 0)
+            captured = [kind for kind in said["kinds"] if kind["verdict"] == "plain: captured into a graph"]
+            self.assertEqual([(kind["count"], kind["calls"]) for kind in captured], [(100003, 1)])
+
+    def samples(self, said):
+        """Returns {(operator, count): samples} of the kinds that would be narrowed."""
+        return {(kind["operator"], kind["count"]): kind["samples"] for kind in said["kinds"]
+                if kind["verdict"] == "would be narrowed"}
+
+    def test_samples_are_the_first_calls_of_each_kind(self):
+        """A group has two calls of one kind, of which the first is a sample."""
+        gang = {"CROSSOVER_GANG": "a", "CROSSOVER_GANG_SIZE": "2"}
+        for file, environment in (("faulty", {}), ("both", {}), ("both", gang)):
+            for end, said in self.advised(file=file, **environment):
+                self.assertEqual(self.samples(said), {(0, 100003): 3, (4, 100003): 1, (0, 65536): 1}, end)
+                self.assertTrue(all(kind["samples_unfinished"] == 0 for kind in said["kinds"] if "samples" in kind))
+                self.assertEqual([line for line in end.lines if " plain " not in line and line.startswith("sum")], [])
+
+    def errors(self, **environment):
+        """Returns [(what the library measured, what the codec says)] of ranks with three sums: errors of bf16 and q8,
+        and buckets that are not finite."""
+        compared = []
+        for end, said in self.advised("errors", **environment):
+            kind, = (kind for kind in said["kinds"] if kind["verdict"] == "would be narrowed")
+            self.assertEqual(kind["samples"], 3)
+            expected, = (line.split()[1:] for line in end.lines if line.startswith("errors"))
+            compared.append(([kind[key] for key in ("bf16_error", "q8_error", "buckets_not_finite")],
+                             [float(word) for word in expected]))
+            self.assertRegex(end.errors, r"the relative squared error of 3 samples is \S+ with bf16 and \S+ with q8, "
+                                         r"without 3 of 588 buckets, which are not finite")
+        return compared
+
+    def test_errors_are_those_of_the_codec(self):
+        for measured, expected in self.errors():
+            for got, right in zip(measured, expected):
+                self.assertAlmostEqual(got, right, delta=right * 1e-3)  # a report has four digits
+
+    def test_a_kernel_that_measures_wrong_is_seen(self):
+        """This is the control: its error of bf16 is that of a codec that rounds away from zero."""
+        for (bf16, q8, _), (right_bf16, right_q8, _) in self.errors(**kernel_image("rounds_away")):
+            self.assertGreater(bf16, 1.5 * right_bf16)
+            self.assertAlmostEqual(q8, right_q8, delta=right_q8 * 1e-3)
+
+    def assert_listed_without_errors(self, why, warned, **environment):
+        for end, said in self.advised(**environment):
+            self.assertEqual(end.sums(), {"plain"})
+            kinds = [kind for kind in said["kinds"] if kind["verdict"] == "would be narrowed"]
+            self.assertEqual(len(kinds), 3)
+            for kind in kinds:
+                self.assertEqual(kind["samples"], 0)
+                self.assertRegex(kind["no_error"], why)
+            self.assertEqual(len(re.findall("the dry run measures no errors: ", end.errors)), warned, end.errors)
+            self.assertEqual(len(re.findall("would be narrowed to half; its error is not known: ", end.errors)), 3)
+
+    def test_where_nothing_can_be_measured_it_says_why(self):
+        self.assert_listed_without_errors("^image: expected crossover_shrink_error, .* got error 500", 1,
+                                          **kernel_image("no_error"))
+        self.assert_listed_without_errors("^image: expected crossover_shrink_error, ", 1,
+                                          CROSSOVER_SHRINK_IMAGE="/etc/hostname")
+        self.assert_listed_without_errors("^CROSSOVER_SHRINK_IMAGE: expected a readable file ", 1,
+                                          CROSSOVER_SHRINK_IMAGE="/nowhere")
+        self.assert_listed_without_errors("^memory of the host: expected the GPU to map it, got error 801", 1,
+                                          SIMGPU_FAULT="host_register_fails")
+
+    def test_a_sample_that_does_not_end_is_in_no_sum(self):
+        self.assert_listed_without_errors("^its first sample was not done at the end", 0, **kernel_image("never_ends"))
 
 
 class Absent(JobCase):

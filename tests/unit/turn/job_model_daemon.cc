@@ -88,7 +88,10 @@ void JobModelDaemon::OnMeasure(int gpu, SlotIndex job, Time alone, std::uint32_t
 void JobModelDaemon::Look(Time now) {
   next_ += kEach;
   const auto views = client_stats_.Gpus(kStart + now, [](const arbiter::Member&) {
-    return deviceplugin::SlotSnapshot{.mode = CROSSOVER_MODE_GATE, .phase = CROSSOVER_PHASE_TAKING};
+    deviceplugin::SlotSnapshot words{};
+    words.mode = CROSSOVER_MODE_GATE;
+    words.phase = CROSSOVER_PHASE_TAKING;
+    return words;
   });
   const deviceplugin::GpuView& view = views.front();
   const std::optional<double> of_one_gpu = GainOfOneGpu(view);

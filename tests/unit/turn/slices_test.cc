@@ -40,7 +40,7 @@ TEST(SliceTest, BeginsWithSingleTurns) {
 }
 
 TEST(SliceTest, EndsAtTheSameIterationWhereverTurnsBegan) {
-  for (std::uint32_t from = 33; from <= 64 - kBeforeSlices; ++from) {
+  for (std::uint32_t from = 33; from <= 60; ++from) {
     EXPECT_EQ(EndsOf({}, from, 130, 5).size(), 64 - from + 1 + 2) << from;
   }
 }
@@ -79,7 +79,7 @@ TEST(SliceTest, AfterAPauseItBeginsAnew) {
 
 // Any client may write over the length: nothing makes a slice that never ends.
 TEST(SliceTest, ALengthThatNoArbiterWritesMeansNone) {
-  for (const std::uint32_t bits : {kMostSliceBits + 1, 31u, 32u, 0xffffffffu}) {
+  for (const std::uint32_t bits : {7u, 31u, 32u, 0xffffffffu}) {
     EXPECT_EQ(EndsOf({}, 5, 8, bits), (std::vector<std::uint32_t>{5, 6, 7})) << bits;
   }
 }

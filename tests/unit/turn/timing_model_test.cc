@@ -155,9 +155,9 @@ TEST(TimingModel, JitterIsTheSpreadOfComputeOverItsLength) {
 
 TEST(TimingModel, JitterIsUnknownAfterFewTurns) {
   EXPECT_LT(TimingModel().jitter(), 0);
-  EXPECT_LT(AfterTurns(std::vector<Time>(TimingModel::kEnoughTurns - 1, 20 * kMs)).jitter(), 0);
-  EXPECT_EQ(AfterTurns(std::vector<Time>(TimingModel::kEnoughTurns, 20 * kMs)).jitter(), 0);
-  EXPECT_LT(AfterTurns(std::vector<Time>(2 * TimingModel::kEnoughTurns - 1, 20 * kMs), 2).jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(7, 20 * kMs)).jitter(), 0);
+  EXPECT_EQ(AfterTurns(std::vector<Time>(8, 20 * kMs)).jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(15, 20 * kMs), 2).jitter(), 0);
 }
 
 TEST(TimingModel, JitterIsOfTheIterationWhateverItsTurnsAreLike) {

@@ -40,6 +40,13 @@ class TurnstileTest : public ::testing::Test {
   Turnstile turnstile_;
 };
 
+TEST(Turnstile, HasCountedNothingAtFirst) {
+  const Stats stats = Turnstile().stats();
+  EXPECT_EQ(stats.turns + stats.handed_over + stats.granted + stats.preempted + stats.revoked, 0u);
+  EXPECT_EQ(stats.minted + stats.swallowed + stats.opened + stats.held_back + stats.trials, 0u);
+  EXPECT_EQ(stats.rest_while_ready + stats.looked + stats.lost, 0);
+}
+
 TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
   memory_.Ask(0, 1);
   Poll(1 * kMs);

@@ -13,19 +13,6 @@ namespace {
 
 constexpr Rounding kRounding{3, 4};
 
-Buffers Drawn(std::size_t ranks, std::size_t count) {
-  Buffers buffers;
-  for (std::size_t rank = 0; rank < ranks; ++rank) buffers.push_back(Gaussian(count, rank + 1));
-  return buffers;
-}
-
-Floats ExactSum(const Buffers& buffers) {
-  std::vector<double> sum(buffers[0].size(), 0);
-  for (const Floats& buffer : buffers)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += buffer[i];
-  return {sum.begin(), sum.end()};
-}
-
 bool AreEqual(const Buffers& values) {
   return std::ranges::all_of(values, [&](const Floats& each) { return AllBits(each) == AllBits(values[0]); });
 }
@@ -70,7 +57,7 @@ Floats RingThatEncodesAtEachHop(const Buffers& buffers, const Format& format) {
 TEST(ExchangeTest, AllRanksEndWithTheSameBitsWhateverTheShapeIs) {
   for (const Topology topology : {Topology{1, 1}, {2, 1}, {1, 3}, {3, 2}, {2, 4}}) {
     for (const std::size_t count : {0u, 1u, 9u, 99u, 100u, 101u, 599u, 601u, 4001u}) {
-      const Buffers buffers = Drawn(topology.ranks(), count);
+      const Buffers buffers = GaussianOfRanks(topology.ranks(), count);
       for (const auto exchange : {ExchangeFlat, ExchangeHierarchical}) {
         const auto result = exchange(buffers, topology, {8, 100}, kRounding);
         ASSERT_TRUE(result);
@@ -86,7 +73,7 @@ TEST(ExchangeTest, AllRanksEndWithTheSameBitsWhateverTheShapeIs) {
 
 TEST(ExchangeTest, TheFlatExchangeIsTheOneDoneByHand) {
   for (const std::size_t ranks : {2u, 3u, 7u}) {
-    const Buffers buffers = Drawn(ranks, 2345);
+    const Buffers buffers = GaussianOfRanks(ranks, 2345);
     const auto result = ExchangeFlat(buffers, {1, ranks}, {5, 64}, kRounding);
     const Buffers by_hand = TwoStepsByHand(buffers, {5, 64}, false);
     for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -95,14 +82,14 @@ TEST(ExchangeTest, TheFlatExchangeIsTheOneDoneByHand) {
 }
 
 TEST(ExchangeTest, AnOwnerThatKeepsItsSumDiffersFromTheOthers) {
-  EXPECT_TRUE(AreEqual(TwoStepsByHand(Drawn(4, 1000), {8, 100}, false)));
-  EXPECT_FALSE(AreEqual(TwoStepsByHand(Drawn(4, 1000), {8, 100}, true)));
+  EXPECT_TRUE(AreEqual(TwoStepsByHand(GaussianOfRanks(4, 1000), {8, 100}, false)));
+  EXPECT_FALSE(AreEqual(TwoStepsByHand(GaussianOfRanks(4, 1000), {8, 100}, true)));
 }
 
 TEST(ExchangeTest, ValuesAreEncodedTwiceWhateverTheNumberOfRanks) {
   const Format format{4, 128};
   for (const std::size_t ranks : {2u, 8u, 32u}) {
-    const Buffers buffers = Drawn(ranks, 16'384);
+    const Buffers buffers = GaussianOfRanks(ranks, 16'384);
     const Floats exact = ExactSum(buffers);
     const double two_steps =
         RelativeError(ExchangeFlat(buffers, {1, ranks}, format, kRounding)->values[0], exact);
@@ -128,7 +115,7 @@ TEST(ExchangeTest, TheErrorsOfEqualRanksAreIndependent) {
 TEST(ExchangeTest, SomethingNotFiniteOnOneRankIsNotFiniteOnAll) {
   for (const float bad : {kNaN, FloatOf(kInfinityBits), -FloatOf(kInfinityBits)}) {
     for (std::size_t rank = 0; rank < 6; ++rank) {
-      Buffers buffers = Drawn(6, 1000);
+      Buffers buffers = GaussianOfRanks(6, 1000);
       buffers[rank][567] = bad;
       for (const auto exchange : {ExchangeFlat, ExchangeHierarchical}) {
         const auto result = exchange(buffers, {3, 2}, {8, 100}, kRounding);
@@ -153,12 +140,12 @@ TEST(ExchangeTest, EachRankSendsTheBytesOfTheFormula) {
   const Format format{8, 128};
   const std::size_t count = 8 * 128 * 5, ranks = 8;
   const std::uint64_t chunk = EncodedBytes(count / ranks, 8, 128);
-  for (const Sent& sent : SentIn(ExchangeFlat, Drawn(ranks, count), topology, format)) {
+  for (const Sent& sent : SentIn(ExchangeFlat, GaussianOfRanks(ranks, count), topology, format)) {
     EXPECT_EQ(sent.between_nodes, 2 * 6 * chunk);
     EXPECT_EQ(sent.within_node, 2 * 1 * chunk);
   }
   // Half of the buffer is a shard, which four ranks exchange in quarters. Its quarter is a chunk, too.
-  for (const Sent& sent : SentIn(ExchangeHierarchical, Drawn(ranks, count), topology, format)) {
+  for (const Sent& sent : SentIn(ExchangeHierarchical, GaussianOfRanks(ranks, count), topology, format)) {
     EXPECT_EQ(sent.between_nodes, 2 * 3 * chunk);
     EXPECT_EQ(sent.within_node, 2 * count / 2 * sizeof(float));
   }
@@ -168,7 +155,7 @@ TEST(ExchangeTest, EachRankSendsTheBytesOfTheFormula) {
   std::uint64_t expected = 0, sum = 0;
   for (std::size_t c = 0; c < ranks; ++c)
     expected += 2 * 7 * EncodedBytes(borders[c + 1] - borders[c], 8, 128);
-  for (const Sent& sent : SentIn(ExchangeFlat, Drawn(ranks, odd), topology, format))
+  for (const Sent& sent : SentIn(ExchangeFlat, GaussianOfRanks(ranks, odd), topology, format))
     sum += sent.between_nodes + sent.within_node;
   EXPECT_EQ(sum, expected);
 }
@@ -207,7 +194,7 @@ TEST(ExchangeTest, BordersAreWholeBucketsAndCoverAll) {
 }
 
 TEST(ExchangeTest, ARankAloneKeepsItsValues) {
-  const Buffers buffers = Drawn(1, 1000);
+  const Buffers buffers = GaussianOfRanks(1, 1000);
   for (const auto exchange : {ExchangeFlat, ExchangeHierarchical}) {
     const auto result = exchange(buffers, {1, 1}, {}, kRounding);
     EXPECT_EQ(result.value().values, buffers);
@@ -218,9 +205,9 @@ TEST(ExchangeTest, ARankAloneKeepsItsValues) {
 TEST(ExchangeTest, BuffersThatDoNotFitAreRefused) {
   for (const auto exchange : {ExchangeFlat, ExchangeHierarchical}) {
     EXPECT_FALSE(exchange({}, {1, 0}, {}, kRounding));
-    EXPECT_FALSE(exchange(Drawn(3, 10), {2, 2}, {}, kRounding));
+    EXPECT_FALSE(exchange(GaussianOfRanks(3, 10), {2, 2}, {}, kRounding));
     EXPECT_FALSE(exchange({Floats(10), Floats(11)}, {2, 1}, {}, kRounding));
-    EXPECT_FALSE(exchange(Drawn(2, 10), {2, 1}, {9, 512}, kRounding));
+    EXPECT_FALSE(exchange(GaussianOfRanks(2, 10), {2, 1}, {9, 512}, kRounding));
   }
 }
 

@@ -32,6 +32,21 @@ inline Floats Laplace(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
+// Returns Gaussian values for each rank.
+inline std::vector<Floats> GaussianOfRanks(std::size_t ranks, std::size_t count) {
+  std::vector<Floats> buffers;
+  for (std::size_t rank = 0; rank < ranks; ++rank) buffers.push_back(Gaussian(count, rank + 1));
+  return buffers;
+}
+
+// Returns the sum of the buffers, which is rounded once.
+inline Floats ExactSum(const std::vector<Floats>& buffers) {
+  std::vector<double> sum(buffers[0].size(), 0);
+  for (const Floats& buffer : buffers)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += buffer[i];
+  return {sum.begin(), sum.end()};
+}
+
 // Returns sum (a - b)^2.
 inline double SquaredError(const Floats& a, const Floats& b) {
   double error = 0;

@@ -38,22 +38,33 @@ class Image(unittest.TestCase):
         return dict(zip(parts[::2], parts[1::2]))
 
     def test_it_has_all_kernels(self):
-        self.assertEqual(list(self.kernels()), [f"crossover_shrink_{name}" for name in
-                                                ("narrow", "widen", "encode", "sum", "decode")])
+        self.assertEqual(list(self.kernels()), [f"crossover_shrink_{name}" for name in (
+            "narrow", "widen", "encode", "sum", "decode", "error", "encode_planned", "sum_planned", "decode_planned",
+            "statistics")])
 
     def test_those_of_bf16_have_no_arithmetic_of_floats(self):
         for name in ("narrow", "widen"):
             self.assertEqual(re.findall(r"\S+\.f(?:16|32|64)\b", self.kernels()[f"crossover_shrink_{name}"]), [])
 
-    def test_those_of_8_bits_have_the_arithmetic_of_ieee(self):
+    def test_those_of_exchanges_have_the_arithmetic_of_ieee(self):
         """Without .rn an assembler may join a multiplication with an addition."""
-        for name in ("encode", "sum", "decode"):
+        for name, division in (("encode", "div.rn.f32"), ("sum", "div.rn.f32"), ("decode", "div.rn.f32"),
+                               ("error", "div.rn.f32"), ("encode_planned", "div.rn.f32"),
+                               ("sum_planned", "div.rn.f32"), ("decode_planned", "div.rn.f32"),
+                               ("statistics", "div.rn.f64")):
             said = self.kernels()[f"crossover_shrink_{name}"]
-            arithmetic = re.findall(r"\b((?:add|sub|mul|div|fma|mad)\S*\.f32)\b", said)
-            self.assertIn("div.rn.f32", arithmetic)
-            self.assertEqual({word for word in arithmetic if not re.fullmatch(r"(add|sub|mul|div)\.rn\.f32", word)},
-                             set())
+            arithmetic = re.findall(r"\b((?:add|sub|mul|div|fma|mad)\S*\.f(?:32|64))\b", said)
+            self.assertIn(division, arithmetic)
+            self.assertEqual("mul.rn.f64" in arithmetic, name in ("error", "statistics"))
+            self.assertEqual({word for word in arithmetic
+                              if not re.fullmatch(r"(add|sub|mul|div)\.rn\.f(32|64)", word)}, set())
             self.assertEqual(re.findall(r"\S*(?:\.ftz|\.local|\bcall)\S*", said), [])
+
+    def test_the_one_that_measures_writes_its_mark_last(self):
+        """The host reads the sums where it sees the mark. Nothing but sums and mark is written outside the block."""
+        said = self.kernels()["crossover_shrink_error"]
+        written = re.findall(r"\b((?:st|atom|red)\.(?:volatile\.)?global\S*|membar\.\w+)", said)
+        self.assertEqual(written, ["st.global.f64"] * 3 + ["st.global.u64", "membar.sys", "st.volatile.global.u64"])
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ std::vector<Member> MembersOn(const std::string& nodes) {
   return members;
 }
 
-std::string WhyNotOf(const std::vector<Member>& members) {
+std::string WhyNotOf(const std::vector<Member>& members, const char* level = "q8") {
   std::string text;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     Position position;
-    const vote::Reason reason = WhyNotExchanged(members, rank, &position);
+    const vote::Reason reason = WhyNotExchanged(level, members, rank, &position);
     if (rank == 0) text = reason.text;
     EXPECT_EQ(text, reason.text);  // all ranks come to the same answer
   }
@@ -32,7 +32,7 @@ TEST(TopologyTest, EqualNodesOfRanksThatFollowEachOther) {
     const auto per_node = static_cast<std::uint32_t>(nodes.find_first_not_of(nodes[0]));
     for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
       Position position;
-      EXPECT_STREQ(WhyNotExchanged(members, rank, &position).text, "") << nodes;
+      EXPECT_STREQ(WhyNotExchanged("q8", members, rank, &position).text, "") << nodes;
       EXPECT_EQ(position.per_node, per_node);
       EXPECT_EQ(position.nodes * per_node, members.size());
       EXPECT_EQ(position.node * per_node + position.place, rank);
@@ -64,10 +64,28 @@ TEST(TopologyTest, NodesThatDiffer) {
 TEST(TopologyTest, AnotherSeedOrLayout) {
   auto members = MembersOn("aabb");
   members[2].seed = 8;
-  EXPECT_EQ(WhyNotOf(members), "q8: expected one seed and layout on all ranks, got another on rank 2");
+  EXPECT_EQ(
+      WhyNotOf(members),
+      "q8: expected the unique ID and the library's version of rank 0 on all ranks, got others on rank 2");
   members = MembersOn("aabb");
   members[3].layout = kLayout + 1;
-  EXPECT_EQ(WhyNotOf(members), "q8: expected one seed and layout on all ranks, got another on rank 3");
+  EXPECT_EQ(
+      WhyNotOf(members),
+      "q8: expected the unique ID and the library's version of rank 0 on all ranks, got others on rank 3");
+}
+
+TEST(TopologyTest, AnotherError) {
+  auto members = MembersOn("aabb");
+  for (Member& member : members) member.error = 100;
+  EXPECT_EQ(WhyNotOf(members, "adaptive"), "");
+  members[1].error = 50;
+  EXPECT_EQ(WhyNotOf(members, "adaptive"),
+            "CROSSOVER_SHRINK_ERROR: expected 100, that of rank 0, on all ranks, got 50 on rank 1");
+}
+
+TEST(TopologyTest, TheReasonNamesTheLevel) {
+  EXPECT_EQ(WhyNotOf(MembersOn("aa"), "adaptive"),
+            "adaptive: expected ranks on several nodes, got all 2 on one; bf16 runs on any");
 }
 
 TEST(TopologyTest, EachByteOfAnIdCountsForTheSeed) {

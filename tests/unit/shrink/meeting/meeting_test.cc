@@ -1,5 +1,6 @@
 // Tests the vote over sockets: rank 0 and other ranks in threads of this process, and strangers.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <functional>
@@ -102,7 +103,7 @@ TEST(MeetingTest, OneSaysSomethingElse) {
 TEST(MeetingTest, OneIsNotReady) {
   Vote vote;
   auto first = Speaking(vote, HelloOf(1)), second = Speaking(vote, HelloOf(2), false);
-  ExpectPlain(vote.Wait(), "rank 2: expected hello, got no: it is not ready");
+  ExpectPlain(vote.Wait(), "rank 2: expected hello, got no: it is not ready (its log says why)");
   EXPECT_EQ(first.get().phase, VoterPhase::kPlain);
   ExpectPlain(second.get(), "this rank: expected ready, got not ready");
 }
@@ -118,7 +119,10 @@ TEST(MeetingTest, NoProcessListens) {
   Place place;
   Reason reason;
   Listen(FromIpv4({127, 0, 0, 1}), &place, &reason).Reset();
-  ExpectPlain(Speak(place, HelloOf(1), true, kLong, {}), "rank 0: expected a connection, got none");
+  ExpectPlain(
+      Speak(place, HelloOf(1), true, kLong, {}),
+      "port of rank 0: expected a connection, got none; rank 0 runs plain or has ended, or a NetworkPolicy "
+      "forbids it");
 }
 
 TEST(MeetingTest, NoProcessGreets) {
@@ -213,6 +217,27 @@ TEST(MeetingTest, TheAddressIsOneOfThisMachine) {
   EXPECT_EQ(ChooseAddress(id), FromIpv4({127, 0, 0, 1}));
   id[12] = 1;
   EXPECT_EQ(ChooseAddress(id), own);
+}
+
+// Linux makes such a connection where the port is closed and is free for connect() to choose.
+TEST(MeetingTest, AConnectionOfASocketWithItselfIsFound) {
+  Place place;
+  Reason reason;
+  const UniqueFd listener = Listen(FromIpv4({127, 0, 0, 1}), &place, &reason);
+  const UniqueFd other = Connect(place, kForever);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(IsWithItself(other.get()));
+  const UniqueFd own(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* at = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(own.get(), at, size), 0);
+  ASSERT_EQ(::getsockname(own.get(), at, &size), 0);
+  ASSERT_EQ(::connect(own.get(), at, size), 0);
+  EXPECT_TRUE(IsWithItself(own.get()));
+  EXPECT_FALSE(IsWithItself(-1));
 }
 
 }  // namespace

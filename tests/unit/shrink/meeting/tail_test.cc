@@ -70,14 +70,15 @@ std::string WhyRefused(std::size_t at, std::uint8_t value) {
 }
 
 TEST(TailTest, WhatItDoesNotKnowIsRefusedInWords) {
-  EXPECT_EQ(WhyRefused(kTailAt, 0), "tail: magic: expected 4c544f43, got 4c544f00");
-  EXPECT_EQ(WhyRefused(kTailAt + 4, 2), "tail: version: expected 1, got 2");
-  EXPECT_EQ(WhyRefused(vote::kIdBytes - 1, 1), "tail: reserved: expected 0, got 16777216");
-  EXPECT_EQ(WhyRefused(kZeroFrom, 1), "tail: bytes 64 to 95: expected zeros, got others");
-  EXPECT_EQ(WhyRefused(kTailAt + 20, 224), "tail: address: expected that of a host, got another");
+  EXPECT_EQ(WhyRefused(kTailAt, 0), "tail of the unique ID: magic: expected 4c544f43, got 4c544f00");
+  EXPECT_EQ(WhyRefused(kTailAt + 4, 2), "tail of the unique ID: version: expected 1, got 2");
+  EXPECT_EQ(WhyRefused(vote::kIdBytes - 1, 1), "tail of the unique ID: reserved: expected 0, got 16777216");
+  EXPECT_EQ(WhyRefused(kZeroFrom, 1), "tail of the unique ID: bytes 64 to 95: expected zeros, got others");
+  EXPECT_EQ(WhyRefused(kTailAt + 20, 224),
+            "tail of the unique ID: address: expected that of a host, got another");
   Id id = Written();
   id[kTailAt + 6] = id[kTailAt + 7] = 0;
-  EXPECT_EQ(ReadTail(id).reason.view(), "tail: port: expected 1 to 65535, got 0");
+  EXPECT_EQ(ReadTail(id).reason.view(), "tail of the unique ID: port: expected 1 to 65535, got 0");
 }
 
 TEST(TailTest, AnAddressOfNoHostIsRefused) {

@@ -51,7 +51,7 @@ TEST_F(CollectorTest, AllSayTheSame) {
 TEST_F(CollectorTest, EachDifferenceIsNamed) {
   Hello hello = HelloOf(2);
   hello.proposal.codec = Codec::kQ8;
-  ExpectRefused(hello, "hello of rank 2: codec: expected bf16, got q8");
+  ExpectRefused(hello, "hello of rank 2: CROSSOVER_SHRINK: expected bf16, got q8");
   // The verdict is on its way to each rank that says something later.
   EXPECT_EQ(Hear(HelloOf(1)).act, Act::kNothing);
   EXPECT_EQ(collector_.phase, CollectorPhase::kPlain);
@@ -66,7 +66,8 @@ TEST_F(CollectorTest, AnotherLevel) {
 TEST_F(CollectorTest, AnotherBuild) {
   Hello hello = HelloOf(2);
   hello.proposal.build = 0xabc;
-  ExpectRefused(hello, "hello of rank 2: build: expected 0000000000000007, got 0000000000000abc");
+  ExpectRefused(hello,
+                "hello of rank 2: build of the library: expected 0000000000000007, got 0000000000000abc");
 }
 
 TEST_F(CollectorTest, AnotherCountOfRanks) {
@@ -100,13 +101,15 @@ TEST_F(CollectorTest, ANo) {
   const Collector::Step step = collector_.Hear(no);
   EXPECT_EQ(step.act, Act::kTellAll);
   EXPECT_EQ(step.reason.view(), "rank 1: expected hello, got no: its file has another version");
+  EXPECT_EQ(step.reason.why, PlainReason::kOtherVersion);
   no.rank = 2;
   EXPECT_EQ(collector_.Hear(no).act, Act::kClose);
 }
 
 TEST_F(CollectorTest, ANoOfARankThatIsNotReady) {
   const Collector::Step step = collector_.Hear(No{.id = own_.id, .rank = 1, .why = 77});
-  EXPECT_EQ(step.reason.view(), "rank 1: expected hello, got no: it is not ready");
+  EXPECT_EQ(step.reason.view(), "rank 1: expected hello, got no: it is not ready (its log says why)");
+  EXPECT_EQ(step.reason.why, PlainReason::kUnreadyRank);
 }
 
 TEST_F(CollectorTest, ALostConnection) {
@@ -114,6 +117,7 @@ TEST_F(CollectorTest, ALostConnection) {
   const Collector::Step step = collector_.Lose(2);
   EXPECT_EQ(step.act, Act::kTellAll);
   EXPECT_EQ(step.reason.view(), "rank 2: expected a connection until the verdict, got its end");
+  EXPECT_EQ(step.reason.why, PlainReason::kLostRank);
   EXPECT_EQ(collector_.phase, CollectorPhase::kPlain);
 }
 
@@ -122,6 +126,7 @@ TEST_F(CollectorTest, TheTimeLimit) {
   const Collector::Step step = collector_.EndTime(seats_);
   EXPECT_EQ(step.act, Act::kTellAll);
   EXPECT_EQ(step.reason.view(), "ranks that said hello within 10000 ms: expected 3, got 2; rank 2 did not");
+  EXPECT_EQ(step.reason.why, PlainReason::kMissingRank);
 }
 
 // No event behind a narrow verdict tells a rank another one.

@@ -66,12 +66,13 @@ TEST(VoteMessages, AVerdictComesAsItWasSaid) {
   EXPECT_EQ(std::get<Verdict>(narrow).budget_mib, 256u);
   Verdict said;
   said.rank = 2;
-  said.reason = MakeReason("rank %u: no\nfile", 1);
+  said.reason = As(PlainReason::kUnreadyRank, MakeReason("rank %u: no\nfile", 1));
   const ToVoter plain = ParseForVoter(BytesOfWire(MakeVerdict(said)));
   ASSERT_TRUE(std::holds_alternative<Verdict>(plain)) << ReasonOf(plain);
   EXPECT_EQ(std::get<Verdict>(plain).choice, Choice::kPlain);
   EXPECT_EQ(std::get<Verdict>(plain).rank, 2u);
   EXPECT_EQ(std::get<Verdict>(plain).reason.view(), "rank 1: no?file");
+  EXPECT_EQ(std::get<Verdict>(plain).reason.why, PlainReason::kUnreadyRank);
 }
 
 TEST(VoteMessages, AReasonEndsWithinItsField) {
@@ -100,31 +101,32 @@ TEST(VoteMessages, AHeadThatIsWrongIsNamed) {
   const WireHello good = MakeHello(MakeOwn());
   WireHello wire = good;
   wire.head.magic = 0x20544547;  // "GET "
-  EXPECT_EQ(AtCollector(wire), "message: magic: expected 5456534f, got 20544547");
+  EXPECT_EQ(AtCollector(wire), "message of the vote: magic: expected 5456534f, got 20544547");
   wire = good;
-  wire.head.version = 2;
-  EXPECT_EQ(AtCollector(wire), "message: version: expected 1, got 2");
+  wire.head.version = 3;
+  EXPECT_EQ(AtCollector(wire), "message of the vote: version: expected 2, got 3");
   wire = good;
   wire.head.type = 0;
-  EXPECT_EQ(AtCollector(wire), "message: type: expected 1 to 4, got 0");
+  EXPECT_EQ(AtCollector(wire), "message of the vote: type: expected 1 to 4, got 0");
   wire.head.type = 5;
-  EXPECT_EQ(AtCollector(wire), "message: type: expected 1 to 4, got 5");
+  EXPECT_EQ(AtCollector(wire), "message of the vote: type: expected 1 to 4, got 5");
   wire = good;
   wire.head.bytes = 0xffffffff;
-  EXPECT_EQ(AtCollector(wire), "message: size in its head: expected 176, got 4294967295");
-  EXPECT_EQ(ReasonOf(ParseForCollector({})), "message: size: expected at least 16, got 0");
+  EXPECT_EQ(AtCollector(wire), "message of the vote: size in its head: expected 176, got 4294967295");
+  EXPECT_EQ(ReasonOf(ParseForCollector({})), "message of the vote: size: expected at least 16, got 0");
   EXPECT_EQ(ReasonOf(ParseForVoter(BytesOfWire(good).first(15))),
-            "message: size: expected at least 16, got 15");
+            "message of the vote: size: expected at least 16, got 15");
   EXPECT_EQ(ReasonOf(ParseForCollector(BytesOfWire(good).first(175))),
-            "message: size: expected 176, got 175");
+            "message of the vote: size: expected 176, got 175");
 }
 
 TEST(VoteMessages, AMessageAtTheWrongEndIsNamed) {
-  EXPECT_EQ(AtCollector(MakeGreeting()), "message: type: expected hello (2) or no (3), got 1");
-  EXPECT_EQ(AtCollector(MakeVerdict({})), "message: type: expected hello (2) or no (3), got 4");
-  EXPECT_EQ(AtVoter(MakeHello(MakeOwn())), "message: type: expected greeting (1) or verdict (4), got 2");
+  EXPECT_EQ(AtCollector(MakeGreeting()), "message of the vote: type: expected hello (2) or no (3), got 1");
+  EXPECT_EQ(AtCollector(MakeVerdict({})), "message of the vote: type: expected hello (2) or no (3), got 4");
+  EXPECT_EQ(AtVoter(MakeHello(MakeOwn())),
+            "message of the vote: type: expected greeting (1) or verdict (4), got 2");
   EXPECT_EQ(AtVoter(MakeNo(MakeOwn(), Why::kNotReady)),
-            "message: type: expected greeting (1) or verdict (4), got 3");
+            "message of the vote: type: expected greeting (1) or verdict (4), got 3");
 }
 
 TEST(VoteMessages, AFieldOfAHelloThatIsWrongIsNamed) {
@@ -162,7 +164,8 @@ TEST(VoteMessages, AFieldOfAVerdictThatIsWrongIsNamed) {
   EXPECT_EQ(with({}, &WireVerdict::codec, 1), "verdict: codec: expected 0, got 1");
   EXPECT_EQ(with({}, &WireVerdict::level, 1), "verdict: level: expected 0, got 1");
   EXPECT_EQ(with({}, &WireVerdict::budget_mib, 1), "verdict: budget: expected 0, got 1");
-  EXPECT_EQ(with({}, &WireVerdict::reserved, 1), "verdict: reserved: expected 0, got 1");
+  EXPECT_EQ(with(narrow, &WireVerdict::why, 1), "verdict: why: expected 0, got 1");
+  EXPECT_EQ(with({}, &WireVerdict::why, UINT32_MAX), "not broken") << "rank 0 may know more reasons";
 }
 
 TEST(VoteMessages, CodecsHaveTheNamesOfTheAnnotation) {

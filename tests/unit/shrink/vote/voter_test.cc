@@ -57,9 +57,10 @@ TEST_F(VoterTest, RunsPlainByAVerdictForAnyRank) {
 }
 
 TEST_F(VoterTest, SaysNoToAnotherVersion) {
-  const Voter::Step step = voter_.Hear(Greeting{2});
+  const Voter::Step step = voter_.Hear(Greeting{kVersion + 1});
   EXPECT_EQ(step.act, Act::kSayOtherVersion);
-  EXPECT_EQ(step.reason.view(), "greeting: version: expected 1, got 2");
+  EXPECT_EQ(step.reason.view(), "greeting: version: expected 2, got 3");
+  EXPECT_EQ(step.reason.why, PlainReason::kOtherVersion);
   EXPECT_EQ(voter_.phase, VoterPhase::kPlain);
 }
 
@@ -72,7 +73,10 @@ TEST_F(VoterTest, SaysNoIfItIsNotReady) {
 }
 
 TEST_F(VoterTest, RunsPlainWhereNoProcessListens) {
-  ExpectEnd(voter_.Unreachable(), VoterPhase::kPlain, "rank 0: expected a connection, got none");
+  ExpectEnd(
+      voter_.Unreachable(), VoterPhase::kPlain,
+      "port of rank 0: expected a connection, got none; rank 0 runs plain or has ended, or a NetworkPolicy "
+      "forbids it");
 }
 
 TEST_F(VoterTest, RunsPlainAfterALossBeforeItsHello) {

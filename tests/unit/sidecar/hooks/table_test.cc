@@ -34,6 +34,7 @@ static_assert(
 std::set<std::string> Rows() {
   return {
       "dlsym",
+      "crossover_report_reductions",
 #define CUDA_HOOK(symbol, name, version, flavour, type, policy) #symbol,
 #include "sidecar/hooks/cuda_hooks.def"
 #undef CUDA_HOOK

@@ -35,7 +35,7 @@ void Periods(Calls* calls, std::uint64_t count, std::uint64_t bytes = 1000) {
 
 TEST(CallsTest, AReportHasTheSumsOfOnePeriod) {
   Calls calls;
-  Periods(&calls, Calls::kSure - 1);
+  Periods(&calls, 7);
   EXPECT_TRUE(Sent(&calls).empty()) << "not sure yet";
   Periods(&calls, 1);
   const auto sent = Sent(&calls);
@@ -78,13 +78,22 @@ TEST(CallsTest, APeriodThatHasChangedIsSentAnew) {
   Periods(&calls, Calls::kSure);
   Sent(&calls);
   calls.Forget();
-  Periods(&calls, Calls::kSure, 1020);
-  EXPECT_TRUE(Sent(&calls).empty()) << "1% more is no change";
+  Periods(&calls, Calls::kSure, 1090);
+  EXPECT_TRUE(Sent(&calls).empty()) << "of 2000 bytes, 4.5% more are no change";
   calls.Forget();
   Periods(&calls, Calls::kSure - 1, 2000);
   EXPECT_TRUE(Sent(&calls).empty()) << "it begins anew";
   Periods(&calls, 1, 2000);
   EXPECT_EQ(Sent(&calls)[0].bytes, 3000u);
+}
+
+TEST(CallsTest, ASumThatHasChangedByMoreThanATwentiethIsSentAnew) {
+  Calls calls;
+  Periods(&calls, Calls::kSure);
+  Sent(&calls);
+  calls.Forget();
+  Periods(&calls, Calls::kSure, 1120);
+  EXPECT_EQ(Sent(&calls)[0].bytes, 2120u);
 }
 
 TEST(CallsTest, WhatHasNoNumberIsLeftOut) {

@@ -205,6 +205,11 @@ TEST(DetectorTest, MissingJoinBreaksThePeriod) {
   EXPECT_EQ(Feed(detector, ".a"), "!");
 }
 
+TEST(DetectorTest, AJoinThatIsSeenIsNotUnknownAnyMore) {
+  Detector detector;
+  EXPECT_EQ(Feed(detector, ".a.b?|.a.b.a.b?|.a"), "-------") << "the second repetition has no wait";
+}
+
 TEST(DetectorTest, EveryFieldOfACallCounts) {
   const Token token{1, 2, 3, 4, 5, 6};
   Token other = token;
@@ -314,6 +319,7 @@ TEST(DetectorTest, WithoutAWaitThereIsNoTurnToEnd) {
   detector.AllowWaits();
   Feed(detector, Times(60, ".a.b.c"));
   EXPECT_FALSE(detector.locked());
+  EXPECT_FALSE(detector.at_waits());
   detector.Reset();
   Feed(detector, Times(20, kSixLayers));
   EXPECT_TRUE(detector.at_waits()) << "Reset() keeps this setting";
@@ -354,9 +360,9 @@ TEST(DetectorTest, SaysThatNothingRepeats) {
       Feed(detector, "." + Times(static_cast<int>(buckets), "a.") + "b|");
     }
   };
-  go_on(Detector::kSureOfNoPeriod - 100);
+  go_on(1024 - 100);
   EXPECT_EQ(detector.obstacle(), Obstacle::kNone);
-  go_on(Detector::kSureOfNoPeriod + 10);
+  go_on(1024 + 10);
   EXPECT_EQ(detector.obstacle(), Obstacle::kNoPeriod);
   Feed(detector, Times(300, "..x.y.z|"));
   EXPECT_EQ(detector.obstacle(), Obstacle::kNone);
@@ -381,10 +387,10 @@ TEST(DetectorTest, LongestPeriodIsFoundAndALongerOneIsNot) {
     return program + '|';
   };
   Detector found;
-  Feed(found, Times(4, iteration(Detector::kMaxPeriod)));
-  EXPECT_EQ(found.period(), Detector::kMaxPeriod);
+  Feed(found, Times(4, iteration(256)));
+  EXPECT_EQ(found.period(), 256u);
   Detector lost;
-  Feed(lost, Times(8, iteration(Detector::kMaxPeriod + 1)));
+  Feed(lost, Times(8, iteration(257)));
   EXPECT_EQ(lost.period(), 0u);
 }
 

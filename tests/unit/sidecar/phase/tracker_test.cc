@@ -157,7 +157,10 @@ TEST_F(TrackerTest, DestroyedHandlesAreForgotten) {
 }
 
 TEST_F(TrackerTest, TellsThatItIsFullAndStaysAlive) {
-  for (StreamKey stream = 1; stream <= 2 * Tracker::kStreams; ++stream) tracker_.OnLaunch(stream * 0x1000);
+  StreamKey stream = 1;
+  for (; stream <= 100; ++stream) tracker_.OnLaunch(stream * 0x1000);
+  EXPECT_FALSE(tracker_.full());
+  for (; stream <= 129; ++stream) tracker_.OnLaunch(stream * 0x1000);
   EXPECT_TRUE(tracker_.full());
   EXPECT_TRUE(tracker_.IsCompute(kCompute));
 }
@@ -209,7 +212,10 @@ TEST_F(TrackerTest, AnyNumberOfEventsBehindJoinedCollectivesFits) {
 
 TEST_F(TrackerTest, TooManyEventsBehindUnjoinedCollectivesAreNoticed) {
   tracker_.OnCollective(kSide, 1);
-  for (EventKey event = 1; event <= 2 * Tracker::kEvents; ++event) tracker_.OnRecord(event * 0x40, kSide);
+  EventKey event = 1;
+  for (; event <= 600; ++event) tracker_.OnRecord(event * 0x40, kSide);
+  EXPECT_FALSE(tracker_.full());
+  for (; event <= 1025; ++event) tracker_.OnRecord(event * 0x40, kSide);
   EXPECT_TRUE(tracker_.full());
 }
 
@@ -240,6 +246,24 @@ TEST(MainStreamTest, WhereAJobWarmedUpIsNotItsMainStream) {
   for (Sequence sequence = 1; sequence <= 100 * Tracker::kRecent; ++sequence)
     tracker.OnCollective(0x200, 1000 * Tracker::kRecent + sequence);
   EXPECT_EQ(tracker.ChooseMain(), 0x100u) << "launches are not counted while the period is known";
+}
+
+TEST(MainStreamTest, AStreamThatIsNewHasNoStart) {
+  Tracker tracker;
+  for (int i = 0; i < 2; ++i) tracker.OnLaunch(0x100);
+  tracker.OnCollective(0x200, 64);
+  tracker.OnLaunch(0x300);
+  EXPECT_EQ(tracker.ChooseMain(), 0x100u) << "each has one launch, and the first comes first";
+}
+
+TEST(MainStreamTest, LaunchesCountHalfAfterSixtyFourCollectives) {
+  for (const Sequence sequence : {32u, 64u}) {
+    Tracker tracker;
+    for (int i = 0; i < 3; ++i) tracker.OnLaunch(0x100);
+    tracker.OnCollective(0x200, sequence);
+    for (int i = 0; i < 2; ++i) tracker.OnLaunch(0x300);
+    EXPECT_EQ(tracker.ChooseMain(), sequence == 64 ? 0x300u : 0x100u);
+  }
 }
 
 TEST(MainStreamTest, TheMainStreamStaysUntilItIsForgotten) {

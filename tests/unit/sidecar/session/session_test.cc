@@ -1741,5 +1741,34 @@ TEST_F(SessionTest, WhatAPeriodCallsIsToldToEachArbiter) {
   EXPECT_TRUE(session_.NextMessage(&message)) << "the next arbiter learns it at once";
 }
 
+TEST_F(SessionTest, TheNewestReportOfReductionsIsToldToEachArbiter) {
+  arbiter_client::ToArbiter message;
+  EXPECT_FALSE(session_.NextMessage(&message));
+  session_.Detach();  // a report that comes while no arbiter is there waits for the next one
+  crossover_reductions report{};
+  report.narrowed[2] = 1;
+  session_.ReportReductions(report);
+  report.narrowed[2] = 2;
+  session_.ReportReductions(report);
+  ASSERT_TRUE(session_.Attach(&page_, 0));
+  ASSERT_TRUE(session_.NextMessage(&message));
+  EXPECT_EQ(message.header.type, static_cast<std::uint32_t>(CROSSOVER_REDUCTIONS));
+  EXPECT_EQ(message.header.bytes, sizeof(crossover_reductions));
+  EXPECT_EQ(message.header.version, CROSSOVER_PROTOCOL_VERSION);
+  EXPECT_EQ(message.reductions.narrowed[2], 2u);
+  EXPECT_FALSE(session_.NextMessage(&message)) << "it is told once";
+  session_.Detach();
+  ASSERT_TRUE(session_.Attach(&page_, 0));
+  ASSERT_TRUE(session_.NextMessage(&message)) << "the next arbiter learns it at once";
+  EXPECT_EQ(message.reductions.narrowed[2], 2u);
+}
+
+TEST_F(SessionTest, WithoutAReportOfReductionsNoArbiterIsTold) {
+  arbiter_client::ToArbiter message;
+  session_.Detach();
+  ASSERT_TRUE(session_.Attach(&page_, 0));
+  EXPECT_FALSE(session_.NextMessage(&message));
+}
+
 }  // namespace
 }  // namespace crossover::session
