@@ -12,6 +12,7 @@
  *       Profile  ------------------->                    (about once a second)
  *                <-------------------  Notice            (seldom)
  *       Calls    ------------------->                    (seldom: what the job communicates)
+ *       Reductions ----------------->                    (seldom: which of its reductions are compressed)
  *       close    ------------------->                    (the client leaves)
  *
  * In place of Hello, a process may send Ask, once, to learn its memory limit before it uses a GPU. The
@@ -45,8 +46,9 @@ enum crossover_message {
   CROSSOVER_ASK = 6, /* a header alone */
   CROSSOVER_LIMIT = 7,
   /* proto/signaller_protocol.h has the types from 8 to 14, and 15 once more: CROSSOVER_REST, which only an
-     arbiter sends, and only to a signaller. A new type begins at 16. */
-  CROSSOVER_CALLS = 15
+     arbiter sends, and only to a signaller. A new type begins at 17. */
+  CROSSOVER_CALLS = 15,
+  CROSSOVER_REDUCTIONS = 16
 };
 
 /* How a client takes turns: by which gates (sidecar/gates/gate.h). Metrics show it.
@@ -173,6 +175,36 @@ struct crossover_calls {
   struct crossover_call call[CROSSOVER_CALLS_OF_MESSAGE];
 };
 
+/* Says whether the ranks of a communicator are on several nodes, as NCCL tells nodes apart. */
+enum crossover_span {
+  CROSSOVER_SPAN_UNKNOWN = 0,
+  CROSSOVER_SPAN_ONE_NODE = 1,
+  CROSSOVER_SPAN_SEVERAL_NODES = 2
+};
+
+#define CROSSOVER_REDUCTION_LEVELS 8
+#define CROSSOVER_PLAIN_REASONS_MAX 32
+
+/* The client sends this where the owner of its job asks for compressed reductions, and again when something
+ * of it has changed. Each message has the whole state of the process, so that a later one takes the place of
+ * all before. Levels and reasons are numbers of common/base/shrink_level.h and common/base/plain_reason.h.
+ * The arbiter takes any: a newer library may know more of them.
+ *
+ * libcrossover-shrink.so hands the message to libcrossover.so by a function that the latter exports:
+ *
+ *     void crossover_report_reductions(const struct crossover_reductions* report);
+ *
+ * `header.bytes` has the size that the caller knows, and libcrossover.so ignores a report of another size. */
+struct crossover_reductions {
+  struct crossover_header header;
+  uint32_t asked;  /* the level that the owner asks for; that of no level: it could not be read */
+  uint32_t reason; /* why the newest communicator that is plain is so; 0 also while there is none */
+  uint32_t ranks;  /* of the newest communicator of those below; 0 while there is none */
+  uint32_t span;   /* of the same: enum crossover_span */
+  uint32_t narrowed[CROSSOVER_REDUCTION_LEVELS]; /* by level: communicators that run with it now */
+  uint32_t plain[CROSSOVER_PLAIN_REASONS_MAX];   /* by reason: communicators that were plain so far */
+};
+
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_header) == 16, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_welcome) == 24, "wire size");
@@ -183,6 +215,8 @@ CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_profile) == 16 + 24 + 16, "wire 
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_call) == 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_calls) == 16 + 16 + 5 * 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_calls) <= sizeof(struct crossover_hello), "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_reductions) == 16 + 16 + 8 * 4 + 32 * 4, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_reductions) <= sizeof(struct crossover_hello), "wire size");
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -72,9 +72,10 @@ constexpr Rule kOfPods[] = {
     // weights.
     {base::kBatchSharesAnnotation, [](const char* text) { return Same(text, "true"); }, "true"},
     // Compresses reductions of the job, which changes its results ([when it pays](shrink.md)); with `advise`
-    // no call changes, and those that would are listed. Default: the library that does it is not loaded.
+    // no call changes, and those that would are listed; with `auto` the extender chooses. Default: the
+    // library that does it is not loaded.
     {base::kShrinkAnnotation, [](const char* text) { return base::ShrinkLevelOf(text) != nullptr; },
-     base::kShrinkLevelsInWords, base::AboutRefusedShrinkLevel},
+     base::kShrinkLevelsInWords},
     // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },
@@ -125,8 +126,7 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
   const Rule* rule = RuleOf(key);
   const bool whole = value.find('\0') == std::string::npos;
   if (rule == nullptr || (whole && rule->allows(value.c_str()))) return std::nullopt;
-  const char* about = whole && rule->about != nullptr ? rule->about(value.c_str()) : "";
-  return base::Refusal(key, rule->expected, Shown(value)) + about;
+  return base::Refusal(key, rule->expected, Shown(value));
 }
 
 std::string FaultOfLabel(const std::string& key, const std::string& value) {

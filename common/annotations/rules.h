@@ -14,8 +14,6 @@ struct Rule {
   const char* key;
   bool (*allows)(const char* text);
   const char* expected;  // describes what `allows` accepts
-  // Returns what a refusal says behind the value, or "". Null: it says nothing.
-  const char* (*about)(const char* text) = nullptr;
 };
 
 // Returns the rules of all annotations that users may set on pods.

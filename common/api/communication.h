@@ -35,6 +35,15 @@ bool HasRoot(NcclFunction function);
 // Returns whether a call is between two ranks: it is Send or Recv.
 bool IsBetweenTwo(NcclFunction function);
 
+// Returns the bytes that each of `ranks` ranks sends to the next one along NCCL's ring, for a call whose
+// arguments count `bytes`; extender/profiles/flows.h has the source. For functions that do not give all ranks
+// equal parts, that is `bytes`, which not every rank sends.
+constexpr double RingBytes(NcclFunction function, double ranks, double bytes) {
+  if (function == NcclFunction::kAllReduce) return 2 * (ranks - 1) * bytes / ranks;
+  const bool is_share = function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter;
+  return is_share ? (ranks - 1) * bytes : bytes;
+}
+
 // An NcclCall says what one rank of a communicator calls in an iteration. A node reports it, so any pod may
 // have sent it.
 struct NcclCall {

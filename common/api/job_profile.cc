@@ -120,6 +120,8 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
     if (profile.runs.size() >= kMostRuns) break;
     if (JobProfile::Run run = RunOf(each); !run.gang.empty()) profile.runs.push_back(std::move(run));
   }
+  const auto newest = std::ranges::max_element(profile.runs, {}, &JobProfile::Run::at_s);
+  if (newest != profile.runs.end()) profile.input_s = newest->input.seconds;
   for (const json& each : ListAt(status, "meetings")) {
     JobProfile::Meeting meeting = MeetingOf(each);
     if (meeting.gain > 0 || !meeting.gains.empty()) profile.meetings.push_back(std::move(meeting));

@@ -85,7 +85,8 @@ struct JobProfile {
   std::uint64_t peak_memory = 0;
   // The busiest pod sends other pods, or gets from them, this many bytes in an iteration; 0: not known.
   double link_bytes = 0;
-  int gpus = 0;  // number of GPUs that its gang had
+  int gpus = 0;        // number of GPUs that its gang had
+  double input_s = 0;  // the longest wait of a rank for its input, in the newest run
   std::vector<Run> runs;
   std::vector<Meeting> meetings;
   Communication communication{};

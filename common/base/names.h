@@ -45,6 +45,12 @@ inline constexpr char kAssignmentAnnotation[] = CROSSOVER_DOMAIN "/assignment";
 // container reads it when it starts.
 inline constexpr char kGrantedMemoryAnnotation[] = CROSSOVER_DOMAIN "/status-gpu-memory";
 
+// The extender writes these with a reservation, on pods whose kShrinkAnnotation is auto: the level that it
+// chose for the job (common/base/shrink_choice.h), and why, in words. The webhook makes the containers'
+// environment refer to the first, and a container reads it when it starts.
+inline constexpr char kShrinkChoiceAnnotation[] = CROSSOVER_DOMAIN "/status-shrink";
+inline constexpr char kShrinkWhyAnnotation[] = CROSSOVER_DOMAIN "/status-shrink-why";
+
 // The extender writes this on pods with kBatchSharesAnnotation: the weights of the ranks of the job.
 // Containers see it as kWeightsFile, and kWeightsVariable names that file.
 inline constexpr char kWeightsAnnotation[] = CROSSOVER_DOMAIN "/status-batch-shares";

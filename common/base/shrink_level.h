@@ -9,23 +9,29 @@
 
 namespace crossover::base {
 
+// The numbers stay as they are: libraries and daemons of different versions send them to each other.
 enum class ShrinkLevel : std::uint8_t {
-  kOff,     // every call passes
-  kAdvise,  // every call passes, and is listed
-  kBf16,    // calls are narrowed where all ranks of the communicator agree
-  kQ8       // the same, to 8 bits between nodes
+  kOff = 0,       // every call passes
+  kAdvise = 1,    // every call passes, and is listed
+  kBf16 = 2,      // calls are narrowed where all ranks of the communicator agree
+  kQ8 = 3,        // the same, to 8 bits between nodes
+  kAdaptive = 4,  // the same, to bits between nodes that follow the values
+  kAuto = 5       // as the extender chooses for the job: kBf16, kQ8, or that calls pass (shrink_choice.h)
 };
+
+// Returns whether calls may be narrowed.
+constexpr bool Narrows(ShrinkLevel level) {
+  return level != ShrinkLevel::kOff && level != ShrinkLevel::kAdvise;
+}
 
 struct ShrinkLevelName {
   const char* name;
   ShrinkLevel level;
 };
-inline constexpr ShrinkLevelName kShrinkLevels[] = {{"off", ShrinkLevel::kOff},
-                                                    {"advise", ShrinkLevel::kAdvise},
-                                                    {"bf16", ShrinkLevel::kBf16},
-                                                    {"q8", ShrinkLevel::kQ8}};
-inline constexpr char kShrinkLevelsInWords[] = "off, advise, bf16 or q8";
-inline constexpr const char* kPlannedShrinkLevels[] = {"adaptive", "auto"};
+inline constexpr ShrinkLevelName kShrinkLevels[] = {
+    {"off", ShrinkLevel::kOff}, {"advise", ShrinkLevel::kAdvise},     {"bf16", ShrinkLevel::kBf16},
+    {"q8", ShrinkLevel::kQ8},   {"adaptive", ShrinkLevel::kAdaptive}, {"auto", ShrinkLevel::kAuto}};
+inline constexpr char kShrinkLevelsInWords[] = "off, advise, bf16, q8, adaptive or auto";
 
 // Returns the level of this name, or null if this version has none.
 constexpr const ShrinkLevelName* ShrinkLevelOf(const char* text) {
@@ -35,12 +41,15 @@ constexpr const ShrinkLevelName* ShrinkLevelOf(const char* text) {
   return nullptr;
 }
 
-// Returns what a refusal of `text` says behind it: that the level is planned, or "".
-constexpr const char* AboutRefusedShrinkLevel(const char* text) {
-  for (const char* planned : kPlannedShrinkLevels) {
-    if (Same(text, planned)) return ", which this version does not have";
+// Stands for each level whose name is not known.
+inline constexpr char kOtherShrinkLevel[] = "other";
+
+// Returns the name of the level of this number, or kOtherShrinkLevel: another process sent it.
+constexpr const char* NameOfShrinkLevel(std::uint32_t number) {
+  for (const ShrinkLevelName& row : kShrinkLevels) {
+    if (static_cast<std::uint32_t>(row.level) == number) return row.name;
   }
-  return "";
+  return kOtherShrinkLevel;
 }
 
 inline constexpr char kShrinkVariable[] = "CROSSOVER_SHRINK";

@@ -176,7 +176,9 @@ Events::Outcome Events::Post(const Event& event) {
   }
   const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
   if (why != complaint_ && !Stopping())
-    logging::Warn("events not sent: " + why + " " + std::string(text::Truncate(response.body, 200)));
+    logging::Warn("events not sent: " + event.reason + " about " + about.kind + " " +
+                  (about.name_space.empty() ? "" : about.name_space + "/") + about.name + ": " + why + " " +
+                  std::string(text::Truncate(response.body, 200)));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooManyRequests;
   return ours ? Outcome::kRefused : Outcome::kAgain;

@@ -66,6 +66,18 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
   return status;
 }
 
+const char* MetricsAccess::WhyNot(int status) {
+  switch (status) {
+    case kUnauthorized:
+      return "Authorization: expected Bearer and a token that the API server accepts";
+    case kForbidden:
+      return "the account of the token may not get the path /metrics: expected a ClusterRole with it in "
+             "nonResourceURLs";
+    default:
+      return "the API server has not said whether the token may get the path /metrics: try again";
+  }
+}
+
 // Remembers the answer. The bounds keep invented tokens from filling the memory. The two maps keep them
 // from displacing tokens that are allowed.
 void MetricsAccess::Keep(const std::string& token, int status) {

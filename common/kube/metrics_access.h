@@ -32,6 +32,9 @@ class MetricsAccess {
   // needed most when much is down.
   int StatusFor(const std::string& authorization);
 
+  // Returns in words why a client with this status of StatusFor(), which is not 200, gets no metrics.
+  static const char* WhyNot(int status);
+
   // Ends the requests in progress and all later ones, with 503.
   void Stop() { client_.Stop(); }
 

@@ -7,6 +7,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/names.h"
+#include "common/base/shrink_choice.h"
 #include "common/kube/json.h"
 #include "common/text/truncate.h"
 
@@ -92,18 +93,43 @@ std::string TemplateOf(const json& pod) {
   return Dump(seen);
 }
 
+constexpr char kBeforeLevel = '+';
+
+// Returns what follows the key of a pod whose reductions are compressed, or "".
+std::string LevelOf(const json& annotations) {
+  const std::string text = Text(At(annotations, base::kShrinkAnnotation));
+  const base::ShrinkLevelName* asked = base::ShrinkLevelOf(text.c_str());
+  if (asked == nullptr || !base::Narrows(asked->level)) return "";
+  if (asked->level != base::ShrinkLevel::kAuto) return kBeforeLevel + text;
+  const std::string chosen = Text(At(annotations, base::kShrinkChoiceAnnotation));
+  const base::ShrinkChoiceText* row = base::ShrinkChoiceOf(chosen.c_str());
+  return row == nullptr || row->choice.level == base::ShrinkLevel::kOff ? "" : kBeforeLevel + chosen;
+}
+
+// Returns the key, or a shorter one with a hash of it.
+std::string Limited(const std::string& key) {
+  if (key.size() <= kLongestProfileKey) return key;
+  return std::string(text::Truncate(key, kLongestProfileKey - kHashed)) + Hashed(key);
+}
+
 }  // namespace
 
 std::string ProfileKeyOf(const json& pod) {
   const json& metadata = At(pod, "metadata");
-  std::string key = Text(At(At(metadata, "annotations"), base::kProfileKeyAnnotation));
-  if (key.size() > kLongestProfileKey)
-    return std::string(text::Truncate(key, kLongestProfileKey - kHashed)) + Hashed(key);
-  if (!key.empty()) return key;
+  const json& annotations = At(metadata, "annotations");
+  const std::string key = Text(At(annotations, base::kProfileKeyAnnotation));
+  if (!key.empty()) return Limited(key + LevelOf(annotations));
   const std::string owner = OwnerOf(metadata);
   if (owner.empty()) return "";
-  return std::string(text::Truncate(WithoutRun(owner), kLongestProfileKey - kHashed)) +
-         Hashed(TemplateOf(pod));
+  const auto named = text::Truncate(WithoutRun(owner), kLongestProfileKey - kHashed);
+  return Limited(std::string(named) + Hashed(TemplateOf(pod)) + LevelOf(annotations));
+}
+
+std::string WithoutLevel(const std::string& key) {
+  const std::size_t at = key.rfind(kBeforeLevel);
+  if (at == std::string::npos) return key;
+  const base::ShrinkLevelName* row = base::ShrinkLevelOf(key.c_str() + at + 1);
+  return row != nullptr && base::Narrows(row->level) ? key.substr(0, at) : key;
 }
 
 std::string JobNamedBy(const json& labels) {

@@ -78,5 +78,19 @@ TEST(ParseJobProfileTest, MeasuredBeforeHinted) {
   EXPECT_FALSE(ParseJobProfile(object));
 }
 
+// Another run may have waited longer, and the order of runs says nothing.
+TEST(JobProfileTest, TheWaitForInputIsThatOfTheNewestRun) {
+  json object = {{"metadata", {{"name", "a"}, {"namespace", "team"}}}};
+  const auto run = [](const char* seen, double seconds) -> json {
+    return {{"gang", "team/g"},
+            {"lastSeen", seen},
+            {"inputWait", {{"pod", "p"}, {"node", "n"}, {"seconds", seconds}}}};
+  };
+  EXPECT_EQ(ParseJobProfile(object)->input_s, 0);
+  object["status"]["runs"] = {run("2026-01-01T00:00:00Z", 3), run("2026-01-03T00:00:00Z", 1),
+                              run("2026-01-02T00:00:00Z", 2)};
+  EXPECT_EQ(ParseJobProfile(object)->input_s, 1);
+}
+
 }  // namespace
 }  // namespace crossover::api

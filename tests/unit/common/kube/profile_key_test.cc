@@ -62,6 +62,31 @@ TEST(ProfileKeyTest, OtherJobsHaveOthers) {
   EXPECT_EQ(ProfileKeyOf(other), key) << "what has no slot does not compute";
 }
 
+TEST(ProfileKeyTest, CompressedReductionsHaveAKeyOfTheirOwn) {
+  json pod = Pod("train");
+  const std::string plain = ProfileKeyOf(pod);
+  const auto key = [&pod](const char* asked, const char* chosen = nullptr) {
+    pod["metadata"]["annotations"] = {{"crossover.dev/shrink", asked}};
+    if (chosen != nullptr) pod["metadata"]["annotations"]["crossover.dev/status-shrink"] = chosen;
+    return ProfileKeyOf(pod);
+  };
+  for (const char* level : {"off", "advise", "other"}) EXPECT_EQ(key(level), plain) << level;
+  for (const char* level : {"bf16", "q8", "adaptive"}) {
+    EXPECT_EQ(key(level), plain + "+" + level);
+    EXPECT_EQ(WithoutLevel(key(level)), plain);
+  }
+  EXPECT_EQ(key("auto"), plain) << "no level is chosen yet";
+  EXPECT_EQ(key("auto", "off:not_needed"), plain);
+  EXPECT_EQ(key("auto", "q8"), plain + "+q8");
+  EXPECT_EQ(key("bf16", "q8"), plain + "+bf16") << "the owner names it";
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = "bert";
+  EXPECT_EQ(ProfileKeyOf(pod), "bert+bf16");
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = std::string(kLongestProfileKey, 'x');
+  EXPECT_EQ(ProfileKeyOf(pod).size(), kLongestProfileKey);
+  EXPECT_EQ(WithoutLevel("a+b"), "a+b");
+  EXPECT_EQ(WithoutLevel("a+off"), "a+off");
+}
+
 // Arbiters take turns by these names. All ranks of a job have to have one name, and no two jobs may have
 // the same.
 TEST(JobNamedByTest, AllRanksOfAJobHaveOneName) {
