@@ -47,6 +47,7 @@
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
+#include "deviceplugin/reductions/plain_notices.h"
 #include "deviceplugin/serve.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/sharing/watch.h"
@@ -123,6 +124,7 @@ class NodeAgent : public NodeExtension {
   void TellOfMps(const Checkpoint& kubelet, const std::vector<Pod>& pods, const SharingWatch::State& sharing);
   void TellNews(std::set<kube::Event> events, std::set<kube::Event>* told);
   void TellOfSwitches(const std::vector<Pod>& pods);
+  void TellOfReductions(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
   std::optional<NodeMarks> MarksNow() const;
   void OnLabelsTakenBack(bool again);
@@ -156,7 +158,8 @@ class NodeAgent : public NodeExtension {
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // FindOthers() has run once, so that it is known which GPUs to withhold
   Mistyped mistyped_;
-  NodeLink link_;  // only on the publisher's thread
+  PlainNotices plain_notices_;  // only the round uses it
+  NodeLink link_;               // only on the publisher's thread
   // Only the round uses these four.
   CdiFolder cdi_folder_{CdiFolder::Settings()};
   std::int64_t cdi_looked_ = 0;  // when; 0: never

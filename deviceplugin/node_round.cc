@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/gpu_phrases.h"
+#include "common/base/plain_reason.h"
 #include "common/logging/log.h"
 #include "deviceplugin/gpu_processes/notices.h"
 #include "deviceplugin/inventory/allocated_slots.h"
@@ -12,6 +13,7 @@
 #include "deviceplugin/inventory/node_image.h"
 #include "deviceplugin/node_agent.h"
 #include "deviceplugin/plugin/cdi.h"
+#include "deviceplugin/reductions/silent.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/switches/limits.h"
 
@@ -38,6 +40,7 @@ void NodeAgent::Round() {
   if (kubelet) TellOfMps(*kubelet, pods, sharing);
   if (kubelet) EmptyIdleShm(*kubelet, pods);
   TellOfSwitches(pods);
+  if (pods_.synced()) TellOfReductions(pods);
   for (const Pod& pod : misplaced) {
     if (evictor_.Evict(pod)) check_.NoteMadeAnew(pod);
   }
@@ -262,6 +265,18 @@ void NodeAgent::TellOfSwitches(const std::vector<Pod>& pods) {
                                        .node = settings_.name,
                                        .of_node = std::move(of_node)};
   for (kube::Event& event : mistyped_.Look(switches)) events_.Tell(std::move(event));
+}
+
+// Tells each pod whose owner asks for compressed reductions why some of them are plain.
+void NodeAgent::TellOfReductions(const std::vector<Pod>& pods) {
+  for (const SilentClient& silent : SilentAmong(around_.stats_store->Ranks(), pods))
+    around_.stats_store->NotePlain(*silent.member, silent.asked, base::PlainReason::kNotSeen);
+  std::vector<ReductionsView> views = around_.stats_store->TakeReductionsOfLeft();
+  for (ReductionsView& view : around_.stats_store->Reductions()) views.push_back(std::move(view));
+  for (kube::Event& event : plain_notices_.Look(views, pods)) {
+    logging::Warn("pod " + event.regarding.name_space + "/" + event.regarding.name + ": " + event.note);
+    events_.Tell(std::move(event));
+  }
 }
 
 }  // namespace crossover::deviceplugin

@@ -12,6 +12,7 @@
 #include "deviceplugin/metrics/arbiter_metrics.h"
 #include "deviceplugin/metrics/gpu_metrics.h"
 #include "deviceplugin/metrics/job_metrics.h"
+#include "deviceplugin/metrics/reduction_metrics.h"
 #include "deviceplugin/metrics/server.h"
 #include "deviceplugin/metrics/signal_metrics.h"
 #include "deviceplugin/nvml/memory_watch.h"
@@ -81,10 +82,12 @@ int Serve(const Config& config, const ServeOptions& options) {
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
     const auto jobs = std::make_shared<JobMetrics>([&stats_store] { return stats_store.Gpus(); });
+    const auto reductions =
+        std::make_shared<ReductionMetrics>([&stats_store] { return stats_store.Reductions(); });
     const auto gpus = std::make_shared<GpuMetrics>([&memory] { return memory.usages(); });
     const auto build = std::make_shared<BuildInfo>(CROSSOVER_VERSION);
     const auto signals = std::make_shared<SignalMetrics>([&daemon] { return daemon.signals(); });
-    MetricsServer::Sources sources{.metrics = {build, metrics, jobs, gpus, signals},
+    MetricsServer::Sources sources{.metrics = {build, metrics, jobs, reductions, gpus, signals},
                                    .alive = [&daemon] { return daemon.alive(); },
                                    .missing = {},
                                    .access = {}};

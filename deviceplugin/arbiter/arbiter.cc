@@ -424,6 +424,15 @@ void Arbiter::OnCalls(Connection& connection, const Calls& calls) {
   observer_->OnEvent(event);
 }
 
+void Arbiter::OnReductions(Connection& connection, const Reductions& reductions) {
+  Event event{.kind = EventKind::kReductions,
+              .at = base::MonotonicNs(),
+              .gpu = connection.member->gpu,
+              .member = connection.member};
+  event.reductions = std::make_shared<const crossover_reductions>(reductions);
+  observer_->OnEvent(event);
+}
+
 bool Arbiter::OnOther(Connection& connection, const Unknown& message, std::string* why) {
   return extension_ == nullptr || extension_->OnMessage(connection, message, why);
 }

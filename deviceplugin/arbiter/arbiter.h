@@ -88,6 +88,7 @@ class Arbiter : private ClientServer::Delegate {
   void SayRefusal(const Connection& connection, const std::string& who, const std::string& reason);
   void OnProfile(Connection& connection, const Profile& profile) override;
   void OnCalls(Connection& connection, const Calls& calls) override;
+  void OnReductions(Connection& connection, const Reductions& reductions) override;
   bool OnOther(Connection& connection, const Unknown& message, std::string* why) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 

@@ -48,6 +48,10 @@ Broken Refused(std::string_view field, std::string_view expected, std::uint32_t 
   return Refused(field, expected, std::to_string(got));
 }
 
+Broken WrongSize(const std::string& what, std::size_t expected, std::span<const std::byte> got) {
+  return Refused(what + ": size", std::to_string(expected), std::to_string(got.size()));
+}
+
 // Returns a text from the peer as a refusal prints it. `text` is empty if it does not end inside its field.
 std::string Printed(const std::optional<std::string>& text) {
   return text ? base::Shown(*text) : "a text without an end";
@@ -128,26 +132,33 @@ bool ValidGpuUuid(std::string_view uuid) {
 
 Message Parse(std::span<const std::byte> bytes) {
   crossover_header header;
-  if (bytes.size() < sizeof(header)) return Broken{"message shorter than its header"};
+  if (bytes.size() < sizeof(header))
+    return Refused("message: size", "at least " + std::to_string(sizeof(header)),
+                   std::to_string(bytes.size()));
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != CROSSOVER_PROTOCOL_VERSION) {
     return Refused("protocol version", std::to_string(CROSSOVER_PROTOCOL_VERSION), header.version);
   }
-  if (header.bytes != bytes.size()) return Broken{"message size and the size in its header differ"};
+  if (header.bytes != bytes.size())
+    return Refused("message: size in its header", std::to_string(bytes.size()), header.bytes);
   if (header.type == CROSSOVER_HELLO) {
     const auto wire = Copy<crossover_hello>(bytes);
-    return wire ? ParseHello(*wire) : Broken{"hello of a wrong size"};
+    return wire ? ParseHello(*wire) : WrongSize("hello", sizeof(crossover_hello), bytes);
   }
   if (header.type == CROSSOVER_PROFILE) {
     const auto wire = Copy<crossover_profile>(bytes);
-    return wire ? ParseProfile(*wire) : Broken{"profile of a wrong size"};
+    return wire ? ParseProfile(*wire) : WrongSize("profile", sizeof(crossover_profile), bytes);
   }
   if (header.type == CROSSOVER_CALLS) {
     const auto wire = Copy<crossover_calls>(bytes);
-    return wire ? ParseCalls(*wire) : Broken{"calls of a wrong size"};
+    return wire ? ParseCalls(*wire) : WrongSize("calls", sizeof(crossover_calls), bytes);
+  }
+  if (header.type == CROSSOVER_REDUCTIONS) {
+    const auto wire = Copy<crossover_reductions>(bytes);
+    return wire ? Message(*wire) : WrongSize("reductions", sizeof(crossover_reductions), bytes);
   }
   if (header.type == CROSSOVER_ASK) {
-    if (bytes.size() != sizeof header) return Broken{"ask of a wrong size"};
+    if (bytes.size() != sizeof header) return WrongSize("ask", sizeof header, bytes);
     return Ask{};
   }
   return Unknown{{bytes.begin(), bytes.end()}};

@@ -51,6 +51,10 @@ struct Calls {
   std::vector<crossover_call> calls;
 };
 
+// A Reductions says which reductions of a process are compressed, and why others are not. It has the fields
+// of crossover_reductions, and any level and reason: a newer library may know more of them.
+using Reductions = crossover_reductions;
+
 struct Ask {};  // the question for the process's memory limit; only without a hello
 
 struct Unknown {  // a message of a later version, which is skipped, or for an Extension
@@ -61,7 +65,7 @@ struct Broken {  // an invalid message; it ends the connection
   std::string reason;
 };
 
-using Message = std::variant<Hello, Profile, Calls, Ask, Unknown, Broken>;
+using Message = std::variant<Hello, Profile, Calls, Reductions, Ask, Unknown, Broken>;
 
 // Returns the message in `bytes`, or Broken with a reason if it is invalid. REQUIRES: `bytes` is one whole
 // message.

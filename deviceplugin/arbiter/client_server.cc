@@ -96,19 +96,21 @@ bool ClientServer::HandleMessage(Connection& connection, const Message& message,
   }
   if (const auto* hello = std::get_if<Hello>(&message)) return HandleHello(connection, *hello, why);
   if (std::holds_alternative<Ask>(message)) return HandleAsk(connection, why);
+  const auto has_joined = [&](const char* too_early) {
+    if (connection.member == nullptr) *why = too_early;
+    return connection.member != nullptr;
+  };
   if (const auto* profile = std::get_if<Profile>(&message)) {
-    if (connection.member == nullptr) {
-      *why = "profile before hello";
-      return false;
-    }
+    if (!has_joined("profile: expected after hello, got one before it")) return false;
     delegate_->OnProfile(connection, *profile);
   }
   if (const auto* calls = std::get_if<Calls>(&message)) {
-    if (connection.member == nullptr) {
-      *why = "calls before hello";
-      return false;
-    }
+    if (!has_joined("calls: expected after hello, got some before it")) return false;
     delegate_->OnCalls(connection, *calls);
+  }
+  if (const auto* reductions = std::get_if<Reductions>(&message)) {
+    if (!has_joined("reductions: expected after hello, got some before it")) return false;
+    delegate_->OnReductions(connection, *reductions);
   }
   if (const auto* other = std::get_if<Unknown>(&message)) return delegate_->OnOther(connection, *other, why);
   return true;
@@ -119,7 +121,8 @@ bool ClientServer::HandleMessage(Connection& connection, const Message& message,
 // in `why`, if the process must not ask now.
 bool ClientServer::HandleAsk(Connection& connection, std::string* why) {
   if (connection.member != nullptr || connection.asked) {
-    *why = connection.asked ? "a second ask on one connection" : "an ask after the hello";
+    *why = connection.asked ? "ask: expected one on a connection, got two"
+                            : "ask: expected before hello, got one after it";
     return false;
   }
   connection.asked = true;
@@ -129,7 +132,7 @@ bool ClientServer::HandleAsk(Connection& connection, std::string* why) {
 
 bool ClientServer::HandleHello(Connection& connection, const Hello& hello, std::string* why) {
   if (connection.member != nullptr) {
-    *why = "a second hello on one connection";
+    *why = "hello: expected one on a connection, got two";
     return false;
   }
   *why = delegate_->OnHello(connection, hello);
@@ -137,7 +140,7 @@ bool ClientServer::HandleHello(Connection& connection, const Hello& hello, std::
   silent_.erase(connection.id());
   const Member& member = *connection.member;
   if (connection.SendWelcome(member.slot, member.memory_mib, member.gpu->page->fd())) return true;
-  *why = "the answer to its hello cannot be sent";
+  *why = "welcome: expected to be sent, got an error: the client may have ended";
   return false;
 }
 

@@ -39,6 +39,7 @@ class ClientServer {
     virtual std::string OnHello(Connection& connection, const Hello& hello) = 0;
     virtual void OnProfile(Connection& connection, const Profile& profile) = 0;
     virtual void OnCalls(Connection& connection, const Calls& calls) = 0;
+    virtual void OnReductions(Connection& connection, const Reductions& reductions) = 0;
     // Handles a message of another type. Returns false if the connection has to end, with the reason in
     // `why`, which the peer is told unless it is empty.
     virtual bool OnOther(Connection&, const Unknown&, std::string*) { return true; }

@@ -32,7 +32,8 @@ Connection::Received Connection::Receive(turn::Time now) {
   if (!rate_.Allow(now))
     return Message(Broken{"too many messages: expected at most 100 per second, got more"});
   if ((header.msg_flags & MSG_TRUNC) != 0)
-    return Message(Broken{"message longer than any that this version knows"});
+    return Message(Broken{"message: size: expected at most " + std::to_string(kLongestMessage) +
+                          ", got more: the library may be of a later version"});
   return Parse(std::span(buffer).first(static_cast<std::size_t>(size)));
 }
 

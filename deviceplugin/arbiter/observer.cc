@@ -44,6 +44,8 @@ std::string_view Name(EventKind kind) {
       return "damage";
     case EventKind::kCalls:
       return "calls";
+    case EventKind::kReductions:
+      return "reductions";
   }
   return "unknown";
 }

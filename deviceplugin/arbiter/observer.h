@@ -71,7 +71,8 @@ enum class EventKind : std::uint8_t {
   kGrantCap,   // the client's cap on slowdown is kept again
   kRefuseCap,  // the client's cap on slowdown cannot be kept beside those of others
   kDamage,     // the turnstile was written over, by `member` or, if that is null, by some client
-  kCalls       // the client has said what it calls in an iteration
+  kCalls,      // the client has said what it calls in an iteration
+  kReductions  // the client has said which of its reductions are compressed
 };
 std::string_view Name(EventKind kind);
 
@@ -106,6 +107,8 @@ struct Event {
   std::uint32_t turns = 1;
   // kCalls sets this, and it is never null there. It is foreign data, within the bounds of client_messages.h.
   std::shared_ptr<const CallList> calls{};
+  // kReductions sets this, and it is never null there. It is foreign data, without any bounds.
+  std::shared_ptr<const crossover_reductions> reductions{};
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

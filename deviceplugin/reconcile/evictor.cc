@@ -18,9 +18,11 @@ bool Evictor::Evict(const Pod& pod) {
                     .body = eviction.dump()});
   const bool done = response.status == 200 || response.status == 201;
   ++(done ? accepted_ : refused_);
+  constexpr const char* kWhy =
+      "the kubelet gave its slot to two pods, or its GPU to another rank of its gang";
   logging::Warn("pod " + NameOf(pod) +
-                (done ? " is evicted, so that its controller makes it again: it must not stay on its GPU"
-                      : " was not evicted: " + WhyNot(response)));
+                (done ? std::string(" is evicted, so that its controller makes it again: ") + kWhy
+                      : " was not evicted: " + WhyNot(response) + "; it has to leave its GPU: " + kWhy));
   return done;
 }
 

@@ -11,6 +11,10 @@
 namespace crossover::deviceplugin {
 namespace {
 
+constexpr char kUntil[] =
+    "; no turns are taken on this GPU while it has more than one of these pods "
+    "(docs/operations.md#crossoverkubeletmisplaces)";
+
 std::string Joined(const std::vector<std::string>& words) {
   std::string joined;
   for (const std::string& word : words) text::AddTo(&joined, word);
@@ -69,14 +73,15 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods,
       misplaced.insert(collision.pods.back());
     if (Among(found_.collisions, collision)) continue;
     const std::string what = "gpu " + collision.gpu_uuid + " has several ranks of gang " + collision.gang +
-                             ": " + NamesOf(pods, collision.pods);
+                             ": " + NamesOf(pods, collision.pods) + kUntil;
     logging::Error(what);
     tell_(About(*FindPod(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
   }
   for (const DuplicateAllocation& twice : found.doubles) {
     if (!any_leaves(twice.pods)) misplaced.insert(twice.pods.back());
     if (Among(found_.doubles, twice)) continue;
-    const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
+    const std::string what =
+        "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods) + kUntil;
     logging::Error(what);
     tell_(About(*FindPod(pods, twice.pods.back()), "SlotHandedOutTwice", what));
   }

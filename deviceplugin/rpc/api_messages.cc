@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "common/base/plain_reason.h"
+#include "common/base/shrink_level.h"
 #include "common/base/watch_reason.h"
 #include "deviceplugin/stats/client_stats.h"
 #include "proto/arbiter_protocol.h"
@@ -32,6 +34,24 @@ std::string WhyNoTurns(const GpuView& view, const std::string& held, arbiter::Po
   const std::string why = enforced ? "" : view.why_ungated;
   if (held.empty() || view.clients.empty()) return why;
   return why.empty() || why == kAloneOnItsGpu ? held : held + "; " + why;
+}
+
+void Fill(const crossover_reductions& told, node::v1::Reductions* reductions) {
+  reductions->set_asked(base::NameOfShrinkLevel(told.asked));
+  for (std::uint32_t level = 0; level < std::size(told.narrowed); ++level) {
+    if (told.narrowed[level] == 0) continue;
+    node::v1::CompressedReductions* compressed = reductions->add_compressed();
+    compressed->set_level(base::NameOfShrinkLevel(level));
+    compressed->set_communicators(told.narrowed[level]);
+  }
+  for (std::uint32_t reason = 0; reason < std::size(told.plain); ++reason) {
+    if (told.plain[reason] == 0) continue;
+    const base::PlainReasonText& text = base::TextOf(base::PlainReason{reason});
+    node::v1::PlainReductions* plain = reductions->add_plain();
+    plain->set_reason(text.name);
+    plain->set_words(text.words);
+    plain->set_communicators(told.plain[reason]);
+  }
 }
 
 }  // namespace
@@ -106,6 +126,7 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   if (member.max_slowdown != 0) client->set_max_slowdown(member.max_slowdown);
   client->set_max_slowdown_refused(view.cap_refused);
   client->set_watched_only(base::Text(base::WatchReason{view.slot.watch_reason}));
+  if (view.reductions != nullptr) Fill(*view.reductions, client->mutable_reductions());
   if (view.slot.memory_budget_mib != 0) client->set_memory_budget_mib(view.slot.memory_budget_mib);
   if (view.slot.memory_used_mib != 0) client->set_memory_used_mib(view.slot.memory_used_mib);
 }

@@ -82,13 +82,16 @@ void Signaller::Take(Received received) {
   } else if (const auto* prove = std::get_if<Prove>(&received.message)) {
     std::string error;
     const bool written = memory_->WriteProof(prove->area, prove->line, prove->number, &error);
-    if (!written) Say(logging::Level::kError, "a proof is not written: " + error);
+    if (!written)
+      Say(logging::Level::kError,
+          "cannot write the number by which a client checks the signals, so the client waits without them: " +
+              error);
     link_.SendProven(*prove, written);
   } else if (const auto* follow = std::get_if<signaller::Follow>(&received.message)) {
     std::string error;
     const std::uint32_t area = Follow(*follow, std::move(received.descriptors), &error);
     if (area == 0) {
-      Say(logging::Level::kError, "a turnstile is not followed: " + error);
+      Say(logging::Level::kError, "cannot follow a turnstile, so its clients wait without signals: " + error);
       link_.SendRefused(error);
     } else if (link_.SendSignals(area, memory_->bytes(), memory_->fd())) {
       said_refusal_.clear();

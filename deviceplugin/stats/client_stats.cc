@@ -130,6 +130,9 @@ void ClientStats::OnEvent(const arbiter::Event& event) {
     case EventKind::kCalls:
       client->calls = event.calls;
       return;
+    case EventKind::kReductions:
+      client->reductions = event.reductions;
+      return;
     case EventKind::kGrantCap:
     case EventKind::kRefuseCap:
       client->cap_refused = event.kind == EventKind::kRefuseCap;
@@ -170,6 +173,10 @@ void ClientStats::Leave(const arbiter::Event& event) {
   Gpu& gpu = gpus_[event.gpu->uuid];
   const auto client = gpu.clients.find(event.member->id);
   Remember(client->second);
+  if (client->second.reductions != nullptr) {
+    if (left_.size() >= kMostLeft) left_.erase(left_.begin());
+    left_.push_back({client->second.member, client->second.reductions});
+  }
   jobs_.erase(JobOf(*event.member));
   gpu.clients.erase(client);
   if (gpu.clients.empty()) NoteMode(&gpu, event);
@@ -427,10 +434,35 @@ std::vector<RankView> ClientStats::Ranks() const {
                        .disturbed = client.disturbed,
                        .calls = client.calls,
                        .wait = client.waits.Median(),
-                       .input_wait = InputWaitOf(*client.member, client.profile)});
+                       .input_wait = InputWaitOf(*client.member, client.profile),
+                       .told_of_reductions = client.reductions != nullptr});
     }
   }
   return ranks;
+}
+
+std::vector<ReductionsView> ClientStats::Reductions() const {
+  std::vector<ReductionsView> views;
+  for (const auto& [uuid, gpu] : gpus_) {
+    for (const auto& [id, client] : gpu.clients) {
+      if (client.reductions != nullptr) views.push_back({client.member, client.reductions});
+    }
+  }
+  return views;
+}
+
+void ClientStats::NotePlain(const arbiter::Member& member, base::ShrinkLevel asked,
+                            base::PlainReason reason) {
+  const auto gpu = gpus_.find(member.gpu->uuid);
+  if (gpu == gpus_.end()) return;
+  const auto client = gpu->second.clients.find(member.id);
+  if (client == gpu->second.clients.end() || client->second.reductions != nullptr) return;
+  crossover_reductions told{};
+  told.asked = static_cast<std::uint32_t>(asked);
+  told.reason = static_cast<std::uint32_t>(reason);
+  told.span = CROSSOVER_SPAN_UNKNOWN;
+  told.plain[told.reason] = 1;
+  client->second.reductions = std::make_shared<const crossover_reductions>(told);
 }
 
 ClientView ClientStats::View(const Client& client, turn::Time now, const SlotSnapshot& slot) const {
@@ -442,6 +474,7 @@ ClientView ClientStats::View(const Client& client, turn::Time now, const SlotSna
   view.offender = client.offender;
   view.cap_refused = client.cap_refused;
   view.shares = client.shares;
+  view.reductions = client.reductions;
   view.turns = client.turns;
   if (slot.holding && client.held != 0) view.holds_for = now - client.held;
   if (slot.waiting && client.asked != 0) view.waits_for = now - client.asked;

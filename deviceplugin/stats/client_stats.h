@@ -19,8 +19,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/plain_reason.h"
+#include "common/base/shrink_level.h"
 #include "deviceplugin/profiles/job_profile.h"
 #include "deviceplugin/stats/recent.h"
 #include "deviceplugin/stats/snapshots.h"
@@ -33,6 +36,7 @@ class ClientStats {
   static constexpr std::size_t kTurnsKept = 2048;  // turns of each GPU
   // At this number, GPUs without clients are dropped. arbiter::Limits bounds those with clients.
   static constexpr std::size_t kMostGpus = 256;
+  static constexpr std::size_t kMostLeft = 256;
   static constexpr std::size_t kMostMemories = 4096;  // beyond this number, the oldest are dropped
 
   using ReadSlot = std::function<SlotSnapshot(const arbiter::Member& member)>;
@@ -57,6 +61,13 @@ class ClientStats {
   bool Here(const JobKey& job) const;  // the job has clients
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
   std::vector<RankView> Ranks() const;
+  // Returns what clients have said of their reductions, or NotePlain() of them.
+  std::vector<ReductionsView> Reductions() const;
+  // Notes that reductions of a client are plain, for a reason that the client does not give itself. What it
+  // has said stays, and what it says later counts.
+  void NotePlain(const arbiter::Member& member, base::ShrinkLevel asked, base::PlainReason reason);
+  // Returns the same of clients that have left since the last call, the last kMostLeft of them.
+  std::vector<ReductionsView> TakeReductionsOfLeft() { return std::exchange(left_, {}); }
   // Returns the turns that had not ended before `since`, of one GPU, or of all GPUs if `uuid` is empty. The
   // turns of each GPU are in the order in which they ended, followed by those that still last.
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
@@ -82,7 +93,8 @@ class ClientStats {
     bool cap_refused = false;
     std::optional<StepAlone> alone;  // here, its `age` is the time of the last iteration, not an age
     JobProfile profile;              // all figures but the step alone
-    std::shared_ptr<const arbiter::CallList> calls;  // null: it has sent none
+    std::shared_ptr<const arbiter::CallList> calls;          // null: it has sent none
+    std::shared_ptr<const crossover_reductions> reductions;  // null: it has said nothing of them
     // These two are copies of `alone` and `profile`, from the last look that found no unregistered process
     // beside the client.
     std::optional<StepAlone> committed_alone;
@@ -116,6 +128,7 @@ class ClientStats {
   ClientView View(const Client& client, turn::Time now, const SlotSnapshot& slot) const;
 
   std::map<std::string, Gpu> gpus_;
+  std::vector<ReductionsView> left_;
   std::map<JobKey, WholeJob> jobs_;  // of jobs with clients
   UnregisteredProcesses unregistered_;
   std::map<JobKey, JobProfile> memories_;  // of jobs that have left, and of present jobs from before

@@ -13,6 +13,7 @@ bool ToldToWatchers(arbiter::EventKind kind) {
     case arbiter::EventKind::kStep:
     case arbiter::EventKind::kMeasure:
     case arbiter::EventKind::kCalls:
+    case arbiter::EventKind::kReductions:
       return false;
     default:
       return true;
@@ -43,11 +44,9 @@ void EventSubscription::End() {
 EventSubscription::Batch EventSubscription::Take(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, patience, [this] { return !events_.empty() || ended_; });
-  Batch batch;
-  batch.dropped = std::exchange(dropped_, 0);
-  batch.events.assign(events_.begin(), events_.end());
+  Batch batch{
+      .dropped = std::exchange(dropped_, 0), .events = {events_.begin(), events_.end()}, .ended = ended_};
   events_.clear();
-  batch.ended = ended_;
   return batch;
 }
 

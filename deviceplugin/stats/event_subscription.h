@@ -23,9 +23,9 @@ class EventSubscription {
   static constexpr std::size_t kMost = 1024;
 
   struct Batch {
-    std::uint64_t dropped = 0;  // events lost before these
+    std::uint64_t dropped;  // events lost before these
     std::vector<arbiter::Event> events;
-    bool ended = false;  // no more events will come
+    bool ended;  // no more events will come
   };
 
   void Put(const arbiter::Event& event);

@@ -16,13 +16,13 @@ namespace crossover::deviceplugin {
 
 // SlotSnapshot holds the words of a client's slot of the page. The client can write anything there.
 struct SlotSnapshot {
-  std::uint32_t mode = 0;   // enum crossover_mode
-  std::uint32_t phase = 0;  // enum crossover_phase
-  std::uint32_t faults = 0;
-  std::uint32_t watch_reason = 0;  // base::WatchReason
-  std::uint32_t memory_budget_mib = 0, memory_used_mib = 0, memory_refusals = 0;
-  bool holding = false;
-  bool waiting = false;
+  std::uint32_t mode;   // enum crossover_mode
+  std::uint32_t phase;  // enum crossover_phase
+  std::uint32_t faults;
+  std::uint32_t watch_reason;  // base::WatchReason
+  std::uint32_t memory_budget_mib, memory_used_mib, memory_refusals;
+  bool holding;
+  bool waiting;
 };
 
 // UnregisteredProcesses holds the processes on the GPUs that are not registered clients, as the driver lists
@@ -51,7 +51,7 @@ struct StepAlone {
 
 struct ClientView {
   std::shared_ptr<const arbiter::Member> member;
-  SlotSnapshot slot;
+  SlotSnapshot slot{};
   turn::Time connected_for = 0;
   bool learned = false;      // the client has shown a period since it joined
   bool offender = false;     // the client held its turn for too long, too often
@@ -72,6 +72,7 @@ struct ClientView {
   std::optional<turn::Time> input_wait;  // the part of `away` for which its host launches nothing
   std::optional<double> slowdown;        // step / alone, while it shares
   double slowdown_error = 0;             // standard error, relative to `slowdown`
+  std::shared_ptr<const crossover_reductions> reductions{};  // null: it has said nothing of them
 };
 
 struct GpuView {
@@ -99,6 +100,13 @@ struct RankView {
   std::shared_ptr<const arbiter::CallList> calls{};  // in an iteration; null: it has not said
   std::optional<turn::Time> wait{};                  // median of its last waits for a turn
   std::optional<turn::Time> input_wait{};            // as in ClientView
+  bool told_of_reductions = false;                   // the client has said something of them
+};
+
+// A ReductionsView says which reductions of a client are compressed. `reductions` is never null.
+struct ReductionsView {
+  std::shared_ptr<const arbiter::Member> member;
+  std::shared_ptr<const crossover_reductions> reductions;
 };
 
 // A TurnView is a turn that has begun. `ended` is 0 while it lasts.

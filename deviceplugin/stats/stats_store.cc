@@ -81,6 +81,21 @@ std::vector<RankView> StatsStore::Ranks() const {
   return client_stats_.Ranks();
 }
 
+std::vector<ReductionsView> StatsStore::Reductions() const {
+  const std::lock_guard lock(mutex_);
+  return client_stats_.Reductions();
+}
+
+void StatsStore::NotePlain(const arbiter::Member& member, base::ShrinkLevel asked, base::PlainReason reason) {
+  const std::lock_guard lock(mutex_);
+  client_stats_.NotePlain(member, asked, reason);
+}
+
+std::vector<ReductionsView> StatsStore::TakeReductionsOfLeft() {
+  const std::lock_guard lock(mutex_);
+  return client_stats_.TakeReductionsOfLeft();
+}
+
 std::vector<std::shared_ptr<const arbiter::Member>> StatsStore::Members() const {
   const std::lock_guard lock(mutex_);
   return client_stats_.Members();

@@ -39,6 +39,9 @@ class StatsStore : public Sink {
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
 
   std::vector<RankView> Ranks() const;
+  std::vector<ReductionsView> Reductions() const;
+  void NotePlain(const arbiter::Member& member, base::ShrinkLevel asked, base::PlainReason reason);
+  std::vector<ReductionsView> TakeReductionsOfLeft();
 
   // Returns the state of all GPUs. It reads the words of each client's page now. The rest may be older by one
   // round of the event bus (100 ms).

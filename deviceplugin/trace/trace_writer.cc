@@ -62,7 +62,7 @@ std::unique_ptr<TraceWriter> TraceWriter::Open(const std::string& path, std::str
 void TraceWriter::OnEvent(const arbiter::Event& event) {
   // The trace is about turns: iterations, and what is called in them, are left out.
   if (event.kind == arbiter::EventKind::kStep || event.kind == arbiter::EventKind::kMeasure ||
-      event.kind == arbiter::EventKind::kCalls)
+      event.kind == arbiter::EventKind::kCalls || event.kind == arbiter::EventKind::kReductions)
     return;
   const std::string line = TraceLine(event) + "\n";
   if (pending_.size() + line.size() <= kMostPending || Write()) {

@@ -74,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Spoiled{"Version", [](auto* hello) { hello->header.version = 2; },
                 "protocol version: expected 1, got 2"},
-        Spoiled{"HeaderSize", [](auto* hello) { hello->header.bytes -= 1; }, "size in its header differ"},
+        Spoiled{"HeaderSize", [](auto* hello) { hello->header.bytes -= 1; },
+                "message: size in its header: expected"},
         Spoiled{"OpenEndedGang", [](auto* hello) { std::memset(hello->gang, 'a', sizeof(hello->gang)); },
                 "gang: expected at most 127 printable ASCII characters without spaces, got a text without an "
                 "end"},
@@ -161,6 +162,31 @@ TEST(MessagesTest, TakesCalls) {
   EXPECT_EQ(calls->calls[1].function, CROSSOVER_ALL_REDUCE);
 }
 
+TEST(MessagesTest, TakesReductionsWithAnyLevelAndReason) {
+  crossover_reductions wire{};
+  wire.header = {CROSSOVER_REDUCTIONS, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  wire.asked = 77;
+  wire.reason = 1u << 31;
+  wire.plain[CROSSOVER_PLAIN_REASONS_MAX - 1] = 3;
+  const Message message = ParseWire(wire);
+  const auto* reductions = std::get_if<Reductions>(&message);
+  ASSERT_NE(reductions, nullptr) << Reason(message);
+  EXPECT_EQ(std::memcmp(reductions, &wire, sizeof wire), 0);
+}
+
+TEST(MessagesTest, RefusesReductionsOfAnotherSize) {
+  crossover_hello wire{};
+  wire.header = {CROSSOVER_REDUCTIONS, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  EXPECT_EQ(Reason(ParseWire(wire)), "reductions: size: expected 192, got 224");
+}
+
+// An older daemon does this with a message that it does not know.
+TEST(MessagesTest, SkipsAMessageOfALaterType) {
+  crossover_reductions wire{};
+  wire.header = {CROSSOVER_REDUCTIONS + 1, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(wire)));
+}
+
 struct SpoiledCall {
   const char* name;
   std::function<void(crossover_calls*)> spoil;
@@ -196,15 +222,15 @@ INSTANTIATE_TEST_SUITE_P(
         SpoiledCall{"Function", [](auto* wire) { wire->call[0].function = 11; },
                     "function: expected 1 to 10, got 11"},
         SpoiledCall{"Peer", [](auto* wire) { wire->call[0].peer = 4; }, "peer: expected a rank below"},
-        SpoiledCall{"Size", [](auto* wire) { wire->header.bytes = sizeof *wire - 1; }, "differ"}),
+        SpoiledCall{"Size", [](auto* wire) { wire->header.bytes = sizeof *wire - 1; }, "size in its header"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(MessagesTest, SizesOfKnownTypesAreExact) {
   crossover_hello hello = GoodHello();
   hello.header.bytes = sizeof(hello) - 4;
   EXPECT_THAT(Reason(Parse(std::as_bytes(std::span(&hello, 1)).first(sizeof(hello) - 4))),
-              HasSubstr("hello of a wrong size"));
-  EXPECT_THAT(Reason(Parse({})), HasSubstr("shorter than its header"));
+              HasSubstr("hello: size: expected"));
+  EXPECT_THAT(Reason(Parse({})), HasSubstr("message: size: expected at least 16, got 0"));
 }
 
 TEST(MessagesTest, AnAskIsAHeader) {

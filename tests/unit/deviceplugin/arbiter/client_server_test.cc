@@ -119,14 +119,14 @@ TEST_F(ClientServerTest, OneQuestionIsAnsweredOnAConnection) {
   Ask(fd);
   EXPECT_EQ(Next<crossover_limit>(fd).known, 1u);
   Ask(fd);
-  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("a second ask on one connection"));
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("ask: expected one on a connection, got two"));
 }
 
 TEST_F(ClientServerTest, AMemberHasItsLimitFromTheWelcome) {
   Start();
   const base::UniqueFd fd = Join();
   Ask(fd);
-  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("an ask after the hello"));
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("ask: expected before hello, got one after it"));
 }
 
 // Sends messages of a report of `total` calls.
@@ -159,6 +159,38 @@ TEST_F(ClientServerTest, AReportOfCallsCountsOnceItIsWhole) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ((*told->calls)[i].bytes, i);
 }
 
+void SendReductions(const base::UniqueFd& fd, std::uint32_t narrowed, std::uint32_t type) {
+  crossover_reductions wire{};
+  wire.header = {type, sizeof wire, CROSSOVER_PROTOCOL_VERSION, 0};
+  wire.narrowed[2] = narrowed;
+  EXPECT_EQ(send(fd.get(), &wire, sizeof wire, 0), static_cast<ssize_t>(sizeof wire));
+}
+
+TEST_F(ClientServerTest, EachReportOfReductionsIsTold) {
+  Start();
+  const base::UniqueFd fd = Join();
+  SendReductions(fd, 1, CROSSOVER_REDUCTIONS);
+  SendReductions(fd, 9, CROSSOVER_REDUCTIONS + 1);  // as an older daemon sees the message: it is skipped
+  SendReductions(fd, 2, CROSSOVER_REDUCTIONS);
+  Ask(fd);  // its answer says that all was read
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("ask: expected before hello"));
+  arbiter_->Stop();
+  serving_.join();
+  serving_ = std::thread([] {});
+  std::vector<std::uint32_t> told;
+  for (const Event& event : observer_.events) {
+    if (event.kind == EventKind::kReductions) told.push_back(event.reductions->narrowed[2]);
+  }
+  EXPECT_EQ(told, (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST_F(ClientServerTest, ReductionsOfAProcessThatIsNoClientEndItsConnection) {
+  Start();
+  const base::UniqueFd fd = Connect();
+  SendReductions(fd, 1, CROSSOVER_REDUCTIONS);
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("reductions: expected after hello"));
+}
+
 // A library of a later version reads the daemon's version from the refusal (docs/design/0067-versions.md).
 TEST_F(ClientServerTest, ALaterHelloIsRefusedInAMessageOfOurVersion) {
   Start();
@@ -173,8 +205,10 @@ TEST_F(ClientServerTest, ALaterHelloIsRefusedInAMessageOfOurVersion) {
     const auto refused = Next<crossover_refused>(fd);
     EXPECT_EQ(refused.header.type, CROSSOVER_REFUSED);
     EXPECT_EQ(refused.header.version, CROSSOVER_PROTOCOL_VERSION);
-    EXPECT_THAT(refused.reason,
-                HasSubstr(more == 0 ? "protocol version: expected 1, got 2" : "longer than any"));
+    EXPECT_THAT(
+        refused.reason,
+        HasSubstr(more == 0 ? "protocol version: expected 1, got 2"
+                            : "expected at most 224, got more: the library may be of a later version"));
   }
   EXPECT_EQ(arbiter_->refusals().malformed, 2u);
   EXPECT_EQ(arbiter_->refusals().not_allowed, 0u);
@@ -184,7 +218,7 @@ TEST_F(ClientServerTest, CallsOfAProcessThatIsNoClientEndItsConnection) {
   Start();
   const base::UniqueFd fd = Connect();
   SendCalls(fd, 0, 1, 1);
-  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("calls before hello"));
+  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("calls: expected after hello"));
   EXPECT_EQ(arbiter_->refusals().malformed, 1u);
 }
 

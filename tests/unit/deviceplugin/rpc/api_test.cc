@@ -146,6 +146,38 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   EXPECT_NEAR(turns.turns(0).began_s() - turns.turns(0).asked_s(), 0.002, 1e-6);
 }
 
+TEST_F(ApiTest, TellsWhichReductionsAreCompressed) {
+  Put(arbiter::EventKind::kJoin);
+  NodeClient client(socket());
+  node::v1::Top top;
+  ASSERT_EQ(client.GetTop(&top), "");
+  EXPECT_FALSE(top.jobs(0).clients(0).has_reductions()) << "it has said nothing";
+  crossover_reductions told{};
+  told.asked = 2;
+  told.narrowed[2] = 3;
+  told.plain[16] = 1;
+  stats_store_.OnEvent({.kind = arbiter::EventKind::kReductions,
+                        .gpu = gpu_,
+                        .member = member_,
+                        .reductions = std::make_shared<const crossover_reductions>(told)});
+  ASSERT_EQ(client.GetTop(&top), "");
+  const node::v1::Reductions& shown = top.jobs(0).clients(0).reductions();
+  EXPECT_EQ(shown.asked(), "bf16");
+  ASSERT_EQ(shown.compressed_size(), 1);
+  EXPECT_EQ(shown.compressed(0).level(), "bf16");
+  EXPECT_EQ(shown.compressed(0).communicators(), 3u);
+  ASSERT_EQ(shown.plain_size(), 1);
+  EXPECT_EQ(shown.plain(0).reason(), "missing_rank");
+  EXPECT_THAT(shown.plain(0).words(), HasSubstr("a rank did not vote in time"));
+  ASSERT_EQ(stats_store_.Reductions().size(), 1u);
+  EXPECT_EQ(stats_store_.Reductions()[0].member, member_);
+  EXPECT_TRUE(stats_store_.TakeReductionsOfLeft().empty());
+  Put(arbiter::EventKind::kLeave);
+  EXPECT_TRUE(stats_store_.Reductions().empty());
+  EXPECT_EQ(stats_store_.TakeReductionsOfLeft().size(), 1u) << "a job that ends soon is told, too";
+  EXPECT_TRUE(stats_store_.TakeReductionsOfLeft().empty());
+}
+
 TEST_F(ApiTest, TellsWhatSignalsCostAlsoOfAGpuWithoutClients) {
   signals_["GPU-0"] = {.again = 2};
   signals_["GPU-1"] = {

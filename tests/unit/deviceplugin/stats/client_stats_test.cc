@@ -24,8 +24,14 @@ class ClientStatsTest : public ::testing::Test {
     member->gang_size = 2;
     member->uid = uid;
     Tell(EventKind::kJoin, member);
-    words_[member->id] = {.mode = CROSSOVER_MODE_GATE, .phase = CROSSOVER_PHASE_TAKING};
+    words_[member->id] = Words(CROSSOVER_MODE_GATE, CROSSOVER_PHASE_TAKING);
     return member;
+  }
+  static SlotSnapshot Words(std::uint32_t mode, std::uint32_t phase) {
+    SlotSnapshot words{};
+    words.mode = mode;
+    words.phase = phase;
+    return words;
   }
   std::shared_ptr<const arbiter::GpuInfo> Gpu(int number) {
     auto& gpu = gpus_[number];
@@ -267,20 +273,30 @@ TEST_F(ClientStatsTest, ATurnEndsWhereItsJobIsGatedNoMore) {
 
 TEST_F(ClientStatsTest, TurnsAreBounded) {
   const MemberPtr a = Join("a");
-  for (std::size_t i = 0; i < ClientStats::kTurnsKept + 10; ++i) Turn(a, kMs, kMs);
-  EXPECT_EQ(client_stats_.Turns("", 0).size(), ClientStats::kTurnsKept);
+  for (int i = 0; i < 2048 + 10; ++i) Turn(a, kMs, kMs);
+  EXPECT_EQ(client_stats_.Turns("", 0).size(), 2048u);
 }
 
 TEST_F(ClientStatsTest, GpusAndMemoriesAreBounded) {
-  constexpr int kJobs = static_cast<int>(ClientStats::kMostMemories) + 50;
+  constexpr int kJobs = 4096 + 50;
   for (int i = 0; i < kJobs; ++i) {
     const MemberPtr a = Join("gang" + std::to_string(i), i);
     Steps({a}, 10 * kMs, 6);
     Tell(EventKind::kLeave, a);
   }
-  EXPECT_LE(Gpus().size(), ClientStats::kMostGpus);
+  EXPECT_LE(Gpus().size(), 256u);
   EXPECT_FALSE(Client(Join("gang0")).alone) << "the oldest is forgotten";
+  EXPECT_TRUE(Client(Join("gang100")).alone);
   EXPECT_TRUE(Client(Join("gang" + std::to_string(kJobs - 1))).alone);
+}
+
+TEST_F(ClientStatsTest, AGpuWithOneClientHasNoGainThoughItsJobSharesAnother) {
+  const MemberPtr here = Join("a", 0), there = Join("a", 1);
+  Steps({here, there}, 30 * kMs);
+  Join("b", 1);
+  Steps({here, there}, 40 * kMs);
+  ASSERT_TRUE(Client(here).slowdown);
+  for (const GpuView& gpu : Gpus()) EXPECT_FALSE(gpu.gain) << gpu.uuid;
 }
 
 // There are two jobs of two ranks each. Iteration() reports one iteration of both: the turn
@@ -554,7 +570,7 @@ TEST_F(ClientStatsTest, StrangersAreIgnored) {
 TEST_F(ClientStatsTest, SaysWhyNoTurnsAreTaken) {
   const auto why = [this] { return Gpus().at(0).why_ungated; };
   const auto set = [this](std::uint32_t mode, std::uint32_t phase) {
-    for (auto& [id, words] : words_) words = {.mode = mode, .phase = phase};
+    for (auto& [id, words] : words_) words = Words(mode, phase);
   };
   const MemberPtr a = Join("a");
   EXPECT_EQ(why(), "") << "turns are taken";
@@ -635,6 +651,38 @@ TEST_F(ClientStatsTest, ClientsAreSaidSinceWhenAndByTheNamesOfTheirGangs) {
   EXPECT_EQ(gpu.clients[0].member, a);
   EXPECT_EQ(gpu.clients[0].connected_for, 0);
   EXPECT_EQ(gpu.clients[1].connected_for, 3 * kSecond);
+}
+
+TEST_F(ClientStatsTest, WhatAClientSaysOfReductionsCountsBeforeWhatIsNotedOfIt) {
+  using base::PlainReason;
+  const MemberPtr a = Join("a"), b = Join("b");
+  EXPECT_FALSE(client_stats_.Ranks().at(0).told_of_reductions);
+  const auto report = [this](const MemberPtr& member, std::uint32_t plain) {
+    crossover_reductions told{};
+    told.plain[0] = plain;
+    client_stats_.OnEvent({.kind = EventKind::kReductions,
+                           .at = now_,
+                           .gpu = member->gpu,
+                           .member = member,
+                           .reductions = std::make_shared<const crossover_reductions>(told)});
+  };
+  report(b, 3);
+  for (const MemberPtr& member : {a, b})
+    client_stats_.NotePlain(*member, base::ShrinkLevel::kQ8, PlainReason::kNotSeen);
+  const auto views = client_stats_.Reductions();
+  ASSERT_EQ(views.size(), 2u);
+  constexpr auto kNotSeen = static_cast<std::uint32_t>(PlainReason::kNotSeen);
+  EXPECT_EQ(views[0].member, a);
+  EXPECT_EQ(views[0].reductions->asked, static_cast<std::uint32_t>(base::ShrinkLevel::kQ8));
+  EXPECT_EQ(views[0].reductions->plain[kNotSeen], 1u);
+  EXPECT_EQ(views[1].reductions->plain[0], 3u);
+  EXPECT_EQ(views[1].reductions->plain[kNotSeen], 0u);
+  EXPECT_TRUE(client_stats_.Ranks().at(0).told_of_reductions);
+  report(a, 5);
+  EXPECT_EQ(client_stats_.Reductions().at(0).reductions->plain[0], 5u) << "it says so itself by now";
+  Tell(EventKind::kLeave, a);
+  client_stats_.NotePlain(*a, base::ShrinkLevel::kQ8, PlainReason::kNotSeen);
+  EXPECT_EQ(client_stats_.Reductions().size(), 1u);
 }
 
 }  // namespace

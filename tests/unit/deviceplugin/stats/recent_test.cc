@@ -12,9 +12,10 @@ TEST(RecentDurationsTest, TheMedianIsOfTheLastOnes) {
   RecentDurations durations;
   EXPECT_FALSE(durations.Median());
   for (int i = 0; i < 100; ++i) durations.Add(1000 * kMs);
-  for (std::size_t i = 0; i < RecentDurations::kKept; ++i)
-    durations.Add((20 + static_cast<turn::Time>(i % 3)) * kMs);
-  EXPECT_EQ(durations.Median(), 21 * kMs);
+  for (int i = 0; i < 31; ++i) durations.Add(20 * kMs);
+  EXPECT_EQ(durations.Median(), 1000 * kMs) << "33 of 64 are older";
+  for (int i = 31; i < 64; ++i) durations.Add((20 + i % 3) * kMs);
+  EXPECT_EQ(durations.Median(), 20 * kMs);
 }
 
 class RecentStepsTest : public ::testing::Test {
@@ -28,7 +29,7 @@ class RecentStepsTest : public ::testing::Test {
 };
 
 TEST_F(RecentStepsTest, SaysNothingOfAFew) {
-  Steps(RecentSteps::kLeast - 1, 20 * kMs);
+  Steps(4, 20 * kMs);
   EXPECT_FALSE(steps_.Mean());
   Steps(1, 20 * kMs);
   EXPECT_EQ(steps_.Mean(), 20 * kMs);
@@ -50,19 +51,32 @@ TEST_F(RecentStepsTest, IterationsThatJitterGiveTheirRate) {
 
 TEST_F(RecentStepsTest, AStallIsLeftOut) {
   Steps(50, 20 * kMs);
-  Steps(1, 5 * kSecond);
+  Steps(1, 80 * kMs);
   Steps(50, 20 * kMs);
   EXPECT_EQ(steps_.Mean(), 20 * kMs);
+  Steps(1, 79 * kMs);
+  EXPECT_GT(steps_.Mean(), 20 * kMs) << "less than four times the median is no stall";
 }
 
 TEST_F(RecentStepsTest, OnlyTheWindowCounts) {
   Steps(100, 40 * kMs);
-  Steps(static_cast<int>(RecentSteps::kWindow / (30 * kMs)) + 2, 30 * kMs);
+  Steps(300, 30 * kMs);
+  EXPECT_GT(steps_.Mean(), 30 * kMs) << "nine seconds";
+  Steps(40, 30 * kMs);
   EXPECT_EQ(steps_.Mean(), 30 * kMs);
 }
 
+TEST_F(RecentStepsTest, OnlyTheLast512ReportsCount) {
+  Steps(1, 3 * kMs);
+  Steps(511, kMs);
+  EXPECT_GT(steps_.Mean(), kMs);
+  Steps(1, kMs);
+  EXPECT_EQ(steps_.Mean(), kMs);
+}
+
 TEST_F(RecentStepsTest, LongIterationsAreSaidAnythingOfToo) {
-  Steps(8, 60 * kSecond, 2);
+  Steps(1, 70 * kSecond, 2);
+  Steps(4, 60 * kSecond, 2);
   EXPECT_EQ(steps_.Mean(), 60 * kSecond);
   EXPECT_EQ(steps_.MeanAt(now_ + 100 * kSecond), 60 * kSecond);
 }
@@ -70,7 +84,7 @@ TEST_F(RecentStepsTest, LongIterationsAreSaidAnythingOfToo) {
 TEST_F(RecentStepsTest, AJobThatStandsStillHasNoStepTime) {
   Steps(50, 20 * kMs);
   EXPECT_EQ(steps_.MeanAt(now_ + kSecond), 20 * kMs);
-  EXPECT_FALSE(steps_.MeanAt(now_ + RecentSteps::kWindow + kSecond));
+  EXPECT_FALSE(steps_.MeanAt(now_ + 11 * kSecond));
 }
 
 }  // namespace

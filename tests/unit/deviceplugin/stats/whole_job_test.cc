@@ -74,7 +74,7 @@ TEST(WholeJobTest, SaysWhatEqualRanksTake) {
   Job job(8, 8);
   job.Run(200, 0, 0);
   EXPECT_DOUBLE_EQ(job.Reported(), 1);
-  EXPECT_DOUBLE_EQ(job.Error(), WholeJob::kInCompany);
+  EXPECT_DOUBLE_EQ(job.Error(), 0.03) << "jobs beside it";
   EXPECT_NEAR(*job.job().Spread(8), 0, 1e-9);
 }
 
@@ -104,9 +104,11 @@ TEST(WholeJobTest, RanksThatAreNotHereAreReckonedWithAndCountAsError) {
 
 TEST(WholeJobTest, SaysNothingOfFewIterationsNorOfThoseThatItSawInPart) {
   Job few(4, 4);
-  few.Run(static_cast<int>(WholeJob::kLeast) - 1, 0, 0);
+  few.Run(7, 0, 0);
   EXPECT_FALSE(few.job().Alone(4));
   EXPECT_FALSE(few.job().Spread(4));
+  few.Run(1, 0, 0);
+  EXPECT_TRUE(few.job().Alone(4));
 
   WholeJob job;
   for (std::uint32_t i = 0; i < 100; ++i) {
@@ -172,6 +174,15 @@ TEST(WholeJobTest, WhatMakesNoSenseIsLeftOut) {
     job.NoteAway({0, i, 0, 1}, -1, i);
   }
   EXPECT_FALSE(job.Alone(1));
+  WholeJob no_turn, no_away;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    no_turn.NoteTurn({0, i, 0, 1}, 0, i);
+    no_turn.NoteAway({0, i, 0, 1}, kMs, i);
+    no_away.NoteTurn({0, i, 0, 1}, kMs, i);
+    no_away.NoteAway({0, i, 0, 1}, -1, i);
+  }
+  EXPECT_FALSE(no_turn.Alone(1));
+  EXPECT_FALSE(no_away.Alone(1));
 }
 
 TEST(PrecisionTest, TheMoreExactFigureCountsForMore) {
