@@ -64,6 +64,8 @@ admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
   settings.names = {
       .name_space = config.name_space, .secret = webhook.secret, .configuration = webhook.configuration};
   settings.cert_rotator.file = webhook.file;
+  settings.cert_rotator.secret = config.name_space + "/" + webhook.secret;
+  settings.cert_rotator.configuration = webhook.configuration;
   settings.cert_rotator.rotation.names = {name, name + ".cluster.local"};
   return settings;
 }
@@ -274,13 +276,16 @@ void Extender::Count() {
   metrics_.Gauge("crossover_extender_held_binds",
                  "Bind calls of schedulers that are held until all pods of the gang can be bound",
                  [this] { return static_cast<double>(controller_.held()); });
-  metrics_.Counter("crossover_extender_nomination_failures_total",
-                   "Failed writes and removals of the nominated node of a pod",
-                   [this] { return static_cast<double>(api_.nomination_failures()); });
+  metrics_.Counter(
+      "crossover_extender_nomination_failures_total",
+      "Failed writes and removals of the nominated node of a pod, but for those that the API server "
+      "put off (status 429) and those of a pod that had changed or was gone",
+      [this] { return static_cast<double>(api_.nomination_failures()); });
   metrics_.Counter("crossover_extender_events_lost_total",
                    "Events of the extender that were lost: not taken by the API server, or too many at once",
                    [this] { return static_cast<double>(api_.lost_events()); });
-  metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
+  metrics_.Counter("crossover_extender_profiles_written_total",
+                   "Writes of JobProfiles that the API server accepted",
                    [this] { return static_cast<double>(profiles_.written()); });
   metrics_.Counter("crossover_extender_profile_failures_total",
                    "Times that JobProfiles could not be read, written or removed",
@@ -290,7 +295,8 @@ void Extender::Count() {
   if (config_.webhook.listen.port != 0)
     metrics_.Gauge(
         "crossover_extender_certificate_expiry_timestamp_seconds",
-        "When the webhook's certificate expires, in seconds since 1970; 0 while there is none", [this] {
+        "When the certificate that the webhook serves expires, in seconds since 1970; 0 while it serves none",
+        [this] {
           return static_cast<double>(admission_ == nullptr ? 0 : admission_->certificate_until_s());
         });
 }
@@ -320,7 +326,9 @@ void Extender::ListenForMetrics() {
   const auto metrics = [this](const HttpRequest& request, const HttpServer::Reply& reply) {
     const int status = access_.StatusFor(request.authorization);
     if (status != 200)
-      return reply({.status = status, .body = "not for you\n", .content_type = "text/plain"});
+      return reply({.status = status,
+                    .body = std::string(kube::MetricsAccess::WhyNot(status)) + "\n",
+                    .content_type = "text/plain"});
     reply({.body = metrics_.Text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   };
   servers_.push_back(std::make_unique<HttpServer>(

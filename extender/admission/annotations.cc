@@ -50,6 +50,7 @@ std::optional<std::string> RefusalOfLabel(const std::string& key, const std::str
         std::string("no such label, because only Crossover sets it, on pods with ") + base::kShareAnnotation,
         Shown(value));
   }
+  if (annotations::RuleOf(key) == nullptr) return Shown(key) + ": there is no such label";
   return annotations::FaultOfLabel(key, value);
 }
 

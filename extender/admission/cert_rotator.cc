@@ -108,7 +108,7 @@ bool CertRotator::Serve(const Stored& stored, std::int64_t now_s) {
 
 std::string CertRotator::Looked(const Times& times, bool leads) {
   const auto secret = objects_->ReadSecret();
-  if (!secret) return "the webhook's Secret could not be read";
+  if (!secret) return "Secret " + settings_.secret + ": it could not be read";
   Stored stored = StoredIn(secret->data);
   if (leads) {
     const bool kept = KeepBundles(stored, times);
@@ -118,17 +118,19 @@ std::string CertRotator::Looked(const Times& times, bool leads) {
     if (step != Step::kNothing) {
       Stored after = Taken(step, stored, settings_.rotation, times.now_s);
       if (!objects_->WriteSecret({secret->version, DataOf(after)}))
-        return "the webhook's Secret could not be written";
+        return "Secret " + settings_.secret + ": it could not be written";
       logging::Info(std::string("webhook: ") + NameOf(step));
       stored = std::move(after);
     }
     // API servers should trust a new certificate as soon as possible, so the caBundle is written in the
     // same look.
     if ((!kept || step != Step::kNothing) && !KeepBundles(stored, times))
-      return Serve(stored, times.now_s), "the MutatingWebhookConfiguration could not be read or written";
+      return Serve(stored, times.now_s), "MutatingWebhookConfiguration " + settings_.configuration +
+                                             ": it could not be read or written, or lists no webhooks";
   }
   if (!Serve(stored, times.now_s))
-    return "the webhook's Secret has no certificate that can be served: the replica that leads makes one";
+    return "Secret " + settings_.secret +
+           ": it has no certificate that can be served: the replica that leads makes one";
   return "";
 }
 

@@ -46,6 +46,8 @@ class CertRotator {
     // `file` gets the certificate and the key. A rename replaces it in one step, so a reader never sees an
     // old certificate with a new key.
     std::string file;
+    // Complaints call the Secret and the MutatingWebhookConfiguration by these names.
+    std::string secret{}, configuration{};
   };
   struct Times {
     std::int64_t now_s = 0;     // seconds since 1970

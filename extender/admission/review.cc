@@ -44,7 +44,7 @@ std::variant<Review, std::string> ParseReview(std::string_view body) {
                          std::to_string(body.size()));
   bool too_deep = false;
   json parsed = Parse(body, &too_deep);
-  if (too_deep) return "the review nests deeper than " + std::to_string(kDeepest);
+  if (too_deep) return "the review nests deeper than " + std::to_string(kDeepest) + " levels";
   if (parsed.is_discarded()) return "the review is no JSON";
   const std::string kind = Text(At(parsed, "kind")), version = Text(At(parsed, "apiVersion"));
   if (kind != kKind || version != kVersion)
@@ -53,7 +53,9 @@ std::variant<Review, std::string> ParseReview(std::string_view body) {
   const json& request = At(parsed, "request");
   Review review;
   review.uid = Text(At(request, "uid"));
-  if (review.uid.empty()) return base::Refusal("request.uid", "a text", "none");
+  if (review.uid.empty())
+    return base::Refusal("request.uid", "a text that is not empty",
+                         base::Shown(kube::Dump(At(request, "uid"))));
   review.operation = Text(At(request, "operation"));
   review.resource = Text(At(At(request, "resource"), "resource"));
   review.name_space = Text(At(request, "namespace"));

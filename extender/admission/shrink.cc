@@ -7,6 +7,7 @@
 #include "common/annotations/domain.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/base/shrink_choice.h"
 #include "common/base/shrink_level.h"
 #include "common/kube/json.h"
 #include "extender/admission/edit_json.h"
@@ -83,6 +84,13 @@ void PreloadShrink(const std::string& level, json* container) {
   }
   json& environment = Made(container, "env", json::value_t::array);
   PutNamed({{"name", base::kShrinkVariable}, {"value", level}}, &environment);
+  const base::ShrinkLevelName* row = base::ShrinkLevelOf(level.c_str());
+  if (row != nullptr && row->level == base::ShrinkLevel::kAuto) {
+    const std::string path = std::string("metadata.annotations['") + base::kShrinkChoiceAnnotation + "']";
+    PutNamed({{"name", base::kShrinkChoiceVariable},
+              {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}}}},
+             &environment);
+  }
   PutNamed({{"name", kPreload}, {"value", preload}}, &environment);
 }
 

@@ -24,8 +24,9 @@ std::optional<std::string> WhyNotPreloaded(const nlohmann::json& container);
 std::string ShrinkLevelOf(const nlohmann::json& pod);
 
 // Makes the container's processes load the library that compresses, in front of ours and of what the
-// container loads itself, and tells it the level. Replaces a CROSSOVER_SHRINK that the user set.
-// REQUIRES: WhyNotPreloaded() returns nothing.
+// container loads itself, and tells it the level. Replaces a CROSSOVER_SHRINK that the user set. With auto
+// the level that was chosen comes from an annotation, which is written before the containers start. REQUIRES:
+// WhyNotPreloaded() returns nothing.
 void PreloadShrink(const std::string& level, nlohmann::json* container);
 
 }  // namespace crossover::extender::admission

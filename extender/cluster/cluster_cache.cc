@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/gains/turns.h"
+#include "common/kube/profile_key.h"
 #include "extender/cluster/resources.h"
 
 namespace crossover::extender {
@@ -38,7 +39,7 @@ void DropRuns(Communication* communication) {
 // The history changes with each report of a node and takes most of the memory of a profile.
 void DropHistory(JobProfile* profile) {
   DropRuns(&profile->communication);
-  profile->runs = {};
+  profile->runs = {};  // input_s has what a decision needs of the newest
   std::erase_if(profile->meetings, [](const JobProfile::Meeting& meeting) { return meeting.gain <= 0; });
   for (JobProfile::Meeting& meeting : profile->meetings) meeting.gains = {};
 }
@@ -179,6 +180,13 @@ const JobProfile* ClusterCache::FindProfile(const std::string& name_space, const
   const auto hinted =
       std::ranges::find_if(names->second, [&](const std::string& name) { return find(name)->has_hints; });
   return find(hinted != names->second.end() ? *hinted : *names->second.begin());
+}
+
+const JobProfile* ClusterCache::FindProfileOf(const Pod& pod) const {
+  const JobProfile* found = FindProfile(pod.name_space, pod.profile_key);
+  if (found != nullptr) return found;
+  const std::string plain = kube::WithoutLevel(pod.profile_key);
+  return plain == pod.profile_key ? nullptr : FindProfile(pod.name_space, plain);
 }
 
 const Resources& ClusterCache::UsedOn(const std::string& node) const {

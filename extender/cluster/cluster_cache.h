@@ -37,6 +37,9 @@ class ClusterCache {
   const GpuNode* FindGpuNode(const std::string& name) const;
   // If several profiles have the key, returns one that a user wrote figures into, else the first by name.
   const JobProfile* FindProfile(const std::string& name_space, const std::string& key) const;
+  // Returns the profile of the pod's job. As long as no run with its level of compressed reductions was
+  // measured, that is the profile of runs without one.
+  const JobProfile* FindProfileOf(const Pod& pod) const;
   const std::unordered_map<std::string, Pod>& pods() const { return pods_; }  // by UID
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   const std::map<std::string, GpuNode>& gpu_nodes() const { return gpu_nodes_; }

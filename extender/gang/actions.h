@@ -15,8 +15,11 @@ using BindHandle = std::uint64_t;
 // An Action is one thing to do outside the gang logic. Its kind says which fields it uses.
 struct Action {
   enum class Kind : std::uint8_t {
-    kReserve,  // set the annotations crossover.dev/reservation = text and status-gpu-memory = memory
-    kClear,    // remove the nomination to a node, then the annotations of kReserve
+    // Set the annotations crossover.dev/reservation = text, status-gpu-memory = memory, status-shrink =
+    // shrink
+    // and status-shrink-why = shrink_why.
+    kReserve,
+    kClear,  // remove the nomination to a node, then the annotations of kReserve
     // Nominate the pod to `node`, unless that is empty. Then lift the scheduling gate, if it is there, and
     // set crossover.dev/requeue = text. Unless `preferences` is empty, set the preferred node affinity.
     kRelease,
@@ -36,6 +39,8 @@ struct Action {
   std::string node{};
   std::string text{};
   std::uint64_t memory = 0;  // bytes; 0: no such annotation
+  std::string shrink{};      // empty: no such annotations
+  std::string shrink_why{};
   BindHandle bind_handle = 0;
   std::string reason{};
   bool warning = false;

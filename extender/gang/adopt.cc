@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/names.h"
+#include "extender/gang/grants.h"
 #include "extender/gang/need.h"
 #include "extender/gang/request.h"
 #include "extender/gang/room.h"
@@ -24,10 +25,11 @@ struct Found {
   bool lifted = false;        // the gate of a pod that is not bound is lifted
   std::optional<bool> again;  // Reservation::again, if some reservation has it
   double until_s = 0;
-  int size = 0;                   // of the plan, by the reservations; 0: they do not say
-  bool claims = false;            // other gangs still had the GPUs
-  placement::Bytes granted = 0;   // of each GPU's memory to its pods
-  std::optional<Left> made_room;  // the gangs that left, if some reservation says so
+  int size = 0;                        // of the plan, by the reservations; 0: they do not say
+  bool claims = false;                 // other gangs still had the GPUs
+  placement::Bytes granted = 0;        // of each GPU's memory to its pods
+  std::optional<ShrinkChosen> chosen;  // for its pods
+  std::optional<Left> made_room;       // the gangs that left, if some reservation says so
 };
 
 // Returns what each plan left on the pods, by the plan's id.
@@ -47,6 +49,7 @@ std::map<std::string, Found> PlansOn(const GangStore& store, const GangRecord& g
     found.size = std::max(found.size, reservation->size);
     found.claims |= reservation->claims;
     found.granted = std::max(found.granted, GrantedOn(*view.pod));
+    if (!found.chosen) found.chosen = LevelOn(*view.pod);
     if (reservation->left) found.made_room = reservation->left;
   }
   return plans;
@@ -146,6 +149,7 @@ void AdoptPlan(GangStore& store, GangRecord& gang, const std::map<std::string, F
   // Pods that replace those of the plan get as much: the profile may have changed since, and gangs beside
   // them count on it.
   gang.granted = best->granted;
+  gang.chosen = best->chosen;
   if (!gang.plan->whole && (again || best->again.value_or(true))) gang.NotePlaced();
 }
 

@@ -3,10 +3,9 @@
 // The claim is a part of the gang's plan, so the gang counts as one that has these GPUs (snapshot.h). The
 // plan does not open before the claim has ended with kRoomMade.
 //
-//   ClaimState   what is true                                        it ends when
-//   kReserving   reservations of the claim are being written         the API server has accepted all of them
-//   kLeaving     the victims are evicted, one after the other; each  no victim has a GPU; ClaimEnd has the
-//                leaves with all of its pods (departure.h)           other ways
+// First the reservations of the claim are written. Once the API server has accepted all of them, the victims
+// are evicted, one after the other; each leaves with all of its pods (departure.h). The claim ends when no
+// victim has a GPU; ClaimEnd has the other ways.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,6 @@
 #include <vector>
 
 namespace crossover::extender {
-
-enum class ClaimState : std::uint8_t { kReserving, kLeaving };
 
 // A ClaimEnd says how a claim ended. After each end except the first, no other victim is evicted.
 enum class ClaimEnd : std::uint8_t {
@@ -31,7 +28,6 @@ inline constexpr std::size_t kClaimEnds = 5;
 const char* NameOf(ClaimEnd end);
 
 struct Claim {
-  ClaimState state = ClaimState::kReserving;
   std::vector<std::string> victims;  // ids of gangs, in the order in which they leave
   std::size_t begun = 0;             // number of victims, the first ones, whose departure has begun
   bool forbidden = false;            // a disruption budget forbids the eviction of the last of these

@@ -41,8 +41,9 @@ bool Controller::Lead(std::vector<Answer>* answers) {
     jobs_.clear();
     const Lock seats(seats_mutex_);
     seats_.clear();
-    for (auto& [bind_handle, done] : held_)
-      answers->push_back({std::move(done), "this extender leads no more"});
+    const char* const why = options_.leads() ? "this extender does not know the whole cluster any more"
+                                             : "this extender leads no more";
+    for (auto& [bind_handle, done] : held_) answers->push_back({std::move(done), why});
     held_.clear();
   }
   return leads;
@@ -180,7 +181,7 @@ void Controller::Work() {
     const bool leads = options_.leads();
     lock.unlock();
     const bool reads = job.action.kind == Action::Kind::kReadOwner;
-    std::string error = leads ? "" : "it does not lead";
+    std::string error = leads ? "" : "this extender leads no more";
     nlohmann::json object;
     Result result{.outcome = Outcome::kRefused, .error = error};
     if (leads && reads) object = api_.Read(job.action.owner, &error);

@@ -91,7 +91,6 @@ void Depart(GangStore& store, GangRecord& gang) {
   if (head.bound + head.leaving > 0) return;
   ++store.gangs_left;
   gang.departure.reset();
-  gang.removal = {};
   store.Say(gang, "");
   store.replan = true;
   store.dirty.insert(gang.membership.id);

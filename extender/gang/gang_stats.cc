@@ -44,6 +44,7 @@ GangStats GangStatsOf(const GangStore& store) {
   GangStats stats;
   stats.claims_ended = store.claims_ended;
   stats.gangs_left = store.gangs_left;
+  stats.choices = store.choices;
   for (const auto& [id, gang] : store.gangs) {
     const Head head = CountOf(store, gang);
     if (head.living == 0) continue;

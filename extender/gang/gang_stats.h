@@ -30,7 +30,10 @@ struct GangStats {
   int claims = 0;                                        // gangs for which others make room, among `placing`
   std::array<std::uint64_t, kClaimEnds> claims_ended{};  // by ClaimEnd, since this leader began
   std::uint64_t gangs_left = 0;                          // gangs that made room, since this leader began
-  int reservations = 0;                                  // pods that have a place and are not bound yet
+  // Levels of compressed reductions that were chosen, by place in base::kShrinkChoices, since this leader
+  // began.
+  std::array<std::uint64_t, base::kShrinkChoiceCount> choices{};
+  int reservations = 0;  // pods that have a place and are not bound yet
   // The earliest instant, in seconds since 1970, since which a gang in kHoldOff or kPlace is complete; 0:
   // there is none.
   double oldest_s = 0;

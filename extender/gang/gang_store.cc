@@ -28,7 +28,7 @@ bool GangStore::MayWrite(const Member& member) const {
 }
 
 Action* GangStore::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
-                         std::string text, std::uint64_t memory) {
+                         std::string text) {
   Member& member = gang.members.at(uid);
   const Pod* pod = cache->FindPod(uid);
   if (pod == nullptr || !MayWrite(member)) return nullptr;
@@ -38,8 +38,7 @@ Action* GangStore::Begin(GangRecord& gang, const std::string& uid, Action::Kind 
                      .id = member.in_flight,
                      .pod = {.uid = uid, .name_space = pod->name_space, .name = pod->name},
                      .node = std::move(node),
-                     .text = std::move(text),
-                     .memory = memory});
+                     .text = std::move(text)});
   return &actions.back();
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/base/shrink_choice.h"
 #include "extender/cluster/cluster_cache.h"
 #include "extender/gang/record.h"
 #include "extender/gang/settings.h"
@@ -102,8 +103,9 @@ struct GangStore {
   // is found to be given up (room.h).
   std::map<std::string, std::string> held;
   double spared_until_s = 0;  // when the next gang is spared no more; 0: none is spared
-  std::array<std::uint64_t, kClaimEnds> claims_ended{};  // by ClaimEnd
-  std::uint64_t gangs_left = 0;                          // departures that went to their end
+  std::array<std::uint64_t, kClaimEnds> claims_ended{};           // by ClaimEnd
+  std::uint64_t gangs_left = 0;                                   // departures that went to their end
+  std::array<std::uint64_t, base::kShrinkChoiceCount> choices{};  // by place in base::kShrinkChoices
 
   // Returns the gang that the pod belongs to, or null if it is not known.
   GangRecord* GangOf(const std::string& uid);
@@ -112,7 +114,7 @@ struct GangStore {
   // Begins a write and returns its action, which is valid until the next one is added. Does nothing and
   // returns null if MayWrite() is false or the pod is not known.
   Action* Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
-                std::string text, std::uint64_t memory = 0);
+                std::string text);
   // Answers the bind that is held for the member, if there is one. `error` is empty if the pod is bound.
   void Answer(Member& member, std::string error);
   // Returns whether the gang may search for a seat in this step, and counts the search. If it may not, the

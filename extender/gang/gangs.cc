@@ -250,7 +250,8 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
   if (result.node.empty()) return;
   member.bound = result.node;
   if (gang.plan && !gang.plan->failing()) {
-    Fail(store_, gang, "a pod was bound to " + result.node + " by another scheduler", false);
+    Fail(store_, gang,
+         "a pod of the gang is bound to " + result.node + ", and its GPUs are on " + member.seat.node, false);
   }
 }
 

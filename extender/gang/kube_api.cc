@@ -67,10 +67,15 @@ json PatchOf(const Action& action, const json& annotations) {
   return {{"metadata", {{"uid", action.pod.uid}, {"annotations", annotations}}}};
 }
 
-// Returns the annotations of a reservation. A null `reservation`, and 0 bytes in `granted`, remove theirs.
-json Reserved(const json& reservation, std::uint64_t granted) {
-  const json bytes = granted == 0 ? json() : json(std::to_string(granted));
-  return {{base::kReservationAnnotation, reservation}, {base::kGrantedMemoryAnnotation, bytes}};
+// Returns the annotations of a reservation. A null `reservation`, and what the action does not have, remove
+// theirs.
+json Reserved(const json& reservation, const Action& action) {
+  const json bytes = action.memory == 0 ? json() : json(std::to_string(action.memory));
+  const json choice = action.shrink.empty() ? json() : json(action.shrink);
+  return {{base::kReservationAnnotation, reservation},
+          {base::kGrantedMemoryAnnotation, bytes},
+          {base::kShrinkChoiceAnnotation, choice},
+          {base::kShrinkWhyAnnotation, action.shrink.empty() ? json() : json(action.shrink_why)}};
 }
 
 kube::Client::Request Patch(const Action& action, const json& patch) {
@@ -112,7 +117,7 @@ bool IsWord(const std::string& text, const char* more) {
 kube::Client::Request RequestOf(const Action& action) {
   switch (action.kind) {
     case Action::Kind::kReserve:
-      return Patch(action, PatchOf(action, Reserved(action.text, action.memory)));
+      return Patch(action, PatchOf(action, Reserved(action.text, action)));
     case Action::Kind::kSettle:
       return Patch(action, PatchOf(action, {{base::kReservationAnnotation, action.text}}));
     case Action::Kind::kAge:
@@ -120,7 +125,7 @@ kube::Client::Request RequestOf(const Action& action) {
     case Action::Kind::kShare:
       return Patch(action, PatchOf(action, {{base::kWeightsAnnotation, action.text}}));
     case Action::Kind::kClear:
-      return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
+      return Patch(action, PatchOf(action, Reserved(nullptr, action)));
     case Action::Kind::kRelease: {
       json patch = PatchOf(action, {{base::kRequeueAnnotation, action.text}});
       patch["spec"]["schedulingGates"] = {{{"$patch", "delete"}, {"name", base::kGangGate}}};
@@ -188,7 +193,7 @@ std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client
 Result KubeApi::Write(const Action& action) {
   if (const auto nomination = NominationOf(action)) {
     if (auto failed = Nominate(action, *nomination)) return *failed;
-    if (!leads_()) return {.error = "it leads no more"};
+    if (!leads_()) return {.error = "this extender leads no more"};
   }
   const kube::Response response = client_.Send(RequestOf(action));
   if (IsDone(response)) {
@@ -229,7 +234,7 @@ Result KubeApi::AfterConflict(const Action& action, const kube::Response& respon
 json KubeApi::Read(const OwnerRef& owner, std::string* error) {
   const std::string path = PathOf(owner);
   if (path.empty()) {
-    *error = "no object has such a name";
+    *error = "expected a kind, version and names that an object can have, got others";
     return nullptr;
   }
   const kube::Response response = client_.Get(path);
@@ -239,7 +244,7 @@ json KubeApi::Read(const OwnerRef& owner, std::string* error) {
   }
   json object = json::parse(response.body, nullptr, false);
   if (object.is_discarded()) {
-    *error = "an answer that is no object";
+    *error = path + ": expected an object in JSON, got another answer";
     return nullptr;
   }
   return object;

@@ -151,8 +151,10 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
   gang.size = facts->ordered ? in_part : facts->total();
   if (facts->ordered) gang.part = part, gang.job = gang.id, gang.id += "/" + part;
   if (gang.size == 0) {
-    gang.fault = std::string(kind.kind) + " " + name + " has no pod template that asks for " +
-                 base::kSlotResource + " or nvidia.com/gpu";
+    gang.fault = base::Refusal(
+        std::string(kind.kind) + " " + name,
+        std::string("pods of a template that asks for ") + base::kSlotResource + " or nvidia.com/gpu",
+        "none");
   }
   return gang;
 }

@@ -7,14 +7,13 @@
 #include "common/base/names.h"
 #include "common/text/number.h"
 #include "common/text/truncate.h"
+#include "extender/gang/grants.h"
 #include "extender/gang/need.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/removal.h"
 #include "extender/gang/replacement.h"
-#include "extender/gang/request.h"
 #include "extender/gang/room.h"
-#include "extender/placement/memory.h"
 
 namespace crossover::extender {
 namespace {
@@ -62,17 +61,13 @@ void FillSlots(GangStore& store, GangRecord& gang) {
   }
 }
 
-// Returns how much of each GPU's memory new pods are granted, in bytes. Returns 0 if the pods name it
-// themselves, or if it is not known.
-placement::Bytes ToGrant(const GangStore& store, const GangRecord& gang) {
-  if (gang.granted) return *gang.granted;
-  const std::vector<const Pod*> pods = PodsOf(store, gang);
-  if (pods.empty()) return 0;
-  const Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *store.cache);
-  return request.names_memory ? 0 : placement::CapOf(request.gang, store.settings.placement);
-}
+// Grants are what the new pods of a plan are given beside their seats.
+struct Grants {
+  placement::Bytes memory;
+  std::optional<ShrinkChosen> level;
+};
 
-void Reserve(GangStore& store, GangRecord& gang, const PlanEntry& entry, placement::Bytes granted) {
+void Reserve(GangStore& store, GangRecord& gang, const PlanEntry& entry, const Grants& grants) {
   Member& member = gang.members.at(entry.uid);
   if (!store.MayWrite(member)) return;
   const Pod& pod = *store.cache->FindPod(entry.uid);
@@ -81,16 +76,21 @@ void Reserve(GangStore& store, GangRecord& gang, const PlanEntry& entry, placeme
   member.seat = {entry.seat.node, *containers};
   // Two pods say which gangs made room: one of them may be lost. The list may be long.
   const bool tells = &entry == &gang.plan->entries.front() || &entry == &gang.plan->entries.back();
-  store.Begin(gang, entry.uid, Kind::kReserve, "",
-              WriteReservation({.plan = gang.plan->id,
-                                .seat = member.seat,
-                                .until_s = gang.plan->until_s,
-                                .again = !gang.plan->whole && gang.placed(),
-                                .size = gang.plan->size,
-                                .claims = gang.plan->claim.has_value(),
-                                .left = tells ? gang.plan->left : std::nullopt}),
-              granted);
-  if (member.in_flight != 0) member.maybe_reserved = true;
+  Action* action = store.Begin(gang, entry.uid, Kind::kReserve, "",
+                               WriteReservation({.plan = gang.plan->id,
+                                                 .seat = member.seat,
+                                                 .until_s = gang.plan->until_s,
+                                                 .again = !gang.plan->whole && gang.placed(),
+                                                 .size = gang.plan->size,
+                                                 .claims = gang.plan->claim.has_value(),
+                                                 .left = tells ? gang.plan->left : std::nullopt}));
+  if (action == nullptr) return;
+  action->memory = grants.memory;
+  if (grants.level) {
+    action->shrink = base::TextOf(grants.level->choice);
+    action->shrink_why = grants.level->why;
+  }
+  member.maybe_reserved = true;
 }
 
 // Releases the pod to its scheduler. Only pods of our scheduler are nominated to a node: another scheduler
@@ -284,7 +284,7 @@ void Fail(GangStore& store, GangRecord& gang, std::string why, bool at_once) {
 void CarryOut(GangStore& store, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   if (FreeSlots(store, gang) && plan.phase != PlanPhase::kOpen)
-    return Fail(store, gang, "a pod of the gang has ended", true);
+    return Fail(store, gang, "a pod of the gang has ended, or is deleted", true);
   AddSlots(store, gang);
   FillSlots(store, gang);
   // A pod vanished and was not replaced: the job may have shrunk and be complete without it, so its size is
@@ -292,12 +292,12 @@ void CarryOut(GangStore& store, GangRecord& gang) {
   const bool in_time = store.now_s <= plan.until_s;
   if (in_time && std::ranges::any_of(plan.entries, &std::string::empty, &PlanEntry::uid))
     DoubtSize(store, gang);
-  std::optional<placement::Bytes> granted;
+  std::optional<Grants> grants;
   for (const PlanEntry& entry : plan.entries) {
     if (entry.uid.empty() || ViewOf(store, gang, entry.uid).bound()) continue;
     if (IsReserved(gang.members.at(entry.uid).phase)) continue;
-    if (!granted) granted = ToGrant(store, gang);
-    Reserve(store, gang, entry, *granted);
+    if (!grants) grants = {ToGrant(store, gang), LevelFor(store, gang)};
+    Reserve(store, gang, entry, *grants);
   }
   if (plan.claim) return MakeRoom(store, gang);
   Open(store, gang);

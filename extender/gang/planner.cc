@@ -4,8 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "common/base/names.h"
 #include "extender/gang/demands.h"
 #include "extender/gang/departure.h"
+#include "extender/gang/grants.h"
 #include "extender/gang/leave.h"
 #include "extender/gang/made_room.h"
 #include "extender/gang/need.h"
@@ -123,8 +125,14 @@ placement::Decision DecideFor(GangStore& store, const std::vector<placement::Gan
   }
 }
 
-// Returns the gangs that may be decided about, as the engine needs them. Sets what each is granted, by gang.
-std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, placement::Bytes>* granted) {
+// Terms are what a gang gets with a place, beside its seats.
+struct Terms {
+  placement::Bytes granted = 0;  // of each GPU's memory
+  bool level = false;            // whether its level of compressed reductions is chosen for it
+};
+
+// Returns the gangs that may be decided about, as the engine needs them. Sets the terms of each, by gang.
+std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, Terms>* terms) {
   std::vector<placement::Gang> waiting;
   for (auto& [id, gang] : store.gangs) {
     if (gang.demand == Demand::kNone) continue;
@@ -141,7 +149,9 @@ std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, 
       request.gang.arrived_s = gang.complete_s;
       // A gang that made room keeps its age.
       if (MadeRoomOf(store, gang) != nullptr) request.gang.arrived_s = AgeOf(store, gang);
-      (*granted)[id] = request.names_memory ? 0 : placement::CapOf(request.gang, store.settings.placement);
+      (*terms)[id] = {
+          .granted = request.names_memory ? 0 : placement::CapOf(request.gang, store.settings.placement),
+          .level = LeavesLevelToUs(*pods.front())};
       waiting.push_back(std::move(request.gang));
     } else {
       store.Say(gang, request.fault);
@@ -150,15 +160,39 @@ std::vector<placement::Gang> ReadyGangs(GangStore& store, std::map<std::string, 
   return waiting;
 }
 
-// Records an event on the first pod of a plan whose seats are in another order than that of ranks.
-void TellOfOrder(GangStore& store, const GangPlan& plan, std::string why) {
+// Records an event on the first pod of a plan.
+void TellFirst(GangStore& store, const GangPlan& plan, const char* reason, std::string text) {
   const Pod* pod = plan.entries.empty() ? nullptr : store.cache->FindPod(plan.entries.front().uid);
-  if (why.empty() || pod == nullptr || store.tell_room == 0) return;
+  if (text.empty() || pod == nullptr || store.tell_room == 0) return;
   --store.tell_room;
   store.actions.push_back({.kind = Action::Kind::kTell,
                            .pod = {.uid = pod->uid, .name_space = pod->name_space, .name = pod->name},
-                           .text = std::move(why),
-                           .reason = "PodsMapped"});
+                           .text = std::move(text),
+                           .reason = reason});
+}
+
+// Returns the gangs that have GPUs once the decision is carried out.
+std::vector<Occupant> OccupantsAfter(const placement::Decision& decision,
+                                     const std::vector<placement::Gang>& waiting,
+                                     const placement::State& state) {
+  std::vector<Occupant> occupants;
+  for (const placement::Placed& placed : state.placed) {
+    const bool leaves =
+        decision.preemption &&
+        std::ranges::find(decision.preemption->victims, placed.gang.id) != decision.preemption->victims.end();
+    if (!leaves) occupants.push_back({&placed.gang, &placed.seats});
+  }
+  const auto add = [&](const std::string& id, const std::vector<placement::Seat>& seats) {
+    occupants.push_back({&*std::ranges::find(waiting, id, &placement::Gang::id), &seats});
+  };
+  for (const placement::Plan& plan : decision.plans) add(plan.gang, plan.seats);
+  if (decision.preemption) add(decision.preemption->gang, decision.preemption->seats);
+  return occupants;
+}
+
+std::string TextOf(const ShrinkChosen& chosen) {
+  return std::string(base::kShrinkAnnotation) + ": auto is " + base::TextOf(chosen.choice) + ": " +
+         chosen.why;
 }
 
 void Refuse(GangStore& store, const std::vector<placement::Refusal>& refusals) {
@@ -178,8 +212,8 @@ void Refuse(GangStore& store, const std::vector<placement::Refusal>& refusals) {
 
 void PlanWaiting(GangStore& store) {
   store.replan = false;
-  std::map<std::string, placement::Bytes> granted;  // by gang
-  std::vector<placement::Gang> waiting = ReadyGangs(store, &granted);
+  std::map<std::string, Terms> terms;  // by gang
+  std::vector<placement::Gang> waiting = ReadyGangs(store, &terms);
   if (waiting.empty()) return store.kept.reset();
   placement::State state = SnapshotOf(store);
   state.kept = std::move(store.kept);
@@ -187,16 +221,21 @@ void PlanWaiting(GangStore& store) {
   const placement::Decision decision = DecideFor(store, waiting, &state);
   store.kept = decision.kept;
   Refuse(store, decision.refusals);
+  const std::vector<Occupant> occupants = OccupantsAfter(decision, waiting, state);
   const auto begin = [&](const std::string& id, const std::vector<placement::Seat>& seats,
                          const auto& start) {
     const auto gang = store.gangs.find(id);
     if (gang == store.gangs.end()) return;
     const placement::Gang& asked = *std::ranges::find(waiting, id, &placement::Gang::id);
     SeatOrder order = OrderSeats(store, gang->second, state, asked, seats);
-    gang->second.granted = granted.at(id);
+    gang->second.granted = terms.at(id).granted;
+    gang->second.chosen.reset();
+    if (terms.at(id).level) Choose(store, gang->second, state, {&asked, &seats}, occupants);
     start(gang->second, std::move(order.seats));
     SetWaves(state, asked, &*gang->second.plan);
-    TellOfOrder(store, *gang->second.plan, std::move(order.why));
+    TellFirst(store, *gang->second.plan, "PodsMapped", std::move(order.why));
+    if (gang->second.chosen)
+      TellFirst(store, *gang->second.plan, "ReductionsChosen", TextOf(*gang->second.chosen));
   };
   using Seats = std::vector<placement::Seat>;
   for (const placement::Plan& plan : decision.plans) {

@@ -182,7 +182,7 @@ std::string WhyIncomplete(const GangRecord& gang, const Head& head, int need, in
          std::to_string(need) + " pods exist, do not terminate and have no other scheduling gate" +
          (least < need ? ", and it can begin with " + std::to_string(least) : "") +
          (fewer > 0 ? " (its size is " + std::to_string(gang.membership.size) +
-                          "; done or failed for good: " + std::to_string(fewer) + ")"
+                          "; done, failed for good or needed no more: " + std::to_string(fewer) + ")"
                     : "") +
          (gang.evicted_for.empty() ? "" : "; its bound pods were evicted: " + gang.evicted_for);
 }
@@ -194,6 +194,7 @@ void Gather(GangStore& store, GangRecord& gang, const Head& head) {
   gang.ended_before = 0;
   gang.removal = {};
   gang.granted.reset();
+  gang.chosen.reset();
   gang.vacant.clear();
   const int need = NeedOf(store, gang, head);
   const Demand before = std::exchange(gang.demand, Demand::kNone);
@@ -207,7 +208,7 @@ void Gather(GangStore& store, GangRecord& gang, const Head& head) {
   } else if (need == 0) {  // an owner says so, which is read again once the pause between reads is over
     store.Say(gang, "its gang needs no more pods, by what was read of " + OwnerName(*gang.membership.owner));
   } else if (asked) {
-    store.Say(gang, "its gang has more pods than its size, which the extender reads again now");
+    store.Say(gang, "its gang has more pods than it needs, and the extender reads its size again now");
   } else if (store.now_s >= gang.hold_until_s) {
     gang.demand = before == Demand::kNone ? Demand::kAll : before;
     gang.evicted_for.clear();

@@ -18,6 +18,7 @@
 #include "extender/gang/pod_rank.h"
 #include "extender/gang/reservation.h"
 #include "extender/placement/model.h"
+#include "extender/reductions/choice.h"
 
 namespace crossover::extender {
 
@@ -141,6 +142,9 @@ struct GangRecord {
   // pods. It is 0 if there is no limit, or if the pods name it. It is kept here because the profile may
   // change before the watch shows the pods' annotations.
   std::optional<placement::Bytes> granted;
+  // `chosen` is the level of compressed reductions that the same decision chose for its pods. Unset: their
+  // owner names it, or no decision is known.
+  std::optional<ShrinkChosen> chosen;
   std::string text;  // why it waits
   // Why bound pods of the gang were evicted; empty: none were, or the gang has been complete since.
   std::string evicted_for{};

@@ -8,6 +8,7 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/base/refusal.h"
+#include "common/base/shrink_level.h"
 #include "extender/gang/containers.h"
 #include "extender/gang/demands.h"
 #include "extender/profiles/observed.h"
@@ -78,7 +79,7 @@ double LinkTimeOf(const ClusterCache& cache, const JobProfile& profile) {
 void AddProfile(const ClusterCache& cache, const Pod& pod, placement::Gang* gang) {
   gang->key = PlacementKeyOf(pod.name_space, pod.profile_key);
   if (gang->key.empty()) return;
-  const JobProfile* known = cache.FindProfile(pod.name_space, pod.profile_key);
+  const JobProfile* known = cache.FindProfileOf(pod);
   if (known == nullptr) return;
   gang->profile = {.source = known->hinted ? placement::Source::kHinted : placement::Source::kMeasured,
                    .compute_s = known->compute_s,
@@ -135,6 +136,16 @@ std::string Unlike(const Pod& first, const Pod& other) {
 
 }  // namespace
 
+bool LeavesLevelToUs(const Pod& pod) {
+  const base::ShrinkLevelName* row = base::ShrinkLevelOf(AnnotationOf(pod, base::kShrinkAnnotation).c_str());
+  return row != nullptr && row->level == base::ShrinkLevel::kAuto;
+}
+
+std::string AnnotationOf(const Pod& pod, const char* key) {
+  const std::string* value = Find(pod, key);
+  return value == nullptr ? "" : *value;
+}
+
 placement::Bytes GrantedOn(const Pod& pod) {
   const std::string* granted = Find(pod, base::kGrantedMemoryAnnotation);
   return granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());
@@ -143,7 +154,7 @@ placement::Bytes GrantedOn(const Pod& pod) {
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
                   const ClusterCache& cache) {
   const Pod& first = *members.front();
-  Request request;
+  Request request{};
   request.fault = membership.fault;
   placement::Gang& gang = request.gang;
   gang.id = membership.id;

@@ -132,7 +132,7 @@ bool BeginNext(GangStore& store, GangRecord& gang) {
         return false;
       case Next::kStay:
         GiveUp(store, gang, ClaimEnd::kForbidden,
-               "a disruption budget does not allow the eviction of a job of lower priority", false);
+               "disruption budgets do not allow the eviction of a job of lower priority", false);
         return false;
       case Next::kChanged:
         GiveUp(store, gang, ClaimEnd::kChanged, "a job that had to make room has changed", false);
@@ -192,16 +192,13 @@ void MakeRoom(GangStore& store, GangRecord& gang) {
     return GiveUp(store, gang, ClaimEnd::kSeatsLost,
                   "a node or GPU reserved for the gang takes no new pods now", true);
   SayWhoLeaves(store, gang);
-  if (claim.state == ClaimState::kReserving) {
-    const auto reserved = [&gang](const PlanEntry& entry) {
-      return !entry.uid.empty() && IsReserved(gang.members.at(entry.uid).phase);
-    };
-    if (!std::ranges::all_of(gang.plan->entries, reserved)) return;
-    claim.state = ClaimState::kLeaving;
-  }
+  const auto reserved = [&gang](const PlanEntry& entry) {
+    return !entry.uid.empty() && IsReserved(gang.members.at(entry.uid).phase);
+  };
+  if (!std::ranges::all_of(gang.plan->entries, reserved)) return;
   if (claim.forbidden)
     return GiveUp(store, gang, ClaimEnd::kForbidden,
-                  "a disruption budget has kept a job of lower priority that had to make room", false);
+                  "disruption budgets have kept a job of lower priority that had to make room", false);
   if (!BeginNext(store, gang)) return;
   const auto leaves = [&](const std::string& id) { return DepartureOf(store, gang, id) != nullptr; };
   if (std::ranges::any_of(claim.victims, leaves)) return;

@@ -16,7 +16,7 @@ const Communication* KnownOf(const GangStore& store, const GangRecord& record) {
   const std::vector<std::string> uids = Seatless(store, record);
   const Pod* pod = uids.empty() ? nullptr : store.cache->FindPod(uids.front());
   if (pod == nullptr || pod->profile_key.empty()) return nullptr;
-  const JobProfile* profile = store.cache->FindProfile(pod->name_space, pod->profile_key);
+  const JobProfile* profile = store.cache->FindProfileOf(*pod);
   const bool enough = profile != nullptr && profile->communication.runs >= kRunsThatAgree;
   return enough ? &profile->communication : nullptr;
 }

@@ -17,11 +17,6 @@ namespace {
 
 using ByNode = std::map<std::string, std::set<std::string>>;
 
-std::string AnnotationOf(const Pod& pod, const char* key) {
-  const auto found = pod.annotations.find(key);
-  return found == pod.annotations.end() ? "" : found->second;
-}
-
 // Returns the GPUs that the pod has, as its node's daemon reports them.
 PodSeat ActualOf(const ClusterCache& cache, const Pod& pod) {
   PodSeat actual{.node = pod.node, .containers = {}};

@@ -59,10 +59,11 @@ json PodThatShares(const std::string& name_space) {
 
 std::string WhyNotRewritten(const json& pod) {
   const json& spec = At(pod, "spec");
-  if (!spec.is_object()) return "expected a pod as the API server's answer, got one without spec";
+  if (!spec.is_object()) return "expected a pod as the API server's answer, got an answer without spec";
   if (TextAt(spec, "schedulerName") != base::kSchedulerName)
     return "its scheduler is " + TextAt(spec, "schedulerName") + ", not " + base::kSchedulerName +
-           ": the API server did not ask the webhook about the pod, or another webhook changed it";
+           ": the API server did not ask the webhook about the pod, the webhook could not rewrite it, or "
+           "another webhook changed it";
   for (const json& gate : ListAt(spec, "schedulingGates")) {
     if (TextAt(gate, "name") == base::kGangGate) return "";
   }

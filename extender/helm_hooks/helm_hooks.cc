@@ -56,7 +56,7 @@ int TryWebhook(const kube::Access& access, const std::string& name_space) {
       kube::Client(access).Send({.method = "POST", .path = path, .body = PodThatShares(name_space).dump()});
   if (response.status == 0) return Fail(kUnknown, path + ": " + kube::WhyNot(response));
   if (response.status != kCreated && response.status != kOk)
-    return Fail(kFound, "a pod that shares was refused in " + name_space + ": " + kube::WhyNot(response));
+    return Fail(kFound, "a pod that shares cannot be made in " + name_space + ": " + kube::WhyNot(response));
   const std::string why = WhyNotRewritten(json::parse(response.body, nullptr, false));
   if (!why.empty()) return Fail(kFound, "a pod that shares in " + name_space + ": " + why);
   std::printf("a pod that shares in %s would wait for its gang, and be placed by %s\n", name_space.c_str(),

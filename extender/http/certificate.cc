@@ -41,11 +41,11 @@ std::string FaultOf(Certificate::Pair* pair, const std::string& chain_file, cons
   const Key key(PEM_read_bio_PrivateKey(Reader(pair->key).get(), nullptr, nullptr, nullptr));
   std::string fault;
   if (certificate == nullptr) {
-    fault = chain_file + ": holds no certificate in PEM";
+    fault = chain_file + ": it has no certificate in PEM that can be read";
   } else if (key == nullptr) {
-    fault = key_file + ": holds no private key in PEM";
+    fault = key_file + ": it has no private key in PEM that can be read without a passphrase";
   } else if (X509_check_private_key(certificate.get(), key.get()) != 1) {
-    fault = key_file + ": is not the key of the certificate in " + chain_file;
+    fault = key_file + ": it does not have the key of the certificate in " + chain_file;
   }
   if (fault.empty()) pair->until_s = EndOf(*certificate);
   ERR_clear_error();

@@ -338,7 +338,8 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
     const TwoThreads both;  // an open that failed closes the listener again
     impl_->listener->open().get();
   } catch (const std::exception& fault) {
-    const std::string needs = "; " + settings.address + " needs the line \":: " + host + "\" in /etc/hosts";
+    const std::string needs = "; the port must be free, and for " + settings.address +
+                              " /etc/hosts must have the line \":: " + host + "\"";
     throw std::runtime_error(settings.address + port + ": cannot listen there: " + fault.what() +
                              (host == kNameOfAllAddresses ? needs : ""));
   }

@@ -34,18 +34,26 @@ std::vector<MetricFamily> GangFamilies(const std::optional<GangStats>& stats, do
   for (std::size_t end = 0; end < kClaimEnds; ++end)
     AddCounter(&claims, {{"end", NameOf(static_cast<ClaimEnd>(end))}},
                static_cast<double>(stats->claims_ended[end]));
+  MetricFamily choices =
+      Family("crossover_extender_shrink_choices_total",
+             "Choices of a gang's level of compressed reductions (shrink: auto), by what the extender chose, "
+             "counted from when this replica became the leader.",
+             MetricType::Counter);
+  for (std::size_t i = 0; i < base::kShrinkChoiceCount; ++i)
+    AddCounter(&choices, {{"choice", base::kShrinkChoices[i].text}}, static_cast<double>(stats->choices[i]));
   const double oldest_s = stats->oldest_s > 0 ? std::max(now_s - stats->oldest_s, 0.0) : 0;
   return {std::move(gangs),
           std::move(waiting),
           std::move(claims),
+          std::move(choices),
           Single("crossover_extender_claims", "Gangs for which gangs of lower priority make room now.",
                  MetricType::Gauge, stats->claims),
           Single("crossover_extender_gangs_left_total",
                  "Gangs that made room for one of higher priority, since this replica became the leader.",
                  MetricType::Counter, static_cast<double>(stats->gangs_left)),
           Single("crossover_extender_lacking_gangs",
-                 "Gangs that have bound pods, and others that wait for a place.", MetricType::Gauge,
-                 stats->lacking),
+                 "Gangs with some pods that are bound and other pods that wait for a place.",
+                 MetricType::Gauge, stats->lacking),
           Single("crossover_extender_reservations", "Pods that have a place and are not bound yet.",
                  MetricType::Gauge, stats->reservations),
           Single("crossover_extender_oldest_wait_seconds",

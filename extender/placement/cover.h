@@ -9,9 +9,9 @@ namespace crossover::placement {
 
 // An Option is one thing that can be done in a class.
 struct Option {
-  int gain = 0;     // at least 1
-  int gangs = 0;    // gangs that the option takes
-  double cost = 0;  // at least 0
+  int gain;     // at least 1
+  int gangs;    // gangs that the option takes
+  double cost;  // at least 0
 };
 
 // Chooses at most one option of each class, so that the gains add up to at least `need`. The choice has the

@@ -26,8 +26,8 @@ struct Division {
 
 // A Room says how many pods of a gang a node takes, or gets.
 struct Room {
-  int node = 0;  // index in State::nodes
-  int pods = 0;
+  int node;  // index in State::nodes
+  int pods;
 };
 
 // Returns how many pods each of `rooms` gets, at most as many as it takes, so that all divisions hold and the

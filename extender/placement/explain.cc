@@ -154,7 +154,7 @@ std::string StaySays(const State& state, const Gang& gang) {
     return "; " + Counted(count, "job") + " of lower priority " + (count == 1 ? "stays: " : "stay: ") + why;
   };
   if (!gang.preempts) return say(may, "the preemptionPolicy of this job is Never");
-  return say(forbidden, "a disruption budget does not allow the eviction of all their pods") +
+  return say(forbidden, "disruption budgets do not allow the eviction of all their pods") +
          say(spared, "a job that made room is not evicted again for a while (gangs.spare_s)");
 }
 
@@ -317,7 +317,8 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
       return group.site.slots > 1 ? kNoSlotLeft : kOneSlot;
     case Rule::kExclusive:
       if (newcomer.exclusive) return "this job gets whole GPUs only";
-      return "that job has whole GPUs: it asks for them, or it begins, ends or lacks pods now";
+      return "that job has whole GPUs: it asks for them, it begins, ends or lacks pods now, its annotations "
+             "are invalid, or it is a pod of no job that Crossover knows";
     case Rule::kConsent:
       return WordsOfConsent(violation, newcomer);
     case Rule::kUser:
@@ -330,7 +331,7 @@ std::string Words(const Violation& violation, const Group& group, const Gang& ne
       return "together the jobs need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and the GPU has " +
              Gib(group.site.memory) + ": lower crossover.dev/gpu-memory";
     case Rule::kHistory:
-      return "runs of these jobs lost time when they last shared a GPU";
+      return "runs of these jobs lost time on average when they shared a GPU before";
     case Rule::kSlowdown:
       return "the crossover.dev/max-slowdown of one of the jobs could not be kept: set a higher one";
     case Rule::kGain:

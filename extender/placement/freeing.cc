@@ -120,7 +120,7 @@ Counting::Class Counting::ClassOf(int node, std::vector<const Bundle*> bundles) 
   std::map<int, std::pair<Option, Who>> best;  // by gain
   const auto consider = [&](auto is_in) {
     int gpus = 0;
-    Option option;
+    Option option{};
     Who who;
     for (std::size_t b = 0; b < bundles.size(); ++b) {
       if (!is_in(b)) continue;

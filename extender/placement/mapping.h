@@ -24,9 +24,9 @@ namespace crossover::placement {
 
 // A Flow is what one pod sends to another in one iteration. Pods are numbered from 0 in order of their ranks.
 struct Flow {
-  int from = 0;
-  int to = 0;
-  Bytes bytes = 0;
+  int from;
+  int to;
+  Bytes bytes;
 };
 
 // A Workload is what the pods of a gang do in one iteration.

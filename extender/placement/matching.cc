@@ -67,14 +67,11 @@ double Prices::Of(int a, int b) const {
 // Scales the weights to integers. With floating-point weights LEMON's dual values drift, and the algorithm
 // may not terminate.
 std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, Prices* prices) {
-  if (prices != nullptr) *prices = Prices(std::max(vertices, 0));
   double heaviest = 0;
   for (const Edge& edge : edges) {
     if (Counts(edge, vertices)) heaviest = std::max(heaviest, edge.weight);
   }
-  if (heaviest == 0) return {};
-
-  const double units = static_cast<double>(1LL << 40) / heaviest;
+  const double units = static_cast<double>(1LL << 40) / heaviest;  // infinite if no edge counts
   Graph graph;
   graph.reserveNode(vertices);
   for (int i = 0; i < vertices; ++i) graph.addNode();

@@ -7,9 +7,9 @@
 namespace crossover::placement {
 
 struct Edge {
-  int a = 0;
-  int b = 0;
-  double weight = 0;
+  int a;
+  int b;
+  double weight;
 };
 
 // Returns whether the edge counts: it has a positive weight and two different ends that exist.

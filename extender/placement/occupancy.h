@@ -28,15 +28,15 @@ namespace crossover::placement {
 
 // A GpuRef names a GPU by its indices in State::nodes and Node::gpus.
 struct GpuRef {
-  int node = 0;
-  int gpu = 0;
+  int node;
+  int gpu;
   auto operator<=>(const GpuRef&) const = default;
 };
 
 // An OnNode says how many GPUs of a set are on one node.
 struct OnNode {
-  int node = 0;
-  int gpus = 0;
+  int node;
+  int gpus;
 };
 
 struct Group {

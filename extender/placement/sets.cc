@@ -15,9 +15,9 @@ namespace {
 
 // An Offer says what one node could give, in units (UnitOf()).
 struct Offer {
-  int node = 0;
-  int units = 0;
-  int idle = 0;              // units, out of `units`, that have no gang on them
+  int node;
+  int units;
+  int idle;                  // units, out of `units`, that have no gang on them
   std::vector<GpuRef> gpus;  // idle ones first
 };
 
@@ -77,25 +77,23 @@ bool Usable(const Occupancy& occupancy, GpuRef ref, const Asked& asked) {
 
 Offer OfferOf(const Occupancy& occupancy, int node, const Asked& asked) {
   const Wanted& wanted = asked.wanted;
-  Offer offer;
-  offer.node = node;
-  const int gpus = static_cast<int>(occupancy.node(node).gpus.size());
-  for (int g = 0; g < gpus; ++g) {
-    if (Usable(occupancy, {node, g}, asked)) offer.gpus.push_back({node, g});
+  std::vector<GpuRef> gpus;
+  const int all = static_cast<int>(occupancy.node(node).gpus.size());
+  for (int g = 0; g < all; ++g) {
+    if (Usable(occupancy, {node, g}, asked)) gpus.push_back({node, g});
   }
   const int unit = UnitOf(wanted.gangs);
-  offer.units = static_cast<int>(offer.gpus.size()) / unit;
-  if (offer.units == 0) return offer;
+  int units = static_cast<int>(gpus.size()) / unit;
   for (const Gang* gang : wanted.gangs) {
+    if (units == 0) break;  // the answer takes time
     const Fit fit = asked.fitness(*gang, node, occupancy.planned(node));
     const int pods = asked.ever ? fit.ever : std::min(fit.pods, fit.ever);
-    offer.units = std::min(offer.units, pods * gang->gpus_per_pod / unit);
+    units = std::min(units, pods * gang->gpus_per_pod / unit);
   }
-  std::stable_partition(offer.gpus.begin(), offer.gpus.end(),
-                        [&](GpuRef ref) { return !occupancy.Busy(ref); });
-  const auto idle = std::ranges::count_if(offer.gpus, [&](GpuRef ref) { return !occupancy.Busy(ref); });
-  offer.idle = std::min(offer.units, static_cast<int>(idle) / unit);
-  return offer;
+  const auto busy =
+      std::stable_partition(gpus.begin(), gpus.end(), [&](GpuRef ref) { return !occupancy.Busy(ref); });
+  const int idle = static_cast<int>(busy - gpus.begin());
+  return {.node = node, .units = units, .idle = std::min(units, idle / unit), .gpus = std::move(gpus)};
 }
 
 auto Size(const Offer& offer) { return std::pair(offer.idle, offer.units); }
@@ -166,7 +164,7 @@ class Domain {
     int left = units;
     for (std::size_t part = parts_.size(); part-- > 0;) {
       const int taken = taken_[part][static_cast<std::size_t>(left)];
-      if (taken > 0) choice.Add(parts_[part].Choose(taken));
+      choice.Add(parts_[part].Choose(taken));
       left -= taken;
     }
     choice.cost = best_[static_cast<std::size_t>(units)];

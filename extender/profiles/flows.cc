@@ -17,10 +17,9 @@ class FlowSum {
     const auto bytes = static_cast<double>(group.bytes);
     switch (group.function) {
       case NcclFunction::kAllReduce:
-        return AddRing(group.members, 2 * (ranks - 1) * bytes / ranks);
       case NcclFunction::kReduceScatter:
       case NcclFunction::kAllGather:
-        return AddRing(group.members, (ranks - 1) * bytes);
+        return AddRing(group.members, api::RingBytes(group.function, ranks, bytes));
       case NcclFunction::kBroadcast:
       case NcclFunction::kReduce:
         return AddChain(group, bytes);

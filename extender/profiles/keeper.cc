@@ -40,6 +40,10 @@ bool IsNewlySlow(const ProfileRecord* before, const ProfileRecord& now) {
          before->runs.back().slowest.since_s != now.runs.back().slowest.since_s;
 }
 
+std::string NameOf(const ProfileChange& change) {
+  return "JobProfile " + change.id.first + "/" + change.record.name;
+}
+
 std::string PathOf(const ProfileChange& change) {
   return kRoot + ("/namespaces/" + change.id.first) + "/jobprofiles/" + change.record.name;
 }
@@ -120,7 +124,7 @@ bool ProfileKeeper::ReadAll(double now_s) {
     const json list = json::parse(response.body, nullptr, false);
     if (response.status != 200 || !kube::At(list, "items").is_array()) {
       ++failures_;
-      Complain("JobProfiles cannot be read: " + WhyNot(response));
+      Complain("JobProfiles", "cannot be read: " + WhyNot(response));
       return false;
     }
     for (const json& item : kube::At(list, "items")) {
@@ -148,18 +152,17 @@ bool ProfileKeeper::ReadAll(double now_s) {
 }
 
 bool ProfileKeeper::Carry(const ProfileChange& change) {
-  const std::string path = PathOf(change);
   if (change.kind == ProfileChange::Kind::kRemove) {
-    const kube::Response response = client_.Send({.method = "DELETE", .path = path, .body = ""});
+    const kube::Response response = client_.Send({.method = "DELETE", .path = PathOf(change), .body = ""});
     const bool gone = response.status == 200 || response.status == kNotFound;
     if (gone) ++removed_;
-    if (!gone) Complain("a JobProfile cannot be removed: " + WhyNot(response));
+    if (!gone) Complain(NameOf(change), "cannot be removed: " + WhyNot(response));
     return gone;
   }
   if (change.kind == ProfileChange::Kind::kCreate &&
-      !IsDone(Apply(path, kube::Dump(ObjectBody(change.id, change.record.name)))))
+      !IsDone(Apply(change, "", kube::Dump(ObjectBody(change.id, change.record.name)))))
     return false;
-  const long status = Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)));
+  const long status = Apply(change, "/status", kube::Dump(StatusBody(change.id, change.record, settings_)));
   if (status == kNotFound)
     known_.erase(change.id);  // the profile was removed: the next round creates it again
   if (!IsDone(status)) return false;
@@ -168,17 +171,17 @@ bool ProfileKeeper::Carry(const ProfileChange& change) {
   return true;
 }
 
-long ProfileKeeper::Apply(const std::string& path, const std::string& body) {
+long ProfileKeeper::Apply(const ProfileChange& change, const std::string& part, const std::string& body) {
   const kube::Response response = client_.Send({.method = "PATCH",
-                                                .path = path + kApply,
+                                                .path = PathOf(change) + part + kApply,
                                                 .body = body,
                                                 .content_type = "application/apply-patch+yaml"});
-  if (!IsDone(response.status)) Complain("a JobProfile cannot be written: " + WhyNot(response));
+  if (!IsDone(response.status)) Complain(NameOf(change), "cannot be written: " + WhyNot(response));
   return response.status;
 }
 
-void ProfileKeeper::Complain(const std::string& complaint) {
-  if (complaint != complaint_) logging::Warn(complaint);
+void ProfileKeeper::Complain(const std::string& object, const std::string& complaint) {
+  if (complaint != complaint_) logging::Warn(object + " " + complaint);
   complaint_ = complaint;
 }
 

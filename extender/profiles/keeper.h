@@ -55,8 +55,8 @@ class ProfileKeeper {
   void RemoveDuplicates(const std::vector<ProfileChange>& to_come, std::size_t done);
   bool Carry(const ProfileChange& change);
   // Returns the HTTP status of the answer.
-  long Apply(const std::string& path, const std::string& body);
-  void Complain(const std::string& complaint);
+  long Apply(const ProfileChange& change, const std::string& part, const std::string& body);
+  void Complain(const std::string& object, const std::string& complaint);
 
   kube::Client client_;
   const ProfileSettings settings_;

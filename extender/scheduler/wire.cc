@@ -20,7 +20,8 @@ using simdjson::dom::object;
 
 // Without nodeCacheCapable the scheduler sends whole Node objects instead of names.
 constexpr char kNotCapable[] =
-    "nodes are sent whole: set nodeCacheCapable: true of this extender in the scheduler's configuration";
+    "the scheduler sends whole nodes or pods: set nodeCacheCapable: true of this extender in its "
+    "configuration";
 
 std::string_view KindOf(const element& value) {
   if (value.is_null()) return "null";
@@ -56,7 +57,8 @@ bool ReadText(const object& in, const char* key, std::string_view name, std::str
     *text = view;
     return true;
   }
-  Refuse(name, "a text", there ? (value.is_string() ? "an empty text" : KindOf(value)) : "nothing", error);
+  Refuse(name, "a text that is not empty",
+         there ? (value.is_string() ? "an empty text" : KindOf(value)) : "nothing", error);
   return false;
 }
 

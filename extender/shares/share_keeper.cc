@@ -76,14 +76,14 @@ void ShareKeeper::Tell(const ShareJob& job, const ShareDecision& decision, const
   Action event{.kind = Action::Kind::kTell, .pod = job.pods.front().pod, .doing = "Balance"};
   if (decision.kind == ShareDecision::Kind::kChange) {
     event.reason = "BatchSharesChanged";
-    event.text = "The ranks' weights for their parts of the batch, in the order of ranks, are now: " +
+    event.text = "The ranks get these weights for their parts of the batch, in the order of ranks: " +
                  TextOf(state.weights) + ". A step should become shorter by " +
                  Percent(1 - 1 / decision.gain) + ".";
   } else {
     event.reason = "BatchSharesWithdrawn";
     event.text = "The compute times of the ranks followed the new weights by " + Percent(decision.followed) +
                  ", expected " + Percent(settings_.followed) +
-                 " or more: the weights are equal again. Does the program read the file " +
+                 " or more: the ranks get equal weights again. Does the program read the file " +
                  base::kWeightsFile + "?";
     event.warning = true;
   }

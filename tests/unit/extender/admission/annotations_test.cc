@@ -54,6 +54,8 @@ TEST(AnnotationsTest, WhatCrossoverWritesIsRefused) {
 TEST(AnnotationsTest, LabelsAreNotAnnotations) {
   EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/gang", "a"}}),
             "crossover.dev/gang: expected an annotation, got a label with the value a");
+  EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/size", "8"}}),
+            "crossover.dev/size: there is no such label");
   EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/configuration", "a"}}),
             "crossover.dev/configuration: expected no such label, because it belongs on a node, got a");
   EXPECT_THAT(Refusal(json::object(), {{"crossover.dev/managed", "true"}}), HasSubstr("only Crossover sets"));

@@ -164,7 +164,9 @@ class KeeperTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string File(const char* name) { return directory_ / name; }
-  CertRotator::Settings Settings(const char* file) { return {.rotation = settings_, .file = File(file)}; }
+  CertRotator::Settings Settings(const char* file) {
+    return {.rotation = settings_, .file = File(file), .secret = "ns/tls", .configuration = "admission"};
+  }
 
   // Simulates one year with a leader and with a replica that looks less than ten minutes late. The
   // authority has to be replaced in that year. An API server hears of a new caBundle up to 50 s late.
@@ -229,7 +231,7 @@ TEST_F(KeeperTest, OneLeadsAndOthersServeWhatItMade) {
   replica.Look({kNow, 0}, false);
   EXPECT_FALSE(replica.ready());
   EXPECT_EQ(replica.complaint(),
-            "the webhook's Secret has no certificate that can be served: the replica that leads makes one");
+            "Secret ns/tls: it has no certificate that can be served: the replica that leads makes one");
   leader.Look({kNow, 0}, true);
   replica.Look({kNow, 1}, false);
   EXPECT_TRUE(leader.ready() && replica.ready());
@@ -246,7 +248,7 @@ TEST_F(KeeperTest, ServesOnWhileTheApiServerIsAwayAndSaysSo) {
   objects_.away = true;
   leader.Look({kNow + kYear, kYear}, true);
   EXPECT_TRUE(leader.ready());
-  EXPECT_EQ(leader.complaint(), "the webhook's Secret could not be read");
+  EXPECT_EQ(leader.complaint(), "Secret ns/tls: it could not be read");
   EXPECT_EQ(TextOf(File("leader")), served);
   objects_.away = false;
   leader.Look({kNow + kYear, kYear + 1}, true);

@@ -49,11 +49,26 @@ class ShrinkTest : public ::testing::Test {
 };
 
 TEST_F(ShrinkTest, ItsLibraryIsInFrontOfOurs) {
-  for (const char* level : {"advise", "bf16"}) {
+  for (const char* level : {"advise", "bf16", "q8", "adaptive"}) {
     const auto environment = Environment(PodWith(level));
     EXPECT_EQ(environment.at("LD_PRELOAD"), kBoth);
     EXPECT_EQ(environment.at("CROSSOVER_SHRINK"), level);
   }
+}
+
+// The level is chosen when the job has its GPUs, and its containers start after that.
+TEST_F(ShrinkTest, WithAutoTheLevelComesFromAnAnnotation) {
+  const json pod = PodWith("auto", {{{"name", "CROSSOVER_SHRINK_CHOICE"}, {"value", "q8"}}});
+  const json made = pod.patch(Asked(pod).verdict.patch);
+  std::vector<json> choices;
+  for (const json& variable : made["spec"]["containers"][0]["env"]) {
+    if (variable["name"] == "CROSSOVER_SHRINK_CHOICE") choices.push_back(variable);
+  }
+  EXPECT_EQ(Environment(pod).at("CROSSOVER_SHRINK"), "auto");
+  ASSERT_EQ(choices.size(), 1u);
+  EXPECT_EQ(choices[0], json::parse(R"({"name": "CROSSOVER_SHRINK_CHOICE", "valueFrom": {"fieldRef":
+      {"apiVersion": "v1", "fieldPath": "metadata.annotations['crossover.dev/status-shrink']"}}})"));
+  EXPECT_FALSE(Environment(PodWith("q8")).contains("CROSSOVER_SHRINK_CHOICE"));
 }
 
 TEST_F(ShrinkTest, WithoutTheOwnersWordAPodStaysAsItWas) {
@@ -131,10 +146,9 @@ TEST_F(ShrinkTest, APodThatDoesNotShareIsRefused) {
   EXPECT_EQ(Asked(pod).outcome, Outcome::kUntouched);
 }
 
-TEST_F(ShrinkTest, LevelsThatAreNotBuiltAreRefusedInWords) {
-  EXPECT_EQ(
-      Refusal(PodWith("auto")),
-      "crossover.dev/shrink: expected off, advise, bf16 or q8, got auto, which this version does not have");
+TEST_F(ShrinkTest, LevelsThatAreUnknownAreRefusedInWords) {
+  EXPECT_EQ(Refusal(PodWith("fp8")),
+            "crossover.dev/shrink: expected off, advise, bf16, q8, adaptive or auto, got fp8");
 }
 
 }  // namespace

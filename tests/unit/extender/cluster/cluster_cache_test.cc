@@ -143,6 +143,22 @@ TEST(ClusterCacheTest, TheUsualLinkIsTheMedianOfTheNodes) {
   EXPECT_EQ(cache.UsualLink(), 0);
 }
 
+TEST(ClusterCacheTest, APodWithALevelHasTheProfileOfRunsWithoutAtFirst) {
+  ClusterCache cache;
+  Pod pod;
+  pod.name_space = "ns";
+  pod.profile_key = "key+q8";
+  EXPECT_EQ(cache.FindProfileOf(pod), nullptr);
+  cache.Put(Profile("plain", "key"));
+  EXPECT_EQ(cache.FindProfileOf(pod)->name, "plain");
+  cache.Put(Profile("narrow", "key+q8"));
+  EXPECT_EQ(cache.FindProfileOf(pod)->name, "narrow");
+  pod.profile_key = "key+bf16";
+  EXPECT_EQ(cache.FindProfileOf(pod)->name, "plain");
+  pod.profile_key = "key+other";
+  EXPECT_EQ(cache.FindProfileOf(pod), nullptr);
+}
+
 TEST(ClusterCacheTest, ProfilesAreFoundByKey) {
   ClusterCache cache;
   cache.Put(Profile("b", "key"));

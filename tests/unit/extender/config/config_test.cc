@@ -127,8 +127,8 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(FaultIn("webhook: {shm: both}"), "x.yaml:1: webhook.shm: expected node or pod, got both");
   EXPECT_EQ(FaultIn("webhook: {autoscalers: stop}"),
             "x.yaml:1: webhook.autoscalers: expected leave or protect, got stop");
-  EXPECT_EQ(FaultIn("webhook: {shrink: [advise, auto]}"),
-            "x.yaml:1: webhook.shrink: expected off, advise, bf16 or q8, got auto");
+  EXPECT_EQ(FaultIn("webhook: {shrink: [advise, fp8]}"),
+            "x.yaml:1: webhook.shrink: expected off, advise, bf16, q8, adaptive or auto, got fp8");
   EXPECT_EQ(FaultIn("webhook: {shrink: off}"),
             "x.yaml:1: webhook.shrink: expected a list of levels, got off");
   EXPECT_EQ(FaultIn("health: {listen: '[::1]:80'}"),

@@ -60,7 +60,13 @@ class ByHand : public ::testing::Test {
   void Accept(const Action& action) {
     using Kind = Action::Kind;
     Change(action.pod.uid, [&action](Pod& pod) {
-      if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
+      if (action.kind == Kind::kReserve) {
+        pod.annotations[base::kReservationAnnotation] = action.text;
+        if (!action.shrink.empty()) {
+          pod.annotations[base::kShrinkChoiceAnnotation] = action.shrink;
+          pod.annotations[base::kShrinkWhyAnnotation] = action.shrink_why;
+        }
+      }
       if (action.kind == Kind::kRelease) pod.gates.clear();
       if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
       if (action.kind == Kind::kAge) pod.annotations[kMadeRoomAnnotation] = action.text;

@@ -282,6 +282,17 @@ TEST_F(ControllerTest, APodThatIsGoneHasNoPlace) {
   EXPECT_FALSE(controller.Filter(ref, nodes)) << "it is not known";
 }
 
+TEST_F(ControllerTest, TheBindOfAPodThatIsGoneIsAnswered) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 2);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  auto answers = BindAll(controller, 2, 1);
+  controller.ChangePod("u0", [](ClusterCache& cache) { cache.RemovePod("u0"); });
+  ASSERT_EQ(answers[0].wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(answers[0].get(), "the pod is gone");
+}
+
 TEST_F(ControllerTest, WhoLeadsNoMoreAnswersAndRefuses) {
   Controller controller(Options(), api_);
   AddNodes(controller, 1);

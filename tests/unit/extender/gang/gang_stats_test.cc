@@ -48,7 +48,8 @@ class GangStatsTest : public ::testing::Test {
 
 TEST_F(GangStatsTest, NothingIsZero) {
   const GangStats stats = Look();
-  EXPECT_EQ(stats.placing + stats.running + stats.reservations, 0);
+  EXPECT_EQ(stats.placing + stats.running + stats.lacking + stats.claims + stats.reservations, 0);
+  EXPECT_EQ(stats.gangs_left, 0u);
   EXPECT_EQ(stats.oldest_s, 0);
 }
 

@@ -194,13 +194,17 @@ class GangsTest : public ByHand {
   // Binds u0 of a gang of two, and refuses the Binding of u1. u0 runs. The deadline passes.
   void HalfAGangAtItsDeadline() {
     BindBoth();
+    RefuseAllBut("u0");
+  }
+  // Carries out the Binding of this pod, which then runs, and refuses all others. The deadline passes.
+  void RefuseAllBut(const std::string& uid) {
     for (const Action& action : Do(Kind::kBind)) {
-      const bool first = action.pod.uid == "u0";
-      if (first) BindTo("u0", "GPU-a");
-      gangs_->Written(action.id, {.outcome = first ? Outcome::kDone : Outcome::kRefused, .error = "409"},
+      const bool it = action.pod.uid == uid;
+      if (it) BindTo(uid, "GPU-a");
+      gangs_->Written(action.id, {.outcome = it ? Outcome::kDone : Outcome::kRefused, .error = "409"},
                       now_s_);
     }
-    Change("u0", [](Pod& pod) { pod.running = true; });
+    Change(uid, [](Pod& pod) { pod.running = true; });
     now_s_ += 121;
   }
 };
@@ -634,6 +638,16 @@ TEST_F(GangsTest, HalfAGangIsEvictedWhereNoBudgetForbidsIt) {
   }
 }
 
+// A Binding that was refused may have been carried out by another program.
+TEST_F(GangsTest, APodThatIsBoundLateLeavesWithTheOthers) {
+  HalfAGangAtItsDeadline();
+  ASSERT_EQ(Do(Kind::kEvict).size(), 1u);
+  BindTo("u1", "GPU-b");
+  const std::vector<Action> evict = Do(Kind::kEvict);
+  ASSERT_EQ(evict.size(), 1u) << "a gang of which a pod leaves is not complete";
+  EXPECT_EQ(evict[0].pod.uid, "u1");
+}
+
 TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
   Allow(0);
   HalfAGangAtItsDeadline();
@@ -646,12 +660,39 @@ TEST_F(GangsTest, HalfAGangThatFindsNoPlaceIsEvictedOnceItsBudgetAllowsIt) {
   EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("other pods of its gang run; "));
   EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("the disruption budget team/train"));
   Allow(1);
-  std::size_t evicted = 0;
-  for (int s = 0; s < 601 && evicted == 0; ++s) {
+  std::vector<Action> evict;
+  for (int s = 0; s < 601 && evict.empty(); ++s) {
     now_s_ += 1;
-    evicted = Do(Kind::kEvict).size();
+    evict = Do(Kind::kEvict);
   }
-  EXPECT_EQ(evicted, 1u);
+  ASSERT_EQ(evict.size(), 1u);
+  Accept(evict[0]);
+  Remove("u0");
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_THAT(gangs_->WhyWaits("u1"), HasSubstr("; its bound pods were evicted: "));
+}
+
+// The pause between two tries to evict pods doubles with each refusal in a row. A gang of which no pod is
+// bound any more begins anew.
+TEST_F(GangsTest, AGangThatBeginsAnewForgetsThatItsEvictionWasForbidden) {
+  const auto pause_s = [this] { return gangs_->store().gangs.begin()->second.removal.retry_s - now_s_; };
+  Allow(0);
+  HalfAGangAtItsDeadline();
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  EXPECT_EQ(pause_s(), 30);
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  gangs_->Step(now_s_);
+  Remove("u0");
+  Add("u2");
+  gangs_->PodChanged("u2", now_s_);
+  now_s_ += 10;
+  ReserveAndRelease();
+  Bind("u1", 3);
+  Bind("u2", 4);
+  RefuseAllBut("u2");
+  EXPECT_TRUE(Do(Kind::kEvict).empty());
+  EXPECT_EQ(pause_s(), 30);
 }
 
 // The watch shows a budget for two pods, and another program has used a part of it up since.

@@ -40,14 +40,21 @@ TEST(KubeApi, APodIsEvictedAndNotDeleted) {
 
 TEST(KubeApi, ReservationsComeAndGo) {
   const auto annotations = [](const Action& action) { return BodyOf(action)["metadata"]["annotations"]; };
-  const auto both = [](const json& reservation, const json& granted) {
-    return json({{"crossover.dev/reservation", reservation}, {"crossover.dev/status-gpu-memory", granted}});
+  const auto all = [](const json& reservation, const json& granted, const json& level, const json& why) {
+    return json({{"crossover.dev/reservation", reservation},
+                 {"crossover.dev/status-gpu-memory", granted},
+                 {"crossover.dev/status-shrink", level},
+                 {"crossover.dev/status-shrink-why", why}});
   };
+  const json none;
   Action action = OnPod(Action::Kind::kReserve, "here");
-  EXPECT_EQ(annotations(action), both("here", nullptr)) << "what an earlier plan granted is gone";
+  EXPECT_EQ(annotations(action), all("here", none, none, none)) << "what an earlier plan granted is gone";
   action.memory = 1u << 30;
-  EXPECT_EQ(annotations(action), both("here", "1073741824"));
-  EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), both(nullptr, nullptr));
+  EXPECT_EQ(annotations(action), all("here", "1073741824", none, none));
+  action.shrink = "q8";
+  action.shrink_why = "it waits";
+  EXPECT_EQ(annotations(action), all("here", "1073741824", "q8", "it waits"));
+  EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), all(none, none, none, none));
   EXPECT_EQ(annotations(OnPod(Action::Kind::kAge, "then")),
             json({{"crossover.dev/status-made-room", "then"}}));
 }
@@ -189,7 +196,7 @@ TEST_F(KubeApiTest, AnAnswerThatIsNoObjectSaysNothing) {
   server_.Answer(200, "<html>");
   std::string error;
   EXPECT_TRUE(api_.Read({"batch/v1", "Job", "team", "a"}, &error).is_null());
-  EXPECT_EQ(error, "an answer that is no object");
+  EXPECT_EQ(error, "/apis/batch/v1/namespaces/team/jobs/a: expected an object in JSON, got another answer");
 }
 
 TEST_F(KubeApiTest, ThatTheServerIsBusySaysNothingOfEarlierBindings) {

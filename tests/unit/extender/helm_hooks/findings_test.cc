@@ -56,7 +56,8 @@ TEST(WhyNotRewritten, SaysWhatIsMissing) {
   EXPECT_THAT(WhyNotRewritten(PodThatShares("team")), HasSubstr("did not ask the webhook"));
   EXPECT_THAT(WhyNotRewritten(json::parse(R"({"spec": {"schedulerName": "crossover-scheduler"}})")),
               HasSubstr("no scheduling gate crossover.dev/gang"));
-  EXPECT_EQ(WhyNotRewritten(json("text")), "expected a pod as the API server's answer, got one without spec");
+  EXPECT_EQ(WhyNotRewritten(json("text")),
+            "expected a pod as the API server's answer, got an answer without spec");
 }
 
 }  // namespace

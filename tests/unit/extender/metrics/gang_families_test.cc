@@ -23,6 +23,7 @@ TEST(GangFamiliesTest, AllIsShownZerosToo) {
   stats.claims = 1;
   stats.gangs_left = 6;
   stats.claims_ended[static_cast<std::size_t>(ClaimEnd::kForbidden)] = 3;
+  stats.choices[1] = 7;
   const std::string text = TextOf(stats, 1060);
   for (const char* line :
        {"crossover_extender_gangs{state=\"waiting\"} 3\n", "crossover_extender_gangs{state=\"placing\"} 1\n",
@@ -35,6 +36,8 @@ TEST(GangFamiliesTest, AllIsShownZerosToo) {
         "crossover_extender_gangs_left_total 6\n",
         "crossover_extender_claims_ended_total{end=\"forbidden\"} 3\n",
         "crossover_extender_claims_ended_total{end=\"room_made\"} 0\n",
+        "crossover_extender_shrink_choices_total{choice=\"q8\"} 7\n",
+        "crossover_extender_shrink_choices_total{choice=\"off:one_node\"} 0\n",
         "crossover_extender_oldest_wait_seconds 60\n"})
     EXPECT_THAT(text, HasSubstr(line));
 }

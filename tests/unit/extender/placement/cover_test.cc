@@ -58,7 +58,7 @@ TEST(CheapestCoverTest, IsAsGoodAsTryingAll) {
 }
 
 TEST(CheapestCoverTest, WhereNothingIsNeededNothingIsChosen) {
-  const Classes classes{{{.gain = 1, .gangs = 1}}};
+  const Classes classes{{{.gain = 1, .gangs = 1, .cost = 0}}};
   EXPECT_EQ(CheapestCover(classes, 0), std::vector<int>{-1});
   EXPECT_EQ(CheapestCover({}, 1), std::nullopt);
 }

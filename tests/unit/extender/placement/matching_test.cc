@@ -64,7 +64,10 @@ TEST(PricesTest, AnEdgeCostsItsEndsAndTheSetsAroundBoth) {
 
 TEST(HeaviestMatchingTest, EdgesWithoutWeightAreAbsent) {
   EXPECT_TRUE(HeaviestMatching(0, {}).empty());
-  EXPECT_TRUE(HeaviestMatching(3, {{0, 1, 0}, {1, 2, -1}}).empty());
+  Prices prices;
+  EXPECT_TRUE(HeaviestMatching(3, {{0, 1, 0}, {1, 2, -1}}, &prices).empty());
+  EXPECT_EQ(prices.OfVertex(2), 0);
+  EXPECT_EQ(prices.Sum(), 0);
   EXPECT_EQ(HeaviestMatching(3, {{0, 0, 5}, {0, 7, 5}, {-1, 1, 5}, {1, 2, 1}}), (std::vector<int>{3}));
 }
 

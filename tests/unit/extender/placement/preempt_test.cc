@@ -78,8 +78,7 @@ TEST_F(PreemptTest, WhatForbidsItIsSaid) {
   AddOnNode("a", 0).leave = Leave::kForbidden;
   AddOnNode("b", 1).leave = Leave::kSpared;
   EXPECT_EQ(Victims(), Ids{});
-  EXPECT_NE(Text().find("1 job of lower priority stays: a disruption budget does not allow"),
-            std::string::npos)
+  EXPECT_NE(Text().find("1 job of lower priority stays: disruption budgets do not allow"), std::string::npos)
       << Text();
   EXPECT_NE(Text().find("1 job of lower priority stays: a job that made room"), std::string::npos);
   state_.placed[0].leave = state_.placed[1].leave = Leave::kMay;
@@ -163,6 +162,43 @@ TEST_F(PreemptTest, CpusCountAsWell) {
   const Decision decision = placement::Decide(state_, {newcomer_}, 100, settings_, fits);
   ASSERT_TRUE(decision.preemption.has_value());
   EXPECT_EQ(decision.preemption->victims, Ids{"a1"}) << "two GPUs are free, but CPUs for one pod";
+}
+
+// The GPUs that the newcomer gets are those of one gang, or free, and CPUs for one pod more are with the
+// gangs beside it.
+TEST_F(PreemptTest, OthersOfTheNodeLeaveWhereThoseOnItsGpusHaveTooFewCpus) {
+  state_.nodes.resize(1);
+  newcomer_.pods = 2;
+  const Fitness fits = [](const Gang&, int, std::span<const Planned> planned) -> Fit {
+    int pods = 0;
+    for (const Planned& change : planned) pods -= change.pods;
+    return {.pods = pods, .ever = 3, .why = "its CPU is taken"};
+  };
+  for (const char* gpu : {"n0-0", "n0-2"}) {
+    state_.placed.clear();
+    Add("a", {{"n0", {gpu}}});
+    Add("b", {{"n0", {"n0-3"}}});
+    const History history({});
+    const auto choice = ChooseVictims(Occupancy(state_), newcomer_, CandidatesFor(state_, newcomer_, 100),
+                                      {history, settings_, fits}, {.candidates = 0});
+    ASSERT_TRUE(choice.has_value()) << gpu;
+    EXPECT_EQ(choice->victims.size(), 2u) << gpu;
+  }
+}
+
+TEST_F(PreemptTest, GpusWithTooLittleMemoryAreNotCounted) {
+  state_.nodes[0].gpus[0].memory = 40 * kGib;
+  newcomer_.pods = 8;
+  const Occupancy occupancy(state_);
+  const History history({});
+  const Fitness fits = FitsAnywhere;
+  const auto pods = [&](Bytes cap) {
+    newcomer_.memory_cap = cap;
+    return Counting(occupancy, newcomer_, {}, {history, settings_, fits}).PodsAtMost({});
+  };
+  EXPECT_EQ(pods(39 * kGib), 8);
+  EXPECT_EQ(pods(40 * kGib), 7) << "the context takes some, too";
+  EXPECT_EQ(pods(80 * kGib), 0);
 }
 
 constexpr std::uint64_t kScenes = crossover::testing::kSanitized ? 400 : 4000;

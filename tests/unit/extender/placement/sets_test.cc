@@ -209,6 +209,15 @@ TEST_F(SetsTest, FewRacksBeforeTheLeastLeft) {
   EXPECT_EQ(Found(Job("g", 10)), "1.0 1.1 2.0 2.1 3.0 3.1 4.0 4.1 5.0 5.1 ");
 }
 
+// Both zones give two GPUs on each of four nodes, each in a row of its own. The second has fewer racks.
+TEST_F(SetsTest, FewRacksAlsoWhereTheyHaveAsManyRows) {
+  state_.nodes = Nodes(8, 2);
+  const char* racks[] = {"a", "b", "c", "c", "d", "d", "e", "e"};
+  for (std::size_t n = 0; n < 8; ++n)
+    state_.nodes[n].domains = {n < 4 ? "east" : "west", racks[n], std::to_string(n)};
+  EXPECT_EQ(Found(Job("g", 8)), "4.0 4.1 5.0 5.1 6.0 6.1 7.0 7.1 ");
+}
+
 // Draws small clusters with up to three levels of domains, and compares with all ways to give out the GPUs.
 class SetsSearch : public ::testing::TestWithParam<int> {
  protected:

@@ -167,7 +167,7 @@ TEST_F(VerbsTest, AReplicaThatLeadsAndDoesNotKnowThePodSaysSo) {
 TEST_F(VerbsTest, WhatMakesNoSenseIsToldInTheSchedulersMessage) {
   EXPECT_THAT(std::string(Said("filter", "{")["Error"]), HasSubstr("crossover-extender: filter: not JSON"));
   EXPECT_THAT(std::string(Said("bind", "{}")["Error"]),
-              HasSubstr("bind: PodUID: expected a text, got nothing"));
+              HasSubstr("bind: PodUID: expected a text that is not empty, got nothing"));
   EXPECT_EQ(Ask("prioritize", "{")->status, 400);
   EXPECT_EQ(Ask("preempt", "{")->status, 400);
   EXPECT_EQ(Ask("filter", "{}", "GET")->status, 405);

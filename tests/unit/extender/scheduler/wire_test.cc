@@ -118,10 +118,12 @@ TEST(Wire, WhatIsNotAllowedIsNamed) {
   EXPECT_THAT(fault(std::string(100'000, '[')), HasSubstr("not JSON"));
   EXPECT_EQ(fault("[]"), "the text: expected an object, got a list");
   EXPECT_EQ(fault("{}"), "Pod: expected a pod with metadata, got none");
-  EXPECT_EQ(fault(R"({"Pod":{"metadata":{}}})"), "Pod.metadata.uid: expected a text, got nothing");
-  EXPECT_EQ(fault(R"({"Pod":{"metadata":{"uid":7}}})"), "Pod.metadata.uid: expected a text, got a number");
+  EXPECT_EQ(fault(R"({"Pod":{"metadata":{}}})"),
+            "Pod.metadata.uid: expected a text that is not empty, got nothing");
+  EXPECT_EQ(fault(R"({"Pod":{"metadata":{"uid":7}}})"),
+            "Pod.metadata.uid: expected a text that is not empty, got a number");
   EXPECT_EQ(fault(R"({"Pod":{"metadata":{"uid":""}}})"),
-            "Pod.metadata.uid: expected a text, got an empty text");
+            "Pod.metadata.uid: expected a text that is not empty, got an empty text");
   EXPECT_EQ(fault(With(R"("NodeNames":{})")), "NodeNames: expected a list of names, got an object");
   EXPECT_EQ(fault(With(R"("NodeNames":["a",null])")), "NodeNames: expected a list of names, got null");
 }
@@ -130,9 +132,9 @@ TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
   ArgsParser reader;
   std::string error;
   EXPECT_FALSE(reader.Bind(R"({"PodUID":"u","PodNamespace":"n","PodName":"p"})", &error));
-  EXPECT_EQ(error, "Node: expected a text, got nothing");
+  EXPECT_EQ(error, "Node: expected a text that is not empty, got nothing");
   EXPECT_FALSE(reader.Preempt(With(R"("NodeNameToMetaVictims":{"n":{"Pods":[{"UID":3}]}})"), &error));
-  EXPECT_EQ(error, "NodeNameToMetaVictims.n.Pods.UID: expected a text, got a number");
+  EXPECT_EQ(error, "NodeNameToMetaVictims.n.Pods.UID: expected a text that is not empty, got a number");
   EXPECT_FALSE(reader.Preempt(With(R"("NodeNameToMetaVictims":{"n":[]})"), &error));
   EXPECT_EQ(error, "NodeNameToMetaVictims.n: expected Pods and NumPDBViolations, got a list");
 }

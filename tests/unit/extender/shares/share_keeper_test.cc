@@ -107,9 +107,10 @@ TEST_F(ShareKeeperTest, WritesWeightsOnceTheRanksHaveSettled) {
   EXPECT_THAT(cluster_.Texts(), ElementsAre("", ""));
   After(2);
   EXPECT_THAT(cluster_.Texts(), ElementsAre("1000 500", "1000 500"));
-  EXPECT_THAT(cluster_.Told(),
-              ElementsAre("BatchSharesChanged: The ranks' weights for their parts of the batch, in the order "
-                          "of ranks, are now: 1000 500. A step should become shorter by 33%."));
+  EXPECT_THAT(
+      cluster_.Told(),
+      ElementsAre("BatchSharesChanged: The ranks get these weights for their parts of the batch, in the "
+                  "order of ranks: 1000 500. A step should become shorter by 33%."));
   EXPECT_EQ(keeper_.changes(), 1u);
 }
 
