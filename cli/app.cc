@@ -63,8 +63,9 @@ void AddRun(CLI::App* app, Action* action) {
   run->add_option("--socket", options->socket,
                   "the daemon's socket for jobs (default $CROSSOVER_SOCKET, else "
                   "/run/crossover/arbiter.sock)");
-  run->add_option("--library", options->library,
-                  "libcrossover.so (default: the one beside this program or in ../lib from there)");
+  run->add_option(
+      "--library", options->library,
+      "libcrossover.so (default: the one beside this program, or in ../lib or ../lib/crossover from there)");
   run->add_option("command", options->command, "the command and its arguments, after --")->required();
   run->positionals_at_end();
 }
@@ -121,8 +122,9 @@ void AddDoctor(CLI::App* app, Action* action) {
   doctor->add_option("--arbiter-socket", options->arbiter_socket,
                      "the daemon's socket for jobs (default $CROSSOVER_SOCKET, else what the daemon says, "
                      "else /run/crossover/arbiter.sock)");
-  doctor->add_option("--library", options->library,
-                     "libcrossover.so (default: the one beside this program or in ../lib from there)");
+  doctor->add_option(
+      "--library", options->library,
+      "libcrossover.so (default: the one beside this program, or in ../lib or ../lib/crossover from there)");
   AddOutput(doctor, "text", &options->json, options);
 }
 

@@ -335,14 +335,16 @@ std::string FaultOf(const Problem& problem) {
   if (const std::string fault = FaultOf(problem.shape()); !fault.empty()) return fault;
   const auto chunks = static_cast<std::size_t>(problem.chunks());
   if (problem.blocks.size() < chunks)
-    return "expected at least one block for each of the " + std::to_string(chunks) + " stages, got " +
+    return "blocks: expected at least one block for each of the " + std::to_string(chunks) + " stages, got " +
            std::to_string(problem.blocks.size());
   for (const Device& device : problem.devices) {
     if (!(device.speed > 0)) return "expected devices with a speed above 0";
   }
   constexpr std::int64_t kMostPasses = 4'000'000;
   if (std::int64_t{problem.chunks()} * problem.microbatches > kMostPasses)
-    return "expected at most " + std::to_string(kMostPasses) + " passes of a micro-batch through a stage";
+    return "stages and micro-batches: expected at most " + std::to_string(kMostPasses) +
+           " passes of a micro-batch through a stage, got " +
+           std::to_string(std::int64_t{problem.chunks()} * problem.microbatches);
   constexpr double kMostNs = 1e18;  // thirty years
   if (!(MostOf(problem) < kMostNs)) return "expected an iteration of less than thirty years";
   return "";

@@ -212,7 +212,7 @@ std::vector<Block> ReadTrace(const json& events, const std::string& name) {
     const Regions& seen = regions.at(block);
     if (seen.forward.empty() || seen.backward.empty())
       Refuse(name + ": " + block, "regions", "at least one of the forward and one of the backward pass",
-             "none");
+             seen.forward.empty() ? "none of the forward pass" : "none of the backward pass");
     blocks.push_back({.name = block, .forward = MedianOf(seen.forward), .backward = MedianOf(seen.backward)});
   }
   return blocks;

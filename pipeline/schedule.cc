@@ -78,7 +78,7 @@ std::string FaultOf(const Shape& shape) {
            got(shape.chunks_per_device);
   }
   if (shape.kind == Kind::kInterleaved && shape.microbatches % shape.devices != 0) {
-    return "expected a number of micro-batches that is a multiple of the devices (" +
+    return "micro-batches: expected a number of micro-batches that is a multiple of the devices (" +
            std::to_string(shape.devices) + ") for the interleaved schedule" + got(shape.microbatches);
   }
   return "";

@@ -7,6 +7,7 @@
 
 #include "cli/cluster/balance_advice.h"
 #include "cli/cluster/place_advice.h"
+#include "cli/cluster/shrink_advice.h"
 
 namespace crossover::cli {
 
@@ -35,11 +36,17 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
       advice["balance"] = BalanceAdvice(*nodes, options.name_space);
       const std::string balance = BalanceText(advice["balance"], wide);
       if (!balance.empty()) text += "\nRanks of unequal speed, now:\n" + balance;
+      advice["shrink"] = ShrinkAdvice(*nodes, *profiles, options.name_space);
+      const std::string shrink = ShrinkText(advice["shrink"], wide);
+      if (!shrink.empty()) text += "\nCompressed reductions, now:\n" + shrink;
     }
     return Answer{
         .value = std::move(advice),
         .text = std::move(text),
-        .note = unseen.empty() ? "" : "ranks of unequal speed and the speed of links are left out: " + unseen,
+        .note = unseen.empty()
+                    ? ""
+                    : "ranks of unequal speed, compressed reductions and the speed of links are left out: " +
+                          unseen,
         .code = 0};
   });
 }

@@ -15,7 +15,8 @@ struct AdviseOptions {
   Showing show;
 };
 // Prints the advice and returns the exit code. It is that of AdviceOf(), with "place" as PlaceAdvice()
-// returns it, and with "balance" as BalanceAdvice() does if GPUNodes may be listed.
+// returns it, and if GPUNodes may be listed, with "balance" as BalanceAdvice() and "shrink" as ShrinkAdvice()
+// return it.
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 
 // Returns the advice, computed from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix

@@ -242,7 +242,8 @@ std::string CommunicationText(const json& communication) {
   const std::string shape = ShapeOf(communication);
   return "  communication, in " + std::to_string(runs) + (runs == 1 ? " run" : " runs") +
          (shape.empty() ? "" : " (" + shape + ")") + ": " + CallsText(groups) +
-         (runs >= kEnoughRuns ? "; mapped by it" : "; seen in one run, used once two runs agree") + "\n";
+         (runs >= kEnoughRuns ? "; pods are placed by it" : "; seen in one run, used once two runs agree") +
+         "\n";
 }
 
 }  // namespace crossover::cli

@@ -69,14 +69,15 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "each daemon sees GPUs",
        "look for \"no GPUs: \" in the log of the node's daemon: install the driver on the node, or set "
        "driver.runtimeClassName or driver.root so that the driver reaches the daemon's container; if there "
-       "is no such line, the driver lists no GPU: run nvidia-smi -L on the node",
+       "is no such line, the driver lists no GPU, or all GPUs are split into instances (MIG): run nvidia-smi "
+       "-L on the node",
        NodesWithoutGpus},
       {"mps_not_ready",
        {"programs"},
        V::kFail,
        "each control daemon of MPS is ready, or there is none",
        "run kubectl describe pod and kubectl logs for the pod named here: while MPS does not run, a node "
-       "that shares through MPS gives out no slots, and another one lets no jobs share",
+       "that shares through MPS gives out no slots, and one with sharing: auto lets no jobs share",
        MpsNotReady},
       {"extender_not_ready",
        {"programs"},
@@ -110,12 +111,13 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"webhooks"},
        V::kFail,
        "the API server knows the webhook",
-       "without the webhook pods ask for whole GPUs: run helm upgrade, which makes the configuration again",
+       "without the webhook pods that ask to share get whole GPUs: run helm upgrade, or kubectl apply "
+       "-f manifests/webhook, which makes the configuration again",
        MissingWebhook},
       {"webhook_certificate",
        {"webhooks"},
        V::kFail,
-       "the webhook has a caBundle; this check does not look whether it is the right one",
+       "no webhook of Crossover lacks a caBundle; this check does not look whether it is the right one",
        "the API server refuses new pods that share GPUs; with webhook.certificates=self, lines that begin "
        "with \"webhook: \" in the extender's log say why there is no caBundle; with cert-manager, look at "
        "the log of its cainjector; with secret, set webhook.caBundle",
@@ -247,7 +249,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
       {"switched_off",
        {"gpu_nodes"},
        V::kWarn,
-       "turns are taken on all nodes",
+       "no node has another mode than enforce",
        "if an annotation crossover.dev/mode is named here, remove it; a node in maintenance takes turns "
        "again when that is over; otherwise set deviceplugin.config.mode=enforce, or run crossover mode "
        "configured in the daemon's container (docs/operations.md#off-switches)",

@@ -5,6 +5,7 @@
 
 #include "cli/cluster/batch_shares.h"
 #include "cli/cluster/objects.h"
+#include "cli/cluster/shrink_advice.h"
 
 namespace crossover::cli {
 namespace {
@@ -26,8 +27,9 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
   const json gpu_nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen).value_or(json::array());
   if (!one) *pods = PodsOfGang(*pods, gpu_nodes, options.name);
   if (pods->empty()) {
-    *error = "there is no " + options.kind + " " + options.name + (one ? "" : ", or it has no pods") +
-             " in the namespace";
+    *error =
+        "there is no " + options.kind + " " + options.name + (one ? "" : ", or it has no pods") + " in " +
+        (options.name_space.empty() ? "the namespace of the context" : "namespace " + options.name_space);
     return std::nullopt;
   }
   json explanation = ExplainPods(*pods, *events, gpu_nodes);
@@ -35,6 +37,7 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
   const auto profiles = kubectl.List(in_namespace({"jobprofiles.crossover.dev"}), &ignored);
   ExplainCommunication(*pods, profiles.value_or(json::array()), &explanation);
   ExplainShares(*pods, gpu_nodes, &explanation);
+  ExplainShrink(gpu_nodes, profiles.value_or(json::array()), &explanation);
   ClusterFacts facts;
   facts.lists["gpu_nodes"] = gpu_nodes;
   for (const Sought& sought : kSought) {

@@ -8,6 +8,7 @@
 #include "cli/cluster/checks.h"
 #include "cli/cluster/explain.h"
 #include "cli/cluster/objects.h"
+#include "cli/cluster/shrink_advice.h"
 #include "cli/render/table.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
@@ -41,8 +42,9 @@ std::string StateOf(const json& pod) {
   const std::string reservation = AnnotationOf(pod, base::kReservationAnnotation);
   if (!At(json::parse(reservation, nullptr, false), "claim").is_null())
     return "has GPUs reserved, and waits until jobs of lower priority have left these GPUs";
-  if (!reservation.empty()) return "has a place, and waits until the other pods of its gang are bound";
-  return IsGated(pod) ? "waits for a place for its whole gang" : "waits for the scheduler";
+  if (!reservation.empty()) return "has a place, and waits to be bound there with its whole gang";
+  return IsGated(pod) ? "waits for a place for its whole gang"
+                      : "waits for a place, and has no scheduling gate of Crossover any more";
 }
 
 std::string TimeOf(const json& event) {
@@ -173,12 +175,13 @@ std::string FigureLine(const json& figure) {
   return text;
 }
 
-// Returns what the nodes report about each gang, what its profile knows of its calls, and its shares.
+// Returns what the nodes report about each gang, what its profile knows of its calls, its shares, and what
+// compressed reductions would gain.
 std::string GangsText(const json& explanation) {
   const json &gangs = At(explanation, "gangs"), &communication = At(explanation, "communication");
-  const json& shares = At(explanation, "shares");
+  const json &shares = At(explanation, "shares"), &reductions = At(explanation, "reductions");
   std::set<std::string> names;
-  for (const json* each : {&gangs, &communication, &shares}) {
+  for (const json* each : {&gangs, &communication, &shares, &reductions}) {
     for (const auto& [gang, value] : each->items()) names.insert(gang);
   }
   std::string text;
@@ -187,15 +190,23 @@ std::string GangsText(const json& explanation) {
     for (const json& figure : ListAt(gangs, {gang.c_str()})) text += FigureLine(figure);
     text += CommunicationText(At(communication, gang.c_str()));
     text += SharesText(At(shares, gang.c_str()));
+    text += ShrinkLine(At(reductions, gang.c_str()));
   }
   return text;
+}
+
+// Returns the level that the extender chose for a pod and why, as a part of a sentence.
+std::string ChoiceText(const json& choice) {
+  const std::string level = TextAt(choice, {"level"});
+  return level.empty() ? "" : ", and the extender chose " + level + ": " + TextAt(choice, {"why"});
 }
 
 std::string PodText(const json& pod) {
   std::string text = "pod " + TextAt(pod, {"pod"}) + " " + TextAt(pod, {"state"}) + "\n";
   if (const std::string why = TextAt(pod, {"why"}); !why.empty()) text += "  " + why + "\n";
   if (const std::string level = TextAt(pod, {"shrink"}); !level.empty())
-    text += "  reductions: " + level + " is asked for; where the ranks do not agree, its log says so\n";
+    text += "  reductions: " + level + " is asked for" + ChoiceText(At(pod, "shrinkChoice")) +
+            "; where they are plain, an event ReductionsPlain of the pod says why\n";
   for (const json& gpu : ListAt(pod, {"gpus"})) {
     std::string beside;
     for (const json& gang : ListAt(gpu, {"beside"}))
@@ -235,6 +246,8 @@ json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
     if (!why.empty()) entry["why"] = why;
     const std::string shrink = AnnotationOf(pod, base::kShrinkAnnotation);
     if (!shrink.empty() && shrink != "off") entry["shrink"] = shrink;
+    if (const std::string chosen = AnnotationOf(pod, base::kShrinkChoiceAnnotation); !chosen.empty())
+      entry["shrinkChoice"] = {{"level", chosen}, {"why", AnnotationOf(pod, base::kShrinkWhyAnnotation)}};
     if (const std::string gang = GangIn(pod, nodes); !gang.empty()) {
       entry["gang"] = gang;
       gangs.insert(gang);

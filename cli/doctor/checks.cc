@@ -41,7 +41,7 @@ bool Denied(const SocketFacts& socket) {
 
 Finding ArbiterSocket(const Facts& facts) {
   const SocketFacts& socket = facts.arbiter;
-  if (socket.connect_errno == 0) return Ok(socket.path + ": the daemon answers");
+  if (socket.connect_errno == 0) return Ok(socket.path + ": a process listens there");
   if (Denied(socket)) {
     return Bad(Verdict::kUnknown,
                socket.path +
@@ -79,6 +79,11 @@ Finding ArbiterPermissions(const Facts& facts) {
 
 Finding ApiSocket(const Facts& facts) {
   const SocketFacts& socket = facts.api;
+  if (socket.connect_errno == 0 && facts.daemon == nullptr) {
+    return Bad(Verdict::kWarn,
+               socket.path + ": a process listens there, but it did not answer as a node daemon",
+               "run crossover top, which says what came in place of an answer");
+  }
   if (socket.connect_errno == 0) return Ok(socket.path + ": the daemon answers");
   if (Denied(socket)) {
     return Bad(Verdict::kUnknown,
@@ -95,11 +100,12 @@ Finding ApiSocket(const Facts& facts) {
 
 Finding Library(const Facts& facts) {
   if (facts.library.path.empty()) {
-    return Bad(Verdict::kFail,
-               "libcrossover.so: expected beside this program or in ../lib from there, got none that this "
-               "user can read",
-               "install the library in one of these places, or name it with --library, here and for "
-               "crossover run");
+    return Bad(
+        Verdict::kFail,
+        "libcrossover.so: expected beside this program, or in ../lib or ../lib/crossover from there, got "
+        "none that this user can read",
+        "install the library in one of these places, or name it with --library, here and for "
+        "crossover run");
   }
   if (facts.library.readable) return Ok(facts.library.path);
   return Bad(Verdict::kFail, facts.library.path + ": expected a file that this user can read, got none",
@@ -267,7 +273,9 @@ Finding RobustFutex(const Facts& facts) {
   return Bad(
       Verdict::kWarn, "get_robust_list: expected the kernel to allow it here, got refused",
       "look at the seccomp filter under which jobs run, which may refuse set_robust_list, too: without that "
-      "call the daemon notices a killed job only by its connection, hundreds of milliseconds late");
+      "call the daemon notices a killed job only when the kernel has freed its memory, which may take "
+      "hundreds of "
+      "milliseconds");
 }
 
 Finding Pidfd(const Facts& facts) {
@@ -275,13 +283,16 @@ Finding Pidfd(const Facts& facts) {
   const std::string seen =
       "SO_PEERPIDFD: expected in kernel 6.5 and later, got kernel " + facts.kernel.release + " without it";
   if (facts.kernel.robust_futex) return Ok(seen + "; robust futexes do the same work");
-  return Bad(Verdict::kWarn, seen,
-             "use kernel 6.5 or later: the daemon does not notice a killed job whose children still run");
+  return Bad(
+      Verdict::kWarn, seen,
+      "use kernel 6.5 or later, or let the seccomp filter under which jobs run permit set_robust_list: until "
+      "then the daemon may not notice a killed job whose children still run");
 }
 
 Finding Membarrier(const Facts& facts) {
   if (facts.kernel.membarrier) return Ok("membarrier works");
-  return Bad(Verdict::kWarn, "membarrier: expected the kernel to allow it here, got refused",
+  return Bad(Verdict::kWarn,
+             "membarrier: expected MEMBARRIER_CMD_PRIVATE_EXPEDITED from the kernel, got none",
              "use kernel 4.14 or later, and look at the seccomp filter under which jobs run: without "
              "membarrier a turn in which nothing runs cannot be given back early");
 }

@@ -25,7 +25,8 @@ Finding Say(Verdict verdict, std::string seen, std::string advice = "") {
 }
 
 Finding IfAsked(const Facts& facts, const std::function<Finding(const Top& top)>& judge) {
-  if (facts.daemon == nullptr) return Say(Verdict::kUnknown, "the daemon was not asked");
+  if (facts.daemon == nullptr)
+    return Say(Verdict::kUnknown, "no answer of a daemon is known (see api_socket)");
   return judge(*facts.daemon);
 }
 
@@ -87,7 +88,8 @@ Finding JobsTakeTurns(const Facts& facts) {
       ++taking;
     }
     if (taking == 0) return Say(Verdict::kOk, "no GPU is shared now");
-    return Say(Verdict::kOk, "turns are taken on " + std::to_string(taking) + " GPUs");
+    return Say(Verdict::kOk,
+               "turns are taken on " + std::to_string(taking) + (taking == 1 ? " GPU" : " GPUs"));
   });
 }
 

@@ -76,7 +76,12 @@ std::string NodeClient::Complaint() const {
 namespace {
 
 std::string Text(const grpc::Status& status) {
-  return status.ok() ? "" : "the daemon answers: " + status.error_message();
+  if (status.ok()) return "";
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
+    return "expected an answer of the daemon within " + std::to_string(kPatience.count()) + " s, got none";
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
+    return "expected an answer of the daemon, got none: " + status.error_message();
+  return "the daemon answers: " + status.error_message();
 }
 
 }  // namespace

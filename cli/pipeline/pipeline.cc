@@ -162,8 +162,9 @@ int PlanPipeline(const PipelineOptions& options) {
   if (!mapping) {
     return Refuse("expected GPUs whose memory takes a division of the model into " +
                       std::to_string(options.stages) +
-                      " stages, got none in all that was searched: use GPUs with more memory or more stages, "
-                      "or raise --most-operations",
+                      " stages, and takes less than thirty years for an iteration, got none in all that was "
+                      "searched: use faster GPUs, GPUs with more memory or more stages, or raise "
+                      "--most-operations",
                   1);
   }
   PipelinePlan plan{.mapping = std::move(*mapping), .others = {}, .spans = {}};

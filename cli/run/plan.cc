@@ -88,15 +88,16 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (socket.empty()) socket = base::kDefaultSocket;
   socket = AbsolutePath(socket);
   if (!base::kSocket.allows(socket.c_str()))
-    return RunError{base::Refusal("--socket", base::kSocket.expected, socket)};
+    return RunError{base::Refusal(options.socket.empty() ? base::kSocket.name : "--socket",
+                                  base::kSocket.expected, socket)};
 
   std::string library = options.library;
   if (library.empty()) {
     const auto found = FindLibrary(program_directory);
     if (!found) {
       return RunError{
-          "libcrossover.so: expected beside this program or in ../lib from there, got none that this user "
-          "can read: name the library with --library PATH"};
+          "libcrossover.so: expected beside this program, or in ../lib or ../lib/crossover from there, got "
+          "none that this user can read: name the library with --library PATH"};
     }
     library = *found;
   }

@@ -98,12 +98,22 @@ std::vector<std::string> RowOf(const Client& client) {
           Cap(client)};
 }
 
+// Returns a line for each reason why reductions of the client are plain.
+std::string PlainReductionsOf(const Client& client) {
+  std::string text;
+  for (const auto& plain : client.reductions().plain())
+    text += "\n" + client.gang() + " rank " + std::to_string(client.rank()) + " has plain reductions, and " +
+            client.reductions().asked() + " is asked for: " + plain.words() + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string TopTable(const Top& top) {
   std::string text = DaemonLine(top.daemon());
   bool any_remembered = false;
   std::string watched;
+  std::string plain;
   bool any_estimated = false;
   bool any_refused = false;
   for (const Gpu& gpu : top.gpus()) {
@@ -119,6 +129,7 @@ std::string TopTable(const Top& top) {
         if (!client.watched_only().empty())
           watched += "\n" + client.gang() + " rank " + std::to_string(client.rank()) +
                      " takes no turns: " + client.watched_only() + "\n";
+        plain += PlainReductionsOf(client);
         any_remembered |= client.alone().source() == "remembered";
         any_refused |= client.max_slowdown_refused();
         any_estimated |= client.alone().source() == "estimated";
@@ -129,7 +140,7 @@ std::string TopTable(const Top& top) {
   if (top.gpus().empty()) text += "\nno job has connected yet\n";
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
-  text += watched;
+  text += watched + plain;
   if (any_refused)
     text +=
         "\n! this cap cannot be kept beside the other jobs of the GPU: the daemon's log "

@@ -78,8 +78,8 @@ void Gpu::LoadKernels(KernelImage image) {
   } else if (image != KernelImage::kText && LoadImage(FatbinImage())) {
     kernels_ = "fatbin";
   } else {
-    throw Failure(std::string("no kernels that this driver loads; this build ") +
-                  (FatbinImage() ? "has" : "has no") + " fatbin");
+    throw Failure(std::string("--kernels: expected an image that this driver loads, got none; this build ") +
+                  (FatbinImage() ? "has a" : "has no") + " fatbin");
   }
   for (std::size_t i = 0; i < kKernelCount; ++i) {
     Check(driver_.cuModuleGetFunction(&functions_[i], module_, kKernelInfo[i].name), "cuModuleGetFunction");

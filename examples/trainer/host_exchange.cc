@@ -25,7 +25,7 @@ void ReadAll(int fd, void* data, std::size_t size) {
   while (size > 0) {
     const ssize_t got = recv(fd, at, size, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw RankLost("gradients: a rank has left");
+    if (got <= 0) throw RankLost("gradients: the connection to a rank has ended");
     at += got;
     size -= static_cast<std::size_t>(got);
   }
@@ -36,7 +36,7 @@ void WriteAll(int fd, const void* data, std::size_t size) {
   while (size > 0) {
     const ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) throw RankLost("gradients: a rank has left");
+    if (sent <= 0) throw RankLost("gradients: the connection to a rank has ended");
     at += sent;
     size -= static_cast<std::size_t>(sent);
   }
@@ -88,7 +88,9 @@ void HostExchange::Gather(std::uint32_t world) {
     if (!peer) throw Failure(std::string("gradients: accept: ") + std::strerror(errno));
     std::uint32_t rank = 0;
     ReadAll(peer.get(), &rank, sizeof rank);
-    if (rank == 0 || rank >= world) throw Failure("gradients: rank " + std::to_string(rank) + " has come");
+    if (rank == 0 || rank >= world)
+      throw Failure("gradients: expected a rank from 1 to " + std::to_string(world - 1) + ", got " +
+                    std::to_string(rank));
     Prepare(peer.get());
     peers_[rank - 1] = std::move(peer);
   }

@@ -74,7 +74,7 @@ void AddStage(const json& value, const std::string& place, Stages* stages) {
       {"first_block", "last_block", "begin", "end", "server", "gpu", "forward_ms", "backward_ms"});
   const std::uint32_t begin = stages->borders.back();
   if (stage.Whole("begin", 0, kMostBlocks) != begin) {
-    Refuse(place, "begin", std::to_string(begin) + ", the end of the stage before",
+    Refuse(place, "begin", std::to_string(begin) + (begin == 0 ? "" : ", the end of the stage before"),
            Said(stage.Entry("begin")));
   }
   const std::uint32_t end = stage.Whole("end", begin + 1, kMostBlocks);

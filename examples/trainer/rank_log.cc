@@ -40,7 +40,7 @@ void WriteLog(std::ofstream& file, const Options& options, const Rank& rank,
   for (const EvaluationRecord& evaluation : evaluations) file << EvaluationLine(rank.rank, evaluation);
   file << summary_line;
   file.close();
-  if (!file) throw Failure("--log=" + options.log + ": cannot write all of it");
+  if (!file) throw Failure("--log=" + LogPath(options.log, rank.rank) + ": cannot write all of it");
 }
 
 }  // namespace crossover::trainer

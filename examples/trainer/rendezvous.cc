@@ -157,7 +157,8 @@ void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int6
     const bool same = hello.job == job && hello.world == rank.world;
     const Answer answer = same ? Answer::kWelcome : Answer::kOtherJob;
     WriteAll(peer.get(), &answer, sizeof answer);
-    if (!same) throw Failure("rank " + std::to_string(hello.rank) + " was started with other flags", 2);
+    if (!same)
+      throw Failure("rank " + std::to_string(hello.rank) + " was started with other flags or WORLD_SIZE", 2);
     peers.insert_or_assign(hello.rank, std::move(peer));
   }
   for (const auto& [number, peer] : peers) WriteAll(peer.get(), bytes.data(), bytes.size());
@@ -175,11 +176,12 @@ void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> byte
   const Hello hello{kMagic, job, rank.rank, rank.world};
   Answer answer{};
   if (!WriteAll(fd.get(), &hello, sizeof hello) || !ReadAll(fd.get(), &answer, sizeof answer, deadline)) {
-    throw Failure("rank 0 at " + Endpoint(rank) + " closed the connection");
+    throw Failure("rank 0 at " + Endpoint(rank) + " ended the connection, or did not answer in time");
   }
-  if (answer != Answer::kWelcome) throw Failure("this rank was started with other flags than rank 0", 2);
+  if (answer != Answer::kWelcome)
+    throw Failure("this rank was started with other flags or another WORLD_SIZE than rank 0", 2);
   if (!ReadAll(fd.get(), bytes.data(), bytes.size(), deadline)) {
-    throw Failure("rank 0 at " + Endpoint(rank) + " closed the connection");
+    throw Failure("rank 0 at " + Endpoint(rank) + " ended the connection, or not all ranks came in time");
   }
 }
 

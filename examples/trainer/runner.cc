@@ -177,7 +177,7 @@ void Runner::ResumeOnADoomedThread() {
   void* end = nullptr;
   if (pthread_create(&thread, nullptr, run, this) != 0 || pthread_join(thread, &end) != 0 ||
       end != PTHREAD_CANCELED) {
-    throw Failure("no thread that was cancelled");
+    throw Failure("--launch=cancelled: expected a thread that launches a kernel and is cancelled, got none");
   }
 }
 

@@ -284,7 +284,7 @@ class Training {
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (status != 0) throw Failure("the data loader's process failed");
+    if (status != 0) throw Failure("--loader=fork: the process that reads a batch failed");
   }
 
   void EnqueueIteration(std::uint64_t i, bool follows, bool stalled) {

@@ -118,6 +118,16 @@ TEST(TopTableTest, SaysWhoOnlyWatchesAndWhy) {
   EXPECT_THAT(text, HasSubstr("\na rank 3 takes no turns: one-sided communication\n"));
 }
 
+TEST(TopTableTest, SaysWhoseReductionsArePlainAndWhy) {
+  const std::string text = TopTable(Parse<node::v1::Top>(R"(
+    gpus { uuid: "GPU-0" mode: "gate" clients: 1 }
+    jobs { gang: "a" clients { gang: "a" rank: 3 gpu_uuid: "GPU-0"
+      reductions { asked: "bf16" compressed { level: "bf16" communicators: 1 }
+                   plain { reason: "captured" words: "an all-reduce is captured" communicators: 1 } } } })"));
+  EXPECT_THAT(text, HasSubstr("\na rank 3 has plain reductions, and bf16 is asked for: an all-reduce is "
+                              "captured\n"));
+}
+
 TEST(TopTableTest, WithoutJobsItSaysSo) { EXPECT_THAT(TopTable({}), HasSubstr("no job has connected yet")); }
 
 TEST(ProfilesTableTest, ShowsWhatIsKnownAndHowOldItIs) {

@@ -135,7 +135,7 @@ TEST(Partition, FaultsAreNamed) {
   EXPECT_EQ(FaultOf(problem), "expected at least one device");
   problem.devices.resize(3);
   problem.blocks.resize(2);
-  EXPECT_EQ(FaultOf(problem), "expected at least one block for each of the 3 stages, got 2");
+  EXPECT_EQ(FaultOf(problem), "blocks: expected at least one block for each of the 3 stages, got 2");
   problem.blocks.resize(3);
   EXPECT_EQ(FaultOf(problem), "");
   problem.devices[1].speed = 0;
@@ -144,7 +144,9 @@ TEST(Partition, FaultsAreNamed) {
   problem.blocks[0].forward = kNever / 10;
   EXPECT_EQ(FaultOf(problem), "expected an iteration of less than thirty years");
   problem.microbatches = 2'000'000;
-  EXPECT_EQ(FaultOf(problem), "expected at most 4000000 passes of a micro-batch through a stage");
+  EXPECT_EQ(FaultOf(problem),
+            "stages and micro-batches: expected at most 4000000 passes of a micro-batch through a stage, got "
+            "6000000");
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ TEST(Profile, WhatIsWrongIsNamed) {
       {R"([{"ph": "X", "name": "block:a", "ts": 1, "dur": -3}])",
        "p: block:a: dur: expected microseconds from 0 to 1e12, got -3"},
       {R"([{"ph": "X", "name": "block:a", "ts": 1, "dur": 3}])",
-       "p: a: regions: expected at least one of the forward and one of the backward pass, got none"},
+       "p: a: regions: expected at least one of the forward and one of the backward pass, got none of the "
+       "backward pass"},
       {"[]", "p: blocks: expected at least one, got none"},
   };
   for (const auto& [text, error] : cases) EXPECT_EQ(ErrorOf(text), error);

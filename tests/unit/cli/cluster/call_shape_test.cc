@@ -60,9 +60,10 @@ TEST(CallShapeTest, FamiliesThatCrossAreAGrid) {
 TEST(CallShapeTest, TheTextListsTheLargestAndSaysWhetherItIsUsed) {
   const std::vector<json> groups = {Group("AllReduce", {0, 1, 2, 3}, 12 * kMiB), Group("Send", {0, 1}),
                                     Group("Send", {1, 2}), Group("AllReduce", {0, 1, 3}, 100)};
-  EXPECT_EQ(CommunicationText(Communication(4, groups)),
-            "  communication, in 2 runs (data parallel): AllReduce of 12.0 MiB over pods 0-3; "
-            "Send of 1.0 MiB 0 -> 1, 1 -> 2; AllReduce of 100 bytes over pods 0-1,3; mapped by it\n");
+  EXPECT_EQ(
+      CommunicationText(Communication(4, groups)),
+      "  communication, in 2 runs (data parallel): AllReduce of 12.0 MiB over pods 0-3; "
+      "Send of 1.0 MiB 0 -> 1, 1 -> 2; AllReduce of 100 bytes over pods 0-1,3; pods are placed by it\n");
   const std::string once = CommunicationText(Communication(4, {groups[0]}, 1));
   EXPECT_THAT(once, HasSubstr("in 1 run (data parallel)"));
   EXPECT_THAT(once, HasSubstr("; seen in one run, used once two runs agree\n"));
@@ -72,12 +73,13 @@ TEST(CallShapeTest, TheTextListsTheLargestAndSaysWhetherItIsUsed) {
 TEST(CallShapeTest, LongListsAreCut) {
   std::vector<json> groups;
   for (int pod = 0; pod < 12; pod += 2) groups.push_back(Group("AllReduce", {pod, pod + 1}));
-  EXPECT_THAT(CommunicationText(Communication(12, groups)),
-              HasSubstr("AllReduce of 1.0 MiB over pods 0-1 / 2-3 / 4-5 / 6-7 and 2 more; mapped"));
+  EXPECT_THAT(
+      CommunicationText(Communication(12, groups)),
+      HasSubstr("AllReduce of 1.0 MiB over pods 0-1 / 2-3 / 4-5 / 6-7 and 2 more; pods are placed by it"));
   groups.clear();
   for (int i = 0; i < 9; ++i) groups.push_back(Group("AllReduce", {0, 1}, 9 - i));
   const std::string text = CommunicationText(Communication(2, groups));
-  EXPECT_THAT(text, HasSubstr("AllReduce of 4 bytes over pods 0-1 and 3 more; mapped"));
+  EXPECT_THAT(text, HasSubstr("AllReduce of 4 bytes over pods 0-1 and 3 more; pods are placed by it"));
 }
 
 TEST(CallShapeTest, OfWhatIsMalformedNothingIsSaid) {

@@ -53,9 +53,14 @@ TEST(ExplainTest, APodSaysWhichCompressionItsOwnerAsksFor) {
     pod["metadata"]["annotations"]["crossover.dev/shrink"] = level;
     return ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array()));
   };
-  EXPECT_THAT(text("bf16"), HasSubstr("\n  reductions: bf16 is asked for; where the ranks do not agree, its "
-                                      "log says so\n"));
+  EXPECT_THAT(text("bf16"), HasSubstr("\n  reductions: bf16 is asked for; where they are plain, an event "
+                                      "ReductionsPlain of the pod says why\n"));
   EXPECT_THAT(text("off"), Not(HasSubstr("reductions")));
+  pod["metadata"]["annotations"]["crossover.dev/status-shrink"] = "q8";
+  pod["metadata"]["annotations"]["crossover.dev/status-shrink-why"] = "it waits for 30 ms";
+  EXPECT_THAT(text("auto"),
+              HasSubstr("\n  reductions: auto is asked for, and the extender chose q8: it waits "
+                        "for 30 ms; where they are plain, an event"));
 }
 
 TEST(ExplainTest, AGangSaysWhatItsProfileKnowsOfItsCalls) {
@@ -78,7 +83,7 @@ TEST(ExplainTest, AGangSaysWhatItsProfileKnowsOfItsCalls) {
   EXPECT_EQ(explanation["communication"]["team/a"], communication) << "as it is";
   EXPECT_THAT(ExplanationText(explanation),
               HasSubstr("gang team/a\n  communication, in 2 runs (data parallel): AllReduce of 2.0 KiB over "
-                        "pods 0-1; mapped by it\n"));
+                        "pods 0-1; pods are placed by it\n"));
   EXPECT_FALSE(explain(json::array({of_another})).contains("communication"));
   EXPECT_FALSE(explain(json::array()).contains("communication"));
 }
@@ -118,7 +123,7 @@ TEST(ExplainTest, APodThatWaitsSaysForWhatInTheWordsThatWereLast) {
   EXPECT_EQ(explained["pods"][0]["events"].size(), 2u) << "neither others' nor another pod's";
   pod["metadata"]["annotations"]["crossover.dev/reservation"] = "{}";
   EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
-            "has a place, and waits until the other pods of its gang are bound");
+            "has a place, and waits to be bound there with its whole gang");
   pod["metadata"]["annotations"]["crossover.dev/reservation"] = R"({"claim": "e-1"})";
   EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
             "has GPUs reserved, and waits until jobs of lower priority have left these GPUs");

@@ -152,7 +152,7 @@ std::vector<Fault> MachineFaults() {
        {"arbiter_socket", "arbiter_permissions"}},
       {"library",
        Verdict::kFail,
-       "expected beside this program or in ../lib from there, got none that this user can read",
+       "or in ../lib or ../lib/crossover from there, got none that this user can read",
        [](Facts* f) { f->library = {}; },
        {"library_fits", "library_loads"}},
       {"library",
@@ -196,7 +196,8 @@ std::vector<Fault> MachineFaults() {
        "SO_PEERPIDFD: expected in kernel 6.5 and later, got kernel 6.6 without it",
        [](Facts* f) { f->kernel.peer_pidfd = f->kernel.robust_futex = false; },
        {"robust_futex"}},
-      {"membarrier", Verdict::kWarn, "refused", [](Facts* f) { f->kernel.membarrier = false; }},
+      {"membarrier", Verdict::kWarn, "expected MEMBARRIER_CMD_PRIVATE_EXPEDITED from the kernel, got none",
+       [](Facts* f) { f->kernel.membarrier = false; }},
   };
 }
 
@@ -295,6 +296,14 @@ TEST(DoctorTest, EachPlantedFaultIsSeenByItsCheck) {
     EXPECT_TRUE(planted.contains(finding.name)) << finding.name;
 }
 
+TEST(DoctorTest, AProcessThatListensAndIsNoNodeDaemonIsTold) {
+  Facts facts = Healthy();
+  facts.daemon = nullptr;
+  const Finding finding = Of(Examine(facts), "api_socket");
+  EXPECT_EQ(finding.verdict, Verdict::kWarn);
+  EXPECT_THAT(finding.seen, HasSubstr("a process listens there, but it did not answer as a node daemon"));
+}
+
 TEST(DoctorTest, WhatIsNoFaultIsNotSeen) {
   Facts facts = Healthy();
   facts.environment = {{"CROSSOVER_GANG", "a"},
@@ -322,6 +331,9 @@ TEST(DoctorTest, ADaemonThatWasNotAskedIsUnknown) {
        {"mode", "turns", "periods", "offenders", "openings", "faults", "restarts", "events"}) {
     EXPECT_EQ(Of(Examine(facts), name).verdict, Verdict::kUnknown) << name;
   }
+  const Finding socket = Of(Examine(facts), "api_socket");
+  EXPECT_EQ(socket.verdict, Verdict::kWarn) << "a process listens, and is no daemon that answers";
+  EXPECT_THAT(socket.seen, HasSubstr("did not answer as a node daemon"));
 }
 
 const std::vector<Finding> kFindings = {
