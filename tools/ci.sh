@@ -65,7 +65,7 @@ part tests tests
 summary() {  # NAME
   printf '\n== failures of %s\n' "$1"
   sed 's/\.\.\.\.*/.../' "build/ci/$1.log" | cut -c 1-300 > "build/ci/$1.short"
-  grep -E '\*\*\*|: Failure$|^(FAIL|ERROR):|^[A-Za-z.]*(Error|Failed|Exception): |^gate: |^Timeout |^  File .*/tests/.* in test_' "build/ci/$1.short" | tail -n 40
+  grep -E '\*\*\*|: Failure$|^(FAIL|ERROR):|^[A-Za-z.]*(Error|Failed|Exception): |^gate: |^Timeout | FOUND:$|^SUMMARY: |ERROR: libFuzzer|^  File .*/tests/.* in test_' "build/ci/$1.short" | tail -n 40
   printf '== the last lines of %s\n' "$1"
   tail -n 25 "build/ci/$1.short"
 }

@@ -56,6 +56,8 @@ LABELS = {
     "crossover_memory_used_bytes": CLIENT,
     "crossover_memory_budget_bytes": CLIENT,
     "crossover_memory_refusals_total": CLIENT,
+    "crossover_reductions_compressed": (*CLIENT, "level"),
+    "crossover_reductions_plain_total": (*CLIENT, "reason"),
     "crossover_transport_changes_total": CLIENT,
     "crossover_clients": ("gpu_uuid", "mode", "phase", "transport"),
     "crossover_handovers_total": ("gpu_uuid", "by"),
@@ -96,6 +98,7 @@ LABELS = {
     "crossover_extender_gangs": ("state",),
     "crossover_extender_waiting_gangs": ("reason",),
     "crossover_extender_claims_ended_total": ("end",),
+    "crossover_extender_shrink_choices_total": ("choice",),
 }
 
 

@@ -47,7 +47,7 @@ _OF_THE_DAEMON = (
 _OF_THE_EXTENDER = (
     ({"webhook": {"runtime_class": ""}}, {"webhook": {"runtime_class": "nvidia"}}),
     ({"webhook": {"autoscalers": "stop"}}, {"webhook": {"autoscalers": "leave"}}),
-    ({"webhook": {"shrink": ["auto"]}}, {"webhook": {"shrink": ["off", "advise", "bf16", "q8"]}}),
+    ({"webhook": {"shrink": ["fp8"]}}, {"webhook": {"shrink": ["off", "advise", "bf16", "q8", "adaptive", "auto"]}}),
     ({"webhook": {"shrink": "advise"}}, {"webhook": {"shrink": []}}),
     ({"webhook": {"runtime_class": "a" * 254}}, {"webhook": {"runtime_class": "a" * 253}}),
     ({"placement": {"namespace_groups": [["a", ""]]}}, {"placement": {"namespace_groups": [["a"], []]}}),
