@@ -156,9 +156,9 @@ def measure(build, case, library, settings=(), late=False, say=print):
     first = case.shape.job("alpha", 1)
     second = replace(case.shape.job("beta", 2), iterations=case.shape.iterations - case.alone)
     plan = session.Plan(case.shape.machine(), (first, second), library, daemon_settings=settings, during=second_comes,
-                        late=("beta",), environment={_LATE_US: str(case.late_us())} if late else {})
+                        late=("beta",), environment={_LATE_US: str(case.late_us())} if late else {}, limits=_LIMITS)
     try:
-        result = session.run_valid(build, plan, _MARK, note=say, patience_s=_QUIET_PATIENCE_S, limits=_LIMITS)
+        result = session.run_valid(build, plan, _MARK, note=say, patience_s=_QUIET_PATIENCE_S)
         if result.load.void:
             return Run(why=f"{validity.REPEATS + 1} runs were void: {result.load.void}")
         say(f"    {result.load.in_words()}")

@@ -118,6 +118,7 @@ _KNOWN_BAD_PREFIX = "libcrossover_"
 GRADIENT_BYTES = 32768
 _LARGEST_LAYER, _LAYERS = 64 * 48 + 48, 5  # parameters; examples/trainer/model.h
 _UNITS_ON_THE_WIRE = 3 * _LAYERS  # examples/trainer/shards.h
+_PARAMETERS = 7434  # examples/trainer/model.h
 
 
 def sharded_bytes(ranks):
@@ -125,6 +126,14 @@ def sharded_bytes(ranks):
     floats = max(_LARGEST_LAYER, 2 * GRADIENT_BYTES // 4 // _UNITS_ON_THE_WIRE)
     unit = -(-floats // ranks) * ranks
     return unit * 4 * _UNITS_ON_THE_WIRE // 2
+
+
+def experts_bytes(gradient_bytes, ranks, nodes):
+    """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration of a job with experts:
+    its exchanges, of which each rank keeps its own part and sends the others, and the all-reduce of its gradients."""
+    per_node = ranks // nodes
+    crossing = gradient_bytes * per_node * (ranks - per_node) / ranks
+    return crossing * ranks / (2 * (ranks - 1)) + 4 * _PARAMETERS
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,11 @@ def shared_command(build, job, ranks, library, command):
         wishes += ["--max-slowdown", f"{job.max_slowdown:.3f}"]
     return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *wishes, "--library",
             str(library), "--", *command]
+
+
+def preloading(libraries, command):
+    """Returns `command`, changed to preload these libraries in this order and no others."""
+    return ["env", f"LD_PRELOAD={':'.join(map(str, libraries))}", *command]
 
 
 def daemon_command(build, config):

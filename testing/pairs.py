@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, replace
 
-from testing import bounds, evaluate, logs, session
-from testing.commands import GRADIENT_BYTES, Job, sharded_bytes
+from testing import bounds, evaluate, logs, session, validity
+from testing.commands import GRADIENT_BYTES, Job, experts_bytes, sharded_bytes
 from testing.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 
 MARK = "crossover-bench"
@@ -21,6 +21,8 @@ class Shape:
     variant: str = "plain"
     compute_ms: float = 20.0
     ranks: int = 4
+    nodes: int = 2  # or as many as ranks, if these are fewer
+    gradient_bytes: int = GRADIENT_BYTES
     jitter: float = 0.0
     tail: float = 0.0  # share of the iterations of a rank that straggle
     mode: str = "mps"
@@ -44,10 +46,11 @@ class Shape:
     fault: str = ""  # SIMGPU_FAULT of each process
     extra: tuple = ()  # arguments of the trainer
     settings: tuple = ()  # (name, value) pairs of variables that the library reads
+    late_us: float = validity.LATENESS_P99_LIMIT_US  # a run is void where threads were later at p99
     seats: tuple = ()  # of the machine: which GPU a rank has; empty: ranks fill one node after the other
 
     def machine(self):
-        nodes = min(2, self.ranks)
+        nodes = self.used_nodes()
         # A job of one rank sends nothing. Its time off the GPU is a stall, and any link will do.
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, self.payload_bytes(), max(2, self.ranks))
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
@@ -55,9 +58,16 @@ class Shape:
                        co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
                        collective_slowdown=self.collective_slowdown, unkind=self.unkind, seats=self.seats)
 
+    def used_nodes(self):
+        return min(self.nodes, self.ranks)
+
     def payload_bytes(self):
         """Returns the bytes of an all-reduce that takes as long as all collectives of an iteration."""
-        return sharded_bytes(self.ranks) if self.variant == "sharded" else GRADIENT_BYTES
+        if self.variant == "sharded":
+            return sharded_bytes(self.ranks)
+        if self.variant == "experts":
+            return experts_bytes(self.gradient_bytes, self.ranks, self.used_nodes())
+        return self.gradient_bytes
 
     def environment(self):
         """Returns the environment that each process has because of the shape."""
@@ -65,6 +75,7 @@ class Shape:
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
+                   gradient_bytes=self.gradient_bytes,
                    extra=(*((f"--tail={self.tail:g}",) if self.tail else ()), *self.extra,
                           *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
@@ -73,13 +84,18 @@ class Shape:
         minute."""
         return 60.0 + 4e-3 * self.jobs * (1 + self.ratio) * self.compute_ms * self.iterations
 
+    def limits(self):
+        return validity.Limits(late_us=self.late_us)
+
     def condition(self):
-        return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
+        return (f"{self.jobs} equal jobs of {self.ranks} ranks on {self.used_nodes()} nodes, "
                 f"c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, {self.variant}, {self.mode}, "
                 f"jitter {self.jitter:.0%}, links {self.links}{''.join(f', {words}' for words in self._unusual())}")
 
     def _unusual(self):
         """Yields what differs from the default GPU and the plain job, in words."""
+        if self.gradient_bytes != GRADIENT_BYTES:
+            yield f"{self.gradient_bytes} bytes of gradients"
         if self.tail:
             yield f"stragglers {self.tail:.0%}"
         if self.co_run != 1:
@@ -108,8 +124,11 @@ class Shape:
                 "kernel_sms": sms, "co_run": self.co_run, "mode": self.mode, "variant": self.variant,
                 "iterations": self.iterations, "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
                 "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
+                **({"nodes": self.nodes} if self.nodes != 2 else {}),
+                **({"gradient_bytes": self.gradient_bytes} if self.gradient_bytes != GRADIENT_BYTES else {}),
                 **({"unkind": dict(self.unkind)} if self.unkind else {}),
                 **({"fault": self.fault} if self.fault else {}),
+                **({"late_us": self.late_us} if self.late_us != validity.LATENESS_P99_LIMIT_US else {}),
                 **({"trainer": list(self.extra)} if self.extra else {}),
                 **({"settings": dict(self.settings)} if self.settings else {}),
                 **({"seats": list(self.seats)} if self.seats else {}), **more}
@@ -117,24 +136,31 @@ class Shape:
 
 def solo(context, shape, library=None, name="alpha", seed=1):
     """Returns (Solo, JobLog) of one of the shape's jobs alone, by default the first; None if no run was valid."""
-    job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
-    result = context.session(session.Plan(shape.machine(), (job,), library, shape.deadline_s(), context.isolated,
-                                          environment=shape.environment()))
+    result = alone(context, shape, library, name=name, seed=seed)
     if result is None:
         return None
     log = result.job(name)
     return evaluate.solo_of(log, shape.warm_up), log
 
 
+def alone(context, shape, library=None, environment=None, front=(), name="alpha", seed=1):
+    """Returns the Result of one of the shape's jobs alone; None if no run was valid."""
+    job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
+    return context.session(session.Plan(shape.machine(), (job,), library, shape.deadline_s(), context.isolated,
+                                        environment=shape.environment() | (environment or {}), front=front,
+                                        limits=shape.limits()))
+
+
 def together(context, shape, library=None, offset_s=0.0, environment=None, during=None,
-             settings=(), signallers=0):
+             settings=(), signallers=0, front=()):
     """Returns the Result of all jobs at once, the second starting `offset_s` after the others; None if no run was
-    valid."""
+    valid. `front` has libraries that are preloaded in front of `library`."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, shape.deadline_s(), context.isolated,
                                         environment=shape.environment() | (environment or {}), during=during,
-                                        daemon_settings=settings, signallers=signallers))
+                                        daemon_settings=settings, signallers=signallers, front=front,
+                                        limits=shape.limits()))
 
 
 def rate(shape, result, alone, bound_ms, whole=False):

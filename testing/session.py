@@ -41,11 +41,14 @@ class Plan:
     signaller: str = "crossover-signaller"  # their program
     signaller_environment: dict = field(default_factory=dict)  # of those that start with the session
     mps: bool = False  # a control daemon of MPS runs on each node, and the jobs are its clients
-    environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
+    # This is added to that of every process. In that of ranks {job}, {node} and {rank} are the rank's own.
+    environment: dict = field(default_factory=dict)
+    front: tuple = ()  # libraries that ranks preload in front of `library`
     # Names of the jobs that may fail, and "arbiters": a fault is done to them. No results are read from such a job.
     expendable: tuple = ()
     during: object = None  # called with the session while the jobs run: for faults, pauses and probes
     late: tuple = ()  # names of jobs that `during` starts, with start_late()
+    limits: validity.Limits = validity.Limits()  # a run beyond them is void
 
     @property
     def early(self):
@@ -111,8 +114,8 @@ def _run_in(build, plan, mark, directory):
         said={job.name: session.words(job) for job in plan.jobs},
         arbiters_said=tuple(session.arbiter_words(node) for node in range(plan.machine.nodes)),
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
-        load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports"),
-                              len(plan.survivors) * plan.machine.ranks),
+        load=replace(validity.load_of(cpu, stolen, logs.read_reports(directory / "reports"),
+                                      len(plan.survivors) * plan.machine.ranks), limits=plan.limits),
         isolation=nodes.says, isolated=nodes.isolated, refused=refused, seconds=time.monotonic() - began)
 
 
@@ -336,12 +339,16 @@ class _Session:
         command.append(f"--pause-file={self._hold(job)}")
         environment = {**self._environment(node), **self._mps_environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
-        if self.plan.library and rank != job.unhooked_rank:
+        hooked = self.plan.library and rank != job.unhooked_rank
+        if self.plan.front:
+            command = commands.preloading((*self.plan.front, *((self.plan.library,) if hooked else ())), command)
+        if hooked:
             command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
             environment["CROSSOVER_SOCKET"] = self.socket(node)
         if job.environment_rank in (None, rank):
             environment |= job.environment
-        environment = {key: value.replace("{job}", job.name) for key, value in environment.items()}
+        own = {"{job}": job.name, "{node}": str(node), "{rank}": str(rank)}
+        environment = {key: _filled_in(value, own) for key, value in environment.items()}
         command = commands.as_user(job.user, command)
         self.processes.start(self.rank_name(job, rank), self.nodes.as_client(node, command), environment,
                              self.directory / "logs" / self.rank_name(job, rank))
@@ -386,6 +393,12 @@ class _Session:
         return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
 
 
+def _filled_in(text, words):
+    for name, word in words.items():
+        text = text.replace(name, word)
+    return text
+
+
 def signaller_name(node, gpu, number=0):
     """Returns the name of a signaller among the processes of a run."""
     return f"signaller{node}-{gpu}-{number}"
@@ -407,18 +420,16 @@ def with_wrong_losses(build, plan, result):
 
 
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
-              patience_s=90.0, until=0.0, on_void=lambda result: None, limits=validity.Limits()):
+              patience_s=90.0, until=0.0, on_void=lambda result: None):
     """Runs until a run is valid, at most three times more, or longer, until `until`. The last result may still be
     void.
 
     `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s` is how long to
-    wait for a quiet machine before a repeat. `on_void` is called with each void result, including the last. `limits`
-    are those that make a run void.
+    wait for a quiet machine before a repeat. `on_void` is called with each void result, including the last.
     """
     tries = 0
     while True:
         result = run(build, plan, mark, keep)
-        result = replace(result, load=replace(result.load, limits=limits))
         tries += 1
         if not result.load.void:
             return result
@@ -426,6 +437,6 @@ def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=l
         if (tries > validity.REPEATS and time.monotonic() >= until) or not may_repeat(result.seconds):
             return result
         note(f"void ({result.load.void}), again")
-        if result.load.late or result.load.stolen > limits.stolen:
+        if result.load.late or result.load.stolen > plan.limits.stolen:
             awake.insist()
         validity.wait_until_quiet(patience_s)

@@ -1,7 +1,9 @@
 """shrink_absent counts what jobs notice of libcrossover-shrink.so that did not ask for it, or whose ranks do not agree.
 `symbols`: symbols of libcrossover.so whose name says shrink. `calls`: collectives, with their types and counts, numbers
 of kernels and of bytes that differ, between a job without the file and one that has it loaded: without the owner's
-word, with `off`, with `advise`, and with bf16 and every vote refused.
+word, with `off`, with `advise`, with `auto` where calls pass by choice or for lack of one, and with bf16 and every vote
+refused. `advise` launches kernels that measure errors: as many as its report says, so these do not count, and one more
+or fewer would.
 
 Controls: the symbols of libcrossover-shrink.so itself; a job that is narrowed.
 """

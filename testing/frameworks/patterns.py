@@ -51,6 +51,7 @@ def named(name):
 
 _INNER = ("compute waits for collectives inside its turns, or an iteration has more than 4 turns; "
           "CROSSOVER_TURNS_AT_WAITS=1 in the environment of the job lets turns end at such waits")
+_FRESH = (("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),)
 
 PATTERNS = (
     Pattern("ddp", "ddp.py", steps=40),
@@ -79,6 +80,10 @@ PATTERNS = (
             "init_process_group(device_id=...), unless TORCH_NCCL_USE_COMM_NONBLOCKING=0 is set"),
     # PyTorch leaves out the wait for a collective that it finds done, which the broadcasts of these jobs often are.
     Pattern("ddp_broadcast_buffers", "ddp.py", ("--model", "convolutional")),
+    # Compute waits for each layer's statistics. How many ranks have any is read from a mask that no kernel computes, so
+    # that each block of memory has to be fresh; PyTorch tells no peak of memory then.
+    Pattern("sync_batch_norm", "ddp.py", ("--model", "convolutional", "--sync-batch-norm"), environment=_FRESH,
+            expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     # An evaluation every ten steps ends the period, and a period that ended within eight steps has to be seen for twice
     # as long to be believed again.
     Pattern("input_pipeline", "input_pipeline.py", expected=Expected.VARIES),
@@ -87,6 +92,7 @@ PATTERNS = (
     Pattern("groups", "groups.py", steps=60, least_turns=100),
     # Compute waits for a gather of each layer inside a turn.
     Pattern("fsdp", "fsdp.py", expected=Expected.WATCHED, reason=_INNER),
+    Pattern("fsdp_whole", "fsdp.py", ("--keep",), steps=60, expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     Pattern("fsdp_checkpoint", "fsdp.py", ("--save-every", "40", "--evaluate-every", "40"), steps=50,
             expected=Expected.WATCHED, reason=_INNER, most_turns=20),
     Pattern("tensor_parallel", "tensor_parallel.py"),
@@ -99,6 +105,26 @@ PATTERNS = (
     Pattern("fsdp_at_waits", "fsdp.py", at_waits=True),
     Pattern("pipeline_1f1b_at_waits", "pipeline.py", ("--schedule", "1f1b"), at_waits=True),
     Pattern("experts_at_waits", "experts.py", at_waits=True),
+    # The next rows run frameworks over PyTorch.
+    Pattern("accelerate", "accelerate_ddp.py", steps=120, least_turns=100, frameworks=True),
+    Pattern("lightning", "lightning_ddp.py", steps=120, least_turns=100, frameworks=True),
+    # Compute waits five times in a step: for the count of tokens, the model's buffers, two buckets and the map of
+    # unused parameters. While PyTorch leaves out some waits, fewer are seen.
+    Pattern("transformers_trainer", "transformers_trainer.py", steps=120, expected=Expected.STOPS, reason=_INNER,
+            frameworks=True),
+    # ZeRO-1 and ZeRO-2 wait for each bucket, and for the gradients' norm; ZeRO-3 also for the parameters of each layer.
+    Pattern("deepspeed_zero_1", "deepspeed_zero.py", ("--stage", "1"), steps=60, expected=Expected.WATCHED,
+            reason=_INNER, most_turns=20, frameworks=True),
+    Pattern("deepspeed_zero_2", "deepspeed_zero.py", ("--stage", "2"), steps=60, expected=Expected.WATCHED,
+            reason=_INNER, most_turns=20, frameworks=True),
+    Pattern("deepspeed_zero_3", "deepspeed_zero.py", ("--stage", "3"), expected=Expected.WATCHED, reason=_INNER,
+            most_turns=20, frameworks=True),
+    Pattern("megatron_data_parallel", "megatron_gpt.py", steps=120, least_turns=100, frameworks=True),
+    Pattern("megatron_distributed_optimizer", "megatron_gpt.py", ("--distributed-optimizer",), steps=120,
+            least_turns=100, frameworks=True),
+    # Compute waits for the sums of each layer.
+    Pattern("megatron_tensor_parallel", "megatron_gpt.py", ("--tensor-parallel",), expected=Expected.WATCHED,
+            reason=_INNER, most_turns=20, frameworks=True),
     # Collectives are outside of the graphs.
     Pattern("graphs_computation", "graphs.py", ("--computation",), steps=60, least_turns=100),
     Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,

@@ -2,12 +2,15 @@
 for each other, in their order.
 
 Waits for a collective are left out: PyTorch asks whether the collective has ended, and makes no wait if it has, so
-that their number depends on the time."""
+that their number depends on the time. In a group of one rank it does the same, where no collective is launched: a
+stream then waits for its own earlier work, or for a stream on which nothing runs. Such waits order nothing, and are
+left out too."""
 
 import collections
 
 _LAUNCHES = ("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")
 _RECORD, _WAIT = "cuEventRecord", "cuStreamWaitEvent"
+_WITHOUT_WORK = (_RECORD, _WAIT, "cuStreamIsCapturing", "cuStreamQuery", "cuStreamSynchronize")
 
 
 def of(path):
@@ -50,6 +53,8 @@ def _kept(lines):
     split = [line.split() for line in lines]
     communicating = {arguments[1] for _, owner, function, *arguments in split
                      if owner == "nccl" and function.startswith(_RECORD)}
+    working = {argument for _, _, function, *arguments in split if not function.startswith(_WITHOUT_WORK)
+               for argument in arguments[-1:]}  # the streams among them
     behind = {}  # event: the stream
     for index, (thread, owner, function, *arguments) in enumerate(split):
         if owner == "ours":
@@ -58,7 +63,8 @@ def _kept(lines):
             behind[arguments[0]] = arguments[1]
         elif function.startswith(_WAIT):
             stream, event, flags = arguments
-            if behind.get(event) not in communicating:
-                yield index, thread, function, (stream, behind.get(event, "none"), flags)
+            recorded = behind.get(event, "none")
+            if recorded == "none" or (recorded in working and recorded not in communicating and recorded != stream):
+                yield index, thread, function, (stream, recorded, flags)
         elif function.startswith(_LAUNCHES):
             yield index, thread, function, arguments

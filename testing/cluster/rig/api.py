@@ -105,9 +105,10 @@ class Watch:
 
     def __exit__(self, *exc):
         self._stopped = True
-        with contextlib.suppress(OSError, AttributeError):
-            self._connection.sock.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
+        while self._thread.is_alive():  # which may be about to connect again
+            with contextlib.suppress(OSError, AttributeError):
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
+            self._thread.join(_RETRY_S)
         self._connection.close()
 
     def _begin(self):

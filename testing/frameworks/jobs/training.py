@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.data import Dataset
 
 VOCABULARY = 1000
 LENGTH = 64  # tokens of a sequence
@@ -66,6 +67,19 @@ def convolutional(width=64, blocks=3):
     return nn.Sequential(nn.Conv2d(3, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(),
                          *(Residual(width) for _ in range(blocks)), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
                          nn.Linear(width, CLASSES))
+
+
+class Sentences(Dataset):
+    """Holds sequences of random tokens, for programs that read from a loader."""
+
+    def __init__(self, count):
+        self.tokens = torch.randint(VOCABULARY, (count, LENGTH + 1))
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def __getitem__(self, index):
+        return self.tokens[index]
 
 
 def tokens_on(device, batch=8):

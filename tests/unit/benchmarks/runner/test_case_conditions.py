@@ -13,7 +13,7 @@ from benchmarks.runner.context import Context
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
             "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
             "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error",
-            "adverse", "eta_ipc")
+            "adverse", "eta_ipc", "shrink_gain")
 
 
 def _names_in(path):
