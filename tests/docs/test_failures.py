@@ -16,7 +16,7 @@ from tests.docs.pages import TREE, files, read, section, sources, tables
 
 PAGE = "docs/failures.md"
 _ALERTS = "charts/crossover/files/alerts.yaml"
-_EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
+_EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, |TellFirst\([^;"]*, )"([A-Z][A-Za-z]+)"')
 _REASON = re.compile(r"(?:[A-Z][a-z]+)+")
 _PIECE = 3  # consecutive words by which an event is recognised in a test
 # No test reads the words of these events. The value says how the row is known to be true.

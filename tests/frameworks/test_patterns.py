@@ -67,6 +67,15 @@ class Records(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "expected a launch or a wait, got none"):
             records.without_one(self._LINES[5:])
 
+    def test_a_wait_that_orders_nothing_does_not_count(self):
+        own = ["0 user cuEventRecord h7e04 h0", "0 user cuStreamWaitEvent h0 h7e04 0"]
+        idle = ["0 user cuEventRecord h7e04 h7b01", "0 user cuStreamWaitEvent h0 h7e04 0"]
+        for waits in (own, idle):
+            self.assertEqual(records.calls([*self._LINES, *waits]), records.calls(self._LINES))
+        with_copy = [*self._LINES, "0 user cuMemcpyHtoDAsync_v2 h7f04 64 h7b01"]
+        for lines, waits in ((self._LINES, [own[0], "0 user cuStreamWaitEvent h7b01 h7e04 0"]), (with_copy, idle)):
+            self.assertNotEqual(records.calls([*lines, *waits]), records.calls(lines))
+
 
 class Outcomes(unittest.TestCase):
     """Tests what is concluded from the number of turns and from what a job says."""

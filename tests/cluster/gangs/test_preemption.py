@@ -90,7 +90,7 @@ class Preemption(unittest.TestCase):
         self.addCleanup(room_plays.let_leave, self.world, names[1])
         before = self.uids(*names)
         self.create("kept-high", 2, "high")
-        self.world.until(lambda: any("a disruption budget does not allow" in reason
+        self.world.until(lambda: any("disruption budgets do not allow" in reason
                                      for reason in self.world.lives.reasons("kept-high")), "it is told why it waits")
         self.create("kept-modest", 1, room_plays.MODEST)
         self.world.until(lambda: any("the preemptionPolicy of this job is Never" in reason

@@ -110,7 +110,7 @@ class KubectlPlugin(unittest.TestCase):
         self.cluster.wait_for("pod", "waits", lambda p: p and any(
             c["type"] == "PodScheduled" and c.get("message") for c in p["status"].get("conditions", ())), _TEAM)
         said = self.plugin("explain", "pod", "waits", "-n", _TEAM)
-        self.assertIn("pod team/waits waits for the scheduler", said)
+        self.assertIn("pod team/waits waits for a place, and has no scheduling gate", said)
         self.assertIn("Insufficient crossover.dev/slot", said)
         by_gang = json.loads(self.plugin("explain", "gang", "mine", "-n", _TEAM, "-o", "json"))
         self.assertEqual([entry["pod"] for entry in by_gang["pods"]], ["team/waits"])

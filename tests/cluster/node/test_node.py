@@ -7,7 +7,7 @@ import unittest
 from testing.cluster.prometheus import judged
 from tests.cluster.node.node_case import NAMESPACE, NodeCase
 
-_ANEW = "is evicted, so that its controller makes it again: it must not stay on its GPU"
+_ANEW = "is evicted, so that its controller makes it again: the kubelet gave its slot to two pods"
 _QUIET_S = 5  # longer than a kubelet needs to tell the API server
 
 

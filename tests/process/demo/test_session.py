@@ -52,10 +52,10 @@ class Session(unittest.TestCase):
 
     def test_void_runs_are_repeated_three_times_and_no_more(self):
         notes = []
-        plan = replace(self.plan, environment={"STAND_IN_LATE": "301"})
+        plan = replace(self.plan, environment={"STAND_IN_LATE": "301"}, limits=validity.Limits(cpu=2.0))
         quiet = mock.patch.object(validity, "wait_until_quiet", lambda patience: None)
         with quiet:
-            result = session.run_valid(self.build, plan, self.mark, note=notes.append, limits=validity.Limits(cpu=2.0))
+            result = session.run_valid(self.build, plan, self.mark, note=notes.append)
             self.assertIn("kernels 301 us late", result.load.void)
         self.assertEqual(len(notes), 3)
 
