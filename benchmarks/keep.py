@@ -25,7 +25,7 @@ def keep(tree, measured, results=kept.RESULTS):
     for entry in kept.newest(measured.read_text(encoding="utf-8").splitlines()):
         faults = kept.faults(entry) + kept.faults_of_revision(tree, measured.stem, entry)
         refused += [f"{measured}: {entry.get('figure')} {entry.get('case')}: {fault}" for fault in faults]
-        good += [] if faults else [entry]
+        good += [] if faults else [kept.with_sketch(tree, measured.stem, entry)]
     if good:
         path = results / measured.name
         old = kept.newest(path.read_text(encoding="utf-8").splitlines()) if path.exists() else []

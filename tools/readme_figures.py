@@ -43,12 +43,12 @@ _KINDS = {"processes": "processes on software GPUs", "model": "model", "program"
 _OLD = "older than its code"
 
 
-def kept():
+def kept(tree):
     """Returns {figure: its newest entries}, by name. Each entry has its module, and whether it is stale."""
     waiting, figures = kept_lines.to_retake(), {}
     for module, entries in kept_lines.files().items():
         for entry in entries:
-            stale = module in waiting and not kept_lines.is_dated(entry)
+            stale = kept_lines.is_excused(tree, module, entry, waiting)
             figures.setdefault(entry["figure"], []).append({**entry, "module": module, "stale": stale})
     return dict(sorted(figures.items()))
 
@@ -195,7 +195,8 @@ def rewritten(text, name, figures, tree):
 
 
 def main(arguments):
-    figures, tree = kept(), moved_on.Tree(ROOT)
+    tree = moved_on.Tree(ROOT)
+    figures = kept(tree)
     texts = {page: page.read_text(encoding="utf-8") for page in PAGES.values()}
     fresh = dict(texts)
     for name, page in PAGES.items():

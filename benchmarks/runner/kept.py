@@ -2,17 +2,19 @@
 
 A line says its conditions, its revision, its day, and every sample. Older lines, from before these were required,
 have no day. Until they are measured again, their figures are listed in results/to_retake.json, which the tables show.
-A line with a day is never excused, so the list can only become shorter.
+A line with a day is excused only where its commit has left the history and the line has no sketch of its code, as
+lines from before sketch.py have none. So the list can only become shorter.
 """
 
 import json
 from pathlib import Path
 
-from benchmarks.runner import catalogue, kinds, moved_on
+from benchmarks.runner import catalogue, kinds, moved_on, sketch
 
 TREE = Path(__file__).resolve().parents[2]
 RESULTS = TREE / "benchmarks" / "results"
 _TO_RETAKE = RESULTS / "to_retake.json"
+_CODE = "code"
 _TEXTS = ("figure", "case", "unit", "goal", "where", "command", "revision")
 
 
@@ -47,9 +49,14 @@ def write_to_retake(figures):
     _TO_RETAKE.write_text(json.dumps(dict(sorted(figures.items())), indent=2) + "\n", encoding="utf-8")
 
 
-def is_dated(entry):
-    """Returns whether the line has a day: such a line is never excused."""
-    return "taken" in entry
+def is_excused(tree, name, entry, waiting):
+    """Returns whether a line may be older than its code. `waiting` is what to_retake() returns."""
+    return name in waiting and ("taken" not in entry or (_CODE not in entry and not tree.has(entry["revision"])))
+
+
+def with_sketch(tree, name, entry):
+    """Returns the line with a sketch of the code that it was measured with. Raises NoHistory if that is not known."""
+    return {**entry, _CODE: sketch.of(tree.code(catalogue.figure(name).folders, entry["revision"]))}
 
 
 def faults(entry):
@@ -71,13 +78,23 @@ def faults_of_revision(tree, name, entry):
     if revision.endswith("-dirty"):
         return [f"revision: expected a commit, got {revision!r}: what was measured is not known"]
     try:
-        part = tree.changed(revision, catalogue.figure(name).folders)
+        part = _part_changed(tree, name, entry)
     except moved_on.NoHistory as unknown:
         return [f"revision: {unknown}"]
+    except ValueError as fault:
+        return [str(fault)]
     if part > moved_on.TOO_FAR:
         return [f"revision: expected at most {moved_on.TOO_FAR:.0%} of its code to have changed since, got {part:.0%} "
                 f"since {revision}"]
     return []
+
+
+def _part_changed(tree, name, entry):
+    """Returns what share of a line's code changed since. Where the commit is not known, the line's sketch tells."""
+    folders = catalogue.figure(name).folders
+    if _CODE in entry and not tree.has(entry["revision"]):
+        return sketch.part_changed(entry[_CODE], tree.code(folders))
+    return tree.changed(entry["revision"], folders)
 
 
 def unkept(tree, name, entries):
@@ -95,7 +112,7 @@ def why(tree, name, entries):
             found.add("taken with sources that were not committed")
             continue
         try:
-            furthest = max(furthest, tree.changed(entry["revision"], catalogue.figure(name).folders))
+            furthest = max(furthest, _part_changed(tree, name, entry))
         except moved_on.NoHistory:
             found.add("taken with a revision that is not in the history")
         if faults(entry):

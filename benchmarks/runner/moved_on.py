@@ -58,6 +58,13 @@ class Tree:
         """Returns the date of the commit, such as 2026-11-25."""
         return self._git("show", "-s", "--format=%cs", self._commits(revision)).strip()
 
+    def has(self, revision):
+        """Returns whether HEAD has come from a revision, as far as this clone knows."""
+        try:
+            return bool(self._commits(revision))
+        except NoHistory:
+            return False
+
     def changed(self, revision, folders):
         """Returns what share of the folders' code changed between a revision and the working tree. Raises NoHistory
         if that is not known."""
@@ -75,6 +82,11 @@ class Tree:
             elif is_now and not was:
                 before += self._lines_at([(blob, Path(old).suffix)])
         return part_changed(before, after)
+
+    def code(self, folders, revision=None):
+        """Returns the lines of code of some folders, as a Counter: at a revision, or in the working tree. Raises
+        NoHistory if the revision is not known."""
+        return sum((self.lines(folder, _CODE, revision) for folder in _outermost(folders)), Counter())
 
     def lines(self, folder, suffixes, revision=None):
         """Returns the lines that count in the files of a folder with these suffixes, as a Counter: at a revision, or in

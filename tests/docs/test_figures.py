@@ -20,7 +20,7 @@ class Figures(unittest.TestCase):
     tree = moved_on.Tree(TREE)
 
     def test_tables_are_what_was_kept(self):
-        figures = readme_figures.kept()
+        figures = readme_figures.kept(self.tree)
         for name, page in readme_figures.PAGES.items():
             text = page.read_text(encoding="utf-8")
             fresh = readme_figures.rewritten(text, name, figures, self.tree)
@@ -28,7 +28,7 @@ class Figures(unittest.TestCase):
         self.assertGreater(len(figures), 70)
 
     def test_what_they_say_is_said(self):
-        page, figures = read("docs/performance.md"), readme_figures.kept()
+        page, figures = read("docs/performance.md"), readme_figures.kept(self.tree)
         self.assertEqual(unexplained(page, figures), [])
         self.assertEqual(unexplained(page, [*figures, "another"]), ["another"], "the control")
 
@@ -68,7 +68,7 @@ class Figures(unittest.TestCase):
     def test_a_table_that_is_stale_is_found(self):
         """This is the control."""
         page = readme_figures.PAGES["key"].read_text(encoding="utf-8")
-        figures = readme_figures.kept()
+        figures = readme_figures.kept(self.tree)
         self.assertNotEqual(page, readme_figures.rewritten(page.replace("`hook_ns`", "`hook`"), "key", {
             **figures, "hook_ns": [{**figures["hook_ns"][0], "value": 1000}]}, self.tree))
 

@@ -6,10 +6,11 @@ import json
 import subprocess
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from benchmarks import keep
-from benchmarks.runner import catalogue, kept, moved_on, renamed
+from benchmarks.runner import catalogue, kept, moved_on, renamed, sketch
 from tests.docs.pages import TREE
 
 _CODE = [f"  int value_{number} = Compute({number});" for number in range(200)]
@@ -30,7 +31,7 @@ class Kept(unittest.TestCase):
     def test_each_stands_on_the_code_as_it_is(self):
         """Figures that are known to be older are exempt. One that has been taken again must come off that list."""
         for name, entries in self.files.items():
-            excused = [e for e in entries if name in self.waiting and not kept.is_dated(e)]
+            excused = [e for e in entries if kept.is_excused(self.tree, name, e, self.waiting)]
             held = [e for e in entries if e not in excused]
             self.assertEqual(kept.unkept(self.tree, name, held), {},
                              f"take {name} again: python3 -m benchmarks.run --only {name}, python3 -m benchmarks.keep")
@@ -59,6 +60,37 @@ class Kept(unittest.TestCase):
                                 ("unknown", "expected a commit"), (f"{good['revision']}-dirty", "expected a commit")):
             (fault,) = kept.faults_of_revision(self.tree, "interleavings", {**good, "revision": revision})
             self.assertIn(words, fault)
+
+
+class Gone(unittest.TestCase):
+    """A rebase or a squash took the commit of a line out of the history."""
+
+    tree, name, commit = moved_on.Tree(TREE), "hook_ns", "0" * 12
+
+    def line(self, **more):
+        head = _git(TREE, "rev-parse", "HEAD")
+        return {**kept.with_sketch(self.tree, self.name, {"revision": head, "taken": "2026-12-01"}),
+                "revision": self.commit, **more}
+
+    def faults(self, entry):
+        return kept.faults_of_revision(self.tree, self.name, entry)
+
+    def test_its_sketch_tells_how_far_its_code_moved_on(self):
+        self.assertEqual(self.faults(self.line()), [])
+        other = sketch.of(Counter(f"Other({number});" for number in range(5000)))
+        self.assertRegex(self.faults(self.line(code=other))[0],
+                         "^revision: expected at most 10% of its code to have changed since, got [0-9]+% since 0+$")
+        self.assertIn("code: expected an object", self.faults(self.line(code={}))[0])
+
+    def test_one_without_a_sketch_is_excused_where_its_figure_is_listed(self):
+        without = self.line()
+        del without["code"]
+        self.assertIn("expected a commit that HEAD has come from", self.faults(without)[0])
+        listed = {self.name: "taken with a revision that is not in the history"}
+        known = {**without, "revision": _git(TREE, "rev-parse", "HEAD")}
+        for entry, waiting, excused in ((without, listed, True), (without, {}, False), (self.line(), listed, False),
+                                        (known, listed, False)):
+            self.assertEqual(kept.is_excused(self.tree, self.name, entry, waiting), excused, (entry, waiting))
 
 
 def _git(top, *words):
@@ -181,8 +213,8 @@ class Keep(unittest.TestCase):
                 text = "".join(json.dumps(entry) + "\n" for entry in lines)
                 (Path(directory) / place / "hook_ns.jsonl").write_text(text, encoding="utf-8")
             refused = keep.keep(self.tree, Path(directory) / "new/hook_ns.jsonl", Path(directory) / "old")
-            left = kept.newest((Path(directory) / "old/hook_ns.jsonl").read_text(encoding="utf-8").splitlines())
-        return refused, {entry["case"]: entry["value"] for entry in left}
+            self.left = kept.newest((Path(directory) / "old/hook_ns.jsonl").read_text(encoding="utf-8").splitlines())
+        return refused, {entry["case"]: entry["value"] for entry in self.left}
 
     @staticmethod
     def line(**more):
@@ -193,6 +225,9 @@ class Keep(unittest.TestCase):
 
     def test_a_good_line_takes_the_place_of_the_old_one(self):
         self.assertEqual(self.keep(self.line()), ([], {"launch": 1}), "a case that is no more goes")
+        (kept_line,) = self.left
+        self.assertEqual(kept.faults_of_revision(self.tree, "hook_ns", {**kept_line, "revision": "0" * 12}), [],
+                         "the line keeps its code, for a history without its commit")
 
     def test_which_lines_are_of_a_case(self):
         for case, name, figure, line, known in (
