@@ -98,12 +98,12 @@ void Daemon::Reload(const Reread& reread) {
   std::string error;
   std::optional<Config> wanted = reread(&error);
   if (!wanted) {
-    logging::Error("configuration not reloaded, the old one stays: " + error);
+    logging::Error("the configuration cannot be reloaded, so the old one stays in force: " + error);
     return;
   }
   const std::string later = NeedRestart(config_, *wanted);
   if (!later.empty())
-    logging::Warn("changed keys that take effect only at the next start of this daemon: " + later);
+    logging::Warn("these changed keys take effect only at the next start of this daemon: " + later);
   logging::SetLevel(wanted->log_level);
   logging::SetFormat(wanted->log_format);
   config_.log_level = wanted->log_level;

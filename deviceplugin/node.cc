@@ -97,7 +97,7 @@ int RunOnNode(const std::string& config_path) {
     if (!again) return std::nullopt;
     const std::string later = NeedRestart(config->node, again->node);
     if (!later.empty())
-      logging::Warn("changed keys that take effect only at the next start of this daemon: " + later);
+      logging::Warn("these changed keys take effect only at the next start of this daemon: " + later);
     agent->Apply(again->node.live);
     return std::move(again->daemon);
   };

@@ -67,7 +67,8 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes"},
        V::kFail,
        "each daemon sees GPUs",
-       "look for \"no GPUs: \" in the log of the node's daemon: install the driver on the node, or set "
+       "look for \"the GPUs of this node are not known: \" in the log of the node's daemon: install the "
+       "driver on the node, or set "
        "driver.runtimeClassName or driver.root so that the driver reaches the daemon's container; if there "
        "is no such line, the driver lists no GPU, or all GPUs are split into instances (MIG): run nvidia-smi "
        "-L on the node",

@@ -23,7 +23,7 @@ constexpr turn::Time kAcceptPause = 100 * base::kNsPerMs;
 bool ClientServer::Open(const SocketSettings& settings, std::string* error) {
   if (!listener_.Open(settings, error)) return false;
   if (poller_->Add(listener_.fd(), kListenerTag)) return true;
-  *error = "watching the socket failed";
+  *error = "socket " + settings.path + ": the daemon cannot wait for connections to it";
   return false;
 }
 

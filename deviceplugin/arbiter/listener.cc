@@ -9,13 +9,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "common/base/refusal.h"
+
 namespace crossover::arbiter {
 namespace {
 
 constexpr int kBacklog = 128;
 
 std::string Failure(std::string_view what, const std::string& path) {
-  return std::string(what) + " " + path + ": " + std::strerror(errno);
+  return "the daemon " + std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
 // Creates the directory `path` and its missing parents. Returns whether they exist now.
@@ -46,19 +48,19 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (settings.path.empty() || settings.path.size() >= sizeof(address.sun_path)) {
-    *error = "socket path " + settings.path + ": expected 1 to 107 bytes, got " +
-             std::to_string(settings.path.size());
+    *error =
+        base::Refusal("socket path " + settings.path, "1 to 107 bytes", std::to_string(settings.path.size()));
     return false;
   }
   settings.path.copy(address.sun_path, sizeof(address.sun_path) - 1);
 
   const std::string directory = settings.path.substr(0, settings.path.rfind('/'));
   if (directory != settings.path && !MakeDirectories(directory)) {
-    *error = Failure("making", directory);
+    *error = Failure("cannot make", directory);
     return false;
   }
   if (Taken(address, type)) {
-    *error = "socket " + settings.path + ": another daemon listens on it";
+    *error = "socket " + settings.path + ": expected no other daemon that listens on it, got one";
     return false;
   }
   fd_.Reset(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -70,7 +72,7 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
   umask(old_mask);
   errno = bind_errno;
   if (!bound) {
-    *error = Failure("binding", settings.path);
+    *error = Failure("cannot bind", settings.path);
     return false;
   }
   path_ = settings.path;
@@ -80,11 +82,11 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
     inode_ = status.st_ino;
   }
   if (settings.group && chown(path_.c_str(), static_cast<uid_t>(-1), *settings.group) != 0) {
-    *error = Failure("setting the group of", path_);
+    *error = Failure("cannot set the group of", path_);
     return false;
   }
   if (chmod(path_.c_str(), settings.mode) != 0 || listen(fd_.get(), kBacklog) != 0) {
-    *error = Failure("opening", path_);
+    *error = Failure("cannot listen on", path_);
     return false;
   }
   return true;

@@ -28,16 +28,16 @@ std::string Failure(const char* what) { return std::string(what) + ": " + std::s
 std::unique_ptr<Page> Page::Create(std::string* error) {
   base::UniqueFd fd(memfd_create("crossover-turnstile", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) {
-    *error = Failure("memfd_create");
+    *error = Failure("memory for a turnstile cannot be made");
     return nullptr;
   }
   if (ftruncate(fd.get(), sizeof(crossover_page)) != 0 || fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
-    *error = Failure("sizing and sealing a turnstile");
+    *error = Failure("a turnstile cannot be sized and sealed");
     return nullptr;
   }
   void* memory = mmap(nullptr, sizeof(crossover_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) {
-    *error = Failure("mapping a turnstile");
+    *error = Failure("a turnstile cannot be mapped");
     return nullptr;
   }
   auto* page = new (memory) crossover_page{};

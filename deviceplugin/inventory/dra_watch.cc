@@ -74,7 +74,7 @@ void DraWatch::Round() {
   if (response.status != kOk && response.status != kNotFound) complaint = kube::WhyNot(response);
   const std::lock_guard lock(mutex_);
   if (!complaint.empty() && complaint != complaint_)
-    logging::Warn(std::string("asking for ") + kGroup + ": " + complaint +
+    logging::Warn(std::string(kGroup) + " cannot be read: " + complaint +
                   ": until this succeeds, the daemon may not notice a DRA driver that gives out GPUs of this "
                   "node");
   complaint_ = complaint;

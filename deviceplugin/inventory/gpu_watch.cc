@@ -103,7 +103,7 @@ void GpuWatch::Look() {
   }
   const auto gpus = nvml_ != nullptr ? nvml_->Gpus() : std::nullopt;
   if (!gpus && why.empty()) why = "the driver does not list its GPUs";
-  if (!gpus && why != complaint_) logging::Warn("no GPUs: " + why);
+  if (!gpus && why != complaint_) logging::Warn("the GPUs of this node are not known: " + why);
   complaint_ = why;
   std::vector<Health::Answer> answers;
   std::unique_lock lock(mutex_);

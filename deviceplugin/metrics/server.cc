@@ -13,6 +13,7 @@
 #include "common/base/all_addresses.h"
 #include "common/base/fd.h"
 #include "common/base/own_sockets.h"
+#include "common/kube/metrics_access.h"
 #include "common/text/number.h"
 #include "deviceplugin/metrics/other_socket.h"
 
@@ -82,7 +83,8 @@ const char* Line(int status) {
 Answer Metrics(const MetricsServer::Sources& sources, const std::string& authorization) {
   constexpr int kMayRead = 200;
   const int status = sources.access ? sources.access(authorization) : kMayRead;
-  if (status != kMayRead) return {.status = Line(status), .text = "not for you\n"};
+  if (status != kMayRead)
+    return {.status = Line(status), .text = std::string(kube::MetricsAccess::WhyNot(status)) + "\n"};
   std::vector<prometheus::MetricFamily> families;
   for (const auto& source : sources.metrics) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));

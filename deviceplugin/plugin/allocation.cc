@@ -72,7 +72,8 @@ std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string
     const auto id = ParseDeviceId(text);
     if (!id) return AllocationRefused{base::Refusal("device ID", "GPU-<uuid>::<slot>", base::Shown(text))};
     const auto gpu = gpus.find(id->gpu);
-    if (gpu == gpus.end()) return AllocationRefused{"device ID " + text + ": this node has no such GPU"};
+    if (gpu == gpus.end())
+      return AllocationRefused{base::Refusal("device ID", "one of a GPU of this node", text)};
     if (std::find(uuids.begin(), uuids.end(), id->gpu) != uuids.end()) {
       return AllocationRefused{"two slots of GPU " + id->gpu +
                                " for one container: each slot must be of another GPU; ask for fewer " +

@@ -18,7 +18,7 @@ bool DirectoryWatch::Open(const std::string& directory, std::string* error) {
   constexpr std::uint32_t kEvents =
       IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
   if (fd_ && inotify_add_watch(fd_.get(), directory.c_str(), kEvents) >= 0) return true;
-  *error = "watching " + directory + ": " + std::strerror(errno);
+  *error = directory + ": the daemon cannot watch it: " + std::strerror(errno);
   fd_.Reset();
   directory_ = directory;
   files_ = FilesIn(directory);

@@ -88,7 +88,7 @@ Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
   std::string error;
   const std::unique_ptr<grpc::Server> server = Listen();
   if (server == nullptr) {
-    NoteFailure("listening on " + OwnSocket() + " failed");
+    NoteFailure("the daemon cannot listen on " + OwnSocket());
     return Next::kAgain;
   }
   watch->Take();  // drops the changes that Listen() has made

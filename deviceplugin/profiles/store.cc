@@ -130,7 +130,7 @@ void ProfileStore::ReadOne(const std::string& file) {
     profiles_[profile->job] = *profile;
     return;
   }
-  logging::Warn("profile not read, set aside as *.broken: " + error);
+  logging::Warn("a profile cannot be read, and is set aside as *.broken: " + error);
   SetAside(path);
 }
 
@@ -194,7 +194,7 @@ void ProfileStore::Put(const JobProfile& profile) {
     return;
   }
   ++write_failures_;
-  if (!std::exchange(complained_, true)) logging::Warn("profile not written: " + error);
+  if (!std::exchange(complained_, true)) logging::Warn("a profile cannot be written: " + error);
 }
 
 int ProfileStore::Write(const std::string& file, const std::string& text, std::string* error) const {

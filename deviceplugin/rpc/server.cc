@@ -66,7 +66,7 @@ std::unique_ptr<ApiServer> ApiServer::Start(const std::string& socket_path, Back
   if (!parts->acceptor.Open(socket_path, error)) return nullptr;
   parts->server = Build(&parts->service);
   if (parts->server == nullptr) {
-    *error = "api.socket: the gRPC server does not start";
+    *error = "api.socket: " + socket_path + ": the gRPC server does not start";
     return nullptr;
   }
   parts->acceptor.Accept([server = parts->server.get()](base::UniqueFd socket) {

@@ -146,7 +146,8 @@ Status NodeService::WatchTurns(grpc::ServerContext* context, const node::v1::Wat
   const auto subscription = backend_.stats_store->Watch();
   if (subscription == nullptr) {
     return {StatusCode::RESOURCE_EXHAUSTED,
-            "at most " + std::to_string(StatsStore::kMostWatchers) + " watchers are served at once"};
+            base::Refusal("watchers of turns", "at most " + std::to_string(StatsStore::kMostWatchers),
+                          "one more")};
   }
   node::v1::TurnEvent first;
   first.set_event("watching");

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "common/logging/log.h"
 #include "deviceplugin/arbiter/peer.h"
 
@@ -27,7 +28,7 @@ UnixAcceptor::~UnixAcceptor() { Close(); }
 bool UnixAcceptor::Open(const std::string& path, std::string* error) {
   stop_.Reset(eventfd(0, EFD_CLOEXEC));
   if (!stop_) {
-    *error = "api.socket: no descriptor left";
+    *error = base::Refusal("api.socket", "a free file descriptor", "none");
     return false;
   }
   if (listener_.Open({.path = path, .mode = kOwnerOnly, .group = {}}, error, SOCK_STREAM)) return true;
@@ -87,12 +88,14 @@ void UnixAcceptor::Admit() {
 bool UnixAcceptor::Welcome(int socket) const {
   const auto peer = arbiter::IdentifyPeer(socket);
   if (!peer || !MayEnter(peer->uid, geteuid())) {
-    logging::Warn("api: refused a connection of " +
-                  (peer ? "uid " + std::to_string(peer->uid) : std::string("an unknown user")));
+    logging::Warn(
+        base::Refusal("api.socket: connection", "one of root or of the daemon's user",
+                      peer ? "one of user " + std::to_string(peer->uid) : "one of an unknown user"));
     return false;
   }
   if (open_.size() < kMostConnections) return true;
-  logging::Warn("api: refused a connection: there are " + std::to_string(kMostConnections) + " already");
+  logging::Warn(
+      base::Refusal("api.socket: connections", "at most " + std::to_string(kMostConnections), "one more"));
   return false;
 }
 

@@ -54,7 +54,7 @@ std::unique_ptr<FollowedPage> FollowedPage::Map(int fd, std::string* error) {
   if (!IsSealedPage(fd, error)) return nullptr;
   void* memory = mmap(nullptr, CROSSOVER_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
-    *error = std::string("mapping a turnstile: ") + std::strerror(errno);
+    *error = std::string("a turnstile cannot be mapped: ") + std::strerror(errno);
     return nullptr;
   }
   std::unique_ptr<FollowedPage> page(new FollowedPage(static_cast<crossover_page*>(memory)));

@@ -25,12 +25,12 @@ bool Link::Connect(const std::string& path, const std::string& gpu_uuid, bool re
   path.copy(address.sun_path, path.size());
   base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    *error = "connecting to " + path + ": " + std::strerror(errno);
+    *error = "the signaller cannot connect to " + path + ": " + std::strerror(errno);
     return false;
   }
   const crossover_signaller_hello hello = MakeHello(gpu_uuid, rests);
   if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
-    *error = "sending a hello to the arbiter at " + path + ": " + std::strerror(errno);
+    *error = "the signaller cannot send hello to the arbiter at " + path + ": " + std::strerror(errno);
     return false;
   }
   fd_ = std::move(fd);

@@ -63,11 +63,11 @@ bool SignalDesk::OnMessage(const arbiter::Connection& connection, const arbiter:
     *why = Admit(connection, *hello);
     if (!why->empty())
       observer_->OnLog(arbiter::LogLevel::kWarn,
-                       "refused a signaller of gpu " + hello->gpu_uuid + ": " + *why);
+                       "gpu " + hello->gpu_uuid + ": a signaller is refused: " + *why);
     return false;
   }
   if (connection.member == nullptr) {
-    *why = "a message about signals before the hello";
+    *why = "signals: expected a message about them after hello, got one before it";
     return false;
   }
   Station& station = StationOf(connection.member->gpu->uuid);
@@ -91,7 +91,7 @@ std::string SignalDesk::Admit(const arbiter::Connection& connection, const Signa
                          "one of " + base::Shown(connection.account().name));
   }
   base::UniqueFd socket(fcntl(connection.fd(), F_DUPFD_CLOEXEC, 0));
-  if (!socket) return "signaller: no descriptor is left";
+  if (!socket) return base::Refusal("signaller", "a free file descriptor of the daemon", "none");
   const int fd = socket.get();
   std::string why = StationOf(hello.gpu_uuid)
                         .Attach(std::make_unique<SignallerLink>(std::move(socket), peer.pid), hello.rests);

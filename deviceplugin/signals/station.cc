@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/refusal.h"
 #include "proto/turnstile.h"
 
 namespace crossover::signals {
@@ -73,7 +74,8 @@ bool Station::Works(turn::Time now) const {
 std::string Station::Attach(std::unique_ptr<SignallerLink> link, bool rests) {
   ReadReady();
   if (links_.size() + resting_.size() == kMostSignallers)
-    return "gpu " + uuid_ + " has " + std::to_string(kMostSignallers) + " signallers already";
+    return base::Refusal("gpu " + uuid_, "at most " + std::to_string(kMostSignallers) + " signallers",
+                         "one more");
   due_ = 0;
   if (rests) {
     resting_.push_back(std::move(link));

@@ -76,7 +76,7 @@ bool NodeMarker::Write(const NodeMarksChange& change) {
   const bool done = response.status == 200;
   std::string complaint = done ? "" : kube::WhyNot(response);
   if (!done && complaint != complaint_)
-    logging::Warn("writing labels and annotations of this node: " + complaint);
+    logging::Warn("labels and annotations of this node cannot be written: " + complaint);
   complaint_ = std::move(complaint);
   return done;
 }

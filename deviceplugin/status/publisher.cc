@@ -58,7 +58,8 @@ bool Publisher::Publish(const GpuNode& node, const std::string& body) {
   retry_after_ = response.retry_after;
   const bool done = response.status == 200 || response.status == 201;
   std::string complaint = done ? "" : WhyNot(response);
-  if (!done && complaint != complaint_) logging::Warn("publishing the GPUNode of this node: " + complaint);
+  if (!done && complaint != complaint_)
+    logging::Warn("the GPUNode of this node cannot be written: " + complaint);
   complaint_ = std::move(complaint);
   return done;
 }

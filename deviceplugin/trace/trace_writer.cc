@@ -83,9 +83,9 @@ void TraceWriter::Flush() {
 
 TraceWriter::~TraceWriter() {
   if (!Write())
-    logging::Warn("trace not written: " + path_ + ": " +
+    logging::Warn("the trace cannot be written: " + path_ + ": " +
                   std::to_string(std::count(pending_.begin(), pending_.end(), '\n')) +
-                  " events that waited are lost");
+                  " events that waited to be written are lost");
 }
 
 bool TraceWriter::Write() {
@@ -93,15 +93,16 @@ bool TraceWriter::Write() {
     const ssize_t written = ::write(file_.get(), pending_.data(), pending_.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      const char* reason = written < 0 ? std::strerror(errno) : "no byte was taken";
+      const char* reason = written < 0 ? std::strerror(errno) : "the file takes no byte";
       if (!std::exchange(failing_, true))
-        logging::Warn("trace not written: " + path_ + ": " + reason + "; the newest events are lost once " +
-                      std::to_string(kMostPending >> 20) + " MiB of them wait");
+        logging::Warn("the trace cannot be written: " + path_ + ": " + reason +
+                      "; the newest events are lost once " + std::to_string(kMostPending >> 20) +
+                      " MiB of them wait");
       return false;
     }
     pending_.erase(0, static_cast<std::size_t>(written));
   }
-  if (std::exchange(failing_, false)) logging::Info("trace written again: " + path_);
+  if (std::exchange(failing_, false)) logging::Info("the trace is written again: " + path_);
   return true;
 }
 

@@ -123,7 +123,7 @@ void LearnPool(CUmemoryPool pool, const CUmemLocation& location) {
 void TellRefusal(std::size_t bytes) {
   if (told.exchange(true, std::memory_order_relaxed)) return;
   log::Write(log::Level::kWarn,
-             "%zu bytes of GPU memory refused: this process may have %llu bytes in all on each GPU "
+             "%zu bytes of GPU memory are refused: this process may have %llu bytes in all on each GPU "
              "(CROSSOVER_GPU_MEMORY, or what its pod may have)",
              bytes, static_cast<unsigned long long>(memory::TheAccounting().limit()));
 }

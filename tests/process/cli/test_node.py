@@ -172,7 +172,8 @@ class Life(unittest.TestCase):
                          "profiles: off\n")
         done = finished([*node.daemon.args[:3], other])
         self.assertEqual(done.returncode, 2)
-        self.assertIn(f"api.socket: socket {node.api}: another daemon listens on it", done.stderr)
+        self.assertIn(f"api.socket: socket {node.api}: expected no other daemon that listens on it, got one",
+                      done.stderr)
         self.assertEqual(node.top()["daemon"]["pid"], node.daemon.pid)
 
 
@@ -277,7 +278,7 @@ class OtherUsers(unittest.TestCase):
             os.chmod(node.api, mode)
             done = finished([*become, *node.command("mode", "off")])
             self.assertEqual(done.returncode, 1, done.stdout)
-        node.await_word("refused a connection of uid 65534")
+        node.await_word("expected one of root or of the daemon's user, got one of user 65534")
         self.assertEqual(node.top()["daemon"]["mode"], "enforce")
 
 

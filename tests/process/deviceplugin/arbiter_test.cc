@@ -364,7 +364,7 @@ TEST_F(ArbiterTest, ASecondDaemonDoesNotTakeTheSocketAway) {
   StartDaemon();
   Program second({ARBITER_PROGRAM, "--socket", socket()});
   EXPECT_EQ(second.Wait(), 2);
-  EXPECT_THAT(second.seen(), HasSubstr("another daemon listens on it"));
+  EXPECT_THAT(second.seen(), HasSubstr("expected no other daemon that listens on it, got one"));
   Client client(socket());
   EXPECT_TRUE(client.Join("a"));
 }

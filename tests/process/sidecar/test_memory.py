@@ -89,9 +89,9 @@ class Memory(unittest.TestCase):
         self.assertGreater(done.refused, 100)
         self.assertLessEqual(done.truth, 64 << 20)
         self.assertEqual(done.used, done.truth)
-        self.assertRegex(done.stderr, r"\Acrossover: \d+ bytes of GPU memory refused: this process may have 67108864 "
-                                      r"bytes in all on each GPU \(CROSSOVER_GPU_MEMORY, or what its pod may have\)"
-                                      r"\n\Z")
+        self.assertRegex(done.stderr, r"\Acrossover: \d+ bytes of GPU memory are refused: this process may have "
+                                      r"67108864 bytes in all on each GPU \(CROSSOVER_GPU_MEMORY, or what "
+                                      r"its pod may have\)\n\Z")
 
     def test_without_a_budget_the_whole_gpu_is_there(self):
         for library, budget in ((None, None), (LIBRARY, None)):

@@ -132,7 +132,8 @@ TEST_F(AllocateTest, RefusesTwoSlotsOfOneGpu) {
 TEST_F(AllocateTest, RefusesWhatIsNotHere) {
   EXPECT_THAT(Refused({}), HasSubstr("device IDs: expected at least one, got none"));
   EXPECT_THAT(Refused({"nonsense"}), HasSubstr("device ID: expected GPU-<uuid>::<slot>, got nonsense"));
-  EXPECT_THAT(Refused({"GPU-00000000-0000-0000-0000-00000000000c::0"}), HasSubstr("no such GPU"));
+  EXPECT_THAT(Refused({"GPU-00000000-0000-0000-0000-00000000000c::0"}),
+              HasSubstr("expected one of a GPU of this node"));
 }
 
 }  // namespace

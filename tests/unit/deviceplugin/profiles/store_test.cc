@@ -162,7 +162,7 @@ TEST_F(StoreTest, ADiskThatFailsKeepsNoJobFromLearning) {
     store->Put(Sample("new"));
     const std::string log = ::testing::internal::GetCapturedStderr();
     EXPECT_THAT(log, HasSubstr("profiles are kept in memory alone: " + directory()));
-    EXPECT_EQ(log.find("profile not written"), std::string::npos) << "it was said: " << log;
+    EXPECT_EQ(log.find("a profile cannot be written"), std::string::npos) << "it was said: " << log;
     EXPECT_EQ(store->write_failures(), 2u);
     EXPECT_THAT(Gangs(*store), ElementsAre("before", "new"));
     EXPECT_THAT(Files(), ElementsAre("1000-4-before.json"));
@@ -181,7 +181,7 @@ TEST_F(StoreTest, FailuresAreCountedAndNamedOnce) {
   store->Put(Sample("a"));
   store->Put(Sample("b"));
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("profile not written: " + directory()));
+  EXPECT_THAT(log, HasSubstr("a profile cannot be written: " + directory()));
   EXPECT_EQ(log.find("1000-4-b"), std::string::npos) << log;
   EXPECT_EQ(store->write_failures(), 2u);
   EXPECT_THAT(Gangs(*store), ElementsAre("a", "b")) << "it is known all the same";

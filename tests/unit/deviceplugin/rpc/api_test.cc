@@ -108,7 +108,7 @@ TEST(DoorTest, RootAndTheDaemonsOwnUserMayEnter) {
 
 TEST_F(ApiTest, ALiveServersSocketIsNotTakenAndADeadOnesIs) {
   EXPECT_EQ(Start(), nullptr);
-  EXPECT_THAT(error_, HasSubstr("another daemon listens on it"));
+  EXPECT_THAT(error_, HasSubstr("expected no other daemon that listens on it, got one"));
   server_.reset();
   server_ = Start();
   EXPECT_NE(server_, nullptr) << error_;

@@ -153,7 +153,8 @@ TEST_F(DeskTest, AFifthSignallerIsRefusedInWords) {
   std::vector<base::UniqueFd> four;
   for (int i = 0; i < 4; ++i) four.push_back(Signaller());
   const base::UniqueFd fifth = Signaller();
-  EXPECT_THAT(Next<crossover_refused>(fifth).reason, HasSubstr("has 4 signallers already"));
+  EXPECT_THAT(Next<crossover_refused>(fifth).reason,
+              HasSubstr("expected at most 4 signallers, got one more"));
 }
 
 TEST_F(DeskTest, AWishBeforeTheHelloIsRefused) {

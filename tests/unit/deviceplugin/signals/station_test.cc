@@ -396,7 +396,8 @@ TEST_F(StationTest, TooManySignallersAreRefused) {
   GiveSignals();
   FarEnd ready[4];
   for (int i = 0; i < 3; ++i) EXPECT_EQ(station_.Attach(ready[i].Link(71 + i)), "");
-  EXPECT_THAT(station_.Attach(ready[3].Link(74)), ::testing::HasSubstr("has 4 signallers already"));
+  EXPECT_THAT(station_.Attach(ready[3].Link(74)),
+              ::testing::HasSubstr("expected at most 4 signallers, got one more"));
   EXPECT_EQ(station_.figures().signallers, 4);
   ready[1].Die();
   FarEnd other;
@@ -449,7 +450,8 @@ TEST_F(StationTest, ThoseThatRestAreToldWhenTheyMayUseTheGpuAndAreNotOffered) {
 TEST_F(StationTest, ThoseThatRestCountAmongTheMost) {
   FarEnd far[5];
   for (int i = 0; i < 4; ++i) EXPECT_EQ(station_.Attach(far[i].Link(70 + i), /*rests=*/i > 1), "");
-  EXPECT_THAT(station_.Attach(far[4].Link(74)), ::testing::HasSubstr("has 4 signallers already"));
+  EXPECT_THAT(station_.Attach(far[4].Link(74)),
+              ::testing::HasSubstr("expected at most 4 signallers, got one more"));
   far[3].Die();
   FarEnd other;
   EXPECT_EQ(station_.Attach(other.Link(75)), "");

@@ -127,7 +127,7 @@ TEST(NodeMarkerTest, AServerThatRefusesIsToldInTheLog) {
     while (looks < 2) std::this_thread::yield();  // the first round is over
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("writing labels and annotations of this node: "));
+              HasSubstr("labels and annotations of this node cannot be written: "));
 }
 
 TEST(NodeMarkerTest, WhereNothingIsWantedItDoesNotLook) {

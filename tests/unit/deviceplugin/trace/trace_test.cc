@@ -138,9 +138,9 @@ TEST(TraceTest, GoesOnWithinALineOnceTheDiskIsNotFullAnyMore) {
   EXPECT_EQ(file.lines(), std::vector<std::string>(20, line));
   EXPECT_EQ(trace->lost(), 0u);
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, ::testing::HasSubstr("trace not written: " + file.path() + ": File too large"));
-  EXPECT_EQ(log.find("trace not written"), log.rfind("trace not written")) << log;
-  EXPECT_THAT(log, ::testing::HasSubstr("trace written again: " + file.path()));
+  EXPECT_THAT(log, ::testing::HasSubstr("trace cannot be written: " + file.path() + ": File too large"));
+  EXPECT_EQ(log.find("trace cannot be written"), log.rfind("trace cannot be written")) << log;
+  EXPECT_THAT(log, ::testing::HasSubstr("the trace is written again: " + file.path()));
 }
 
 TEST(TraceTest, CountsWhatIsLostWhileTheDiskIsFull) {
