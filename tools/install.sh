@@ -90,7 +90,7 @@ case $mode in
   --verify) "$here/install/trust.sh" --verify ;;
   --referee) "$here/install/referee.sh" ;;
   *)
-    say "argument: expected --check, --cuda, --cluster, --matrix, --frameworks, --torch, --torch-frameworks," \
+    say "argument: expected none, --check, --cuda, --cluster, --matrix, --frameworks, --torch, --torch-frameworks," \
       "--horovod, --images, --workflows, --release, --verify or --referee, got '$mode'"
     exit 2
     ;;

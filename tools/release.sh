@@ -21,7 +21,7 @@ case ${1:-} in
   "") ;;
   --check) exit 0 ;;
   *)
-    echo "release: argument: expected --check or none, got $1" >&2
+    echo "release: argument: expected none or --check, got $1" >&2
     exit 2
     ;;
 esac

@@ -88,7 +88,7 @@ class Fetch(unittest.TestCase):
         self.offered.rmdir()
         found, complaints = self.find(f"sid some 1.0 {_SUM}")
         self.assertEqual(found, [])
-        self.assertIn("has no list of packages to offer: E: no archive", complaints)
+        self.assertIn("got none: E: no archive", complaints)
 
     def test_a_line_that_is_no_pin_is_named(self):
         for pin in ("sid some 1.0", f"sid some 1.0 {_SUM} more"):

@@ -41,7 +41,8 @@ def main():
         with interruptible():
             return show(build, options)
     except KeyboardInterrupt:
-        print("demo: interrupted; nothing is left behind", file=sys.stderr)
+        print("demo: interrupted; " + ("some of it may still be there: --down again removes it" if options.down
+                                       else "nothing is left behind"), file=sys.stderr)
         return 130
     except (Failed, ValueError, OSError) as failure:
         print(f"demo: {failure}", file=sys.stderr)

@@ -80,7 +80,7 @@ unpack() {
   shift 2
   cmp -s "$list" "$out/.installed" && return 0
   if [[ $mode == --check ]]; then
-    say "missing or outdated: $out (tools/install.sh makes it)"
+    say "missing or outdated: $out (tools/install/${0##*/} makes it)"
     return 1
   fi
   say "unpacking $* into $out"

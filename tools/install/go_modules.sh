@@ -11,7 +11,7 @@ take_mode() {
   case $mode in
     "" | --check | --pin) ;;
     *)
-      say "argument: expected --check or --pin, got '$mode'"
+      say "argument: expected none, --check or --pin, got '$mode'"
       exit 2
       ;;
   esac
@@ -107,7 +107,7 @@ build() {
   shift 4
   [[ $mode == --pin ]] || ! is_built "$name" "$version" "$@" || return 0
   if [[ $mode == --check ]]; then
-    say "missing or outdated: $out (tools/install.sh makes it)"
+    say "missing or outdated: $out (tools/install/${0##*/} makes it)"
     return 1
   fi
   find_go || return 1

@@ -58,7 +58,7 @@ render() {
   local out=$cache/$1-$2 source
   [[ ! -s $out/manifests.yaml && $mode != --pin ]] || return 0
   if [[ $mode == --check ]]; then
-    say "missing: $out/manifests.yaml (tools/install.sh makes it)"
+    say "missing: $out/manifests.yaml (tools/install/${0##*/} makes it)"
     return 1
   fi
   find_go || return 1

@@ -39,7 +39,7 @@ state_of() {
     apt_get "$state" update > "$state/log" 2>&1 || touch "$state/failed"
   fi
   if [[ -e $state/failed ]]; then
-    say "$1: $archive has no list of packages to offer: $(tail -n 1 "$state/log")"
+    say "$1: expected a list of packages from $archive, got none: $(tail -n 1 "$state/log")"
     return 1
   fi
   printf '%s\n' "$state"

@@ -76,7 +76,7 @@ case $mode in
     exit
     ;;
   *)
-    say "argument: expected --check, got '$mode'"
+    say "argument: expected none or --check, got '$mode'"
     exit 2
     ;;
 esac
