@@ -18,6 +18,8 @@ constexpr Known kKnown[] = {
     {"23direct_copy_kernel_cuda", torch::MakeCopy},
     {"27converting_copy_kernel_cudaI", torch::MakeConversion},
     {"CatArrayBatchedCopy", torch::MakeCat},
+    {"47_amp_foreach_non_finite_check_and_unscale_cuda_", torch::MakeSearch},
+    {"28amp_update_scale_cuda_kernelE", torch::MakeScale},
 };
 
 }  // namespace

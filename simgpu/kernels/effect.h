@@ -1,7 +1,7 @@
 // Says what the effect of a kernel is, of which only the name and the sizes of the parameters are known. Most
 // kernels have none here. Those have one whose results decide what a program does next: fills, copies,
-// conversions, and the joining of tensors. The names and parameters are those of PyTorch (torch.h says of
-// which version). Pure, except for the memory to which the parameters point.
+// conversions, the joining of tensors, and the scale of mixed precision. The names and parameters are those
+// of PyTorch (torch.h says of which version). Pure, except for the memory to which the parameters point.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Declares the effects of kernels of PyTorch. What they do was read from torch 2.15.0+cu132 (CUDALoops.cuh,
-// MemoryAccess.cuh, Shape.cu): a version that changes their names, or the order of their parameters, gets no
-// effect or needs a change here.
+// MemoryAccess.cuh, Shape.cu, AmpKernels.cu): a version that changes their names, or the order of their
+// parameters, gets no effect or needs a change here.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,14 @@ constexpr std::uint64_t kMostByElement = 1 << 20;
 //
 // MakeFill: FillFunctor<T> in elementwise loops. MakeCopy: direct_copy_kernel_cuda, which also converts if it
 // loads and stores with a cast. MakeConversion: converting_copy_kernel_cuda<From, To>. MakeCat:
-// CatArrayBatchedCopy*.
+// CatArrayBatchedCopy*. MakeSearch: multi_tensor_apply_kernel of
+// _amp_foreach_non_finite_check_and_unscale_cuda_, which finds gradients that a fill has made infinite.
+// MakeScale: amp_update_scale_cuda_kernel.
 std::optional<Effect> MakeFill(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
 std::optional<Effect> MakeCopy(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
 std::optional<Effect> MakeConversion(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
 std::optional<Effect> MakeCat(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
+std::optional<Effect> MakeSearch(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
+std::optional<Effect> MakeScale(std::string_view name, const std::vector<std::size_t>& parameter_bytes);
 
 }  // namespace simgpu::torch

@@ -58,6 +58,7 @@ PATTERNS = (
     Pattern("ddp_no_sync", "ddp.py", ("--accumulate", "2")),
     Pattern("ddp_find_unused_parameters", "ddp.py", ("--model", "spare", "--find-unused")),
     Pattern("ddp_amp", "ddp.py", ("--amp",)),
+    Pattern("ddp_amp_skips", "ddp.py", ("--amp", "--overflow-each", "5")),
     Pattern("ddp_static_graph", "ddp.py", ("--static-graph",)),
     Pattern("ddp_bucket_view", "ddp.py", ("--bucket-view",), steps=160),
     Pattern("ddp_side_stream", "ddp.py", ("--side-stream",)),

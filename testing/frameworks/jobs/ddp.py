@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import math
 import os
 import signal
 
@@ -50,6 +51,8 @@ def parse():
     parser.add_argument("--hook", choices=_HOOKS)
     parser.add_argument("--zero", action="store_true", help="each rank keeps its part of the optimizer's state")
     parser.add_argument("--amp", action="store_true", help="half precision, with a scale of gradients and clipping")
+    parser.add_argument("--overflow-each", type=int, default=0, metavar="STEPS",
+                        help="with --amp: gradients of each such step are infinite, so that the scaler skips it")
     parser.add_argument("--compile", metavar="BACKEND", help="torch.compile with this backend")
     parser.add_argument("--side-stream", action="store_true", help="steps run on a stream of their own")
     parser.add_argument("--die-at", type=int, default=-1, metavar="STEP", help="rank 1 is killed once at this step")
@@ -92,6 +95,13 @@ def die_once(arguments, index):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def check_scale(scaler, skipped):
+    """Raises ValueError unless the scale has been halved by each step that was skipped."""
+    expected, found = 2.0 ** (16 - skipped), scaler.get_scale()
+    if found != expected:
+        raise ValueError(f"scale after {skipped} steps that overflowed: expected {expected}, got {found}")
+
+
 def build(device, arguments):
     model = make_model(device, arguments)
     optimizer = make_optimizer(model, arguments)
@@ -101,25 +111,31 @@ def build(device, arguments):
     def step(index):
         die_once(arguments, index)
         if not arguments.side_stream:
-            return train()
+            return train(index)
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            loss = train()
+            loss = train(index)
         torch.cuda.current_stream().wait_stream(side)
         return loss
 
-    def train():
+    def train(index):
         optimizer.zero_grad(set_to_none=True)
         for batch in range(arguments.accumulate):
             last = batch == arguments.accumulate - 1
             with contextlib.nullcontext() if last else model.no_sync():
                 loss = loss_of_a_batch(model, device, arguments)
                 scaler.scale(loss / arguments.accumulate).backward()
+        overflows = arguments.overflow_each > 0 and index % arguments.overflow_each == 0
+        if overflows:
+            for parameter in model.parameters():
+                parameter.grad.fill_(math.inf)
         if arguments.amp:
             scaler.unscale_(optimizer)
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)
         scaler.update()
+        if overflows:
+            check_scale(scaler, 1 + index // arguments.overflow_each)
         return loss
 
     return step

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -291,6 +292,98 @@ TEST(EffectTest, VectorisedCatCountsInVectors) {
   ASSERT_TRUE(effect);
   EXPECT_TRUE(Perform(*effect, arena.Memory(), 2, arena.At(128), inputs, CatShape{{3}, {1}}, 0, 4u));
   EXPECT_THAT(arena.Read<std::int32_t>(128, 12), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 100, 101, 102, 103));
+}
+
+// A TensorList is what PyTorch passes to the kernel that searches for gradients which are not finite.
+struct TensorList {
+  unsigned char* addresses[110] = {};
+  std::int64_t elements[110] = {};
+  std::uint8_t tensor_of_block[320] = {};
+  std::int32_t chunk_of_block[320] = {};
+  std::int32_t first_tensor = 0;
+};
+struct Search {
+  float* found;
+  const float* inverse_scale;
+};
+
+std::string SearchName(const std::string& type, const std::string& tensors = "1") {
+  return "_ZN2at6native12_GLOBAL__N_125multi_tensor_apply_kernelINS1_18TensorListMetadataILi" + tensors +
+         "EEENS1_14UnaryOpFunctorI" + type +
+         "Li1ELi1ELi0EEEJZZZNS0_47_amp_foreach_non_finite_check_and_unscale_cuda_EN3c108ArrayRefINS_"
+         "6TensorEEE"
+         "E1_ffEPfPKfEEEvT_T0_DpT1_";
+}
+
+// Runs the search in two tensors of 70 000 and 4 elements of float, in three blocks, of which two are in the
+// first.
+bool PerformSearch(const Effect& effect, Arena* arena, float* found) {
+  TensorList list;
+  list.addresses[0] = arena->At(0);
+  list.addresses[1] = arena->At(280'000);
+  list.elements[0] = 70'000;
+  list.elements[1] = 4;
+  list.tensor_of_block[2] = 1;
+  list.chunk_of_block[1] = 1;
+  Search search{found, nullptr};
+  char functor = 0;
+  void* parameters[] = {&list, &functor, &search};
+  EXPECT_EQ(effect.bytes({parameters, {3, 1, 1}}), 2u * 4 * 70'004);
+  return effect.run({parameters, {3, 1, 1}}, arena->Memory());
+}
+
+TEST(EffectTest, SearchFindsGradientsThatAFillMadeInfinite) {
+  const auto effect = EffectOf(SearchName("f"), {3368, 1, 16});
+  ASSERT_TRUE(effect);
+  constexpr std::size_t kFound = 280'016;
+  Arena arena(kFound + 4);
+  auto* found = reinterpret_cast<float*>(arena.At(kFound));
+  const std::vector<float> infinite(70'000, INFINITY), four(4, -INFINITY);
+  const struct {
+    std::vector<float> first, second;
+    float found;
+  } cases[] = {{std::vector<float>(70'000, 1.0F), {1, INFINITY, NAN, 1}, 0},  // values by chance
+               {infinite, {1, 1, 1, 1}, 1},
+               {std::vector<float>(70'000, 1.0F), four, 1}};
+  for (const auto& each : cases) {
+    arena.Write(0, each.first);
+    arena.Write(280'000, each.second);
+    arena.Write<float>(kFound, {0});
+    EXPECT_TRUE(PerformSearch(*effect, &arena, found));
+    EXPECT_THAT(arena.Read<float>(kFound, 1), ElementsAre(each.found));
+    EXPECT_THAT(arena.Read<float>(0, 2), ElementsAre(each.first[0], each.first[1])) << "gradients stay";
+  }
+  Arena shorter(280'000);
+  EXPECT_FALSE(PerformSearch(*effect, &shorter, found));
+  EXPECT_TRUE(EffectOf(SearchName("N3c104HalfE"), {3368, 1, 16}));
+  EXPECT_FALSE(EffectOf(SearchName("N3c105qint8E"), {3368, 1, 16}));
+  EXPECT_FALSE(EffectOf(SearchName("f"), {3376, 1, 16})) << "parameters of another version";
+  EXPECT_FALSE(EffectOf(SearchName("f", "2"), {3368, 1, 16})) << "another kernel";
+}
+
+TEST(EffectTest, ScaleFallsAfterASkippedStepAndGrowsAfterAnInterval) {
+  const auto effect = EffectOf("_ZN2at6native28amp_update_scale_cuda_kernelEPfPiPKfddi", {8, 8, 8, 8, 8, 4});
+  ASSERT_TRUE(effect);
+  Arena arena(12);
+  arena.Write<float>(0, {1024});
+  arena.Write<std::int32_t>(4, {0});
+  const auto step = [&](float found) {
+    arena.Write<float>(8, {found});
+    return Perform(*effect, arena.Memory(), 1, arena.At(0), arena.At(4), arena.At(8), 2.0, 0.5, 3);
+  };
+  const auto scale_after = [&](float found) {
+    EXPECT_TRUE(step(found));
+    return arena.Read<float>(0, 1)[0];
+  };
+  EXPECT_EQ(scale_after(1), 512);
+  EXPECT_EQ(scale_after(0), 512);
+  EXPECT_EQ(scale_after(0), 512);
+  EXPECT_EQ(scale_after(0), 1024) << "the third in a row";
+  EXPECT_EQ(arena.Read<std::int32_t>(4, 1)[0], 0);
+  arena.Write<float>(0, {3e38F});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(scale_after(0), 3e38F) << "it stays finite";
+  EXPECT_FALSE(Perform(*effect, arena.Memory(), 1, arena.At(0), arena.At(4), arena.At(12), 2.0, 0.5, 3));
+  EXPECT_FALSE(EffectOf("_ZN2at6native28amp_update_scale_cuda_kernelEPfPiPKfddi", {8, 8, 8, 8, 8}));
 }
 
 TEST(EffectTest, OtherKernelsHaveNone) {
