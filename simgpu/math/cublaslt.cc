@@ -20,19 +20,59 @@ constexpr const char* kLibrary = "libcublasLt.so.13";
 
 // cublasLtMatrixLayoutAttribute_t
 enum class LayoutAttribute : int { kType = 0, kOrder, kRows, kColumns, kLeading, kBatch, kStride, kPlane };
-// cublasLtMatmulDescAttributes_t, those that the cost depends on
-enum class ProductAttribute : int { kComputeType = 0, kScaleType = 1, kPointerMode = 2, kTransposeA = 3 };
+// cublasLtMatmulDescAttributes_t, those that the cost depends on, or that are not 0 at first
+enum class ProductAttribute : int {
+  kComputeType = 0,
+  kScaleType = 1,
+  kPointerMode = 2,
+  kTransposeA = 3,
+  kEpilogue = 7
+};
+constexpr std::uint64_t kNoEpilogue = 1;
+
+// Attributes hold what a program set, by number: each is a number or a pointer, of 8 bytes at most.
+template <std::size_t kCount>
+class Attributes {
+ public:
+  std::uint64_t& operator[](std::size_t attribute) { return values_[attribute]; }
+  std::uint64_t operator[](std::size_t attribute) const { return values_[attribute]; }
+
+  int Set(int attribute, const void* buffer, std::size_t bytes) {
+    if (!Has(attribute) || buffer == nullptr || !IsSize(bytes)) return kCublasInvalidValue;
+    std::uint64_t value = 0;
+    std::memcpy(&value, buffer, bytes);
+    values_[static_cast<std::size_t>(attribute)] = value;
+    return kCublasSuccess;
+  }
+  // Writes the value, and its size if `written` is not null.
+  int Get(int attribute, void* buffer, std::size_t bytes, std::size_t* written) const {
+    if (!Has(attribute) || buffer == nullptr || !IsSize(bytes)) return kCublasInvalidValue;
+    std::memcpy(buffer, &values_[static_cast<std::size_t>(attribute)], bytes);
+    if (written != nullptr) *written = bytes;
+    return kCublasSuccess;
+  }
+
+ private:
+  static bool Has(int attribute) { return attribute >= 0 && static_cast<std::size_t>(attribute) < kCount; }
+  static bool IsSize(std::size_t bytes) { return bytes >= 1 && bytes <= sizeof(std::uint64_t); }
+
+  std::uint64_t values_[kCount] = {};
+};
 
 struct Layout {
-  int type = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
-  std::int32_t batch = 1;
+  static constexpr std::size_t kAttributes = 8;
+
+  std::uint64_t Of(LayoutAttribute attribute) const { return values[static_cast<std::size_t>(attribute)]; }
+
+  Attributes<kAttributes> values;
 };
 
 struct ProductDescription {
-  int compute_type = 0;
-  int transpose_a = 0;
+  static constexpr std::size_t kAttributes = 64;
+
+  std::uint64_t Of(ProductAttribute attribute) const { return values[static_cast<std::size_t>(attribute)]; }
+
+  Attributes<kAttributes> values;
 };
 
 struct Preference {};
@@ -65,14 +105,6 @@ int Destroy(Object* object) {
   return kCublasSuccess;
 }
 
-// Reads an attribute into `value`. Its size must be that of the attribute.
-template <typename Value>
-int Read(const void* buffer, std::size_t bytes, Value* value) {
-  if (buffer == nullptr || bytes != sizeof(Value)) return kCublasInvalidValue;
-  std::memcpy(value, buffer, bytes);
-  return kCublasSuccess;
-}
-
 int Refused(const char* name) {
   simgpu_refuse(kLibrary, name, "the stand-in has one algorithm without settings");
   return kCublasNotSupported;
@@ -90,35 +122,41 @@ SIMGPU_MATH_CALL int cublasLtCreate(CublasHandle** handle) {
 SIMGPU_MATH_CALL int cublasLtDestroy(CublasHandle* handle) { return Destroy(handle); }
 
 SIMGPU_MATH_CALL int cublasLtMatrixLayoutCreate(Layout** layout, int type, std::uint64_t rows,
-                                                std::uint64_t columns, std::int64_t) {
-  return Create(layout, Layout{type, rows, columns, 1});
+                                                std::uint64_t columns, std::int64_t leading) {
+  Layout made;
+  const auto set = [&made](LayoutAttribute attribute, std::uint64_t value) {
+    made.values[static_cast<std::size_t>(attribute)] = value;
+  };
+  set(LayoutAttribute::kType, static_cast<std::uint64_t>(type));
+  set(LayoutAttribute::kRows, rows);
+  set(LayoutAttribute::kColumns, columns);
+  set(LayoutAttribute::kLeading, static_cast<std::uint64_t>(leading));
+  set(LayoutAttribute::kBatch, 1);
+  return Create(layout, made);
 }
 
 SIMGPU_MATH_CALL int cublasLtMatrixLayoutDestroy(Layout* layout) { return Destroy(layout); }
 
 SIMGPU_MATH_CALL int cublasLtMatrixLayoutSetAttribute(Layout* layout, int attribute, const void* buffer,
                                                       std::size_t bytes) {
-  if (layout == nullptr) return kCublasInvalidValue;
-  switch (static_cast<LayoutAttribute>(attribute)) {
-    case LayoutAttribute::kType:
-      return Read(buffer, bytes, &layout->type);
-    case LayoutAttribute::kRows:
-      return Read(buffer, bytes, &layout->rows);
-    case LayoutAttribute::kColumns:
-      return Read(buffer, bytes, &layout->columns);
-    case LayoutAttribute::kBatch:
-      return Read(buffer, bytes, &layout->batch);
-    case LayoutAttribute::kOrder:  // the cost depends on none of these
-    case LayoutAttribute::kLeading:
-    case LayoutAttribute::kStride:
-    case LayoutAttribute::kPlane:
-      return buffer != nullptr ? kCublasSuccess : kCublasInvalidValue;
-  }
-  return kCublasInvalidValue;
+  return layout != nullptr ? layout->values.Set(attribute, buffer, bytes) : kCublasInvalidValue;
 }
 
-SIMGPU_MATH_CALL int cublasLtMatmulDescCreate(ProductDescription** description, int compute_type, int) {
-  return Create(description, ProductDescription{compute_type, 0});
+SIMGPU_MATH_CALL int cublasLtMatrixLayoutGetAttribute(const Layout* layout, int attribute, void* buffer,
+                                                      std::size_t bytes, std::size_t* written) {
+  return layout != nullptr ? layout->values.Get(attribute, buffer, bytes, written) : kCublasInvalidValue;
+}
+
+SIMGPU_MATH_CALL int cublasLtMatmulDescCreate(ProductDescription** description, int compute_type,
+                                              int scale_type) {
+  ProductDescription made;
+  const auto set = [&made](ProductAttribute attribute, std::uint64_t value) {
+    made.values[static_cast<std::size_t>(attribute)] = value;
+  };
+  set(ProductAttribute::kComputeType, static_cast<std::uint64_t>(compute_type));
+  set(ProductAttribute::kScaleType, static_cast<std::uint64_t>(scale_type));
+  set(ProductAttribute::kEpilogue, kNoEpilogue);
+  return Create(description, made);
 }
 
 SIMGPU_MATH_CALL int cublasLtMatmulDescDestroy(ProductDescription* description) {
@@ -129,15 +167,13 @@ SIMGPU_MATH_CALL int cublasLtMatmulDescDestroy(ProductDescription* description) 
 // change neither its kernel nor its cost here.
 SIMGPU_MATH_CALL int cublasLtMatmulDescSetAttribute(ProductDescription* description, int attribute,
                                                     const void* buffer, std::size_t bytes) {
-  if (description == nullptr || buffer == nullptr) return kCublasInvalidValue;
-  switch (static_cast<ProductAttribute>(attribute)) {
-    case ProductAttribute::kComputeType:
-      return Read(buffer, bytes, &description->compute_type);
-    case ProductAttribute::kTransposeA:
-      return Read(buffer, bytes, &description->transpose_a);
-    default:
-      return kCublasSuccess;
-  }
+  return description != nullptr ? description->values.Set(attribute, buffer, bytes) : kCublasInvalidValue;
+}
+
+SIMGPU_MATH_CALL int cublasLtMatmulDescGetAttribute(const ProductDescription* description, int attribute,
+                                                    void* buffer, std::size_t bytes, std::size_t* written) {
+  return description != nullptr ? description->values.Get(attribute, buffer, bytes, written)
+                                : kCublasInvalidValue;
 }
 
 SIMGPU_MATH_CALL int cublasLtMatmulPreferenceCreate(Preference** preference) {
@@ -194,7 +230,12 @@ SIMGPU_MATH_CALL int cublasLtMatmul(const void* handle, const ProductDescription
   if (description == nullptr || a == nullptr || b == nullptr || c == nullptr || d == nullptr) {
     return kCublasInvalidValue;
   }
-  const std::uint64_t k = description->transpose_a == 0 ? a->columns : a->rows;
-  return LaunchProduct(stream, 0, {d->rows, d->columns, k, static_cast<std::uint64_t>(std::max(d->batch, 0))},
-                       PrecisionOf(a->type, description->compute_type));
+  const bool transposed = description->Of(ProductAttribute::kTransposeA) != 0;
+  const std::uint64_t k = a->Of(transposed ? LayoutAttribute::kRows : LayoutAttribute::kColumns);
+  const auto batch = static_cast<std::int32_t>(d->Of(LayoutAttribute::kBatch));
+  return LaunchProduct(stream, 0,
+                       {d->Of(LayoutAttribute::kRows), d->Of(LayoutAttribute::kColumns), k,
+                        static_cast<std::uint64_t>(std::max(batch, 0))},
+                       PrecisionOf(static_cast<int>(a->Of(LayoutAttribute::kType)),
+                                   static_cast<int>(description->Of(ProductAttribute::kComputeType))));
 }

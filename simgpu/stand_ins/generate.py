@@ -30,9 +30,10 @@ class Library:
 
 
 LIBRARIES = {
-    "libcublas.so.13": Library(15, timed=r"cublas(?!Set|Get|Create|Destroy)([SDCZ]|I[sdcz]|Dot)",
+    "libcublas.so.13": Library(15, texts=r"cublasGetStatus(String|Name)$",
+                               timed=r"cublas(?!Set|Get|Create|Destroy)([SDCZ]|I[sdcz]|Dot)",
                                scalar=r"cublas(\w*dot\w*|\w*nrm2|\w*asum|I\w+|DotEx|\w+rotm?g)(_v2)?$"),
-    "libcublasLt.so.13": Library(15),
+    "libcublasLt.so.13": Library(15, texts=r"cublasLtGetStatus(String|Name)$"),
     "libcudnn.so.9": Library(3000),
     "libcufft.so.12": Library(16),
     "libcufile.so.0": Library(-1, structs=r"cuFile(Buf|Handle)(Deregister|Register)$|cuFileDriver"),

@@ -1,7 +1,7 @@
 """Makes stand-ins for NVIDIA's user-space libraries, and lays them where an installed PyTorch looks for NVIDIA's.
 
   python3 -m simgpu.stand_ins.stand_ins list SITE_PACKAGES          print the names that its PyTorch wants
-  python3 -m simgpu.stand_ins.stand_ins generate LIST LIBRARY C MAP write the source and the version script of a library
+  python3 -m simgpu.stand_ins.stand_ins generate LIST... LIBRARY C MAP write source and version script of a library
   python3 -m simgpu.stand_ins.stand_ins check SITE_PACKAGES FOLDER...  say which names the libraries in the folders lack
   python3 -m simgpu.stand_ins.stand_ins lay SITE_PACKAGES FOLDER... check, then link the libraries where it looks
 
@@ -39,11 +39,11 @@ def _list(arguments):
 
 
 def _generate(arguments):
-    names = wanted.read(arguments.list)
+    names = set().union(*map(wanted.read, arguments.lists))
     if arguments.library not in generate.LIBRARIES:
         raise BadInput(f"library: expected one of {', '.join(generate.LIBRARIES)}, got '{arguments.library}'")
     if not any(name.library == arguments.library for name in names):
-        raise BadInput(f"{arguments.list}: expected names of {arguments.library}, got none")
+        raise BadInput(f"{', '.join(map(str, arguments.lists))}: expected names of {arguments.library}, got none")
     arguments.source.write_text(generate.source(arguments.library, names), encoding="utf-8")
     arguments.map.write_text(generate.version_script(arguments.library, names), encoding="utf-8")
     return 0
@@ -93,7 +93,7 @@ def _parser():
             command.add_argument("folders", type=Path, nargs="+")
     command = commands.add_parser("generate")
     command.set_defaults(run=_generate)
-    command.add_argument("list", type=Path)
+    command.add_argument("lists", type=Path, nargs="+")
     command.add_argument("library")
     command.add_argument("source", type=Path)
     command.add_argument("map", type=Path)

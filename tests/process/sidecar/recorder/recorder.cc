@@ -1,6 +1,6 @@
 // A libcuda.so.1 that stands between all callers and the real one (CROSSOVER_TEST_CUDA). It writes each
 // call, one line "<thread> <user|ours> <function> <handles and numbers>", to CROSSOVER_TEST_RECORD. A
-// function that is not recorded is given out by cuGetProcAddress as the real one.
+// function that is not recorded is given out as the real one.
 //
 // A call is the library's own ("ours") if it comes from its helper thread, or uses an event that it
 // created, or is of a function that it does not wrap and comes from its code.
@@ -31,6 +31,8 @@ using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
 using BeginRecaptureToGraph = CUresult(CUDAAPI*)(CUstream, CUstreamCaptureMode, CUgraph, void*, void*);
 using BeginCaptureToCig = CUresult(CUDAAPI*)(CUstream, void*);
 using EndCaptureToCig = CUresult(CUDAAPI*)(CUstream);
+
+void FillPassed(void* real);  // passed.cc
 
 namespace {
 
@@ -206,6 +208,7 @@ namespace {
 #define RECORDED(symbol, type) recorder_##symbol = table[#symbol];
 #include "recorded.def"
 #undef RECORDED
+  FillPassed(The().real);
 }
 
 }  // namespace

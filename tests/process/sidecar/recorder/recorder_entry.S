@@ -15,5 +15,8 @@
 #define RECORDED(symbol, type) entry symbol
 #include "recorded.def"
 #undef RECORDED
+#define PASSED(symbol) entry symbol
+#include <passed.def>
+#undef PASSED
 
         .section .note.GNU-stack, "", @progbits
