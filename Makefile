@@ -36,7 +36,7 @@ test: build ## every test that runs here, those on a real Kubernetes among them 
 
 # The patterns need no package of NVIDIA; what follows them needs all of them.
 test-frameworks: build ## PyTorch in many patterns, JAX, NVIDIA's own libraries, without a GPU (6 GB of downloads); ONLY=pattern runs one
-	@tools/install.sh --torch-frameworks
+	@tools/install.sh --torch-frameworks && tools/install.sh --jax
 	@$(PYTHON) -m unittest -v $(if $(ONLY),tests.frameworks.test_patterns.Patterns.test_$(ONLY),tests.frameworks.test_patterns)
 ifndef ONLY
 	@tools/install.sh --frameworks

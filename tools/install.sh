@@ -13,6 +13,7 @@
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --torch   PyTorch alone, for the software GPU, which `make test` runs
 #   tools/install.sh --torch-frameworks  Accelerate, Lightning, Transformers, DeepSpeed and Megatron core beside it
+#   tools/install.sh --jax     JAX alone, for the software GPU
 #   tools/install.sh --horovod Horovod beside it, built from source: needs --cuda and the stand-ins of a build
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 #   tools/install.sh --workflows  what tests/workflows checks the public workflows with: actionlint and zizmor
@@ -82,6 +83,7 @@ case $mode in
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   --torch) "$here/install/torch.sh" ;;
+  --jax) "$here/install/jax.sh" ;;
   --horovod) "$here/install/horovod.sh" ;;
   --workflows) "$here/install/workflows.sh" ;;
   --release)
@@ -91,7 +93,7 @@ case $mode in
   --referee) "$here/install/referee.sh" ;;
   *)
     say "argument: expected none, --check, --cuda, --cluster, --matrix, --frameworks, --torch, --torch-frameworks," \
-      "--horovod, --images, --workflows, --release, --verify or --referee, got '$mode'"
+      "--jax, --horovod, --images, --workflows, --release, --verify or --referee, got '$mode'"
     exit 2
     ;;
 esac

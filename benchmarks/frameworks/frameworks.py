@@ -3,14 +3,15 @@
 from contextlib import contextmanager
 
 from testing.frameworks import software_gpu
+from testing.frameworks.patterns import Needs
 from testing.processes import Failed
 
 
 @contextmanager
-def required(build, beside_torch=False):
-    """Raises Failed if the build or the installation lacks something for jobs of PyTorch, or of frameworks beside it,
-    or if one of the jobs that run in this context does not end well."""
-    lacking = software_gpu.missing(build, beside_torch)
+def required(build, needs=Needs.TORCH):
+    """Raises Failed if the build or the installation lacks something for jobs that import `needs`, or if a job that
+    runs in this context does not end well."""
+    lacking = software_gpu.missing(build, needs)
     if lacking:
         raise Failed("; ".join(lacking))
     try:

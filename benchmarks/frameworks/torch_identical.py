@@ -20,13 +20,13 @@ CASES = tuple(pattern.name for pattern in PATTERNS)
 
 def measure(context, case):
     pattern = named(case)
-    with frameworks.required(context.build, pattern.frameworks):
+    with frameworks.required(context.build, pattern.needs):
         ran = ways.run(pattern, context.build)
     alone, beside = ran[ways.ALONE], ran[ways.BESIDE]
     found = ways.differences(pattern, ran) + ways.surprises(pattern, ran)
     for text in found:
         context.say(f"    {text}")
-    calls = [count(alone.calls(rank)) for rank in ways.RANKS]
+    calls = [count(alone.calls(rank)) for rank in pattern.ranks]
     removed, shorter = beside.without_one()
     controls = (controlled(GOAL, "one kernel more", len(ways.differing(ran[ways.MORE], alone))),
                 controlled(GOAL, f"{removed} removed", len(ways.differing(shorter, alone))))

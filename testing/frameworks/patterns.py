@@ -4,6 +4,8 @@ is expected of it beside another job."""
 import dataclasses
 import enum
 
+from testing.frameworks.records import Order
+
 
 class Expected(enum.Enum):
     """Says what a job does beside another one."""
@@ -15,6 +17,14 @@ class Expected(enum.Enum):
     VARIES = "takes turns in some runs"  # the row says why; nothing is told to the user
 
 
+class Needs(enum.Enum):
+    """Says what a script imports, by the option of tools/install.sh that installs it."""
+
+    TORCH = "--torch"
+    FRAMEWORKS = "--torch-frameworks"
+    JAX = "--jax"
+
+
 @dataclasses.dataclass(frozen=True)
 class Pattern:
     """Describes one row. `reason` is what the user is told of a job that is watched: a text of
@@ -23,7 +33,7 @@ class Pattern:
     name: str
     script: str
     arguments: tuple = ()
-    launcher: tuple = ()  # options of torchrun
+    launcher: tuple = ()  # options of torchrun, or of jax_jobs.processes()
     environment: tuple = ()  # (name, value) of what users set
     steps: int = 30
     least_launches: int = 40  # and waits, in each step of each rank
@@ -32,7 +42,9 @@ class Pattern:
     most_turns: int = 0  # of a job that is watched: equal calls in a row look like a period for a while
     least_turns: int = 50  # of a job that takes turns: 100 where no run has had fewer
     at_waits: bool = False  # the library is told to end turns at waits
-    frameworks: bool = False  # the script imports one of tools/install/torch_frameworks.txt
+    needs: Needs = Needs.TORCH
+    order: Order = Order.THREADS
+    ranks: tuple = (0, 1)  # each has a record of its own; one process with all GPUs is rank 0
     memory_varies: str = ""  # why the peak of memory is not the same in each run; "" where it is
 
     def __post_init__(self):
@@ -51,6 +63,7 @@ def named(name):
 
 _INNER = ("compute waits for collectives inside its turns, or an iteration has more than 4 turns; "
           "CROSSOVER_TURNS_AT_WAITS=1 in the environment of the job lets turns end at such waits")
+_XLA_FREES = "XLA frees the inputs of a step when the step has ended, which the host may see later"
 _FRESH = (("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),)
 
 PATTERNS = (
@@ -107,27 +120,34 @@ PATTERNS = (
     Pattern("pipeline_1f1b_at_waits", "pipeline.py", ("--schedule", "1f1b"), at_waits=True),
     Pattern("experts_at_waits", "experts.py", at_waits=True),
     # The next rows run frameworks over PyTorch.
-    Pattern("accelerate", "accelerate_ddp.py", steps=120, least_turns=100, frameworks=True),
-    Pattern("lightning", "lightning_ddp.py", steps=120, least_turns=100, frameworks=True),
+    Pattern("accelerate", "accelerate_ddp.py", steps=120, least_turns=100, needs=Needs.FRAMEWORKS),
+    Pattern("lightning", "lightning_ddp.py", steps=120, least_turns=100, needs=Needs.FRAMEWORKS),
     # Compute waits five times in a step: for the count of tokens, the model's buffers, two buckets and the map of
     # unused parameters. While PyTorch leaves out some waits, fewer are seen.
     Pattern("transformers_trainer", "transformers_trainer.py", steps=120, expected=Expected.STOPS, reason=_INNER,
-            frameworks=True),
+            needs=Needs.FRAMEWORKS),
     # ZeRO-1 and ZeRO-2 wait for each bucket, and for the gradients' norm; ZeRO-3 also for the parameters of each layer.
     Pattern("deepspeed_zero_1", "deepspeed_zero.py", ("--stage", "1"), steps=60, expected=Expected.WATCHED,
-            reason=_INNER, most_turns=20, frameworks=True),
+            reason=_INNER, most_turns=20, needs=Needs.FRAMEWORKS),
     Pattern("deepspeed_zero_2", "deepspeed_zero.py", ("--stage", "2"), steps=60, expected=Expected.WATCHED,
-            reason=_INNER, most_turns=20, frameworks=True),
+            reason=_INNER, most_turns=20, needs=Needs.FRAMEWORKS),
     Pattern("deepspeed_zero_3", "deepspeed_zero.py", ("--stage", "3"), expected=Expected.WATCHED, reason=_INNER,
-            most_turns=20, frameworks=True),
-    Pattern("megatron_data_parallel", "megatron_gpt.py", steps=120, least_turns=100, frameworks=True),
+            most_turns=20, needs=Needs.FRAMEWORKS),
+    Pattern("megatron_data_parallel", "megatron_gpt.py", steps=120, least_turns=100, needs=Needs.FRAMEWORKS),
     Pattern("megatron_distributed_optimizer", "megatron_gpt.py", ("--distributed-optimizer",), steps=120,
-            least_turns=100, frameworks=True),
+            least_turns=100, needs=Needs.FRAMEWORKS),
     # Compute waits for the sums of each layer.
     Pattern("megatron_tensor_parallel", "megatron_gpt.py", ("--tensor-parallel",), expected=Expected.WATCHED,
-            reason=_INNER, most_turns=20, frameworks=True),
+            reason=_INNER, most_turns=20, needs=Needs.FRAMEWORKS),
     # Collectives are outside of the graphs.
     Pattern("graphs_computation", "graphs.py", ("--computation",), steps=60, least_turns=100),
     Pattern("graphs_whole", "graphs.py", expected=Expected.STOPS,
             reason="collectives are captured into graphs"),
+    # XLA launches from several threads, one after the other for each GPU, and leaves out the wait for an event that it
+    # finds done.
+    Pattern("jax", "jax_data_parallel.py", steps=600, least_launches=30, needs=Needs.JAX, order=Order.RANK,
+            memory_varies=_XLA_FREES),
+    Pattern("jax_one_process", "jax_data_parallel.py", steps=600, least_launches=60, needs=Needs.JAX, ranks=(0,),
+            launcher=("--one-process",), order=Order.NONE, memory_varies=_XLA_FREES, expected=Expected.WATCHED,
+            reason="one process drives several GPUs"),
 )

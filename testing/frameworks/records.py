@@ -7,10 +7,19 @@ stream then waits for its own earlier work, or for a stream on which nothing run
 left out too."""
 
 import collections
+import enum
 
 _LAUNCHES = ("cuLaunchKernel", "cuLaunchCooperative", "cuGraphLaunch")
 _RECORD, _WAIT = "cuEventRecord", "cuStreamWaitEvent"
 _WITHOUT_WORK = (_RECORD, _WAIT, "cuStreamIsCapturing", "cuStreamQuery", "cuStreamSynchronize")
+
+
+class Order(enum.Enum):
+    """Says in which order the calls of a rank are the same in each run."""
+
+    THREADS = "that of each thread"
+    RANK = "that of the rank's launches"  # whichever of its threads calls; waits are left out
+    NONE = "none"  # only how often each function launches
 
 
 def of(path):
@@ -18,25 +27,31 @@ def of(path):
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def calls(lines):
-    """Returns the launches and waits among the lines of a record, a list for each thread that has any. Functions and
-    streams are numbered in the order in which a thread uses them: addresses differ from run to run, and so may the
-    numbers of threads. A wait names the stream behind which its event was recorded last, since which event a program
-    takes again depends on the time."""
-    threads, names = collections.defaultdict(list), collections.defaultdict(dict)
+def calls(lines, order=Order.THREADS):
+    """Returns the launches and waits among the lines of a record, a list for each thread that has any, or one list of
+    launches, as `order` says.
+    Functions and streams are numbered in the order in which a list has them: addresses differ from run to run, and so
+    may the numbers of threads. A wait names the stream behind which its event was recorded last, since which event a
+    program takes again depends on the time."""
+    lists, names = collections.defaultdict(list), collections.defaultdict(dict)
     for _, thread, function, arguments in _kept(lines):
-        known = names[thread]
+        if order is not Order.THREADS and function.startswith(_WAIT):
+            continue
+        one = thread if order is Order.THREADS else "rank"
+        known = names[one]
         numbered = (known.setdefault(a, f"#{len(known)}") if a.startswith("h") else a for a in arguments)
-        threads[thread].append(" ".join((function, *numbered)))
-    return sorted(threads.values(), key=lambda calls: (len(calls), calls))
+        lists[one].append(function if order is Order.NONE else " ".join((function, *numbered)))
+    if order is Order.NONE:
+        lists["rank"].sort()
+    return sorted(lists.values(), key=lambda calls: (len(calls), calls))
 
 
-def without_one(lines):
+def without_one(lines, order=Order.THREADS):
     """Returns what is left out, and the lines of a record without it: the middle one of the waits that count, or of the
-    launches where a program makes no such wait. A record of neither is a ValueError."""
+    launches where no wait counts. A record of neither is a ValueError."""
     counted = [(index, function) for index, _, function, _ in _kept(lines)]
-    waits = [index for index, function in counted if function.startswith(_WAIT)]
-    places = waits or [index for index, _ in counted]
+    waits = [index for index, function in counted if function.startswith(_WAIT)] if order is Order.THREADS else []
+    places = waits or [index for index, function in counted if not function.startswith(_WAIT)]
     if not places:
         raise ValueError("record: expected a launch or a wait, got none")
     left_out = places[len(places) // 2]

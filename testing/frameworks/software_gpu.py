@@ -10,6 +10,7 @@ from pathlib import Path
 
 from testing.commands import Build, daemon_command, daemon_config
 from testing.frameworks import family
+from testing.frameworks.patterns import Needs
 from testing.ports import free_port
 
 TOP = Path(__file__).resolve().parents[2]
@@ -19,27 +20,26 @@ DRIVER, STAND_INS = BUILT.gpu_libraries, BUILT.stand_ins
 _CACHES = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
 CACHE = _CACHES / "torch-1"
 PYTHON = CACHE / "bin" / "python"
-WITH_FRAMEWORKS = _CACHES / "torch-frameworks-1" / "bin" / "python"  # the same PyTorch, with frameworks beside it
+PYTHONS = {Needs.TORCH: PYTHON, Needs.FRAMEWORKS: _CACHES / "torch-frameworks-1" / "bin" / "python",
+           Needs.JAX: _CACHES / "jax-1" / "bin" / "python"}
 SITE = CACHE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 JOBS = TOP / "testing" / "frameworks" / "jobs"
 PATIENCE_S = 600
 
 
-def missing(build=BUILT, frameworks=False):
-    """Returns what was not built or installed, frameworks beside PyTorch included or not, with a hint how to."""
-    needed = ((PYTHON, "tools/install.sh --torch"), (build.native_library, "build crossover_sidecar"),
+def missing(build=BUILT, needs=Needs.TORCH):
+    """Returns what was not built or installed for scripts that import `needs`, with a hint how to."""
+    needed = ((PYTHONS[needs], f"tools/install.sh {needs.value}"), (build.native_library, "build crossover_sidecar"),
               (build.daemon, "build crossover-deviceplugin"),
               (build.gpu_libraries / "libcuda.so.1", "build the software GPU"),
               (build.stand_ins / "libcublas.so.13", "build simgpu_stand_ins"),
               (build.recorder / "libcuda.so.1", "build sidecar_recorder"))
-    if frameworks:
-        needed += ((WITH_FRAMEWORKS, "tools/install.sh --torch-frameworks"),)
     return [f"no {path}: {how}" for path, how in needed if not path.exists()]
 
 
-def require(test, frameworks=False):
+def require(test, needs=Needs.TORCH):
     """Fails the test, with a hint, if something was not built or installed."""
-    for what in missing(frameworks=frameworks):
+    for what in missing(needs=needs):
         test.fail(what)
 
 

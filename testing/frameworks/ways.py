@@ -7,10 +7,9 @@ import functools
 import re
 import tempfile
 
-from testing.frameworks import records, software_gpu as gpu
-from testing.frameworks.patterns import Expected
+from testing.frameworks import jax_jobs, records, software_gpu as gpu
+from testing.frameworks.patterns import Expected, Needs
 
-RANKS = (0, 1)
 ALONE, UNDER, BESIDE, MORE = "alone", "under the library", "beside another job", "with one launch more"
 _KERNEL_SCALE = 40
 _BY_GAPS = "no collectives are seen: turns end where the GPU has nothing to do"
@@ -23,6 +22,7 @@ class Ran:
     said: str
     record: dict
     turns: int
+    order: records.Order = records.Order.THREADS
 
     @property
     def peaks(self):
@@ -36,7 +36,7 @@ class Ran:
 
     def without_one(self):
         """Returns what is left out, and the same without it: one wait or one launch of rank 0."""
-        what, lines = records.without_one(self.record[0])
+        what, lines = records.without_one(self.record[0], self.order)
         return what, dataclasses.replace(self, record={**self.record, 0: lines})
 
     def did(self, pattern):
@@ -51,31 +51,32 @@ class Ran:
 
     def calls(self, rank):
         """Returns the launches and waits of a rank."""
-        return records.calls(self.record[rank])
+        return records.calls(self.record[rank], self.order)
 
 
 def run(pattern, build=gpu.BUILT, runner=None):
-    """Runs a pattern in all ways, its jobs under `runner` (default: torchrun). Returns {way: Ran}. A job that does not
-    end well, or whose calls are refused, is an AssertionError."""
+    """Runs a pattern in all ways, its jobs under `runner` (default: that of what they import). Returns {way: Ran}. A
+    job that does not end well, or whose calls are refused, is an AssertionError."""
     if runner is None:
-        runner = functools.partial(gpu.torchrun, python=gpu.WITH_FRAMEWORKS if pattern.frameworks else gpu.PYTHON)
+        runner = jax_jobs.processes if pattern.needs == Needs.JAX else \
+            functools.partial(gpu.torchrun, python=gpu.PYTHONS[pattern.needs])
     with contextlib.ExitStack() as stack:
         bare, single, shared = (_machine(stack, build) for _ in range(3))
         single.start_arbiter()
         began = {ALONE: (bare, "alone", _start(bare, "alone", pattern, runner, library=False)),
                  UNDER: (single, "under", _start(single, "under", pattern, runner))}
-        ran = {way: _finish(*job) for way, job in began.items()}
+        ran = {way: _finish(pattern, *job) for way, job in began.items()}
         shared.start_arbiter()
         more = ("--one-more-at", pattern.steps // 2)
         began = {BESIDE: (shared, "a", _start(shared, "a", pattern, runner)),
                  MORE: (shared, "b", _start(shared, "b", pattern, runner, *more))}
-        return ran | {way: _finish(*job) for way, job in began.items()}
+        return ran | {way: _finish(pattern, *job) for way, job in began.items()}
 
 
 def differing(job, alone):
     """Returns in words where the calls of a job differ first from those of the job alone, for each rank where they
     do."""
-    return [f"rank {rank}: {_first(job.calls(rank), alone.calls(rank))}" for rank in RANKS
+    return [f"rank {rank}: {_first(job.calls(rank), alone.calls(rank))}" for rank in alone.record
             if job.calls(rank) != alone.calls(rank)]
 
 
@@ -87,7 +88,7 @@ def differences(pattern, ran):
         found += [f"{way}: {difference}" for difference in differing(ran[way], alone)]
         if not pattern.memory_varies and ran[way].peaks != alone.peaks:
             found.append(f"{way}: expected peaks of {alone.peaks}, got {ran[way].peaks}")
-    for rank in RANKS:
+    for rank in pattern.ranks:
         calls, more = (records.count(ran[way].calls(rank)) for way in (ALONE, MORE))
         if calls < pattern.least_launches * pattern.steps:
             found.append(f"rank {rank}: expected {pattern.least_launches * pattern.steps} calls or more, got {calls}")
@@ -121,15 +122,18 @@ def _machine(stack, build):
 
 
 def _start(machine, job, pattern, runner, *options, library=True):
+    environment = pattern.environment + (jax_jobs.ENVIRONMENT if pattern.needs == Needs.JAX else ())
     return machine.start(job, pattern.script, *pattern.arguments, "--steps", pattern.steps, *options, library=library,
-                         launcher=pattern.launcher, environment=pattern.environment,
+                         launcher=pattern.launcher, environment=environment,
                          settings=(("CROSSOVER_TURNS_AT_WAITS", "1"),) if pattern.at_waits else (),
                          runner=runner)
 
 
-def _finish(machine, job, process):
+def _finish(pattern, machine, job, process):
     said = machine.finish(job, process)
-    ran = Ran(said, {rank: records.of(machine.record(job, rank)) for rank in RANKS}, machine.turns()[job])
-    if len(ran.peaks) != len(RANKS) or re.search(r"(?m)(?:^|>:)simgpu .* refused ", said):
-        raise AssertionError(f"{job}: expected {len(RANKS)} ranks that end well, and no call that is refused: {said}")
+    ran = Ran(said, {rank: records.of(machine.record(job, rank)) for rank in pattern.ranks}, machine.turns()[job],
+              pattern.order)
+    if len(ran.peaks) != len(pattern.ranks) or re.search(r"(?m)(?:^|>:)simgpu .* refused ", said):
+        raise AssertionError(f"{job}: expected {len(pattern.ranks)} ranks that end well, and no call that is refused: "
+                             f"{said}")
     return ran

@@ -79,7 +79,7 @@ class Jobs(unittest.TestCase):
     def test_gradients_as_they_come_have_no_period(self):
         """The number of gradients that Horovod reduces at once depends on the time, and so do its thread's calls."""
         ran = self.run_row(_row("fused", steps=200, expected=Expected.WATCHED, reason=_NO_PERIOD, most_turns=20))
-        for rank in ways.RANKS:
+        for rank in (0, 1):
             alone, *others = ([calls for calls in job.calls(rank) if not any(map(_is_collective, calls))]
                               for job in (ran[way] for way in (ways.ALONE, ways.UNDER, ways.BESIDE)))
             self.assertEqual(len(alone), 2)  # forward and backward

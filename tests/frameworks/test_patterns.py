@@ -60,6 +60,17 @@ class Records(unittest.TestCase):
         self.assertEqual(what, "one wait")
         self.assertEqual(records.count(records.calls(lines)), records.count(records.calls(self._LINES)) - 1)
 
+    def test_an_order_of_launches_leaves_waits_out(self):
+        lines = [*self._LINES, "2 user cuLaunchKernel h7f04 1 1 1 h0"]
+        rank, none = (records.calls(lines, order) for order in (records.Order.RANK, records.Order.NONE))
+        self.assertEqual(rank, [["cuLaunchKernel #0 1 1 1 #1", "cuLaunchKernelEx #2", "cuLaunchKernel #3 1 1 1 #1"]])
+        self.assertEqual(none, [["cuLaunchKernel", "cuLaunchKernel", "cuLaunchKernelEx"]])
+        turned = [*lines[:-3], lines[-1], *lines[-3:-1]]
+        self.assertEqual(records.calls(turned, records.Order.NONE), none)
+        for order in (records.Order.RANK, records.Order.NONE):
+            what, less = records.without_one(lines, order)
+            self.assertEqual((what, records.count(records.calls(less, order))), ("one launch", 2))
+
     def test_a_wait_for_a_collective_does_not_count(self):
         self.assertEqual(records.calls(self._LINES[:-1]), records.calls(self._LINES))
         what, lines = records.without_one(self._LINES[4:])
@@ -88,7 +99,7 @@ class Outcomes(unittest.TestCase):
 
     def test_turns(self):
         for turns, said, holds in ((50, "", True), (49, "", False), (500, self._GAPS, False),
-                                   (500, "crossover: takes no turns: streams", False)):
+                                   (500, "crossover: this process takes no turns: streams", False)):
             self.assertIs(self.did(turns, said, Expected.TURNS), holds, (turns, said))
         self.assertFalse(self.did(99, "", Expected.TURNS, least_turns=100))
         self.assertTrue(self.did(500, self._GAPS, Expected.GAPS))
@@ -113,7 +124,7 @@ class Patterns(unittest.TestCase):
 
     def run_row(self, pattern):
         """Runs a row in all three ways and compares them."""
-        gpu.require(self, pattern.frameworks)
+        gpu.require(self, pattern.needs)
         ran = ways.run(pattern)
         for job in (ran[ways.BESIDE], ran[ways.MORE]):
             why = " | ".join(job.reasons) or "no reason is logged"
