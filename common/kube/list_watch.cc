@@ -226,7 +226,7 @@ bool ListWatch::OnLine(std::string_view line) {
       options_.streamed = false;
       return false;
     case Heard::kEnded:
-      Complain("the watch ended: " + lines_.why());
+      Complain("the watch ended, and begins again: " + lines_.why());
       return false;
   }
   return false;

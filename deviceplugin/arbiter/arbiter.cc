@@ -206,7 +206,7 @@ void Arbiter::ReviewAll() {
     entry->next_poll = 0;
   }
   for (const auto& [id, reason] : away) {
-    server_.SendNotice(id, "takes no turns: " + reason);
+    server_.SendNotice(id, "this process takes no turns: " + reason);
     server_.Close(id, reason);
   }
 }

@@ -87,7 +87,8 @@ std::string SignalDesk::Admit(const arbiter::Connection& connection, const Signa
                          "one of user " + std::to_string(peer.uid));
   }
   if (identities_ != nullptr && !identities_->MaySignal(connection.account())) {
-    return base::Refusal("signaller", "a process of this installation",
+    return base::Refusal("signaller",
+                         "a process in no pod, or in a running pod of the daemon's own namespace",
                          "one of " + base::Shown(connection.account().name));
   }
   base::UniqueFd socket(fcntl(connection.fd(), F_DUPFD_CLOEXEC, 0));

@@ -121,7 +121,8 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     if (const auto wrong = Set(&options, argument)) return UsageError{*wrong};
   }
   if (options.grid.ranks() != ranks) {
-    return UsageError{Refusal("--q, --d", "q q d = " + std::to_string(ranks) + " ranks, as WORLD_SIZE says",
+    return UsageError{Refusal("--q and --d",
+                              "q x q x d = " + std::to_string(ranks) + " ranks, as WORLD_SIZE says",
                               std::to_string(options.grid.ranks()))};
   }
   if (const auto wrong = Misfit(options.grid, options.sizes)) return UsageError{*wrong};

@@ -62,8 +62,8 @@ Meeting Agreement::Prepare(vote::Origin origin, const vote::Id& id, std::uint32_
                    tail.kind == meeting::TailKind::kUnknown
                        ? tail.reason
                        : vote::MakeReason(
-                             "unique ID: expected a port for the vote, got none; the process that made it "
-                             "lacks the library, or its log says why"));
+                             "unique ID: expected a port in it, got none; see the log of the process that "
+                             "made the ID, or LD_PRELOAD the library there"));
       return meeting;
     }
     meeting.place = tail.place;

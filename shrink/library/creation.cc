@@ -320,12 +320,12 @@ NcclResult BeforeDerived(NcclComm parent, const void* config) {
   if (blocks && (group.depth == 0 || group.splits < std::size(group.expected))) return kNcclSuccess;
   const Reason reason =
       blocks ? MakeReason(
-                   "calls in one group: expected at most %zu, got more; end the group earlier, or set "
-                   "CROSSOVER_SHRINK to off on all ranks",
+                   "splits in one group: expected at most %zu, got more; end the group earlier, or set "
+                   "CROSSOVER_SHRINK=off on all ranks",
                    std::size(group.expected))
              : MakeReason(
-                   "blocking (ncclConfig_t, or NCCL_COMM_BLOCKING): expected 1, got 0; set it to 1, or "
-                   "CROSSOVER_SHRINK to off");
+                   "blocking (ncclConfig_t or NCCL_COMM_BLOCKING): expected 1, got 0; set 1, or "
+                   "CROSSOVER_SHRINK=off on all ranks");
   Warn(Warning::kSplit, "ncclCommSplit or ncclCommShrink of a compressed communicator is refused",
        reason.text);
   return kNcclInvalidUsage;

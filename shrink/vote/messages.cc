@@ -88,12 +88,14 @@ ToCollector ReadHello(const WireHello& wire) {
 ToVoter ReadVerdict(const WireVerdict& wire) {
   Reason reason;
   const bool narrow = wire.choice == static_cast<std::uint32_t>(Choice::kNarrow);
-  if (!Within(wire.choice, 1, 2, "verdict: choice", &reason) ||
-      !Within(wire.rank, narrow ? 1 : 0, kMostRanks - 1, "verdict: rank", &reason) ||
-      !Within(wire.codec, narrow ? kFirstCodec : 0, narrow ? kLastCodec : 0, "verdict: codec", &reason) ||
-      !Within(wire.level, narrow ? 1 : 0, narrow ? kMostLevel : 0, "verdict: level", &reason) ||
-      !Within(wire.budget_mib, narrow ? 1 : 0, narrow ? UINT32_MAX : 0, "verdict: budget", &reason) ||
-      !Within(wire.why, 0, narrow ? 0 : UINT32_MAX, "verdict: why", &reason)) {
+  if (!Within(wire.choice, 1, 2, "verdict of rank 0: choice", &reason) ||
+      !Within(wire.rank, narrow ? 1 : 0, kMostRanks - 1, "verdict of rank 0: rank", &reason) ||
+      !Within(wire.codec, narrow ? kFirstCodec : 0, narrow ? kLastCodec : 0, "verdict of rank 0: codec",
+              &reason) ||
+      !Within(wire.level, narrow ? 1 : 0, narrow ? kMostLevel : 0, "verdict of rank 0: level", &reason) ||
+      !Within(wire.budget_mib, narrow ? 1 : 0, narrow ? UINT32_MAX : 0, "verdict of rank 0: budget",
+              &reason) ||
+      !Within(wire.why, 0, narrow ? 0 : UINT32_MAX, "verdict of rank 0: why", &reason)) {
     return Broken{reason};
   }
   Verdict verdict;
@@ -138,7 +140,9 @@ std::size_t BytesOf(std::span<const std::byte> bytes, Reason* reason) {
     return 0;
   }
   if (head.version != kVersion && !IsOfAllVersions(head.type)) {
-    *reason = MakeReason("message of the vote: version: expected %u, got %u", kVersion, head.version);
+    *reason = MakeReason(
+        "message of the vote: version: expected %u, got %u; run one version of the library on all ranks",
+        kVersion, head.version);
     return 0;
   }
   if (head.bytes != size) {

@@ -8,14 +8,15 @@ Reason WhyImpossible(const Verdict& verdict, const Hello& own) {
   const Proposal& said = own.proposal;
   const bool plain = verdict.choice == Choice::kPlain;
   if (verdict.rank != own.rank && !(plain && verdict.rank == 0))
-    return MakeReason("verdict: rank: expected %u, got %u", own.rank, verdict.rank);
+    return MakeReason("verdict of rank 0: rank: expected %u, got %u", own.rank, verdict.rank);
   if (plain) return {};
   if (verdict.codec != said.codec)
-    return MakeReason("verdict: codec: expected %s, got %s", Name(said.codec), Name(verdict.codec));
+    return MakeReason("verdict of rank 0: codec: expected %s, got %s", Name(said.codec), Name(verdict.codec));
   if (verdict.level != said.level)
-    return MakeReason("verdict: level: expected %u, got %u", said.level, verdict.level);
+    return MakeReason("verdict of rank 0: level: expected %u, got %u", said.level, verdict.level);
   if (verdict.budget_mib == 0 || verdict.budget_mib > said.budget_mib)
-    return MakeReason("verdict: budget: expected 1 to %u, got %u", said.budget_mib, verdict.budget_mib);
+    return MakeReason("verdict of rank 0: budget: expected 1 to %u, got %u", said.budget_mib,
+                      verdict.budget_mib);
   return {};
 }
 

@@ -115,10 +115,10 @@ void Register(int rank, int its_gpu = kCurrentGpu) {
   if (!started &&
       !gates::LoadDriver(&own_driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
     started = true;
-    log::Write(
-        log::Level::kWarn,
-        "takes no turns: the CUDA driver lacks functions that turns need; docs/support.md#drivers-and-cuda "
-        "says which drivers have them");
+    log::Write(log::Level::kWarn,
+               "this process takes no turns: the CUDA driver lacks functions that turns need; "
+               "docs/support.md#drivers-and-cuda "
+               "says which drivers have them");
     return;
   }
   if (started && own_device < 0) return;  // the log says so already
@@ -139,7 +139,7 @@ void Register(int rank, int its_gpu = kCurrentGpu) {
   own_device = gpu;
   if (!Start(context, gpu, rank))
     log::Write(log::Level::kWarn,
-               "takes no turns: the driver does not tell the UUID of the GPU, or the C "
+               "this process takes no turns: the driver does not tell the UUID of the GPU, or the C "
                "library takes no handler for fork() or exit()");
 }
 

@@ -137,7 +137,8 @@ const Config& GetConfig() {
                        [](const char* path) { return access(path, F_OK) == 0; });
   if (config.active && !base::ThreadsAreThere()) {
     log::Write(log::Level::kWarn,
-               "takes no turns: this program was started without libpthread, which the library needs for its "
+               "this process takes no turns: this program was started without libpthread, which the library "
+               "needs for its "
                "threads; no limit of its GPU memory holds either");
     config.active = false;
   }

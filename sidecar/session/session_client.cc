@@ -137,7 +137,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   if (!watched && event_ == nullptr) {
     const CUresult error = driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING);
     if (error != CUDA_SUCCESS) {
-      log::Write(log::Level::kWarn, "takes no turns: cuEventCreate: expected an event, got error %d",
+      log::Write(log::Level::kWarn,
+                 "this process takes no turns: cuEventCreate: expected an event, got error %d",
                  static_cast<int>(error));
       return false;
     }
@@ -146,7 +147,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   if (gate == nullptr && exiting_.load()) return false;
   if (gate == nullptr && !watched) {
     log::Write(log::Level::kWarn,
-               "takes no turns: the driver supports no gates: neither those of CROSSOVER_GATES (gpu if it is "
+               "this process takes no turns: the driver supports no gates: neither those of CROSSOVER_GATES "
+               "(gpu if it is "
                "not set) nor host gates");
     return false;
   }

@@ -41,7 +41,7 @@ void Session::OnUnaskable() {
   armed_ = false;
   EndTurn();
   if (watched_only()) return;
-  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kUnaskable));
+  log::Write(log::Level::kWarn, "this process takes no turns: %s", base::Text(base::WatchReason::kUnaskable));
 }
 
 void Session::PublishGaps() {
@@ -105,7 +105,8 @@ void Session::EndOwnContext() {
 
 void Session::TellOfEnd() {
   if (std::exchange(told_of_end_, true)) return;
-  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kContextEnded));
+  log::Write(log::Level::kWarn, "this process takes no turns: %s",
+             base::Text(base::WatchReason::kContextEnded));
 }
 
 // Ends the turn and forgets the streams. They may be gone afterwards, so the library must neither queue

@@ -8,7 +8,8 @@ namespace crossover::session {
 namespace {
 
 void Tell(base::WatchReason reason) {
-  log::Write(log::Level::kWarn, "takes no turns: %s%s", base::Text(reason), base::Advice(reason));
+  log::Write(log::Level::kWarn, "this process takes no turns: %s%s", base::Text(reason),
+             base::Advice(reason));
 }
 
 base::WatchReason ReasonOf(phase::Detector::Obstacle obstacle) {

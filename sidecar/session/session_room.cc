@@ -31,7 +31,7 @@ void Session::TellOfRoom() {
   const base::WatchReason crowded = Crowded();
   if (crowded != base::WatchReason::kNone && !std::exchange(said_crowded_, true)) {
     log::Write(log::Level::kWarn,
-               "takes no turns as long as there are %s; other ranks of the job may take turns",
+               "this process takes no turns as long as there are %s; other ranks of the job may take turns",
                base::Text(crowded));
   } else if (crowded == base::WatchReason::kNone && said_crowded_ && !std::exchange(said_room_, true)) {
     log::Write(log::Level::kWarn,

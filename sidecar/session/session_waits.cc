@@ -34,7 +34,8 @@ bool Session::FollowWaits(bool takes) {
   }
   if (!CanEndAtWaits() && !std::exchange(said_no_waits_, true)) {
     log::Write(log::Level::kWarn,
-               "takes no turns: CROSSOVER_TURNS_AT_WAITS=1 needs MPS on the GPU, and gates that do not block "
+               "this process takes no turns: CROSSOVER_TURNS_AT_WAITS=1 needs MPS on the GPU, and gates that "
+               "do not block "
                "the host; got %s",
                overlap_ ? "host gates, which block it" : "no MPS");
   }

@@ -44,7 +44,7 @@ class Grid(unittest.TestCase):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(build.gpu_libraries), "RANK": "0", "WORLD_SIZE": "8",
                        "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
         for flags, words in (
-                (["--q=2", "--d=3"], "--q, --d: expected q q d = 8 ranks, as WORLD_SIZE says, got 12"),
+                (["--q=2", "--d=3"], "--q and --d: expected q x q x d = 8 ranks, as WORLD_SIZE says, got 12"),
                 (["--q=2", "--d=2", "--rows=66"], "--rows: expected a multiple of 4, got 66"),
                 (["--q=0"], "--q: expected a whole number from 1 to 64, got 0"),
                 (["--q"], "--q: expected --q=N, got --q"),

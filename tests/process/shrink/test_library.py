@@ -134,7 +134,7 @@ class Chosen(JobCase):
         none, lines = self.said("off:no_gain", "bf16")
         self.assertEqual(none, [])
         self.assertEqual(len(lines), 1, lines)
-        self.assertIn("runs plain: unique ID: expected a port for the vote, got none", lines[0])
+        self.assertIn("runs plain: unique ID: expected a port in it, got none", lines[0])
 
 
 class Exchanged(JobCase):

@@ -110,8 +110,8 @@ class Linked(unittest.TestCase):
 class Refused(unittest.TestCase):
     """Where the kernels do not tell enough, the library says so and only watches."""
 
-    TWO = "crossover: takes no turns: NCCL is linked into the program and loaded as a library too"
-    SEVERAL = "crossover: takes no turns: one process drives several GPUs"
+    TWO = "crossover: this process takes no turns: NCCL is linked into the program and loaded as a library too"
+    SEVERAL = "crossover: this process takes no turns: one process drives several GPUs"
 
     def setUp(self):
         self.environment = {"SIMGPU_MACHINE": "1x2", "LD_LIBRARY_PATH": SIMGPU, "CROSSOVER_GANG": "a",

@@ -133,7 +133,8 @@ TEST_F(DeskTest, AProcessOfAJobIsNoSignaller) {
   Start();
   const base::UniqueFd signaller = Signaller();
   EXPECT_THAT(Next<crossover_refused>(signaller).reason,
-              HasSubstr("signaller: expected a process of this installation, got one of pod u"));
+              HasSubstr("signaller: expected a process in no pod, or in a running pod of the daemon's own "
+                        "namespace, got one of pod u"));
 }
 
 TEST_F(DeskTest, AConnectionOfAClientIsNoSignaller) {

@@ -104,7 +104,8 @@ TEST(VoteMessages, AHeadThatIsWrongIsNamed) {
   EXPECT_EQ(AtCollector(wire), "message of the vote: magic: expected 5456534f, got 20544547");
   wire = good;
   wire.head.version = 3;
-  EXPECT_EQ(AtCollector(wire), "message of the vote: version: expected 2, got 3");
+  EXPECT_EQ(AtCollector(wire),
+            "message of the vote: version: expected 2, got 3; run one version of the library on all ranks");
   wire = good;
   wire.head.type = 0;
   EXPECT_EQ(AtCollector(wire), "message of the vote: type: expected 1 to 4, got 0");
@@ -154,17 +155,19 @@ TEST(VoteMessages, AFieldOfAVerdictThatIsWrongIsNamed) {
     return AtVoter(wire);
   };
   const Verdict narrow = MakeNarrow();
-  EXPECT_EQ(with({}, &WireVerdict::choice, 0), "verdict: choice: expected 1 to 2, got 0");
-  EXPECT_EQ(with({}, &WireVerdict::choice, 3), "verdict: choice: expected 1 to 2, got 3");
-  EXPECT_EQ(with({}, &WireVerdict::rank, kMostRanks), "verdict: rank: expected 0 to 1048575, got 1048576");
-  EXPECT_EQ(with(narrow, &WireVerdict::rank, 0), "verdict: rank: expected 1 to 1048575, got 0");
-  EXPECT_EQ(with(narrow, &WireVerdict::codec, 4), "verdict: codec: expected 1 to 3, got 4");
-  EXPECT_EQ(with(narrow, &WireVerdict::level, 0), "verdict: level: expected 1 to 32, got 0");
-  EXPECT_EQ(with(narrow, &WireVerdict::budget_mib, 0), "verdict: budget: expected 1 to 4294967295, got 0");
-  EXPECT_EQ(with({}, &WireVerdict::codec, 1), "verdict: codec: expected 0, got 1");
-  EXPECT_EQ(with({}, &WireVerdict::level, 1), "verdict: level: expected 0, got 1");
-  EXPECT_EQ(with({}, &WireVerdict::budget_mib, 1), "verdict: budget: expected 0, got 1");
-  EXPECT_EQ(with(narrow, &WireVerdict::why, 1), "verdict: why: expected 0, got 1");
+  EXPECT_EQ(with({}, &WireVerdict::choice, 0), "verdict of rank 0: choice: expected 1 to 2, got 0");
+  EXPECT_EQ(with({}, &WireVerdict::choice, 3), "verdict of rank 0: choice: expected 1 to 2, got 3");
+  EXPECT_EQ(with({}, &WireVerdict::rank, kMostRanks),
+            "verdict of rank 0: rank: expected 0 to 1048575, got 1048576");
+  EXPECT_EQ(with(narrow, &WireVerdict::rank, 0), "verdict of rank 0: rank: expected 1 to 1048575, got 0");
+  EXPECT_EQ(with(narrow, &WireVerdict::codec, 4), "verdict of rank 0: codec: expected 1 to 3, got 4");
+  EXPECT_EQ(with(narrow, &WireVerdict::level, 0), "verdict of rank 0: level: expected 1 to 32, got 0");
+  EXPECT_EQ(with(narrow, &WireVerdict::budget_mib, 0),
+            "verdict of rank 0: budget: expected 1 to 4294967295, got 0");
+  EXPECT_EQ(with({}, &WireVerdict::codec, 1), "verdict of rank 0: codec: expected 0, got 1");
+  EXPECT_EQ(with({}, &WireVerdict::level, 1), "verdict of rank 0: level: expected 0, got 1");
+  EXPECT_EQ(with({}, &WireVerdict::budget_mib, 1), "verdict of rank 0: budget: expected 0, got 1");
+  EXPECT_EQ(with(narrow, &WireVerdict::why, 1), "verdict of rank 0: why: expected 0, got 1");
   EXPECT_EQ(with({}, &WireVerdict::why, UINT32_MAX), "not broken") << "rank 0 may know more reasons";
 }
 

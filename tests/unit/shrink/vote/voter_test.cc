@@ -126,22 +126,22 @@ TEST_F(VoterTest, FailsByAVerdictThatRankZeroWouldNotSend) {
   };
   Verdict verdict = Narrow();
   verdict.rank = 1;
-  expect(verdict, "verdict: rank: expected 2, got 1");
+  expect(verdict, "verdict of rank 0: rank: expected 2, got 1");
   verdict = Narrow();
   verdict.rank = 0;
-  expect(verdict, "verdict: rank: expected 2, got 0");
-  expect(Plain(1), "verdict: rank: expected 2, got 1");
+  expect(verdict, "verdict of rank 0: rank: expected 2, got 0");
+  expect(Plain(1), "verdict of rank 0: rank: expected 2, got 1");
   verdict = Narrow();
   verdict.codec = Codec::kBf16;
-  expect(verdict, "verdict: codec: expected q8, got bf16");
+  expect(verdict, "verdict of rank 0: codec: expected q8, got bf16");
   verdict = Narrow();
   verdict.level = 4;
-  expect(verdict, "verdict: level: expected 8, got 4");
+  expect(verdict, "verdict of rank 0: level: expected 8, got 4");
   verdict = Narrow();
   verdict.budget_mib = 101;
-  expect(verdict, "verdict: budget: expected 1 to 100, got 101");
+  expect(verdict, "verdict of rank 0: budget: expected 1 to 100, got 101");
   verdict.budget_mib = 0;
-  expect(verdict, "verdict: budget: expected 1 to 100, got 0");
+  expect(verdict, "verdict of rank 0: budget: expected 1 to 100, got 0");
 }
 
 }  // namespace
