@@ -31,7 +31,8 @@ class Images(ImageCase):
         # A library's own NCCL is still found behind our exports, which call its profiling twin.
         self.assertEqual(hooked[0], plain[0].replace("carried 140", "carried 141"))
         self.assertEqual(hooked[1], "crossover: this process takes no turns: this program was started without "
-                         "libpthread, which the library needs for its threads; no limit of its GPU memory holds either\n")
+                         "libpthread, which the library needs for its threads; no limit of its GPU memory "
+                         "holds either\n")
 
     def test_musl(self):
         self.musl()
