@@ -47,11 +47,11 @@ ifndef ONLY
 	@$(MAKE) bench ONLY=framework_time
 endif
 
-test-matrix: build ## a build of each source for itself; the tests on Kubernetes 1.34 and 1.31, on containerd 1.6, and in a virtual machine; bills and signatures of a release (as root); ONLY=1.31 takes one
+test-matrix: build ## a build of each source for itself; the tests on Kubernetes 1.34 and 1.31, on containerd 1.6, and in a virtual machine; the suite for a real GPU; bills and signatures of a release (as root); ONLY=1.31 takes one
 	@[ -n "$(ONLY)" ] || { cmake --preset dev -B build/apart -DCROSSOVER_BATCHES=OFF > /dev/null && cmake --build build/apart; }
 	@tools/install.sh --cluster && tools/install.sh --matrix && tools/install.sh --images && tools/install.sh --torch
 	@tools/install.sh --release
-	@[ -n "$(ONLY)" ] || ctest --test-dir build/dev -C matrix -L '^release$$' --no-tests=error --output-on-failure
+	@[ -n "$(ONLY)" ] || ctest --test-dir build/dev -C matrix -R '^(release|benchmarks\.gpu)\.' --no-tests=error --output-on-failure
 	@$(PYTHON) -m tools.matrix $(if $(ONLY),--only $(ONLY))
 
 test-unit: build ## the unit tests alone: no root, no namespaces

@@ -55,7 +55,7 @@ preparing=$!
 part lint python3 -B tools/lint/run.py
 part release release
 part bare tools/check_bare.sh
-FUZZ_KNOWN_SECONDS=3 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-10}"
+FUZZ_KNOWN_SECONDS=3 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-6}"
 part asan sanitized asan
 part tsan sanitized tsan
 part gate gate
