@@ -1,9 +1,10 @@
 """Runs programs of unmodified JAX on the software GPU, each process with one GPU or one process with all.
 
 JAX asks for NVIDIA's device files before it loads its plugin for CUDA, and its compiler needs NVIDIA's ptxas and
-libdevice. The programs see a /dev that has such a file beside the machine's own, in a mount namespace (root). ptxas and
+libdevice. The programs see a /dev that has such a file beside the machine's own, in a mount namespace. ptxas and
 libdevice are those with which the project is built."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -26,4 +27,5 @@ def processes(gpus, options=()):
     """Returns the command line, but for the script, that runs a script with a process for each GPU, or with
     ONE_PROCESS among the options one for all."""
     count = 1 if ONE_PROCESS in options else gpus
-    return ["unshare", "--mount", sys.executable, "-B", _LAUNCHER, str(count), str(free_port()), PYTHON]
+    user = () if os.geteuid() == 0 else ("--map-root-user",)
+    return ["unshare", *user, "--mount", sys.executable, "-B", _LAUNCHER, str(count), str(free_port()), PYTHON]
