@@ -14,20 +14,22 @@ namespace {
 using std::string_view;
 
 // A TensorList names the tensors of one launch. Each block takes one chunk of one tensor.
-constexpr std::size_t kMostTensors = 110, kMostBlocks = 320;
+constexpr std::size_t kMostTensors = 770, kMostBlocks = 2240;
 constexpr std::uint64_t kChunk = 65'536;  // elements
 struct TensorList {
   unsigned char* addresses[kMostTensors];
   std::int64_t elements[kMostTensors];
-  std::uint8_t tensor_of_block[kMostBlocks];
+  std::uint16_t tensor_of_block[kMostBlocks];
   std::int32_t chunk_of_block[kMostBlocks];
   std::int32_t first_tensor;
 };
+static_assert(sizeof(TensorList) == 25'768);
 
 // A Search says where the search notes what it found, and where the reciprocal of the scale is.
 struct Search {
   float* found;
   const float* inverse_scale;
+  const void* unused;  // nvcc's wrapper of a lambda has it
 };
 
 template <typename T>

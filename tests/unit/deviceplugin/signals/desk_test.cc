@@ -162,7 +162,8 @@ TEST_F(DeskTest, AWishBeforeTheHelloIsRefused) {
   Start();
   const base::UniqueFd fd = ConnectToArbiter(path());
   Want(fd);
-  EXPECT_THAT(Next<crossover_refused>(fd).reason, HasSubstr("before the hello"));
+  EXPECT_THAT(Next<crossover_refused>(fd).reason,
+              HasSubstr("expected a message about them after hello, got one before it"));
 }
 
 TEST_F(DeskTest, WithoutADeskNoClientHearsOfSignals) {

@@ -296,15 +296,16 @@ TEST(EffectTest, VectorisedCatCountsInVectors) {
 
 // A TensorList is what PyTorch passes to the kernel that searches for gradients which are not finite.
 struct TensorList {
-  unsigned char* addresses[110] = {};
-  std::int64_t elements[110] = {};
-  std::uint8_t tensor_of_block[320] = {};
-  std::int32_t chunk_of_block[320] = {};
+  unsigned char* addresses[770] = {};
+  std::int64_t elements[770] = {};
+  std::uint16_t tensor_of_block[2240] = {};
+  std::int32_t chunk_of_block[2240] = {};
   std::int32_t first_tensor = 0;
 };
 struct Search {
   float* found;
   const float* inverse_scale;
+  const void* unused;
 };
 
 std::string SearchName(const std::string& type, const std::string& tensors = "1") {
@@ -325,7 +326,7 @@ bool PerformSearch(const Effect& effect, Arena* arena, float* found) {
   list.elements[1] = 4;
   list.tensor_of_block[2] = 1;
   list.chunk_of_block[1] = 1;
-  Search search{found, nullptr};
+  Search search{found, nullptr, nullptr};
   char functor = 0;
   void* parameters[] = {&list, &functor, &search};
   EXPECT_EQ(effect.bytes({parameters, {3, 1, 1}}), 2u * 4 * 70'004);
@@ -333,7 +334,7 @@ bool PerformSearch(const Effect& effect, Arena* arena, float* found) {
 }
 
 TEST(EffectTest, SearchFindsGradientsThatAFillMadeInfinite) {
-  const auto effect = EffectOf(SearchName("f"), {3368, 1, 16});
+  const auto effect = EffectOf(SearchName("f"), {25'768, 1, 24});
   ASSERT_TRUE(effect);
   constexpr std::size_t kFound = 280'016;
   Arena arena(kFound + 4);
@@ -355,10 +356,10 @@ TEST(EffectTest, SearchFindsGradientsThatAFillMadeInfinite) {
   }
   Arena shorter(280'000);
   EXPECT_FALSE(PerformSearch(*effect, &shorter, found));
-  EXPECT_TRUE(EffectOf(SearchName("N3c104HalfE"), {3368, 1, 16}));
-  EXPECT_FALSE(EffectOf(SearchName("N3c105qint8E"), {3368, 1, 16}));
-  EXPECT_FALSE(EffectOf(SearchName("f"), {3376, 1, 16})) << "parameters of another version";
-  EXPECT_FALSE(EffectOf(SearchName("f", "2"), {3368, 1, 16})) << "another kernel";
+  EXPECT_TRUE(EffectOf(SearchName("N3c104HalfE"), {25'768, 1, 24}));
+  EXPECT_FALSE(EffectOf(SearchName("N3c105qint8E"), {25'768, 1, 24}));
+  EXPECT_FALSE(EffectOf(SearchName("f"), {3368, 1, 16})) << "parameters of another version";
+  EXPECT_FALSE(EffectOf(SearchName("f", "2"), {25'768, 1, 24})) << "another kernel";
 }
 
 TEST(EffectTest, ScaleFallsAfterASkippedStepAndGrowsAfterAnInterval) {
