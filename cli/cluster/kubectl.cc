@@ -87,7 +87,9 @@ std::optional<process::Outcome> Kubectl::Await(std::vector<std::string> command,
   }
   if (outcome && outcome->status != 0) {
     *error = LastLine(outcome->errors);
-    if (error->empty()) *error = program_ + " ended with " + std::to_string(outcome->status);
+    if (error->empty())
+      *error =
+          program_ + ": expected exit status 0, got " + std::to_string(outcome->status) + " and no message";
   }
   return outcome;
 }

@@ -72,7 +72,7 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
   umask(old_mask);
   errno = bind_errno;
   if (!bound) {
-    *error = Failure("cannot bind", settings.path);
+    *error = Failure("cannot make the socket", settings.path);
     return false;
   }
   path_ = settings.path;

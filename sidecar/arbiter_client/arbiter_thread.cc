@@ -56,7 +56,8 @@ void ArbiterThread::Start(Client* client, const char* path, const crossover_hell
   client_ = client;
   path_ = path;
   hello_ = hello;
-  if (!threads::StartThread(&ArbiterThread::Run, this)) Complain("the library cannot start a thread");
+  if (!threads::StartThread(&ArbiterThread::Run, this))
+    Complain("the library cannot start its thread: look at the limits of processes and of memory");
 }
 
 void* ArbiterThread::Run(void* self) {

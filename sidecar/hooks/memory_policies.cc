@@ -64,11 +64,11 @@ void Ask(const session::Config& config) {
     if (limit.bytes != 0) session::TheSession().LimitMemory(limit.bytes);
     question.Close();
   } else if (question.OnNoAnswer(base::MonotonicNs())) {
-    log::Write(
-        log::Level::kWarn,
-        "%s is not in the environment of this process, and the daemon at %s does not say what its pod may "
-        "have: no limit holds until it does",
-        base::kGpuMemory.name, config.socket);
+    log::Write(log::Level::kWarn,
+               "%s is not in the environment of this process, and the daemon at %s does not say how much GPU "
+               "memory its "
+               "pod may use: no limit holds until the daemon says it",
+               base::kGpuMemory.name, config.socket);
   }
 }
 

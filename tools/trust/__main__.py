@@ -72,7 +72,8 @@ def finish(dist, private_key):
         for name, content in Maker(dist, tools.of_last_commit("%H"), when).make().items():
             (dist / name).write_bytes(content)
         if compare(dist):
-            raise refusal(dist, "bills", "all packages and files", "fewer")
+            raise refusal(dist, "bills of materials", "all packages and files", "fewer: python3 -m tools.trust compare "
+                          f"{dist} names those that are missing")
     (dist / files.SUMS).write_text(finishing.sums(dist), encoding="utf-8")
     airgap.pack(dist, when)
     if secret is None:

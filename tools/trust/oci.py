@@ -154,11 +154,12 @@ class Archive:
         if descriptor["mediaType"] == INDEX:
             for each in manifest["manifests"]:
                 if each["mediaType"] != MANIFEST:
-                    raise refusal(self.path, each["digest"], "a manifest of an image", each["mediaType"])
+                    raise refusal(self.path, f"mediaType of {each['digest']}", MANIFEST, each["mediaType"])
                 yield from self._images(each)
             return
         if descriptor["mediaType"] != MANIFEST:
-            raise refusal(self.path, descriptor["digest"], f"{INDEX} or {MANIFEST}", descriptor["mediaType"])
+            raise refusal(self.path, f"mediaType of {descriptor['digest']}", f"{INDEX} or {MANIFEST}",
+                          descriptor["mediaType"])
         configuration = self._json_of(manifest["config"])
         for layer in manifest["layers"]:
             self._reach(layer)

@@ -127,8 +127,8 @@ class Memory(unittest.TestCase):
 
     def test_a_limit_that_stays_unknown_is_told(self):
         _, stderr = self.fill([(0, 0)] * 6 + [(1, 64)])
-        self.assertIn("the daemon at /run/crossover/arbiter.sock does not say what its pod may have: no limit holds "
-                      "until it does", stderr)
+        self.assertIn("the daemon at /run/crossover/arbiter.sock does not say how much GPU memory its pod may use: "
+                      "no limit holds until the daemon says it", stderr)
 
     def test_management_libraries_show_the_budget(self):
         with self.machine.allocator(BIN / "sidecar_allocator", LIBRARY, "20Gi", 1, 2000, 1, 1024) as other:
