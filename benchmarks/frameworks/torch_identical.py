@@ -31,6 +31,7 @@ def measure(context, case):
     controls = (controlled(GOAL, "one kernel more", len(ways.differing(ran[ways.MORE], alone))),
                 controlled(GOAL, f"{removed} removed", len(ways.differing(shorter, alone))))
     yield Measured("torch_identical", case, len(found), "differences", GOAL, (len(found),), controls,
-                   f"{' '.join(pattern.arguments) or 'no options'}; {pattern.steps} steps of two ranks; "
+                   f"{' '.join(pattern.arguments) or 'no options'}; {pattern.steps} steps of "
+                   f"{'two ranks' if len(pattern.ranks) == 2 else 'one process with two GPUs'}; "
                    f"{pattern.expected.value}: {' | '.join(beside.reasons) or 'no reason is logged'}",
                    {"calls": calls, "turns": [beside.turns, ran[ways.MORE].turns], "differences": found[:20]})
